@@ -1,0 +1,75 @@
+/**
+ * Lets an AbortSignal, or an EventEmitter that emits `abort`, end something.
+ *
+ * @module
+ */
+
+import { EventEmitter } from 'node:events'
+import { invalid } from '../core/options.ts'
+import { RequestAbortedError, toError } from '../errors.ts'
+
+/** Who is ended by a signal. */
+export interface Abortable {
+  onSignal(reason: Error): void
+}
+
+/** Checks the `signal` option. @throws InvalidArgumentError */
+export function checkSignal(
+  signal: unknown,
+): asserts signal is AbortSignal | EventEmitter | null | undefined {
+  if (signal === null || signal === undefined || signal instanceof EventEmitter) return
+  if (typeof signal === 'object' && 'aborted' in signal && 'addEventListener' in signal) return
+  throw invalid('signal', signal, 'an AbortSignal, an EventEmitter, or null')
+}
+
+/** One listener on one signal, until `remove()`. It is the listener itself, so that a request makes no closure. */
+export class SignalLink {
+  readonly #signal: AbortSignal | EventEmitter
+  readonly #target: Abortable
+  readonly #onAbort: (() => void) | null
+
+  private constructor(signal: AbortSignal | EventEmitter, target: Abortable) {
+    this.#signal = signal
+    this.#target = target
+    if (signal instanceof EventEmitter) {
+      this.#onAbort = () => this.handleEvent()
+      signal.once('abort', this.#onAbort)
+    } else {
+      this.#onAbort = null
+      signal.addEventListener('abort', this, { once: true })
+    }
+  }
+
+  /** Null where nothing has to be listened to: there is no signal. A signal that is aborted already is told at once. */
+  static from(signal: AbortSignal | EventEmitter | null | undefined, target: Abortable): SignalLink | null {
+    if (signal === null || signal === undefined) return null
+    if ('aborted' in signal && signal.aborted === true) {
+      target.onSignal(toReason(signal))
+      return null
+    }
+    return new SignalLink(signal, target)
+  }
+
+  /** The EventListener interface. */
+  handleEvent(): void {
+    this.#target.onSignal(toReason(this.#signal))
+  }
+
+  /** The signal no longer matters. Idempotent. */
+  remove(): void {
+    if (this.#signal instanceof EventEmitter) {
+      if (this.#onAbort !== null) this.#signal.off('abort', this.#onAbort)
+    } else {
+      this.#signal.removeEventListener('abort', this)
+    }
+  }
+}
+
+/** The signal's own reason; a reason that is no Error becomes the cause of one. */
+function toReason(signal: AbortSignal | EventEmitter): Error {
+  const reason: unknown = 'reason' in signal ? signal.reason : undefined
+  if (reason === undefined || reason === null) return new RequestAbortedError()
+  return reason instanceof Error
+    ? toError(reason)
+    : new RequestAbortedError('Request aborted', { cause: reason })
+}

@@ -1,0 +1,133 @@
+/**
+ * The only timers in the code: coarse, cheap, injectable by tests.
+ *
+ * @module
+ */
+
+/** A callback that will come unless it is cancelled. */
+export interface Alarm {
+  /** Idempotent; a no-op once the callback has run. */
+  cancel(): void
+}
+
+/** Where time comes from. Tests pass one that they move by hand. */
+export interface Clock {
+  /** Milliseconds since some fixed point, never going back. */
+  now(): number
+  /** Calls back once, `delay` milliseconds from now. Doesn't keep the process alive. */
+  after(delay: number, callback: () => void): Alarm
+}
+
+class SystemAlarm implements Alarm {
+  readonly #timer: NodeJS.Timeout
+
+  constructor(delay: number, callback: () => void) {
+    // Whoever waits holds a socket, and that keeps the process alive: the timer alone never should.
+    this.#timer = setTimeout(callback, delay).unref()
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+/** The real time. */
+export const systemClock: Clock = Object.freeze({
+  now: () => performance.now(),
+  after: (delay: number, callback: () => void) => new SystemAlarm(delay, callback),
+})
+
+/** What can be late. Both fields are {@link Deadlines}' own. */
+export interface Timed {
+  /** When it is late, by the clock's `now()`. Infinity while nothing runs against it. */
+  deadline: number
+  /** Its place in the list, -1 outside. */
+  deadlineIndex: number
+  /** It is late. It has left the list already. */
+  onDeadline(): void
+}
+
+/** No two looks at the list come closer than this, in milliseconds: it bounds what 10,000 staggered deadlines cost. */
+const RESOLUTION = 50
+
+/**
+ * One alarm for any number of deadlines.
+ *
+ * Moving a deadline (each chunk of a body does) is one assignment: the alarm is left where it is, and finds out when it
+ * rings. It is moved only to come earlier. So a deadline is met at its time or up to {@link RESOLUTION} later.
+ */
+export class Deadlines {
+  readonly #clock: Clock
+  readonly #items: Timed[] = []
+  readonly #onAlarm = (): void => this.#ring()
+  #alarm: Alarm | null = null
+  /** When the alarm rings; Infinity without one. */
+  #alarmAt = Number.POSITIVE_INFINITY
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** How many things can be late. */
+  get size(): number {
+    return this.#items.length
+  }
+
+  /** From now on `item` is late in `delay` milliseconds; 0 means never. Replaces what was set before. */
+  set(item: Timed, delay: number): void {
+    if (delay === 0) {
+      item.deadline = Number.POSITIVE_INFINITY
+      return
+    }
+    const now = this.#clock.now()
+    item.deadline = now + delay
+    if (item.deadlineIndex === -1) item.deadlineIndex = this.#items.push(item) - 1
+    if (item.deadline < this.#alarmAt) this.#arm(now, item.deadline)
+  }
+
+  /** `item` can't be late any more. */
+  delete(item: Timed): void {
+    const index = item.deadlineIndex
+    if (index === -1) return
+    const last = this.#items.pop()
+    if (last !== undefined && last !== item) {
+      this.#items[index] = last
+      last.deadlineIndex = index
+    }
+    item.deadlineIndex = -1
+    item.deadline = Number.POSITIVE_INFINITY
+  }
+
+  /** Takes the alarm back. For an owner that is done: an empty list leaves its alarm armed, so that a client with one
+   * request at a time doesn't make and cancel a timer for each. */
+  stop(): void {
+    this.#disarm()
+  }
+
+  #arm(now: number, at: number): void {
+    this.#alarm?.cancel()
+    this.#alarmAt = at
+    this.#alarm = this.#clock.after(Math.ceil(at - now), this.#onAlarm)
+  }
+
+  #disarm(): void {
+    this.#alarm?.cancel()
+    this.#alarm = null
+    this.#alarmAt = Number.POSITIVE_INFINITY
+  }
+
+  #ring(): void {
+    this.#disarm()
+    const now = this.#clock.now()
+    const late: Timed[] = []
+    let soonest = Number.POSITIVE_INFINITY
+    for (const item of this.#items) {
+      if (item.deadline <= now) late.push(item)
+      else if (item.deadline < soonest) soonest = item.deadline
+    }
+    // First the list, then the callbacks: they may add and delete.
+    for (const item of late) this.delete(item)
+    if (soonest !== Number.POSITIVE_INFINITY) this.#arm(now, Math.max(soonest, now + RESOLUTION))
+    for (const item of late) item.onDeadline()
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * FIFO of calls that have no stream yet.
+ *
+ * @module
+ */
+
+/** What a queue needs of its entries. The links are the queue's own: an entry is in one queue at most. */
+export interface Queued<T> {
+  /** Its place in the order of dispatch. */
+  readonly sequence: number
+  /** Null at the end, and outside a queue. */
+  queueNext: T | null
+  /** Null at the head, and outside a queue. */
+  queuePrevious: T | null
+}
+
+/**
+ * A linked list through its entries: entering, leaving from anywhere (an abort) and taking the first cost O(1), and no
+ * object is made for a place in it.
+ */
+export class PendingQueue<T extends Queued<T>> {
+  #first: T | null = null
+  #last: T | null = null
+  #size = 0
+
+  /** How many wait. */
+  get size(): number {
+    return this.#size
+  }
+
+  /**
+   * Puts an entry behind everything that was dispatched before it. A new call goes to the end at once; one that is
+   * replayed goes ahead of newer ones, which costs a step for each older one that waits.
+   */
+  add(entry: T): void {
+    let next: T | null = null
+    if (this.#last !== null && this.#last.sequence > entry.sequence) {
+      next = this.#first
+      while (next !== null && next.sequence < entry.sequence) next = next.queueNext
+    }
+    const previous = next === null ? this.#last : next.queuePrevious
+    entry.queueNext = next
+    entry.queuePrevious = previous
+    if (previous === null) this.#first = entry
+    else previous.queueNext = entry
+    if (next === null) this.#last = entry
+    else next.queuePrevious = entry
+    this.#size++
+  }
+
+  /** Takes the first out, or null when nothing waits. */
+  shift(): T | null {
+    const first = this.#first
+    if (first !== null) this.remove(first)
+    return first
+  }
+
+  /** Takes out an entry that is in this queue. */
+  remove(entry: T): void {
+    const { queueNext: next, queuePrevious: previous } = entry
+    if (previous === null) this.#first = next
+    else previous.queueNext = next
+    if (next === null) this.#last = previous
+    else next.queuePrevious = previous
+    entry.queueNext = null
+    entry.queuePrevious = null
+    this.#size--
+  }
+}

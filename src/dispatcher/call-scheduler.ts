@@ -1,0 +1,228 @@
+/**
+ * The calls of one origin, and the sessions that they run on.
+ *
+ * @module
+ */
+
+import type { DispatchHandler } from '../../types/handler.ts'
+import type { DispatchOptions } from '../../types/request.ts'
+import type { Clock } from '../core/clock.ts'
+import { Deadlines } from '../core/clock.ts'
+import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import { PendingQueue } from '../core/pending-queue.ts'
+import { MAX_FRUITLESS_ATTEMPTS, mayReplay } from '../core/replay.ts'
+import { Request } from '../core/request.ts'
+import type { DodiciError } from '../errors.ts'
+import { ClientDestroyedError, SocketError, toConnectError } from '../errors.ts'
+import type { CallOwner, CallState } from '../handler/call.ts'
+import { Call } from '../handler/call.ts'
+import { NodeSession } from '../session/node-session.ts'
+import type { Session, SessionOwner } from '../session/session.ts'
+
+/** Who hears of connections that come and go. Called when the scheduler's own state is settled. */
+export interface SchedulerOwner {
+  onConnect(): void
+  onDisconnect(error: Error): void
+  onConnectionError(error: Error): void
+  /** There is room again, after `add` had returned false. */
+  onDrain(): void
+}
+
+/** Holds what waits in its queue, gives the current session what it has room for, and replaces the session. */
+export class CallScheduler implements CallOwner, SessionOwner {
+  readonly deadlines: Deadlines
+  readonly #origin: Origin
+  readonly #options: ResolvedClientOptions
+  readonly #clock: Clock
+  readonly #owner: SchedulerOwner
+  readonly #queue = new PendingQueue<Call>()
+  /** Takes new calls; null until there are any, and after it has gone. */
+  #current: Session | null = null
+  /** Every session that isn't closed, the current one among them. */
+  readonly #sessions = new Set<Session>()
+  /** Calls that have not settled, queued ones among them. */
+  #unsettled = 0
+  /** Calls dispatched so far. */
+  #sequence = 0
+  /** Calls answered so far: replays and reconnects are free while it grows. */
+  #progress = 0
+  /** `#progress` when the current session became ready. */
+  #progressAtReady = 0
+  /** Sessions in a row that came and went without an answer. */
+  #fruitlessSessions = 0
+  #needsDrain = false
+  #isDestroyed = false
+  /** Resolves `finish()`; null while nobody waits. */
+  #onIdle: (() => void) | null = null
+  /** Resolves `tearDown()`; null while nobody waits. */
+  #onGone: (() => void) | null = null
+
+  constructor(origin: Origin, options: ResolvedClientOptions, clock: Clock, owner: SchedulerOwner) {
+    this.#origin = origin
+    this.#options = options
+    this.#clock = clock
+    this.#owner = owner
+    this.deadlines = new Deadlines(clock)
+  }
+
+  /** Calls that wait for a stream. */
+  get pending(): number {
+    return this.#queue.size
+  }
+
+  /** Calls that have a stream. */
+  get running(): number {
+    return this.#unsettled - this.#queue.size
+  }
+
+  get isConnected(): boolean {
+    return this.#current !== null && this.#current.state.name === 'ready'
+  }
+
+  /** Makes a call of a request. False when it has to wait. */
+  add(options: DispatchOptions, handler: DispatchHandler): boolean {
+    const request = new Request(options, this.#origin, this.#options)
+    const call = new Call(request, handler, this, this.#sequence++)
+    this.#unsettled++
+    if (call.start()) {
+      this.#queue.add(call)
+      this.#pump()
+    }
+    if (this.#queue.size === 0) return true
+    this.#needsDrain = true
+    return false
+  }
+
+  /** Settles when no call is left. */
+  finish(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#unsettled === 0) resolve()
+      else this.#onIdle = resolve
+    })
+  }
+
+  /** Fails what is left and ends the sessions: gracefully, where no call is left. */
+  tearDown(error: Error | null): Promise<void> {
+    this.#isDestroyed = true
+    const isGraceful = this.#unsettled === 0
+    this.#failQueued(() => error ?? new ClientDestroyedError())
+    for (const session of [...this.#sessions]) {
+      if (isGraceful) session.close()
+      else session.destroy(error)
+    }
+    this.deadlines.stop()
+    return new Promise((resolve) => {
+      if (this.#sessions.size === 0) resolve()
+      else this.#onGone = resolve
+    })
+  }
+
+  mayReplay(call: Call, error: DodiciError): boolean {
+    if (this.#isDestroyed) return false
+    call.fruitless = call.progressMark === this.#progress ? call.fruitless + 1 : 1
+    call.progressMark = this.#progress
+    const { processed } = error
+    return mayReplay({ processed, replayable: call.request.body.replayable, fruitless: call.fruitless })
+  }
+
+  onReplay(call: Call): void {
+    this.#queue.add(call)
+    // Not at once: the session that has just let go of it may be about to say that it is draining.
+    process.nextTick(pumpLater, this)
+  }
+
+  onSettled(call: Call, from: CallState): void {
+    if (from === 'queued') this.#queue.remove(call)
+    if (from === 'receiving') this.#progress++
+    this.#unsettled--
+    if (this.#unsettled === 0 && this.#onIdle !== null) {
+      this.#onIdle()
+      this.#onIdle = null
+    }
+  }
+
+  onSessionReady(session: Session): void {
+    this.#progressAtReady = this.#progress
+    this.#pump()
+    if (this.#sessions.has(session)) this.#owner.onConnect()
+  }
+
+  onSessionRoom(): void {
+    this.#pump()
+  }
+
+  onSessionDraining(session: Session): void {
+    if (session === this.#current) this.#current = null
+    this.#pump()
+  }
+
+  onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {
+    this.#sessions.delete(session)
+    const wasCurrent = session === this.#current
+    if (wasCurrent) this.#current = null
+    if (wasReady) {
+      if (wasCurrent) this.#countFruitless(cause)
+      this.#pump()
+      this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
+    } else if (!this.#isDestroyed && cause !== null) {
+      this.#failQueued(() => toConnectError(cause, this.#origin.href))
+      this.#owner.onConnectionError(cause)
+    }
+    if (this.#sessions.size === 0 && this.#onGone !== null) {
+      this.#onGone()
+      this.#onGone = null
+    }
+  }
+
+  /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
+  #pump(): void {
+    while (this.#queue.size > 0) {
+      const session = this.#toSession()
+      if (!session.hasRoom()) return
+      const call = this.#queue.shift()
+      if (call !== null) session.open(call)
+    }
+    if (this.#needsDrain) {
+      this.#needsDrain = false
+      process.nextTick(drainLater, this.#owner)
+    }
+  }
+
+  /** The current session, or the first step to one: a burst of calls opens one connection. */
+  #toSession(): Session {
+    if (this.#current === null) {
+      this.#current = new NodeSession(this.#origin, this.#options, this.#clock, this)
+      this.#sessions.add(this.#current)
+    }
+    return this.#current
+  }
+
+  /** A peer that takes connections and drops them unanswered must not be dialled for ever. */
+  #countFruitless(cause: Error | null): void {
+    this.#fruitlessSessions = this.#progress === this.#progressAtReady ? this.#fruitlessSessions + 1 : 0
+    if (this.#fruitlessSessions < MAX_FRUITLESS_ATTEMPTS) return
+    this.#fruitlessSessions = 0
+    const message = `${MAX_FRUITLESS_ATTEMPTS} connections to ${this.#origin.href} in a row ended without an answer`
+    this.#failQueued(() => new SocketError(message, { cause }))
+  }
+
+  /** Fails what waits now; what handlers dispatch meanwhile waits for the next session. */
+  #failQueued(toError: () => Error): void {
+    const calls: Call[] = []
+    for (let call = this.#queue.shift(); call !== null; call = this.#queue.shift()) calls.push(call)
+    for (const call of calls) this.#queue.add(call)
+    for (const call of calls) call.fail(toError())
+  }
+
+  static pump(scheduler: CallScheduler): void {
+    if (!scheduler.#isDestroyed) scheduler.#pump()
+  }
+}
+
+function pumpLater(scheduler: CallScheduler): void {
+  CallScheduler.pump(scheduler)
+}
+
+function drainLater(owner: SchedulerOwner): void {
+  owner.onDrain()
+}

@@ -1,0 +1,210 @@
+/**
+ * The abstract class of all dispatchers: the API methods, `compose()`, life cycle, events.
+ *
+ * @module
+ */
+
+import { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
+import type {
+  Callback,
+  ComposedDispatcher as ComposedDispatcherType,
+  Dispatch,
+  DispatcherComposeInterceptor,
+  DispatcherEvents,
+  Dispatcher as DispatcherType,
+} from '../../types/dispatcher.ts'
+import type { AnyDispatchHandler } from '../../types/handler.ts'
+import type {
+  CallSignal,
+  ConnectOptions,
+  DispatchOptions,
+  PipelineOptions,
+  RequestOptions,
+  UpgradeOptions,
+} from '../../types/request.ts'
+import type {
+  ConnectData,
+  PipelineHandler,
+  ResponseData,
+  StreamData,
+  StreamFactory,
+  UndiciBodyReadable,
+  UpgradeData,
+} from '../../types/response.ts'
+import { request } from '../api/request.ts'
+import { invalid } from '../core/options.ts'
+import { NotSupportedError } from '../errors.ts'
+
+/**
+ * What can dispatch requests. Its API methods need nothing but `dispatch`, so a class that brings its own gets all of
+ * them.
+ */
+export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implements DispatcherType {
+  /** Whether `close()` or `destroy()` was called: no further request is taken. */
+  abstract get closed(): boolean
+
+  /** Whether `destroy()` was called, or `close()` has come to its end. */
+  abstract get destroyed(): boolean
+
+  /**
+   * Sends one request; the handler hears what becomes of it, also of bad options and of a closed dispatcher.
+   *
+   * @returns false when the request has to wait: hold further ones back until the `drain` event, if you can.
+   * @throws InvalidArgumentError when the handler is none.
+   */
+  abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
+
+  /** Takes no more requests, and settles once those that it has are done. */
+  abstract close(): Promise<void>
+  abstract close(callback: () => void): void
+
+  /** Fails all requests with `error`, by default a ClientDestroyedError, and settles once the connections are gone. */
+  abstract destroy(): Promise<void>
+  abstract destroy(error: Error | null): Promise<void>
+  abstract destroy(callback: () => void): void
+  abstract destroy(error: Error | null, callback: () => void): void
+
+  /** Performs a request. See undici's documentation of `Dispatcher.request` for the options. */
+  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+    callback: Callback<ResponseData<TOpaque, UndiciBodyReadable>>,
+  ): void
+  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+  ): Promise<ResponseData<TOpaque, UndiciBodyReadable>>
+  request(
+    options: RequestOptions<unknown>,
+    callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
+  ): unknown {
+    return callback === undefined ? request(this, options) : request(this, options, callback)
+  }
+
+  /**
+   * A dispatcher whose requests pass through the interceptors, the last one first.
+   *
+   * @throws InvalidArgumentError when an interceptor is no function, or doesn't return one.
+   */
+  compose(interceptors: DispatcherComposeInterceptor[]): ComposedDispatcherType
+  compose(...interceptors: DispatcherComposeInterceptor[]): ComposedDispatcherType
+  compose(
+    ...given: DispatcherComposeInterceptor[] | [DispatcherComposeInterceptor[]]
+  ): ComposedDispatcherType {
+    let dispatch: Dispatch = (options, handler) => this.dispatch(options, handler)
+    for (const interceptor of given.flat()) {
+      if (interceptor === null || interceptor === undefined) continue
+      if (typeof interceptor !== 'function') throw invalid('interceptor', interceptor, 'a function')
+      const next: unknown = interceptor(dispatch)
+      if (typeof next !== 'function' || next.length !== 2) {
+        throw invalid('value of an interceptor', next, 'a dispatch function of two parameters')
+      }
+      dispatch = next as Dispatch
+    }
+    return new ComposedDispatcher(this, dispatch)
+  }
+
+  /** @throws NotSupportedError: not there yet. */
+  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+    factory: StreamFactory<TOpaque>,
+    callback: Callback<StreamData<TOpaque>>,
+  ): void
+  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+    factory: StreamFactory<TOpaque>,
+  ): Promise<StreamData<TOpaque>>
+  stream(): never {
+    throw new NotSupportedError('stream() is not supported yet')
+  }
+
+  /** @throws NotSupportedError: not there yet. */
+  pipeline(options: never, handler: never): Duplex
+  pipeline<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: PipelineOptions<TOpaque, TSignal>,
+    handler: PipelineHandler<TOpaque, UndiciBodyReadable>,
+  ): Duplex
+  pipeline(): never {
+    throw new NotSupportedError('pipeline() is not supported yet')
+  }
+
+  /** @throws NotSupportedError: not there yet. */
+  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: ConnectOptions<TOpaque, TSignal>,
+    callback: Callback<ConnectData<TOpaque>>,
+  ): void
+  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: ConnectOptions<TOpaque, TSignal>,
+  ): Promise<ConnectData<TOpaque>>
+  connect(): never {
+    throw new NotSupportedError('connect() is not supported yet')
+  }
+
+  /** @throws NotSupportedError: not there yet. */
+  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: UpgradeOptions<TOpaque, TSignal>,
+    callback: Callback<UpgradeData<TOpaque>>,
+  ): void
+  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: UpgradeOptions<TOpaque, TSignal>,
+  ): Promise<UpgradeData<TOpaque>>
+  upgrade(): never {
+    throw new NotSupportedError('upgrade() is not supported yet')
+  }
+}
+
+/** The methods by which an EventEmitter is listened to. */
+const EMITTER_METHODS = [
+  ...(['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners'] as const),
+  ...(['prependListener', 'prependOnceListener', 'emit', 'listeners', 'rawListeners'] as const),
+  ...(['listenerCount', 'eventNames', 'setMaxListeners', 'getMaxListeners'] as const),
+]
+
+/** What `compose()` returns: it delegates, since a `Proxy` around private fields throws. */
+class ComposedDispatcher extends Dispatcher {
+  readonly #inner: Dispatcher
+  readonly #dispatch: Dispatch
+
+  static {
+    // Its events are the inner dispatcher's: whoever listens to one of them listens to both.
+    for (const name of EMITTER_METHODS) {
+      const value = function (this: ComposedDispatcher, ...args: unknown[]): unknown {
+        const result: unknown = Reflect.apply(EventEmitter.prototype[name], this.#inner, args)
+        return result === this.#inner ? this : result
+      }
+      Object.defineProperty(ComposedDispatcher.prototype, name, { value, configurable: true, writable: true })
+    }
+  }
+
+  constructor(inner: Dispatcher, dispatch: Dispatch) {
+    super()
+    this.#inner = inner
+    this.#dispatch = dispatch
+  }
+
+  override get closed(): boolean {
+    return this.#inner.closed
+  }
+
+  override get destroyed(): boolean {
+    return this.#inner.destroyed
+  }
+
+  override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
+    return this.#dispatch(options, handler)
+  }
+
+  override close(): Promise<void>
+  override close(callback: () => void): void
+  override close(callback?: () => void): unknown {
+    return callback === undefined ? this.#inner.close() : this.#inner.close(callback)
+  }
+
+  override destroy(): Promise<void>
+  override destroy(error: Error | null): Promise<void>
+  override destroy(callback: () => void): void
+  override destroy(error: Error | null, callback: () => void): void
+  override destroy(error: Error | null | (() => void) = null, callback?: () => void): unknown {
+    if (typeof error === 'function') return this.#inner.destroy(error)
+    return callback === undefined ? this.#inner.destroy(error) : this.#inner.destroy(error, callback)
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Open, closing, destroyed: what every dispatcher of ours has in common.
+ *
+ * @module
+ */
+
+import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { DispatchOptions } from '../../types/request.ts'
+import { invalid } from '../core/options.ts'
+import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
+import { checkHandler } from '../handler/call.ts'
+import { Dispatcher } from './dispatcher.ts'
+
+/**
+ * - `open`: takes requests
+ * - `closing`: takes none, finishes those that it has
+ * - `destroyed`: has none, and its connections are going or gone
+ */
+type LifeCycleState = 'open' | 'closing' | 'destroyed'
+
+/** A dispatcher with a life of its own, as opposed to a composed one. */
+export abstract class LivingDispatcher extends Dispatcher {
+  #state: LifeCycleState = 'open'
+  /** Null until `close()` is called. */
+  #closing: Promise<void> | null = null
+  /** Null until `destroy()` is called, or `close()` has come to its end. */
+  #destroying: Promise<void> | null = null
+
+  /** Takes a request, for a handler that was checked. Whatever it throws, the handler will hear. */
+  protected abstract take(options: DispatchOptions, handler: DispatchHandler): boolean
+
+  /** Settles when no request is left. Called once. */
+  protected abstract finish(): Promise<void>
+
+  /** Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once. */
+  protected abstract tearDown(error: Error | null): Promise<void>
+
+  override get closed(): boolean {
+    return this.#state !== 'open'
+  }
+
+  override get destroyed(): boolean {
+    return this.#state === 'destroyed'
+  }
+
+  override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
+    checkHandler(handler)
+    try {
+      if (this.#state === 'destroyed') throw new ClientDestroyedError()
+      if (this.#state === 'closing') throw new ClientClosedError()
+      if (typeof options !== 'object' || options === null) throw invalid('options', options, 'an object')
+      return this.take(options, handler)
+    } catch (thrown) {
+      const error = toError(thrown)
+      handler.onResponseError?.(new RefusedController(error), error)
+      return false
+    }
+  }
+
+  override close(): Promise<void>
+  override close(callback: () => void): void
+  override close(callback?: () => void): unknown {
+    this.#closing ??= this.#close()
+    return settle(this.#closing, callback)
+  }
+
+  override destroy(): Promise<void>
+  override destroy(error: Error | null): Promise<void>
+  override destroy(callback: () => void): void
+  override destroy(error: Error | null, callback: () => void): void
+  override destroy(error?: Error | null | (() => void), callback?: () => void): unknown {
+    if (typeof error === 'function') return settle(this.#destroy(null), error)
+    return settle(this.#destroy(error ?? null), callback)
+  }
+
+  async #close(): Promise<void> {
+    if (this.#state === 'open') {
+      this.#state = 'closing'
+      await this.finish()
+    }
+    await this.#destroy(null)
+  }
+
+  #destroy(error: Error | null): Promise<void> {
+    if (this.#destroying === null) {
+      this.#state = 'destroyed'
+      this.#destroying = this.tearDown(error)
+    }
+    return this.#destroying
+  }
+}
+
+/** Both forms of undici: a promise, or a callback that is called once it has settled. */
+function settle(promise: Promise<void>, callback: unknown): Promise<void> | undefined {
+  if (callback === undefined) return promise
+  if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
+  promise.then(() => process.nextTick(callback as () => void))
+  return undefined
+}
+
+/** The controller of a request that was refused before it became a call. */
+class RefusedController implements DispatchController {
+  readonly aborted = true
+  readonly paused = false
+  readonly reason: Error
+  rawHeaders: string[] | null = null
+  rawTrailers: string[] | null = null
+
+  constructor(reason: Error) {
+    this.reason = reason
+  }
+
+  abort(): void {}
+  pause(): void {}
+  resume(): void {}
+}

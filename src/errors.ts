@@ -1,0 +1,212 @@
+/**
+ * Every error class of Dodici, and the translation of Node's and the peer's errors into them.
+ *
+ * Names and codes are undici's where the meaning is undici's. Each class carries undici's mark
+ * (`Symbol.for('undici.error.…')`), so that `error instanceof undici.errors.SocketError` holds as well, and a mark of
+ * our own, so that the ESM and the CJS copy of this package in one process recognise each other's errors.
+ *
+ * @module
+ */
+
+import type { CallErrorFields, Processed } from '../types/errors.ts'
+
+/** What an error knows of the call that it ended. Every field has a value from the start. */
+export interface ErrorDetails {
+  /** What lies beneath, where there is something. */
+  cause?: unknown
+  /** RFC 9113 §7 error code, or null where the peer or node:http2 named none. @default null */
+  http2ErrorCode?: number | null
+  /** The additional debug data of the peer's GOAWAY, or null. @default null */
+  goawayDebugData?: Buffer | null
+  /** @default 'no' */
+  processed?: Processed
+}
+
+const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
+
+/** Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents. */
+function brand(
+  errorClass: { prototype: Error },
+  name: string,
+  code: string,
+  undiciCode: string | null = code,
+) {
+  const { prototype } = errorClass
+  const hidden = (value: unknown) => ({ value, enumerable: false, configurable: true, writable: true })
+  Object.defineProperty(prototype, 'name', hidden(name))
+  Object.defineProperty(prototype, 'code', hidden(code))
+  Object.defineProperty(prototype, ownMark(code), hidden(true))
+  if (undiciCode !== null) {
+    Object.defineProperty(prototype, Symbol.for(`undici.error.${undiciCode}`), hidden(true))
+  }
+  Object.defineProperty(errorClass, Symbol.hasInstance, {
+    value: (value: unknown) =>
+      typeof value === 'object' && value !== null && Reflect.get(value, ownMark(code)) === true,
+  })
+}
+
+/**
+ * The parent of every error of this package.
+ *
+ * Its `code` is a string such as `UND_ERR_SOCKET` (undici's, where undici has the same error) or `DODICI_ERR_STREAM`.
+ */
+export class DodiciError extends Error implements CallErrorFields {
+  /** The error's code, undici's where the meaning is undici's. */
+  declare readonly code: string
+  /** Whether the server may have acted on the call. @default 'no' */
+  processed: Processed
+  /** How many streams the call was tried on. @default 0 */
+  attempts = 0
+  /** The id of the last of these streams; null when no stream was opened. @default null */
+  streamId: number | null = null
+  /** RFC 9113 §7 error code, or null. @default null */
+  http2ErrorCode: number | null
+  /** The additional debug data of the peer's GOAWAY, or null. @default null */
+  goawayDebugData: Buffer | null
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.processed = details.processed ?? 'no'
+    this.http2ErrorCode = details.http2ErrorCode ?? null
+    this.goawayDebugData = details.goawayDebugData ?? null
+  }
+}
+brand(DodiciError, 'DodiciError', 'UND_ERR')
+
+/** An argument or an option is not what it has to be: the message names it, its value, and what would be accepted. */
+export class InvalidArgumentError extends DodiciError {}
+brand(InvalidArgumentError, 'InvalidArgumentError', 'UND_ERR_INVALID_ARG')
+
+/** What was asked for makes no sense over HTTP/2, or is not there yet. */
+export class NotSupportedError extends DodiciError {}
+brand(NotSupportedError, 'NotSupportedError', 'UND_ERR_NOT_SUPPORTED')
+
+/** No connection was made: refused, not resolved, not trusted. `code` and `cause` are those of Node's error. */
+export class ConnectError extends DodiciError {
+  declare code: string
+}
+brand(ConnectError, 'ConnectError', 'DODICI_ERR_CONNECT', null)
+
+/** The connection was made, but the peer did not choose `h2` by ALPN (RFC 9113 §3.2). */
+export class AlpnError extends DodiciError {}
+brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
+
+/** No connection within `connectTimeout`. */
+export class ConnectTimeoutError extends DodiciError {}
+brand(ConnectTimeoutError, 'ConnectTimeoutError', 'UND_ERR_CONNECT_TIMEOUT')
+
+/** No answer within `headersTimeout` of the request. */
+export class HeadersTimeoutError extends DodiciError {}
+brand(HeadersTimeoutError, 'HeadersTimeoutError', 'UND_ERR_HEADERS_TIMEOUT')
+
+/** No progress of the answer's body within `bodyTimeout`. */
+export class BodyTimeoutError extends DodiciError {}
+brand(BodyTimeoutError, 'BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT')
+
+/** The call was aborted without a reason of the caller's own. */
+export class RequestAbortedError extends DodiciError {
+  constructor(message = 'Request aborted', details?: ErrorDetails) {
+    super(message, details)
+  }
+}
+brand(RequestAbortedError, 'AbortError', 'UND_ERR_ABORTED')
+// undici's RequestAbortedError is an AbortError too, and users test for either.
+Object.defineProperty(RequestAbortedError.prototype, Symbol.for('undici.error.UND_ERR_ABORT'), {
+  value: true,
+})
+
+/** The request's body is shorter or longer than its `content-length`. */
+export class RequestContentLengthMismatchError extends DodiciError {}
+brand(
+  RequestContentLengthMismatchError,
+  'RequestContentLengthMismatchError',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+)
+
+/** The answer's body is shorter or longer than its `content-length`. */
+export class ResponseContentLengthMismatchError extends DodiciError {}
+brand(
+  ResponseContentLengthMismatchError,
+  'ResponseContentLengthMismatchError',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+)
+
+/** The dispatcher was destroyed, before or during the call. */
+export class ClientDestroyedError extends DodiciError {
+  constructor(message = 'The client is destroyed', details?: ErrorDetails) {
+    super(message, details)
+  }
+}
+brand(ClientDestroyedError, 'ClientDestroyedError', 'UND_ERR_DESTROYED')
+
+/** The dispatcher was closed before the call. */
+export class ClientClosedError extends DodiciError {
+  constructor(message = 'The client is closed', details?: ErrorDetails) {
+    super(message, details)
+  }
+}
+brand(ClientClosedError, 'ClientClosedError', 'UND_ERR_CLOSED')
+
+/** The session died under the call: its socket broke, or the peer sent GOAWAY with an error. */
+export class SocketError extends DodiciError {}
+brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
+
+/** The peer reset the call's stream, or closed it without a complete answer. `http2ErrorCode` says why. */
+export class StreamError extends DodiciError {}
+brand(StreamError, 'StreamError', 'DODICI_ERR_STREAM', null)
+
+/** RFC 9113 §7, by number. */
+const ERROR_CODE_NAMES: readonly string[] = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+  'INADEQUATE_SECURITY',
+  'HTTP_1_1_REQUIRED',
+]
+
+/** RFC 9113 §7: the stream was closed before any of it was processed. */
+export const REFUSED_STREAM = 7
+
+/** The name of an HTTP/2 error code, such as `REFUSED_STREAM`; unknown codes come back as `0x…`. */
+export function toErrorCodeName(code: number): string {
+  return ERROR_CODE_NAMES[code] ?? `0x${code.toString(16)}`
+}
+
+/** Anything thrown, as an Error: what is one already comes back untouched. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error
+    ? thrown
+    : new DodiciError(`A value that is no Error was thrown: ${String(thrown)}`)
+}
+
+/** Node tries several addresses, and then throws an AggregateError without a message. */
+function toReason(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(toReason).join(', ')
+  return toError(cause).message || 'no reason given'
+}
+
+/** Node's or the user's error of a failed connection attempt, as ours. Errors of ours come back untouched. */
+export function toConnectError(cause: unknown, origin: string): DodiciError {
+  if (cause instanceof DodiciError) return cause
+  const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}`, { cause })
+  const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
+  if (typeof code === 'string') {
+    Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true })
+  }
+  return error
+}
+
+/** An error with a code, as the events of a dispatcher promise: one of Node's or ours has it, any other is wrapped. */
+export function toCodedError(error: Error): Error & { code: string } {
+  if ('code' in error && typeof error.code === 'string') return error as Error & { code: string }
+  return new DodiciError(error.message, { cause: error })
+}

@@ -1,0 +1,156 @@
+/**
+ * Sockets, TLS, ALPN, unix sockets: the only place that opens connections.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import { connect as connectSocket, isIP } from 'node:net'
+import { connect as connectTls, TLSSocket } from 'node:tls'
+import type { Connector, ConnectorOptions, ConnectTlsOptions } from '../../types/client.ts'
+import type { Alarm, Clock } from '../core/clock.ts'
+import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import { invalid } from '../core/options.ts'
+import type { DodiciError } from '../errors.ts'
+import { AlpnError, ConnectTimeoutError, toConnectError } from '../errors.ts'
+
+/** What a connection attempt ends with: a socket that HTTP/2 can be spoken on, or why there is none. */
+export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
+
+/** RFC 9113 §3.2: no other protocol is offered, so that a server without HTTP/2 says so during the handshake. */
+const ALPN_PROTOCOLS = ['h2']
+
+/**
+ * One attempt to connect. It calls back exactly once, never from within the constructor, and not at all after
+ * `cancel()`. A socket that comes too late is destroyed.
+ */
+export class ConnectionAttempt {
+  readonly #origin: Origin
+  readonly #onResult: (result: ConnectionResult) => void
+  /** Null without a `connectTimeout`. */
+  readonly #alarm: Alarm | null
+  /** Ours, while it connects; null when the caller's connector makes it. */
+  #socket: Socket | null = null
+  #isOver = false
+
+  constructor(
+    origin: Origin,
+    options: ResolvedClientOptions,
+    clock: Clock,
+    onResult: (result: ConnectionResult) => void,
+  ) {
+    this.#origin = origin
+    this.#onResult = onResult
+    const { connect, connectTimeout, socketPath } = options
+    this.#alarm =
+      connectTimeout === 0 ? null : clock.after(connectTimeout, () => this.#onTimeout(connectTimeout))
+    if (typeof connect === 'function') this.#useConnector(connect, socketPath)
+    else this.#connect(connect, socketPath)
+  }
+
+  /** Nobody waits for it any more. */
+  cancel(): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#socket?.destroy()
+  }
+
+  #connect(connect: ConnectTlsOptions, socketPath: string | null): void {
+    const { hostname, port, scheme } = this.#origin
+    const where = socketPath === null ? { host: hostname, port } : { path: socketPath }
+    let socket: Socket
+    try {
+      if (scheme === 'https') {
+        // RFC 6066 §3: an IP address is no server name.
+        const servername = connect.servername ?? (isIP(hostname) === 0 ? hostname : '')
+        const tlsOptions = { noDelay: true, keepAlive: true, ...connect, ...where, servername }
+        socket = connectTls({ ...tlsOptions, ALPNProtocols: ALPN_PROTOCOLS })
+        socket.once('secureConnect', () => this.#onSocket(socket))
+      } else {
+        socket = connectSocket({ noDelay: true, keepAlive: true, ...connect, ...where })
+        socket.once('connect', () => this.#onSocket(socket))
+      }
+    } catch (thrown) {
+      // A `ca` that is no certificate, a `localPort` out of range: Node throws at once.
+      process.nextTick(() => this.#fail(thrown))
+      return
+    }
+    this.#socket = socket
+    // It stays: whatever happens to the socket, its error must never be an unhandled one.
+    socket.on('error', (error) => this.#fail(error))
+  }
+
+  #useConnector(connector: Connector, socketPath: string | null): void {
+    const { hostname, scheme, authority, url } = this.#origin
+    const options: ConnectorOptions = {
+      hostname,
+      host: authority,
+      protocol: `${scheme}:`,
+      port: url.port,
+      ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
+      socketPath,
+    }
+    const onSocket = (socket: unknown): void => this.#onGivenSocket(socket)
+    const onError = (error: unknown): void => this.#fail(error)
+    try {
+      const promise: unknown = connector(options, (error, socket) => {
+        // Node's own way of calling back may be synchronous; ours never is.
+        if (error !== null && error !== undefined) process.nextTick(onError, error)
+        else process.nextTick(onSocket, socket)
+      })
+      // undici's connectors call back and return the socket as well: only a promise is an answer.
+      if (promise instanceof Promise) promise.then(onSocket, onError)
+    } catch (thrown) {
+      process.nextTick(onError, thrown)
+    }
+  }
+
+  #onGivenSocket(socket: unknown): void {
+    if (!isSocket(socket)) this.#fail(invalid('connect', socket, 'a function that yields a socket'))
+    else this.#onSocket(socket)
+  }
+
+  #onSocket(socket: Socket): void {
+    if (this.#isOver) {
+      socket.on('error', ignoreLateError).destroy()
+    } else if (
+      this.#origin.scheme === 'https' &&
+      socket instanceof TLSSocket &&
+      socket.alpnProtocol !== 'h2'
+    ) {
+      const choice = socket.alpnProtocol === false ? 'no protocol' : `'${socket.alpnProtocol}'`
+      socket.on('error', ignoreLateError).destroy()
+      this.#fail(new AlpnError(`${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'`))
+    } else {
+      this.#end()
+      this.#onResult({ socket })
+    }
+  }
+
+  #onTimeout(connectTimeout: number): void {
+    const message = `Could not connect to ${this.#origin.href} within connectTimeout (${connectTimeout} ms)`
+    this.#fail(new ConnectTimeoutError(message))
+  }
+
+  #fail(cause: unknown): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#socket?.destroy()
+    this.#onResult({ error: toConnectError(cause, this.#origin.href) })
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#alarm?.cancel()
+  }
+}
+
+/** The attempt has reported its one result already, and the socket is being thrown away. */
+function ignoreLateError(): void {}
+
+/** By its methods: a Duplex that stands in for a socket is welcome, as node:http2 takes one too. */
+function isSocket(value: unknown): value is Socket {
+  return (
+    typeof value === 'object' && value !== null && 'destroy' in value && 'write' in value && 'on' in value
+  )
+}

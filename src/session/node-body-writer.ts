@@ -1,0 +1,103 @@
+/**
+ * Moves a request's body from its source into a stream of node:http2.
+ *
+ * @module
+ */
+
+import type { ClientHttp2Stream } from 'node:http2'
+import type { Readable } from 'node:stream'
+import { invalid } from '../core/options.ts'
+import { RequestAbortedError, RequestContentLengthMismatchError } from '../errors.ts'
+import type { Call } from '../handler/call.ts'
+
+/**
+ * Reads the source no faster than the peer's window takes it. The source's end is the stream's end, its error is the
+ * call's error, and a length that isn't the announced one fails the call before the peer would.
+ */
+export class NodeBodyWriter {
+  readonly #source: Readable
+  readonly #stream: ClientHttp2Stream
+  readonly #call: Call
+  #written = 0
+  #isOver = false
+
+  readonly #onData = (chunk: unknown): void => this.#write(chunk)
+  readonly #onEnd = (): void => this.#end()
+  readonly #onError = (error: Error): void => this.#fail(error)
+  readonly #onClose = (): void =>
+    this.#fail(new RequestAbortedError('The request body was destroyed before its end'))
+  readonly #onDrain = (): void => {
+    this.#call.progress()
+    this.#source.resume()
+  }
+
+  constructor(source: Readable, stream: ClientHttp2Stream, call: Call) {
+    this.#source = source
+    this.#stream = stream
+    this.#call = call
+    if (source.errored !== null) {
+      process.nextTick(this.#onError, source.errored)
+      return
+    }
+    source.on('data', this.#onData)
+    source.on('end', this.#onEnd)
+    source.on('error', this.#onError)
+    source.on('close', this.#onClose)
+    stream.on('drain', this.#onDrain)
+    // Destroyed while the call was queued: no event will come any more.
+    if (source.destroyed) process.nextTick(this.#onClose)
+  }
+
+  /** Nobody wants the rest: the source is destroyed. Idempotent, and a no-op once all of it was sent. */
+  stop(): void {
+    if (this.#isOver) return
+    this.#detach()
+    this.#source.destroy()
+  }
+
+  #write(chunk: unknown): void {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    if (!(bytes instanceof Uint8Array)) {
+      this.#fail(invalid('chunk of the request body', chunk, 'a string or bytes'))
+      return
+    }
+    this.#written += bytes.byteLength
+    const { contentLength } = this.#call.request
+    if (contentLength !== null && this.#written > contentLength) this.#fail(this.#toMismatch(contentLength))
+    else if (!this.#stream.write(bytes)) this.#source.pause()
+  }
+
+  #end(): void {
+    const { contentLength } = this.#call.request
+    if (contentLength !== null && this.#written !== contentLength) {
+      this.#fail(this.#toMismatch(contentLength))
+      return
+    }
+    this.#detach()
+    this.#call.progress()
+    this.#stream.end()
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.#detach()
+    this.#source.destroy()
+    this.#call.fail(error)
+  }
+
+  #toMismatch(contentLength: number): RequestContentLengthMismatchError {
+    const counts = `${this.#written} bytes came, content-length says ${contentLength}`
+    return new RequestContentLengthMismatchError(
+      `The request body has another length than announced: ${counts}`,
+    )
+  }
+
+  #detach(): void {
+    this.#isOver = true
+    this.#source.off('data', this.#onData)
+    this.#source.off('end', this.#onEnd)
+    this.#source.off('error', this.#onError)
+    this.#source.off('close', this.#onClose)
+    this.#stream.off('drain', this.#onDrain)
+  }
+}

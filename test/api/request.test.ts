@@ -1,0 +1,450 @@
+import { EventEmitter, once } from 'node:events'
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Client, errors } from '../../src/index.ts'
+import type { BodyReadable, ClientOptions } from '../../types/index.ts'
+import type { StreamListener, TestServer } from '../support/server.ts'
+import { read, startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+function connect(server: TestServer, options: ClientOptions = {}): Client {
+  const client = new Client(server.origin, { connect: { ca: server.ca }, ...options })
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+const serveHello: StreamListener = (stream) => {
+  stream.respond({ ':status': 200, 'content-type': 'text/plain' })
+  stream.end('hello')
+}
+
+const echo: StreamListener = (stream, headers) => {
+  stream.respond({ ':status': 200, 'x-length': headers['content-length'] ?? 'none' })
+  stream.pipe(stream)
+}
+
+describe.each([
+  { protocol: 'h2c', tls: false },
+  { protocol: 'h2 over TLS', tls: true },
+])('request over $protocol', ({ tls }) => {
+  it('gives status, headers and body', async () => {
+    const client = connect(await startServer(serveHello, { tls }))
+    const { statusCode, headers, body, trailers, opaque } = await client.request({ ...GET, opaque: 'mine' })
+    expect(statusCode).toBe(200)
+    expect(headers['content-type']).toBe('text/plain')
+    expect(await body.text()).toBe('hello')
+    expect(trailers).toEqual({})
+    expect(opaque).toBe('mine')
+  })
+
+  it.each([
+    { kind: 'string', body: 'žluť', length: '6' },
+    { kind: 'Buffer', body: Buffer.from('buffer'), length: '6' },
+    { kind: 'typed array', body: new Uint16Array([0x6161, 0x6262]).subarray(1), length: '2' },
+    { kind: 'ArrayBuffer', body: new Uint8Array([0x61, 0x62, 0x63]).buffer, length: '3' },
+    { kind: 'Readable', body: Readable.from(['one, ', Buffer.from('two')]), length: 'none' },
+  ])('sends a $kind', async ({ body, length }) => {
+    const client = connect(await startServer(echo, { tls }))
+    const expected = body instanceof Readable ? 'one, two' : Buffer.from(body as Uint8Array).toString()
+    const { headers, body: answer } = await client.request({ path: '/', method: 'POST', body })
+    const text = await answer.text()
+    expect(text).toBe(body instanceof Uint16Array ? 'bb' : expected)
+    expect(headers['x-length']).toBe(length)
+  })
+})
+
+describe('the headers of an answer', () => {
+  const serveDuplicates: StreamListener = (stream) => {
+    stream.respond(
+      { ':status': 200, 'x-dup': ['1', '2'], 'set-cookie': ['a=1', 'b=2'] },
+      { waitForTrailers: true },
+    )
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': ['3', '4'] }))
+    stream.end('body')
+  }
+
+  it('are the very object that node:http2 made, less what is no header', async () => {
+    const client = connect(await startServer(serveDuplicates))
+    const emit = vi.spyOn(EventEmitter.prototype, 'emit')
+    const { headers } = await client.request(GET)
+    const made = emit.mock.calls.filter(([event]) => event === 'response').map(([, object]) => object)
+    emit.mockRestore()
+    expect(made).toContain(headers)
+    expect(Object.getPrototypeOf(headers)).toBeNull()
+    expect(Reflect.ownKeys(headers)).toEqual(['x-dup', 'set-cookie', 'date'])
+    expect(new Headers(headers as Record<string, string>).get('x-dup')).toBe('1, 2')
+  })
+
+  it("are a flat array in wire order with responseHeaders: 'raw', and so are the trailers", async () => {
+    const client = connect(await startServer(serveDuplicates))
+    const { headers, body, trailers } = await client.request({ ...GET, responseHeaders: 'raw' })
+    const date = expect.stringMatching(/GMT$/)
+    const expected = ['x-dup', '1', 'x-dup', '2', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'date', date]
+    expect(headers).toEqual(expected)
+    expect(await body.text()).toBe('body')
+    expect(trailers).toEqual(['x-sum', '3', 'x-sum', '4'])
+  })
+
+  it('come with trailers in an object that is filled at the end', async () => {
+    const client = connect(await startServer(serveDuplicates))
+    const { body, trailers } = await client.request(GET)
+    await body.text()
+    expect(trailers).toEqual({ 'x-sum': '3, 4' })
+  })
+
+  it('of informational answers go to onInfo', async () => {
+    const server = await startServer((stream) => {
+      stream.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] })
+      serveHello(stream, {})
+    })
+    const infos: unknown[] = []
+    const client = connect(server)
+    const onInfo = (info: unknown) => infos.push(info)
+    const { statusCode, body } = await client.request({ ...GET, responseHeaders: 'raw', onInfo })
+    expect(statusCode).toBe(200)
+    expect(await body.text()).toBe('hello')
+    expect(infos).toEqual([{ statusCode: 103, headers: ['link', '</a>', 'link', '</b>'] }])
+  })
+})
+
+describe('the headers of a request', () => {
+  it.each([
+    {
+      form: 'an object',
+      headers: { 'X-One': 'a', 'x-two': ['b', 'c'], 'x-nothing': undefined, 'x-three': 3 },
+    },
+    { form: 'a flat array', headers: ['X-One', 'a', 'x-two', 'b', 'x-two', 'c', 'x-three', '3'] },
+    {
+      form: 'an iterable of pairs',
+      headers: new Map<string, string | string[]>([
+        ['x-one', 'a'],
+        ['x-two', ['b', 'c']],
+        ['x-three', '3'],
+      ]),
+    },
+    {
+      form: 'a Headers',
+      headers: new Headers([
+        ['x-one', 'a'],
+        ['x-two', 'b'],
+        ['x-two', 'c'],
+        ['x-three', '3'],
+      ]),
+    },
+  ])('may be $form', async ({ headers }) => {
+    let received: unknown
+    const server = await startServer((stream, heard) => {
+      received = heard
+      serveHello(stream, heard)
+    })
+    const { body } = await connect(server).request({ ...GET, headers })
+    await body.dump()
+    expect(received).toMatchObject({ 'x-one': 'a', 'x-two': 'b, c', 'x-three': '3' })
+  })
+
+  it('turn host into :authority, and lose connection: close without a word', async () => {
+    let received: Record<string, unknown> = {}
+    const server = await startServer((stream, heard) => {
+      received = { ...heard }
+      serveHello(stream, heard)
+    })
+    const headers = { Host: 'example.test', Connection: 'close', 'Keep-Alive': 'timeout=5', te: 'trailers' }
+    const { body } = await connect(server).request({ ...GET, headers })
+    await body.dump()
+    expect(received).toMatchObject({ ':authority': 'example.test', te: 'trailers' })
+    expect(Object.keys(received)).not.toContain('host')
+    expect(Object.keys(received)).not.toContain('connection')
+    expect(Object.keys(received)).not.toContain('keep-alive')
+  })
+})
+
+describe('bad input', () => {
+  it.each([
+    { what: 'a header with CR LF', options: { headers: { 'x-a': 'b\r\nc: d' } }, names: 'x-a' },
+    { what: 'te: gzip', options: { headers: { te: 'gzip' } }, names: 'te' },
+    { what: 'connection: upgrade', options: { headers: { connection: 'upgrade' } }, names: 'connection' },
+    {
+      what: 'transfer-encoding',
+      options: { headers: ['transfer-encoding', 'chunked'] },
+      names: 'transfer-encoding',
+    },
+    { what: 'a pseudo-header', options: { headers: { ':path': '/b' } }, names: ':path' },
+    {
+      what: 'a field of more than 64 KiB',
+      options: { headers: { 'x-big': 'b'.repeat(70_000) } },
+      names: 'x-big',
+    },
+    { what: 'a path without slash', options: { path: 'a' }, names: 'path' },
+    { what: 'a method with a space', options: { method: 'G ET' }, names: 'method' },
+    { what: 'another origin', options: { origin: 'http://127.0.0.1:1' }, names: 'origin' },
+    { what: 'a negative timeout', options: { headersTimeout: -1 }, names: 'headersTimeout' },
+    { what: 'a body that is a number', options: { body: 5 as unknown as string }, names: 'body' },
+    {
+      what: 'a false content-length',
+      options: { body: 'abc', headers: { 'content-length': '4' } },
+      names: 'content-length',
+    },
+    { what: 'a signal that is none', options: { signal: {} as unknown as AbortSignal }, names: 'signal' },
+  ])('such as $what is refused by name, and disturbs no sibling', async ({ options, names }) => {
+    let streams = 0
+    const server = await startServer((stream) => {
+      streams++
+      stream.respond({ ':status': 200 })
+      stream.end(`${streams}`)
+    })
+    const client = connect(server)
+    const before = client.request(GET)
+    const refused = client.request({ ...GET, ...options })
+    const after = client.request(GET)
+    await expect(refused).rejects.toThrow(names)
+    await expect(refused).rejects.toBeInstanceOf(errors.DodiciError)
+    await expect(refused).rejects.toMatchObject({ processed: 'no', streamId: null })
+    const texts = await Promise.all([before, after].map(async (answer) => (await answer).body.text()))
+    expect(texts).toEqual(['1', '2'])
+    expect(server.sessions).toHaveLength(1)
+  })
+})
+
+describe('the callback form', () => {
+  it('calls back with data and opaque', async () => {
+    const client = connect(await startServer(serveHello))
+    const data = await new Promise<{ opaque: string; statusCode: number }>((resolve, reject) => {
+      client.request({ ...GET, opaque: 'mine' }, (error, data) => {
+        data.body?.resume()
+        if (error === null) resolve(data)
+        else reject(error)
+      })
+    })
+    expect(data).toMatchObject({ statusCode: 200, opaque: 'mine' })
+  })
+
+  it('calls back with an error and opaque, later', async () => {
+    const client = connect(await startServer(serveHello))
+    let isLater = false
+    const heard = await new Promise<unknown[]>((resolve) => {
+      client.request({ path: 'bad', method: 'GET', opaque: 7 }, (error, data) => {
+        resolve([isLater, error, data.opaque])
+      })
+      isLater = true
+    })
+    expect(heard).toEqual([true, expect.any(errors.InvalidArgumentError), 7])
+  })
+})
+
+describe('aborting', () => {
+  it('with a signal that is aborted already sends nothing', async () => {
+    let streams = 0
+    const server = await startServer((stream, headers) => {
+      streams++
+      serveHello(stream, headers)
+    })
+    const client = connect(server)
+    const reason = new Error('enough')
+    await expect(client.request({ ...GET, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    const { body } = await client.request(GET)
+    await body.text()
+    expect(streams).toBe(1)
+  })
+
+  it.each([
+    'AbortSignal',
+    'EventEmitter',
+  ])('with an %s resets the stream with CANCEL, and only this one', async (kind) => {
+    const codes: number[] = []
+    const closed = new EventEmitter()
+    const server = await startServer((stream, headers) => {
+      if (headers[':path'] === '/hang') {
+        stream.on('close', () => {
+          codes.push(stream.rstCode)
+          closed.emit('closed')
+        })
+      } else serveHello(stream, headers)
+    })
+    const client = connect(server)
+    const controller = new AbortController()
+    const emitter = new EventEmitter()
+    const signal = kind === 'AbortSignal' ? controller.signal : emitter
+    const aborted = client.request({ path: '/hang', method: 'GET', signal })
+    const sibling = await client.request(GET)
+    const reset = once(closed, 'closed')
+    if (kind === 'AbortSignal') controller.abort()
+    else emitter.emit('abort')
+    await expect(aborted).rejects.toMatchObject({ name: 'AbortError' })
+    await reset
+    expect(codes).toEqual([8])
+    expect(await sibling.body.text()).toBe('hello')
+    expect(emitter.listenerCount('abort')).toBe(0)
+    expect(client.stats).toEqual({ connected: true, pending: 0, running: 0, size: 0 })
+  })
+
+  it('by destroying the body resets the stream', async () => {
+    const codes: Promise<number>[] = []
+    const server = await startServer((stream) => {
+      codes.push(once(stream, 'close').then(() => stream.rstCode))
+      stream.respond({ ':status': 200 })
+      stream.write('begun')
+    })
+    const client = connect(server)
+    const { body } = await client.request(GET)
+    body.destroy()
+    expect(await Promise.all(codes)).toEqual([8])
+    expect(body.errored).toBeInstanceOf(errors.RequestAbortedError)
+  })
+
+  it('from inside the generator of the body leaves a session that works and spins not', async () => {
+    const server = await startServer((stream, headers) => {
+      if (headers[':method'] === 'GET') serveHello(stream, headers)
+      else stream.resume()
+    })
+    const client = connect(server)
+    const controller = new AbortController()
+    async function* generate() {
+      yield Buffer.alloc(16_384)
+      yield Buffer.alloc(16_384)
+      controller.abort()
+      yield Buffer.alloc(16_384)
+    }
+    const body = Readable.from(generate())
+    const upload = client.request({ path: '/', method: 'POST', body, signal: controller.signal })
+    await expect(upload).rejects.toMatchObject({ name: 'AbortError' })
+    // A native session that spins takes a core for itself: far more than these few requests cost.
+    const cpu = process.cpuUsage()
+    const started = performance.now()
+    for (let i = 0; i < 20; i++) expect(await (await client.request(GET)).body.text()).toBe('hello')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(body.destroyed).toBe(true)
+    expect(client.stats.running).toBe(0)
+    await client.close()
+    const { user, system } = process.cpuUsage(cpu)
+    expect((user + system) / 1_000).toBeLessThan(2_000 + (performance.now() - started))
+  })
+})
+
+describe('the body of an answer', () => {
+  async function ask(listener: StreamListener = serveHello): Promise<BodyReadable> {
+    const { body } = await connect(await startServer(listener)).request(GET)
+    return body as unknown as BodyReadable
+  }
+
+  const serveJson: StreamListener = (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/json' })
+    stream.end('\ufeff{"a":1}')
+  }
+
+  it('is read by text(), once', async () => {
+    const body = await ask()
+    expect(body.bodyUsed).toBe(false)
+    expect(await body.text()).toBe('hello')
+    expect(body.bodyUsed).toBe(true)
+    await expect(body.text()).rejects.toBeInstanceOf(TypeError)
+  })
+
+  it('is read by text() also when it has been there for a while', async () => {
+    const body = await ask()
+    await once(body, 'readable')
+    expect(body.readableLength).toBe(5)
+    expect(await body.bytes()).toEqual(new Uint8Array(Buffer.from('hello')))
+  })
+
+  it.each<[string, (body: BodyReadable) => Promise<unknown>, unknown]>([
+    ['json', (body) => body.json(), { a: 1 }],
+    ['bytes', async (body) => Buffer.from(await body.bytes()).toString(), '\ufeff{"a":1}'],
+    ['arrayBuffer', async (body) => (await body.arrayBuffer()).byteLength, 10],
+    [
+      'blob',
+      async (body) => [(await body.blob()).type, (await body.blob().catch(() => null)) === null],
+      ['application/json', true],
+    ],
+  ])('is read by %s()', async (_name, readBody, expected) => {
+    expect(await readBody(await ask(serveJson))).toEqual(expected)
+  })
+
+  it('is read by formData()', async () => {
+    const body = await ask((stream) => {
+      stream.respond({ ':status': 200, 'content-type': 'application/x-www-form-urlencoded' })
+      stream.end('a=1&b=2')
+    })
+    expect([...(await body.formData())]).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+    ])
+  })
+
+  it('is read by async iteration', async () => {
+    expect(await read(await ask())).toBe('hello')
+  })
+
+  it('is read as a web stream, which text() locks', async () => {
+    const body = await ask()
+    expect(await read(body.body as unknown as AsyncIterable<Buffer>)).toBe('hello')
+    const other = await ask()
+    const text = other.text()
+    expect(other.body.locked).toBe(true)
+    expect(await text).toBe('hello')
+  })
+
+  it('is thrown away by dump()', async () => {
+    const body = await ask()
+    await body.dump()
+    expect(body.closed).toBe(true)
+  })
+
+  it('is aborted by dump() above its limit', async () => {
+    const codes: Promise<number>[] = []
+    const body = await ask((stream) => {
+      codes.push(once(stream, 'close').then(() => stream.rstCode))
+      stream.respond({ ':status': 200, 'content-length': '1000' })
+      stream.write('x')
+    })
+    await body.dump({ limit: 999 })
+    expect(await Promise.all(codes)).toEqual([8])
+  })
+
+  it('fails with the error of its stream', async () => {
+    const body = await ask((stream) => {
+      stream.respond({ ':status': 200 })
+      // `close(2)` would end the writable side first, and END_STREAM would be on the wire before the reset.
+      stream.write('half', () => stream.destroy(new Error('broken')))
+    })
+    await expect(body.text()).rejects.toMatchObject({
+      code: 'DODICI_ERR_STREAM',
+      http2ErrorCode: 2,
+      processed: 'yes',
+      attempts: 1,
+      streamId: 1,
+    })
+  })
+
+  it('that nobody reads stops the peer at the stream window', async () => {
+    const total = 8 * 1024 * 1024
+    let written = 0
+    const server = await startServer((stream, headers) => {
+      stream.respond({ ':status': 200 }, { endStream: headers[':method'] === 'HEAD' })
+      if (headers[':method'] === 'HEAD') return
+      const chunk = Buffer.alloc(65_536)
+      const write = (): void => {
+        while (written < total) {
+          written += chunk.length
+          if (!stream.write(chunk)) {
+            stream.once('drain', write)
+            return
+          }
+        }
+        stream.end()
+      }
+      write()
+    })
+    const client = connect(server, { initialWindowSize: 262_144 })
+    const { body } = await client.request({ ...GET, highWaterMark: 65_536 })
+    await once(body, 'readable')
+    // A request behind it has gone there and back: what the peer could send by then, it has sent.
+    for (let i = 0; i < 50; i++) await (await client.request({ path: '/', method: 'HEAD' })).body.dump()
+    expect(body.readableLength).toBeGreaterThanOrEqual(65_536)
+    expect(body.readableLength).toBeLessThan(262_144)
+    expect(written).toBeLessThan(1024 * 1024)
+    let received = 0
+    for await (const chunk of body) received += chunk.length
+    expect(received).toBe(total)
+  })
+})

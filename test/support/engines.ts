@@ -1,0 +1,50 @@
+import type { Clock } from '../../src/core/clock.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { toClientOptions, toOrigin } from '../../src/core/options.ts'
+import type { SchedulerOwner } from '../../src/dispatcher/call-scheduler.ts'
+import { CallScheduler } from '../../src/dispatcher/call-scheduler.ts'
+import type { ClientOptions, DispatchOptions } from '../../types/index.ts'
+import { Recorder } from './recorder.ts'
+
+/** The engines that `test/session` runs on. */
+export const ENGINES = ['node'] as const satisfies readonly ClientOptions['engine'][]
+
+/** A scheduler with a clock of the test's own, and what it announced. */
+export class Harness implements SchedulerOwner {
+  readonly scheduler: CallScheduler
+  readonly events: string[] = []
+  readonly errors: Error[] = []
+
+  /** The events of connections alone. */
+  get connections(): string[] {
+    return this.events.filter((event) => event !== 'drain')
+  }
+
+  constructor(origin: string, options: ClientOptions = {}, clock: Clock = systemClock) {
+    this.scheduler = new CallScheduler(toOrigin(origin), toClientOptions(options), clock, this)
+  }
+
+  /** Dispatches a GET of `/`, or what the options say. */
+  dispatch(options: Partial<DispatchOptions> = {}, recorder = new Recorder()): Recorder {
+    this.scheduler.add({ path: '/', method: 'GET', ...options }, recorder)
+    return recorder
+  }
+
+  onConnect(): void {
+    this.events.push('connect')
+  }
+
+  onDisconnect(error: Error): void {
+    this.events.push('disconnect')
+    this.errors.push(error)
+  }
+
+  onConnectionError(error: Error): void {
+    this.events.push('connectionError')
+    this.errors.push(error)
+  }
+
+  onDrain(): void {
+    this.events.push('drain')
+  }
+}

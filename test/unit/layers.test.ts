@@ -1,0 +1,276 @@
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { checkLayers, findLongFiles, MAX_LINES, readTree } from '../support/layers.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What the checker says of a tree of made-up files. */
+function check(files: Record<string, string>): string[] {
+  return checkLayers(new Map(Object.entries(files)))
+}
+
+describe('the sources', () => {
+  const tree = readTree(root, ['src', 'types'])
+
+  test('are found', () => {
+    expect([...tree.keys()]).toContain('src/index.ts')
+  })
+
+  test('keep to the layers', () => {
+    expect(checkLayers(tree)).toEqual([])
+  })
+
+  test(`have no file longer than ${MAX_LINES} lines`, () => {
+    expect(findLongFiles(tree)).toEqual([])
+  })
+})
+
+describe('the layer checker', () => {
+  describe('when every import runs downwards', () => {
+    test('reports nothing', () => {
+      const breaches = check({
+        'types/headers.ts':
+          "import type { Readable } from 'node:stream'\nexport type Body = Readable | null\n",
+        'types/errors.d.ts': 'export declare class DodiciError extends Error {}\n',
+        'types/index.ts': "export type * from './headers.ts'\nexport {}\ndeclare const mark: unique symbol\n",
+        'src/errors.ts':
+          "import type { Body } from '../types/headers.ts'\nexport class AError extends Error { body?: Body }\n",
+        'src/core/options.ts': "import { AError } from '../errors.ts'\nexport const a = AError\n",
+        'src/core/clock.ts': "import { a } from './options.ts'\nexport const b = a\n",
+        'src/handler/call.ts': "import { b } from '../core/clock.ts'\nexport const call = b\n",
+        'src/protocol/hpack/table.ts': "import { b } from '../../core/clock.ts'\nexport const table = b\n",
+        'src/protocol/limits.ts': "import { table } from './hpack/table.ts'\nexport const limits = table\n",
+        'src/session/session.ts':
+          "import http2 from 'node:http2'\nimport { call } from '../handler/call.ts'\nimport '../protocol/limits.ts'\n" +
+          'export const session = [http2, call]\n',
+        'src/api/request.ts': "import { call } from '../handler/call.ts'\nexport const request = call\n",
+        'src/dispatcher/client.ts':
+          "import { request } from '../api/request.ts'\nimport { session } from '../session/session.ts'\n" +
+          'export const client = [request, session]\n',
+        'src/fetch/fetch.ts': "export { client } from '../dispatcher/client.ts'\n",
+        'src/install.ts': "export const install = () => import('./dispatcher/client.ts')\n",
+        'src/testing/server.ts': "export { limits } from '../protocol/limits.ts'\n",
+        'src/index.ts': "export * from './fetch/fetch.ts'\nexport * from './install.ts'\n",
+      })
+      expect(breaches).toEqual([])
+    })
+  })
+
+  describe('when a file imports from a higher layer', () => {
+    const forms = {
+      import: "import { a } from '../dispatcher/client.ts'",
+      'import type': "import type { A } from '../dispatcher/client.ts'",
+      'import for effect': "import '../dispatcher/client.ts'",
+      'export from': "export { a } from '../dispatcher/client.ts'",
+      'export type from': "export type { A } from '../dispatcher/client.ts'",
+      'export *': "export * from '../dispatcher/client.ts'",
+      'dynamic import': "export const load = () => { void import('../dispatcher/client.ts') }",
+      'dynamic import of a template': 'export const load = () => import(`../dispatcher/client.ts`)',
+      'type in place': "export type A = import('../dispatcher/client.ts').A",
+      'typeof import': "export type A = typeof import('../dispatcher/client.ts')",
+      'import =': "import a = require('../dispatcher/client.ts')",
+      require: "export const a = require('../dispatcher/client.ts')",
+    }
+    test.each(Object.entries(forms))('reports it: %s', (_form, text) => {
+      expect(check({ 'src/api/request.ts': text, 'src/dispatcher/client.ts': '' })).toEqual([
+        'src/api/request.ts:1: imports src/dispatcher/client.ts: api lies below dispatcher',
+      ])
+    })
+
+    const pairs = [
+      ['src/errors.ts', 'src/core/clock.ts'],
+      ['src/core/clock.ts', 'src/handler/call.ts'],
+      ['src/core/clock.ts', 'src/protocol/limits.ts'],
+      ['src/handler/call.ts', 'src/session/session.ts'],
+      ['src/protocol/limits.ts', 'src/api/request.ts'],
+      ['src/session/session.ts', 'src/dispatcher/client.ts'],
+      ['src/dispatcher/client.ts', 'src/fetch/fetch.ts'],
+      ['src/dispatcher/client.ts', 'src/install.ts'],
+      ['src/fetch/fetch.ts', 'src/index.ts'],
+      ['src/install.ts', 'src/index.ts'],
+    ] as const
+    test.each(pairs)('reports it: %s to %s', (from, to) => {
+      expect(check({ [from]: importType(from, to), [to]: '' })).toEqual([
+        expect.stringContaining('lies below'),
+      ])
+    })
+  })
+
+  describe('when two units of one layer know each other', () => {
+    const pairs = [
+      ['src/api/request.ts', 'src/session/session.ts'],
+      ['src/session/session.ts', 'src/api/request.ts'],
+      ['src/handler/call.ts', 'src/protocol/limits.ts'],
+      ['src/protocol/limits.ts', 'src/handler/call.ts'],
+      ['src/fetch/fetch.ts', 'src/install.ts'],
+    ] as const
+    test.each(pairs)('reports it: %s to %s', (from, to) => {
+      expect(check({ [from]: importType(from, to), [to]: '' })).toEqual([
+        expect.stringContaining('share a layer and may not import each other'),
+      ])
+    })
+  })
+
+  describe('when a file lies outside the layers', () => {
+    test.each([
+      'src/utils/sleep.ts',
+      'src/helpers.ts',
+      'src/errors/base.ts',
+      'src/index/list.ts',
+    ])('reports it: %s', (path) => {
+      expect(check({ [path]: '' })).toEqual([`${path}: is in no layer`])
+    })
+
+    test('reports a file that is not TypeScript', () => {
+      expect(check({ 'src/core/clock.js': '' })).toEqual([expect.stringContaining('is not TypeScript')])
+    })
+  })
+
+  describe('when errors.ts imports', () => {
+    test.each(["import 'node:util'", "import { inspect } from 'node:util'"])('reports it: %s', (text) => {
+      expect(check({ 'src/errors.ts': text })).toEqual([
+        "src/errors.ts:1: imports 'node:util': errors.ts imports nothing at runtime",
+      ])
+    })
+
+    test('reports types/ imported at runtime', () => {
+      const text = "import { type A } from '../types/a.ts'"
+      expect(check({ 'src/errors.ts': text, 'types/a.ts': '' })).toEqual([
+        "src/errors.ts:1: imports types/a.ts without 'import type'",
+      ])
+    })
+  })
+
+  describe('when types/ holds more than types', () => {
+    const statements = [
+      'export const a = 1',
+      'export class A {}',
+      'export function a() {}',
+      'export const enum A { B }',
+      'export namespace A { export const b = 1 }',
+      'globalThis.a = 1',
+      'export default 1',
+      "import { Readable } from 'node:stream'",
+      "export * from './b.ts'",
+    ]
+    test.each(statements)('reports it: %s', (text) => {
+      const breaches = check({ 'types/a.ts': `export interface A {}\n${text}`, 'types/b.ts': '' })
+      expect(breaches).toEqual([`types/a.ts:2: '${text}' is no type, and types/ holds types alone`])
+    })
+
+    test('reports an import from src/', () => {
+      const text = "import type { A } from '../src/errors.ts'"
+      expect(check({ 'types/a.ts': text, 'src/errors.ts': '' })).toEqual([
+        'types/a.ts:1: imports src/errors.ts: types/ knows nothing of src/',
+      ])
+    })
+  })
+
+  describe('when testing/ and the rest meet', () => {
+    test('reports testing/ using more than protocol/', () => {
+      const text = "import { b } from '../core/clock.ts'"
+      expect(check({ 'src/testing/server.ts': text, 'src/core/clock.ts': '' })).toEqual([
+        'src/testing/server.ts:1: imports src/core/clock.ts: testing/ uses protocol/ and nothing else',
+      ])
+    })
+
+    test('reports whoever uses testing/', () => {
+      const text = "export * from './testing/server.ts'"
+      expect(check({ 'src/index.ts': text, 'src/testing/server.ts': '' })).toEqual([
+        'src/index.ts:1: imports src/testing/server.ts: nothing uses testing/',
+      ])
+    })
+  })
+
+  describe('when imports go round', () => {
+    test('reports the cycle', () => {
+      expect(
+        check({
+          'src/core/a.ts': "import { b } from './b.ts'",
+          'src/core/b.ts': "import { c } from './c.ts'",
+          'src/core/c.ts': "import { a } from './a.ts'",
+        }),
+      ).toEqual([
+        'src/core/a.ts: import cycle: src/core/a.ts → src/core/b.ts → src/core/c.ts → src/core/a.ts',
+      ])
+    })
+
+    test('reports a cycle of types', () => {
+      expect(
+        check({
+          'types/a.ts': "import type { B } from './b.ts'",
+          'types/b.ts': "export type B = import('./a.ts').A",
+        }),
+      ).toEqual(['types/a.ts: import cycle: types/a.ts → types/b.ts → types/a.ts'])
+    })
+
+    test('reports a file that imports itself', () => {
+      expect(check({ 'src/core/a.ts': "import type { A } from './a.ts'" })).toEqual([
+        'src/core/a.ts: import cycle: src/core/a.ts → src/core/a.ts',
+      ])
+    })
+
+    test('reports nothing when two ways lead to one file', () => {
+      expect(
+        check({
+          'src/core/a.ts': "import './b.ts'\nimport './c.ts'",
+          'src/core/b.ts': "import './d.ts'",
+          'src/core/c.ts': "import './d.ts'",
+          'src/core/d.ts': '',
+        }),
+      ).toEqual([])
+    })
+  })
+
+  describe('when an import leaves src/ and types/', () => {
+    test.each([
+      '../../test/support/server.ts',
+      '../../package.json',
+      './missing.ts',
+      './clock',
+    ])('reports it: %s', (specifier) => {
+      const text = `import '${specifier}'`
+      expect(check({ 'src/core/a.ts': text, 'src/core/clock.ts': '' })).toEqual([
+        `src/core/a.ts:1: imports '${specifier}', which is no file of src/ or types/`,
+      ])
+    })
+
+    test('reports a package used at runtime', () => {
+      expect(check({ 'src/core/a.ts': "import { Agent } from 'undici'" })).toEqual([
+        "src/core/a.ts:1: imports 'undici' at runtime: only node: modules are there at runtime",
+      ])
+    })
+
+    test('allows a package used for its types', () => {
+      expect(check({ 'src/core/a.ts': "import type { Agent } from 'undici-types'" })).toEqual([])
+    })
+
+    test('reports the package imported by its own name', () => {
+      expect(check({ 'src/core/a.ts': "import type { Agent } from 'dodici'" })).toEqual([
+        'src/core/a.ts:1: imports the package by its own name',
+      ])
+    })
+
+    test('reports a specifier that is computed', () => {
+      expect(check({ 'src/core/a.ts': 'export const load = (name: string) => import(name)' })).toEqual([
+        expect.stringContaining("imports '<computed>'"),
+      ])
+    })
+  })
+
+  describe('when a file is too long', () => {
+    test('reports it, and no file of just the length that is allowed', () => {
+      const tree = new Map([
+        ['src/core/a.ts', '//\n'.repeat(MAX_LINES)],
+        ['src/core/b.ts', '//\n'.repeat(MAX_LINES + 1)],
+      ])
+      expect(findLongFiles(tree)).toEqual([`src/core/b.ts: ${MAX_LINES + 1} lines`])
+    })
+  })
+})
+
+/** An `import type` of one made-up file from another. */
+function importType(from: string, to: string): string {
+  const upwards = '../'.repeat(from.split('/').length - 1)
+  return `import type { A } from '${upwards}${to}'`
+}

@@ -1,0 +1,138 @@
+import type { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
+import type { URL } from 'node:url'
+import type { AnyDispatchHandler } from './handler.ts'
+import type {
+  CallSignal,
+  ConnectOptions,
+  DispatchOptions,
+  PipelineOptions,
+  RequestOptions,
+  UpgradeOptions,
+} from './request.ts'
+import type {
+  BodyReadable,
+  ConnectData,
+  PipelineHandler,
+  ResponseData,
+  StreamData,
+  StreamFactory,
+  UndiciBodyReadable,
+  UpgradeData,
+} from './response.ts'
+
+/** A node-style callback: an error, or the data. With an error, `data` isn't to be touched. */
+export type Callback<TData> = (error: Error | null, data: TData) => void
+
+/** An error with a code, such as undici's `UndiciError`. */
+export interface CodedError extends Error {
+  /** undici's code, such as `UND_ERR_SOCKET`. */
+  code: string
+}
+
+/** The events of a dispatcher: what their listeners get. */
+export interface DispatcherEvents {
+  /** A session stands. `targets`: the dispatchers from the emitter down to the client. */
+  connect: [origin: URL, targets: readonly Dispatcher[]]
+  /** A session is gone. */
+  disconnect: [origin: URL, targets: readonly Dispatcher[], error: CodedError]
+  /** A connection couldn't be made. */
+  connectionError: [origin: URL, targets: readonly Dispatcher[], error: CodedError]
+  /** `dispatch()` had returned `false`, and now there is room again. */
+  drain: [origin: URL]
+}
+
+/** `dispatch()` as a function: what an interceptor gets and gives. */
+export type Dispatch = Dispatcher['dispatch']
+
+/** Wraps a `dispatch()`. */
+export type DispatcherComposeInterceptor = (dispatch: Dispatch) => Dispatch
+
+/** What `compose()` gives. */
+export interface ComposedDispatcher extends Dispatcher {}
+
+/**
+ * Sends requests: undici's core API, and what `fetch(url, { dispatcher })` takes.
+ *
+ * A value of this type is a `Dispatcher` of undici-types 6, 7 and 8 too. Three things in it are there for that alone:
+ * - the body of an answer is typed as undici's, whose `formData()` is `Promise<never>`. The top-level functions give the same
+ *   object as {@link BodyReadable};
+ * - `TSignal`, because undici 6 and 7 declare `signal: unknown`. TypeScript compares overloads with their type parameters
+ *   erased, so a parameter fits there, while a call is still held to {@link CallSignal};
+ * - the overload of `pipeline()` that no call can match. undici's `pipeline()` isn't overloaded, so only bivariance helps.
+ */
+export interface Dispatcher extends EventEmitter<DispatcherEvents> {
+  /**
+   * Sends one request and reports to `handler`: what everything else is made of.
+   *
+   * @returns `false` when the dispatcher is busy and the caller should wait for `'drain'`. The request is accepted all the same.
+   */
+  dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
+
+  /**
+   * Wraps this dispatcher's `dispatch()` in interceptors; the last one given sees a request first. This one stays as it is.
+   *
+   * @returns a new dispatcher; its other methods go through the interceptors too.
+   */
+  compose(interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
+  compose(...interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
+
+  /** Sends a request and gives the answer when its headers have come. */
+  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+    callback: Callback<ResponseData<TOpaque, UndiciBodyReadable>>,
+  ): void
+  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+  ): Promise<ResponseData<TOpaque, UndiciBodyReadable>>
+
+  /** Sends a request and writes the answer's body to the stream that `factory` makes. */
+  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+    factory: StreamFactory<TOpaque>,
+    callback: Callback<StreamData<TOpaque>>,
+  ): void
+  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: RequestOptions<TOpaque, TSignal>,
+    factory: StreamFactory<TOpaque>,
+  ): Promise<StreamData<TOpaque>>
+
+  /** Gives a duplex for `stream.pipeline()`: what is written is the request's body, what is read is what `handler` returns. */
+  pipeline(options: never, handler: never): Duplex
+  pipeline<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: PipelineOptions<TOpaque, TSignal>,
+    handler: PipelineHandler<TOpaque, UndiciBodyReadable>,
+  ): Duplex
+
+  /** Opens a tunnel (RFC 9113 §8.5). */
+  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: ConnectOptions<TOpaque, TSignal>,
+    callback: Callback<ConnectData<TOpaque>>,
+  ): void
+  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: ConnectOptions<TOpaque, TSignal>,
+  ): Promise<ConnectData<TOpaque>>
+
+  /** Speaks another protocol on a stream: extended CONNECT (RFC 8441). */
+  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: UpgradeOptions<TOpaque, TSignal>,
+    callback: Callback<UpgradeData<TOpaque>>,
+  ): void
+  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
+    options: UpgradeOptions<TOpaque, TSignal>,
+  ): Promise<UpgradeData<TOpaque>>
+
+  /** Takes no more requests, and is done when those it has have settled. */
+  close(callback: () => void): void
+  close(): Promise<void>
+
+  /**
+   * Fails every request that hasn't settled, and is done when the connections are gone.
+   *
+   * @param error - what they fail with. `null`: a `ClientDestroyedError`.
+   */
+  destroy(error: Error | null, callback: () => void): void
+  destroy(callback: () => void): void
+  destroy(error: Error | null): Promise<void>
+  destroy(): Promise<void>
+}

@@ -1,0 +1,143 @@
+import type { Duplex } from 'node:stream'
+import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
+
+/**
+ * What may be assigned to {@link DispatchController.rawHeaders}: every shape that undici's interceptors assign.
+ *
+ * A flat list of strings or of latin1 Buffers, a header object, or `null` or `undefined` for none.
+ */
+export type RawHeadersInput = Buffer[] | string[] | IncomingHttpHeaders | null | undefined
+
+/**
+ * The reins of one call, handed to every callback of a {@link DispatchHandler}.
+ *
+ * The same object for the whole life of the call, over all its attempts.
+ *
+ * @see https://undici.nodejs.org/#/docs/api/Dispatcher — undici 8's `DispatchController`
+ */
+export interface DispatchController {
+  /** Whether {@link DispatchController.abort} was called, or the call failed. */
+  get aborted(): boolean
+
+  /** Whether the response's body is held back by {@link DispatchController.pause}. */
+  get paused(): boolean
+
+  /** Why the call was aborted; `null` while it wasn't. */
+  get reason(): Error | null
+
+  /**
+   * The response's header fields as a flat list, in wire order; `null` before any answer came.
+   *
+   * Made on the first read, and then kept: it may be changed in place. Interceptors also assign it; what is assigned is
+   * normalized to a list of strings.
+   */
+  get rawHeaders(): RawHeaders | null
+  set rawHeaders(value: RawHeadersInput)
+
+  /** The trailers, likewise; `null` before the body has ended. */
+  get rawTrailers(): RawHeaders | null
+  set rawTrailers(value: RawHeadersInput)
+
+  /**
+   * Ends the call: the stream is reset with CANCEL (RFC 9113 §8.1), and the handler gets `onResponseError`.
+   *
+   * The first call counts; later ones, and those after the call has settled, do nothing.
+   *
+   * @param reason - what the handler is told. Without one, an `AbortError` is made.
+   */
+  abort(reason?: Error): void
+
+  /** Holds the response's body back: no `onResponseData` until {@link DispatchController.resume}. */
+  pause(): void
+
+  /** Lets a paused body go on. */
+  resume(): void
+}
+
+/**
+ * What a caller of `dispatch()` gives to receive the answer: undici 8's shape, and Dodici's native one.
+ *
+ * In order: `onRequestStart` → `onResponseStart` for each 1xx and for the final answer → `onResponseData`, any number of
+ * times → `onResponseEnd`. Instead of any of them, but after `onRequestStart`, `onResponseError`, which ends the call.
+ * A callback that throws fails its own call, and no other.
+ */
+export interface DispatchHandler {
+  /**
+   * The call starts.
+   *
+   * @param context - an object of the interceptors that the call passes through, such as `{ history }` of redirect.
+   */
+  onRequestStart?(controller: DispatchController, context: unknown): void
+
+  /** A CONNECT or an extended CONNECT (RFC 8441) succeeded: `socket` is the stream. Nothing else is called afterwards. */
+  onRequestUpgrade?(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void
+
+  /**
+   * Response headers came. Called for each 1xx answer too, then once for the final one.
+   *
+   * @param statusMessage - HTTP/2 has none (RFC 9113 §8.3.2): the standard phrase for the status, or an empty string.
+   */
+  onResponseStart?(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void
+
+  /** A piece of the body came. The chunk stays valid: it is never reused. */
+  onResponseData?(controller: DispatchController, chunk: Buffer): void
+
+  /** The answer is complete. `trailers` is an empty object where there were none. */
+  onResponseEnd?(controller: DispatchController, trailers: IncomingHttpHeaders): void
+
+  /** The call failed, or was aborted. */
+  onResponseError?(controller: DispatchController, error: Error): void
+
+  /** The first bytes of the answer came, before its headers were read. */
+  onResponseStarted?(): void
+
+  /** A chunk of the request's body was handed to the stream. */
+  onBodySent?(chunk: Buffer): void
+
+  /** The request's body was handed to the stream entirely. */
+  onRequestSent?(): void
+}
+
+/**
+ * A handler in the shape of undici 6 and 7, which the built-in fetch of Node 20, 22 and 24 uses.
+ *
+ * It gets raw header fields as latin1 Buffers, and pauses by returning `false`.
+ */
+export interface LegacyDispatchHandler {
+  /** The call starts; `abort` ends it. Called again for each attempt. */
+  onConnect?(abort: (reason?: Error) => void, context?: object): void
+
+  /** The call failed, or was aborted. */
+  onError?(error: Error): void
+
+  /** A CONNECT or an extended CONNECT (RFC 8441) succeeded. */
+  onUpgrade?(statusCode: number, headers: Buffer[] | string[] | null, socket: Duplex): void
+
+  /** The first bytes of the answer came, before its headers were read. */
+  onResponseStarted?(): void
+
+  /** Response headers came. Called for each 1xx answer too. Returning `false` pauses the body until `resume` is called. */
+  onHeaders?(statusCode: number, headers: Buffer[], resume: () => void, statusText: string): boolean
+
+  /** A piece of the body came. Returning `false` pauses the body until `resume` is called. */
+  onData?(chunk: Buffer): boolean
+
+  /** The answer is complete. `trailers` is a flat list, or `null`. */
+  onComplete?(trailers: string[] | null): void
+
+  /** A chunk of the request's body was handed to the stream. Sizes in bytes. */
+  onBodySent?(chunkSize: number, totalBytesSent: number): void
+}
+
+/** A handler of either shape: what `dispatch()` takes. */
+export type AnyDispatchHandler = DispatchHandler | LegacyDispatchHandler

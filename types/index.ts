@@ -1,0 +1,54 @@
+export type {
+  ClientOptions,
+  ClientStats,
+  Connector,
+  ConnectorCallback,
+  ConnectorOptions,
+  ConnectTlsOptions,
+} from './client.ts'
+export type {
+  Callback,
+  CodedError,
+  ComposedDispatcher,
+  Dispatch,
+  Dispatcher,
+  DispatcherComposeInterceptor,
+  DispatcherEvents,
+} from './dispatcher.ts'
+export type { CallErrorFields, Processed } from './errors.ts'
+export type {
+  AnyDispatchHandler,
+  DispatchController,
+  DispatchHandler,
+  LegacyDispatchHandler,
+  RawHeadersInput,
+} from './handler.ts'
+export type { IncomingHttpHeaders, RawHeaders, RequestHeaders, RequestHeaderValue } from './headers.ts'
+export type {
+  CallSignal,
+  ConnectOptions,
+  DispatchOptions,
+  FormDataLike,
+  HttpMethod,
+  PipelineOptions,
+  QueryPrimitive,
+  QueryValue,
+  RequestBody,
+  RequestOptions,
+  UpgradeOptions,
+} from './request.ts'
+export type {
+  BodyReadable,
+  BodyReadableBase,
+  ConnectData,
+  DumpOptions,
+  PipelineHandler,
+  PipelineHandlerData,
+  RawResponseData,
+  ResponseData,
+  StreamData,
+  StreamFactory,
+  StreamFactoryData,
+  UndiciBodyReadable,
+  UpgradeData,
+} from './response.ts'

@@ -1,0 +1,276 @@
+import type { EventEmitter } from 'node:events'
+import type { Readable } from 'node:stream'
+import type { URL } from 'node:url'
+import type { RequestHeaders } from './headers.ts'
+
+/** A request method: one of the common ones, or any other token (RFC 9110 §9). Case-sensitive. */
+export type HttpMethod =
+  | 'GET'
+  | 'HEAD'
+  | 'POST'
+  | 'PUT'
+  | 'DELETE'
+  | 'CONNECT'
+  | 'OPTIONS'
+  | 'TRACE'
+  | 'PATCH'
+  | 'QUERY'
+  | (string & Record<never, never>)
+
+/**
+ * A `FormData`: the global one, or that of any undici. A `URLSearchParams` isn't one: pass its `toString()`.
+ *
+ * Only typed so far, because undici's own options have it: such a body is refused with an `InvalidArgumentError`.
+ */
+export interface FormDataLike {
+  /** All entries, in order: a string, or a file. */
+  entries(): Iterable<[string, unknown]>
+  /** All values of one name. */
+  getAll(name: string): unknown[]
+  /** Tells a `FormData` from a `URLSearchParams`, which can be sorted. */
+  sort?: never
+}
+
+/**
+ * A request's body.
+ *
+ * - a string is sent as UTF-8, a Buffer, a typed array, a DataView or an ArrayBuffer as its bytes: these can be sent again;
+ * - a Readable is sent as it comes, once. Nobody may have read from it;
+ * - `null`: no body.
+ */
+export type RequestBody = string | ArrayBufferView | ArrayBuffer | Readable | FormDataLike | null
+
+/** One part of a query that says something. */
+export type QueryPrimitive = string | number | bigint | boolean
+
+/** One part of a query: a value, or a list of them. `undefined` and `null` give an empty value. */
+export type QueryValue = QueryPrimitive | readonly QueryPrimitive[] | null | undefined
+
+/** One request, as `dispatch()` takes it. The options of undici 6, 7 and 8 are all acceptable. */
+export interface DispatchOptions {
+  /** Where to send it, such as `'https://example.com'`. A `Client` has its own; an `Agent` needs one. */
+  origin?: string | URL | undefined
+
+  /** The path with its query, starting with `/`. */
+  path: string
+
+  /** The request method. */
+  method: HttpMethod
+
+  /**
+   * The body. `null`: none.
+   *
+   * @default null
+   */
+  body?: RequestBody | undefined
+
+  /**
+   * The header fields. `null`: none but those that Dodici sends.
+   *
+   * @default null
+   */
+  headers?: RequestHeaders | null | undefined
+
+  /** Appended to `path` as a query string; a list gives one pair per element. `path` may have no query of its own then. */
+  query?: Readonly<Record<string, QueryValue>> | undefined
+
+  /**
+   * Whether sending the request twice does no harm (RFC 9110 §9.2.2): such a call may be replayed when its session dies
+   * before any part of the answer came.
+   *
+   * @default true for GET, HEAD, OPTIONS and TRACE, else false
+   */
+  idempotent?: boolean | undefined
+
+  /** Accepted for undici's sake: on HTTP/2 a slow answer blocks no other. */
+  blocking?: boolean | undefined
+
+  /**
+   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`. `null` and `false`: none.
+   *
+   * Nothing else is supported so far: it is refused with a `NotSupportedError`.
+   *
+   * @default null
+   */
+  upgrade?: boolean | string | null | undefined
+
+  /**
+   * Milliseconds from the request's end to the answer's headers. `0`: no limit; `null`: the dispatcher's.
+   *
+   * @default null
+   */
+  headersTimeout?: number | null | undefined
+
+  /**
+   * Milliseconds between two pieces of the answer's body. `0`: no limit; `null`: the dispatcher's.
+   *
+   * @default null
+   */
+  bodyTimeout?: number | null | undefined
+
+  /** Accepted for undici's sake: HTTP/2 has no `connection: close` per request (RFC 9113 §8.2.2). */
+  reset?: boolean | undefined
+
+  /**
+   * Sends `expect: 100-continue` and holds the body back until the server answers (RFC 9110 §10.1.1).
+   *
+   * Only `false` is supported so far: `true` is refused with a `NotSupportedError`.
+   *
+   * @default false
+   */
+  expectContinue?: boolean | undefined
+
+  /** Accepted for undici's sake, which takes it for the IP type of service of the socket. */
+  typeOfService?: number | null | undefined
+
+  /** Accepted for the sake of undici 6 and 7, and without effect: an answer's status is no error. */
+  throwOnError?: boolean | undefined
+
+  /** Accepted for the sake of undici 6 and of built-in fetch, which passes `0`: redirects are fetch's, or an interceptor's. */
+  maxRedirections?: number | undefined
+}
+
+/** What ends a call: an `AbortSignal`, or an emitter of `'abort'`. `null`: nothing. */
+export type CallSignal = AbortSignal | EventEmitter | null
+
+/**
+ * The options of `request()` and `stream()`.
+ *
+ * @typeParam TOpaque - the type of `opaque`.
+ * @typeParam TSignal - inferred from `signal`; see {@link Dispatcher}.
+ */
+export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = CallSignal>
+  extends DispatchOptions {
+  /**
+   * Anything that shall come back with the answer.
+   *
+   * @default null
+   */
+  opaque?: TOpaque | undefined
+
+  /**
+   * Ends the call when it fires. `null`: nothing does.
+   *
+   * @default null
+   */
+  signal?: TSignal | undefined
+
+  /** Called for each 1xx answer. `null`: they are ignored. */
+  onInfo?:
+    | ((info: { statusCode: number; headers: Record<string, string | string[]> }) => void)
+    | null
+    | undefined
+
+  /**
+   * `'raw'`: headers and trailers come as flat lists, in wire order. `null`: as objects.
+   *
+   * @default null
+   */
+  responseHeaders?: 'raw' | null | undefined
+
+  /**
+   * How many bytes of the answer's body may wait for the reader before the stream is held back.
+   *
+   * @default 65_536
+   */
+  highWaterMark?: number | undefined
+}
+
+/** The options of `pipeline()`. */
+export interface PipelineOptions<TOpaque = null, TSignal extends CallSignal = CallSignal>
+  extends RequestOptions<TOpaque, TSignal> {
+  /**
+   * Whether the handler returns a stream of objects.
+   *
+   * @default false
+   */
+  objectMode?: boolean | undefined
+}
+
+/** The options of `connect()`: a tunnel (RFC 9113 §8.5). */
+export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> {
+  /** Where to send it. A `Client` has its own; an `Agent` needs one. */
+  origin?: string | URL | undefined
+
+  /** The target's authority, such as `'example.com:443'`. */
+  path: string
+
+  /**
+   * The header fields. `null`: none.
+   *
+   * @default null
+   */
+  headers?: RequestHeaders | null | undefined
+
+  /**
+   * Ends the call when it fires. `null`: nothing does.
+   *
+   * @default null
+   */
+  signal?: TSignal | undefined
+
+  /**
+   * Anything that shall come back with the answer.
+   *
+   * @default null
+   */
+  opaque?: TOpaque | undefined
+
+  /**
+   * `'raw'`: headers come as a flat list, in wire order. `null`: as an object.
+   *
+   * @default null
+   */
+  responseHeaders?: 'raw' | null | undefined
+}
+
+/** The options of `upgrade()`: extended CONNECT (RFC 8441). */
+export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> {
+  /** Where to send it. A `Client` has its own; an `Agent` needs one. */
+  origin?: string | URL | undefined
+
+  /** The path with its query, starting with `/`. */
+  path: string
+
+  /**
+   * The request method of an HTTP/1.1 upgrade. On HTTP/2 it is always CONNECT.
+   *
+   * @default 'GET'
+   */
+  method?: string | undefined
+
+  /**
+   * The header fields. `null`: none.
+   *
+   * @default null
+   */
+  headers?: RequestHeaders | null | undefined
+
+  /**
+   * The protocol to speak: `:protocol` of the request.
+   *
+   * @default 'websocket'
+   */
+  protocol?: string | undefined
+
+  /**
+   * Ends the call when it fires. `null`: nothing does.
+   *
+   * @default null
+   */
+  signal?: TSignal | undefined
+
+  /**
+   * Anything that shall come back with the answer.
+   *
+   * @default null
+   */
+  opaque?: TOpaque | undefined
+
+  /**
+   * `'raw'`: headers come as a flat list, in wire order. `null`: as an object.
+   *
+   * @default null
+   */
+  responseHeaders?: 'raw' | null | undefined
+}

@@ -1,0 +1,151 @@
+import type { Blob } from 'node:buffer'
+import type { Duplex, Readable, Writable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
+
+/** How much of an unwanted body `dump()` reads. */
+export interface DumpOptions {
+  /**
+   * Bytes to read before the stream is reset instead.
+   *
+   * @default 131_072
+   */
+  limit?: number | undefined
+
+  /** Ends the dump. */
+  signal?: AbortSignal | undefined
+}
+
+/** What {@link BodyReadable} and {@link UndiciBodyReadable} have in common. */
+export interface BodyReadableBase extends Readable {
+  /** The body decoded as UTF-8, without a byte order mark. */
+  text(): Promise<string>
+  /** The body parsed as JSON. */
+  json(): Promise<unknown>
+  /** The body as a Blob of the answer's content type. */
+  blob(): Promise<Blob>
+  /** The body's bytes. */
+  bytes(): Promise<Uint8Array>
+  /** The body's bytes, in a buffer of their own. */
+  arrayBuffer(): Promise<ArrayBuffer>
+  /** Reads what is left and drops it, so that the stream can end without a reset. */
+  dump(options?: DumpOptions): Promise<void>
+  /** Whether the body was read, in part or entirely. */
+  readonly bodyUsed: boolean
+}
+
+/**
+ * An answer's body, as the top-level functions give it: a readable stream with the methods of the Fetch standard's Body
+ * mixin. It can be consumed once.
+ *
+ * @see https://fetch.spec.whatwg.org/#body-mixin
+ */
+export interface BodyReadable extends BodyReadableBase {
+  /** The body parsed as `multipart/form-data` or `application/x-www-form-urlencoded`. */
+  formData(): Promise<FormData>
+  /** The body as a web stream. */
+  readonly body: ReadableStream<Uint8Array>
+}
+
+/**
+ * An answer's body, as a dispatcher's own methods give it: the same object as {@link BodyReadable}, with the two members that
+ * undici leaves unimplemented typed as undici types them, since its `Dispatcher` wouldn't fit otherwise.
+ */
+export interface UndiciBodyReadable extends BodyReadableBase {
+  /** Typed as undici's. Use the top-level `request()` to have it typed as it is. */
+  formData(): Promise<never>
+  /** Typed as undici's. Use the top-level `request()` to have it typed as it is. */
+  readonly body: never
+}
+
+/**
+ * What the top-level `request()` gives.
+ *
+ * @typeParam TBody - the body's type; a dispatcher's own method speaks undici's.
+ */
+export interface ResponseData<TOpaque = null, TBody = BodyReadable> {
+  /** The final status: never 1xx. */
+  statusCode: number
+  /** HTTP/2 has none (RFC 9113 §8.3.2): the standard phrase for the status, or an empty string. */
+  statusText: string
+  /** The header fields, as the session made them. */
+  headers: IncomingHttpHeaders
+  /** The body. It must be consumed, dumped or destroyed. */
+  body: TBody
+  /** The trailers; empty until the body has ended. */
+  trailers: Record<string, string>
+  /** The request's own `opaque`. */
+  opaque: TOpaque
+  /** What the interceptors that the call passed through left. */
+  context: object
+}
+
+/** What `request()` gives with `responseHeaders: 'raw'`: headers and trailers as flat lists, in wire order. */
+export interface RawResponseData<TOpaque = null, TBody = BodyReadable>
+  extends Omit<ResponseData<TOpaque, TBody>, 'headers' | 'trailers'> {
+  /** The header fields, `[name, value, …]`. */
+  headers: RawHeaders
+  /** The trailers, `[name, value, …]`; empty until the body has ended. */
+  trailers: RawHeaders
+}
+
+/** What `connect()` gives. */
+export interface ConnectData<TOpaque = null> {
+  /** The status: 2xx. */
+  statusCode: number
+  /** The header fields. */
+  headers: IncomingHttpHeaders
+  /** The tunnel. */
+  socket: Duplex
+  /** The request's own `opaque`. */
+  opaque: TOpaque
+}
+
+/** What `upgrade()` gives. */
+export interface UpgradeData<TOpaque = null> {
+  /** The header fields. */
+  headers: IncomingHttpHeaders
+  /** The stream, on which the protocol is spoken. */
+  socket: Duplex
+  /** The request's own `opaque`. */
+  opaque: TOpaque
+}
+
+/** What `stream()` gives when the answer has been written. */
+export interface StreamData<TOpaque = null> {
+  /** The request's own `opaque`. */
+  opaque: TOpaque
+  /** The trailers. */
+  trailers: Record<string, string>
+}
+
+/** What a {@link StreamFactory} is told. */
+export interface StreamFactoryData<TOpaque = null> {
+  /** The final status: never 1xx. */
+  statusCode: number
+  /** The header fields. */
+  headers: IncomingHttpHeaders
+  /** The request's own `opaque`. */
+  opaque: TOpaque
+  /** What the interceptors that the call passed through left. */
+  context: object
+}
+
+/** Makes the stream that an answer's body is written to. */
+export type StreamFactory<TOpaque = null> = (data: StreamFactoryData<TOpaque>) => Writable
+
+/**
+ * What a {@link PipelineHandler} is told.
+ *
+ * @typeParam TBody - the body's type; a dispatcher's own method speaks undici's.
+ */
+export interface PipelineHandlerData<TOpaque = null, TBody = BodyReadable>
+  extends StreamFactoryData<TOpaque> {
+  /** The answer's body. */
+  body: TBody
+}
+
+/** Makes the readable half of a pipeline from the answer. */
+export type PipelineHandler<TOpaque = null, TBody = BodyReadable> = (
+  data: PipelineHandlerData<TOpaque, TBody>,
+) => Readable

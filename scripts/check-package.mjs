@@ -1,0 +1,134 @@
+// Packs the library, installs the tarball in an empty folder, and uses it there the way its users do: from an ES module,
+// from CommonJS and from TypeScript, each against a server on loopback.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http2'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+/** Everything that the tarball may hold, and must. */
+const MEANT = [
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'dist/index.cjs',
+  'dist/index.cjs.map',
+  'dist/index.d.cts',
+  'dist/index.d.ts',
+  'dist/index.js',
+  'dist/index.js.map',
+  'package.json',
+]
+
+const TSCONFIG = {
+  compilerOptions: {
+    target: 'ES2022',
+    module: 'NodeNext',
+    strict: true,
+    skipLibCheck: false,
+    types: ['node'],
+    outDir: 'out',
+  },
+  files: ['typescript.ts', 'typescript-cjs.cts'],
+}
+
+const temporary = await mkdtemp(join(tmpdir(), 'dodici-package-'))
+try {
+  const tarball = await pack()
+  await checkFiles(tarball)
+  const consumer = await install(tarball)
+  await withServer(async (url) => {
+    const esm = JSON.parse(await node(consumer, ['esm.mjs', url]))
+    const cjs = JSON.parse(await node(consumer, ['cjs.cjs', url]))
+    assert.ok(esm.length > 0, 'the package exports nothing')
+    assert.deepEqual(cjs, esm, 'the ES module and CommonJS export different names')
+    console.log(`import and require: a request each, the same ${esm.length} names: ${esm.join(', ')}`)
+    await checkTypeScript(consumer, url)
+  })
+} catch (error) {
+  // What the child printed says more than that it failed; tsc reports on stdout.
+  console.error(error.stdout ? `${error.message}\n${error.stdout}` : error)
+  process.exitCode = 1
+} finally {
+  await rm(temporary, { recursive: true, force: true })
+}
+
+/** @returns the tarball's path */
+async function pack() {
+  // With prepack, which builds: the tarball is the one that would be published.
+  await run('npm', ['pack', '--loglevel=error', '--pack-destination', temporary], { cwd: root })
+  const tarballs = (await readdir(temporary)).filter((name) => name.endsWith('.tgz'))
+  assert.equal(tarballs.length, 1)
+  return join(temporary, tarballs[0])
+}
+
+async function checkFiles(tarball) {
+  const { stdout } = await run('tar', ['-tzf', tarball])
+  const files = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^package\//, ''))
+    .sort()
+  console.log(`the tarball holds ${files.length} files:\n  ${files.join('\n  ')}`)
+  assert.deepEqual(files, MEANT, 'the tarball holds other files than those that are meant')
+}
+
+/** @returns the folder of a project that has the tarball installed */
+async function install(tarball) {
+  const consumer = join(temporary, 'consumer')
+  await mkdir(consumer)
+  await writeFile(join(consumer, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+  await cp(join(root, 'test/package'), consumer, { recursive: true })
+
+  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
+  await run('npm', ['install', ...flags, tarball, ...tools], { cwd: consumer })
+  return consumer
+}
+
+async function checkTypeScript(consumer, url) {
+  const tsc = 'node_modules/typescript/bin/tsc'
+  await node(consumer, [tsc, '-p', '.'])
+  console.log('typescript: the declarations hold for import and require, with skipLibCheck false')
+
+  // By default in newer lines of Node, behind a flag in 22, and not at all in 20.
+  const flag = '--experimental-strip-types'
+  if (process.features.typescript) {
+    await node(consumer, ['typescript.ts', url])
+    console.log('typescript: a request, with the types stripped by Node')
+  } else if (process.allowedNodeEnvironmentFlags.has(flag)) {
+    await node(consumer, [flag, 'typescript.ts', url])
+    console.log(`typescript: a request, with ${flag}`)
+  } else {
+    await node(consumer, ['out/typescript.js', url])
+    console.log('typescript: a request, transpiled by tsc')
+  }
+}
+
+/** Runs a file with this Node. @returns what it printed */
+async function node(cwd, args) {
+  // A client that leaves something open would keep its process for ever.
+  const { stdout } = await run(process.execPath, args, { cwd, timeout: 60_000 })
+  return stdout
+}
+
+/** Runs a function while a cleartext HTTP/2 server answers on loopback. */
+async function withServer(use) {
+  const server = createServer((_request, response) => response.end('hello'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    await use(`http://127.0.0.1:${server.address().port}`)
+  } finally {
+    server.close()
+  }
+}

@@ -8,7 +8,6 @@ import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type {
   Callback,
-  ComposedDispatcher as ComposedDispatcherType,
   Dispatch,
   DispatcherComposeInterceptor,
   DispatcherEvents,
@@ -85,11 +84,9 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
    *
    * @throws InvalidArgumentError when an interceptor is no function, or doesn't return one.
    */
-  compose(interceptors: DispatcherComposeInterceptor[]): ComposedDispatcherType
-  compose(...interceptors: DispatcherComposeInterceptor[]): ComposedDispatcherType
-  compose(
-    ...given: DispatcherComposeInterceptor[] | [DispatcherComposeInterceptor[]]
-  ): ComposedDispatcherType {
+  compose(interceptors: DispatcherComposeInterceptor[]): Dispatcher
+  compose(...interceptors: DispatcherComposeInterceptor[]): Dispatcher
+  compose(...given: DispatcherComposeInterceptor[] | [DispatcherComposeInterceptor[]]): Dispatcher {
     let dispatch: Dispatch = (options, handler) => this.dispatch(options, handler)
     for (const interceptor of given.flat()) {
       if (interceptor === null || interceptor === undefined) continue

@@ -403,4 +403,33 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connectionError'])
     })
   })
+
+  it('leaves a session that closes also when the peer never closes its side', async () => {
+    const clock = new FakeClock()
+    const sockets: Socket[] = []
+    // Half-open, and deaf: an empty SETTINGS frame is all that it ever says.
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      sockets.push(socket)
+      socket.on('error', () => {})
+      socket.resume()
+      socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    const harness = new Harness(`http://127.0.0.1:${port}`, { engine }, clock)
+    const call = harness.dispatch()
+    await expect.poll(() => harness.connections).toEqual(['connect'])
+    call.controller?.abort()
+    const torn = harness.scheduler.tearDown(null)
+    const [socket] = sockets
+    if (socket !== undefined && !socket.readableEnded) await once(socket, 'end')
+    clock.advance(1_000)
+    await torn
+    expect(harness.connections).toEqual(['connect', 'disconnect'])
+  })
 })

@@ -1,0 +1,304 @@
+import { once } from 'node:events'
+import { interceptors, errors as undiciErrors } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client, Dispatcher, errors } from '../../src/index.ts'
+import type { DispatcherComposeInterceptor } from '../../types/index.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { StreamListener } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+const serveHello: StreamListener = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.end('hello')
+}
+
+function connect(origin: string | URL): Client {
+  const client = new Client(origin)
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+/** A server whose answers wait until `release()` is called. */
+async function startGate() {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const server = await startServer((stream, headers) => void opened.then(() => serveHello(stream, headers)))
+  return { server, open }
+}
+
+describe('Client', () => {
+  it.each([
+    ['a path', 'http://localhost/path'],
+    ['credentials', 'http://user:secret@localhost'],
+    ['another scheme', 'ftp://localhost'],
+    ['nothing', ''],
+  ])('refuses an origin with %s, and keeps secrets out of the message', (_what, origin) => {
+    expect(() => new Client(origin)).toThrow(errors.InvalidArgumentError)
+    expect(() => new Client(origin)).toThrow(/origin.*expected an http/)
+    expect(() => new Client(origin)).not.toThrow(/secret/)
+  })
+
+  it('is a Dispatcher, and takes a URL', async () => {
+    const { origin } = await startServer(serveHello)
+    const client = connect(new URL(origin))
+    expect(client).toBeInstanceOf(Dispatcher)
+    const { statusCode, body } = await client.request(GET)
+    await body.dump()
+    expect(statusCode).toBe(200)
+  })
+
+  it('announces connect, disconnect and drain with its origin', async () => {
+    const { origin } = await startServer(serveHello)
+    const client = connect(origin)
+    const heard: unknown[] = []
+    const drained = once(client, 'drain')
+    client.on('connect', (url, targets) => heard.push(['connect', url.origin, targets[0] === client]))
+    client.on('disconnect', (url, targets, error) => {
+      heard.push(['disconnect', url.origin, targets[0] === client, typeof error.code])
+    })
+    const recorder = new Recorder()
+    expect(client.dispatch(GET, recorder)).toBe(false)
+    const [url] = await drained
+    expect(url.origin).toBe(origin)
+    await recorder.settled
+    expect(client.dispatch(GET, new Recorder())).toBe(true)
+    await client.close()
+    expect(heard).toEqual([
+      ['connect', origin, true],
+      ['disconnect', origin, true, 'string'],
+    ])
+  })
+
+  it('announces connectionError, and fails every waiting call with it', async () => {
+    const { origin, server } = await startServer(serveHello)
+    server.close()
+    await once(server, 'close')
+    const client = connect(origin)
+    const announced = once(client, 'connectionError')
+    const calls = [client.request(GET), client.request(GET)]
+    const outcomes = await Promise.allSettled(calls)
+    const [, , error] = await announced
+    expect(error.code).toBe('ECONNREFUSED')
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ reason: { code: 'ECONNREFUSED', processed: 'no', attempts: 0 } })
+    }
+  })
+
+  it('counts what is pending and running', async () => {
+    const { server, open } = await startGate()
+    const client = connect(server.origin)
+    expect(client.stats).toEqual({ connected: false, pending: 0, running: 0, size: 0 })
+    const connected = once(client, 'connect')
+    const calls = Array.from({ length: 3 }, () => client.request(GET))
+    expect(client.stats).toEqual({ connected: false, pending: 3, running: 0, size: 3 })
+    await connected
+    expect(client.stats).toEqual({ connected: true, pending: 0, running: 3, size: 3 })
+    open()
+    for (const call of calls) await (await call).body.dump()
+    expect(client.stats).toMatchObject({ pending: 0, running: 0 })
+  })
+
+  it('holds calls back above the limit of the peer, and follows when it changes', async () => {
+    const held: (() => void)[] = []
+    const { origin, sessions } = await startServer(
+      (stream, headers) => void held.push(() => serveHello(stream, headers)),
+      { settings: { maxConcurrentStreams: 2 } },
+    )
+    const client = connect(origin)
+    const first = client.request(GET)
+    await expect.poll(() => held.length).toBe(1)
+    const calls = [first, ...Array.from({ length: 5 }, () => client.request(GET))]
+    await expect.poll(() => held.length).toBe(2)
+    expect(client.stats).toMatchObject({ pending: 4, running: 2 })
+    sessions[0]?.settings({ maxConcurrentStreams: 4 })
+    await expect.poll(() => held.length).toBe(4)
+    expect(client.stats).toMatchObject({ pending: 2, running: 4 })
+    sessions[0]?.settings({ maxConcurrentStreams: 100 })
+    await expect.poll(() => held.length).toBe(6)
+    for (const release of held) release()
+    for (const call of calls) expect(await (await call).body.text()).toBe('hello')
+    expect(sessions).toHaveLength(1)
+  })
+})
+
+describe('close()', () => {
+  it('lets running and waiting calls finish, refuses new ones, and settles then', async () => {
+    const { server, open } = await startGate()
+    const client = connect(server.origin)
+    const call = client.request(GET)
+    const closing = client.close()
+    expect(client.closed).toBe(true)
+    expect(client.destroyed).toBe(false)
+    await expect(client.request(GET)).rejects.toBeInstanceOf(errors.ClientClosedError)
+    open()
+    expect(await (await call).body.text()).toBe('hello')
+    await closing
+    expect(client.destroyed).toBe(true)
+    await expect(client.request(GET)).rejects.toBeInstanceOf(errors.ClientDestroyedError)
+  })
+
+  it('settles at once for a client that was never used, with a callback too, twice', async () => {
+    const client = connect('http://127.0.0.1:1')
+    await new Promise<void>((resolve) => client.close(resolve))
+    await client.close()
+    await client.destroy()
+    expect(client.destroyed).toBe(true)
+  })
+})
+
+describe('destroy()', () => {
+  it('fails running and waiting calls, each with an error of its own', async () => {
+    const { origin } = await startServer(() => {}, { settings: { maxConcurrentStreams: 1 } })
+    const client = connect(origin)
+    const connected = once(client, 'connect')
+    const calls = Array.from({ length: 150 }, () => client.request(GET))
+    const outcomes = Promise.allSettled(calls)
+    await connected
+    await client.destroy()
+    const reasons = (await outcomes).map((outcome) => (outcome.status === 'rejected' ? outcome.reason : null))
+    expect(reasons.every((reason) => reason instanceof errors.ClientDestroyedError)).toBe(true)
+    expect(new Set(reasons).size).toBe(150)
+    const counts = new Map<string, number>()
+    for (const { processed } of reasons) counts.set(processed, (counts.get(processed) ?? 0) + 1)
+    expect(Object.fromEntries(counts)).toEqual({ maybe: 100, no: 50 })
+  })
+
+  it('passes the error on that it is given', async () => {
+    const { origin } = await startServer(() => {})
+    const client = connect(origin)
+    const call = client.request(GET)
+    const error = new Error('enough')
+    await Promise.all([expect(call).rejects.toBe(error), client.destroy(error)])
+  })
+})
+
+describe('dispatch()', () => {
+  it('throws for a handler that is none, and names the method that is missing', async () => {
+    const client = connect('http://127.0.0.1:1')
+    expect(() => client.dispatch(GET, null as never)).toThrow('handler')
+    expect(() => client.dispatch(GET, { onRequestStart() {}, onResponseError() {} })).toThrow(
+      'onResponseStart',
+    )
+  })
+
+  it('tells the handler of bad options, with a controller that is aborted', () => {
+    const client = connect('http://127.0.0.1:1')
+    const recorder = new Recorder()
+    let isAborted = false
+    const onResponseError = recorder.onResponseError.bind(recorder)
+    recorder.onResponseError = (controller, error) => {
+      isAborted = controller.aborted
+      onResponseError(controller, error)
+    }
+    expect(client.dispatch({ ...GET, path: 'none' }, recorder)).toBe(false)
+    expect(recorder.events).toEqual(['error'])
+    expect(isAborted).toBe(true)
+    expect(recorder.error).toBeInstanceOf(undiciErrors.InvalidArgumentError)
+  })
+
+  it('may be called from any callback of a handler', async () => {
+    const { origin } = await startServer(serveHello)
+    const client = connect(origin)
+    const inner: Recorder[] = []
+    const dispatchAnother = (): void => {
+      const recorder = new Recorder()
+      inner.push(recorder)
+      client.dispatch(GET, recorder)
+    }
+    const outer = new Recorder()
+    const { onRequestStart, onResponseStart, onResponseData, onResponseEnd } = outer
+    outer.onRequestStart = (controller) => {
+      dispatchAnother()
+      onRequestStart.call(outer, controller)
+    }
+    outer.onResponseStart = (controller, statusCode, headers) => {
+      dispatchAnother()
+      onResponseStart.call(outer, controller, statusCode, headers)
+    }
+    outer.onResponseData = (controller, chunk) => {
+      dispatchAnother()
+      onResponseData.call(outer, controller, chunk)
+    }
+    outer.onResponseEnd = (controller, trailers) => {
+      dispatchAnother()
+      onResponseEnd.call(outer, controller, trailers)
+    }
+    client.dispatch(GET, outer)
+    await outer.settled
+    await Promise.all(inner.map((recorder) => recorder.settled))
+    expect(inner.map((recorder) => recorder.text)).toEqual(['hello', 'hello', 'hello', 'hello'])
+  })
+})
+
+describe('compose()', () => {
+  const tag =
+    (name: string): DispatcherComposeInterceptor =>
+    (dispatch) =>
+    (options, handler) =>
+      dispatch({ ...options, headers: { ...(options.headers as object), [name]: name } }, handler)
+
+  it('passes requests through the interceptors', async () => {
+    const heard: unknown[] = []
+    const { origin } = await startServer((stream, headers) => {
+      heard.push([headers['x-a'], headers['x-b']])
+      serveHello(stream, headers)
+    })
+    const client = connect(origin)
+    for (const composed of [
+      client.compose(tag('x-a'), tag('x-b')),
+      client.compose([tag('x-a')]).compose(tag('x-b')),
+    ]) {
+      const { body } = await composed.request(GET)
+      expect(await body.text()).toBe('hello')
+    }
+    expect(heard).toEqual([
+      ['x-a', 'x-b'],
+      ['x-a', 'x-b'],
+    ])
+  })
+
+  it("works with undici's own interceptors", async () => {
+    let count = 0
+    const { origin } = await startServer((stream) => {
+      stream.respond({ ':status': count++ === 0 ? 503 : 200 })
+      stream.end('hello')
+    })
+    const retry = interceptors.retry({ minTimeout: 1 }) as unknown as DispatcherComposeInterceptor
+    const { statusCode, body } = await connect(origin).compose(retry).request(GET)
+    expect(await body.text()).toBe('hello')
+    expect([statusCode, count]).toEqual([200, 2])
+  })
+
+  it('shares life and events with what it was made of', async () => {
+    const { origin } = await startServer(serveHello)
+    const client = connect(origin)
+    const composed = client.compose(tag('x-a'))
+    const connected = once(composed, 'connect')
+    await (await composed.request(GET)).body.dump()
+    expect((await connected)[1]).toEqual([client])
+    await composed.close()
+    expect([client.closed, composed.closed, client.destroyed, composed.destroyed]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it('refuses what is no interceptor', () => {
+    const client = connect('http://127.0.0.1:1')
+    expect(() => client.compose('no' as never)).toThrow(errors.InvalidArgumentError)
+    expect(() => client.compose(() => undefined as never)).toThrow('interceptor')
+  })
+})
+
+describe('what is not there yet', () => {
+  it.each(['stream', 'pipeline', 'connect', 'upgrade'] as const)('%s() says so', (name) => {
+    const client = connect('http://127.0.0.1:1')
+    expect(() => Reflect.apply(client[name], client, [GET])).toThrow(errors.NotSupportedError)
+  })
+})

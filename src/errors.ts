@@ -183,9 +183,14 @@ export function toErrorCodeName(code: number): string {
 
 /** Anything thrown, as an Error: what is one already comes back untouched. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error
-    ? thrown
-    : new DodiciError(`A value that is no Error was thrown: ${String(thrown)}`)
+  if (thrown instanceof Error) return thrown
+  let text: string = typeof thrown
+  try {
+    text = String(thrown)
+  } catch {
+    // An object that can't be made a string: its type has to do, and the cause has the rest.
+  }
+  return new DodiciError(`A value that is no Error was thrown: ${text}`, { cause: thrown })
 }
 
 /** Node tries several addresses, and then throws an AggregateError without a message. */

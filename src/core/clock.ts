@@ -125,9 +125,12 @@ export class Deadlines {
       if (item.deadline <= now) late.push(item)
       else if (item.deadline < soonest) soonest = item.deadline
     }
-    // First the list, then the callbacks: they may add and delete.
-    for (const item of late) this.delete(item)
     if (soonest !== Number.POSITIVE_INFINITY) this.#arm(now, Math.max(soonest, now + RESOLUTION))
-    for (const item of late) item.onDeadline()
+    for (const item of late) {
+      // A callback before this one may have taken it off the list, or given it more time.
+      if (item.deadlineIndex === -1 || item.deadline > now) continue
+      this.delete(item)
+      item.onDeadline()
+    }
   }
 }

@@ -153,7 +153,9 @@ function addField(target: HeaderTarget, name: string, value: string): void {
       if (value.toLowerCase() !== 'trailers') {
         throw invalid("header 'te'", value, "'trailers', which is all that HTTP/2 allows (RFC 9113 §8.2.2)")
       }
-      break
+      // In lower case and once: node:http2 throws on any other spelling.
+      wire.te = 'trailers'
+      return
     case 'content-length':
       if (target.contentLength !== null) throw invalid("header 'content-length'", value, 'one value')
       target.contentLength = toContentLength(value)

@@ -50,8 +50,8 @@ export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object' && value !== null)
-    return `an object (${value.constructor?.name ?? 'no prototype'})`
+  // Its own name would be nicer, but asking an object runs its code.
+  if (typeof value === 'object' && value !== null) return 'an object'
   return String(value)
 }
 
@@ -92,6 +92,11 @@ export function toBoolean(name: string, value: unknown, fallback: boolean): bool
   return value
 }
 
+/** What stands before an `@` is nobody's business in a log. */
+function withoutCredentials(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/^.*@/s, '…@') : value
+}
+
 /** An origin: an http or https URL without path, query, fragment or credentials. */
 export function toOrigin(value: unknown): Origin {
   const accepted = 'an http: or https: URL without path, query, fragment or credentials'
@@ -99,7 +104,7 @@ export function toOrigin(value: unknown): Origin {
   try {
     url = new URL(value instanceof URL ? value.href : typeof value === 'string' ? value : '')
   } catch {
-    throw invalid('origin', value, accepted)
+    throw invalid('origin', withoutCredentials(value), accepted)
   }
   if (
     (url.protocol !== 'http:' && url.protocol !== 'https:') ||
@@ -109,7 +114,7 @@ export function toOrigin(value: unknown): Origin {
     url.username !== '' ||
     url.password !== ''
   ) {
-    throw invalid('origin', url.username === '' ? url.href : `${url.origin} with credentials`, accepted)
+    throw invalid('origin', withoutCredentials(url.href), accepted)
   }
   const scheme = url.protocol === 'https:' ? 'https' : 'http'
   return Object.freeze({

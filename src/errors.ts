@@ -40,8 +40,11 @@ function brand(
     Object.defineProperty(prototype, Symbol.for(`undici.error.${undiciCode}`), hidden(true))
   }
   Object.defineProperty(errorClass, Symbol.hasInstance, {
-    value: (value: unknown) =>
-      typeof value === 'object' && value !== null && Reflect.get(value, ownMark(code)) === true,
+    value(this: unknown, value: unknown): boolean {
+      // A user's own subclass has no mark: the prototype chain tells.
+      if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
+      return typeof value === 'object' && value !== null && Reflect.get(value, ownMark(code)) === true
+    },
   })
 }
 

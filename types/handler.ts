@@ -16,7 +16,7 @@ export type RawHeadersInput = Buffer[] | string[] | IncomingHttpHeaders | null |
  * @see https://undici.nodejs.org/#/docs/api/Dispatcher — undici 8's `DispatchController`
  */
 export interface DispatchController {
-  /** Whether {@link DispatchController.abort} was called, or the call failed. */
+  /** Whether {@link DispatchController.abort} ended the call. A call that fails by itself isn't aborted, as in undici. */
   get aborted(): boolean
 
   /** Whether the response's body is held back by {@link DispatchController.pause}. */

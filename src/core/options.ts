@@ -50,9 +50,18 @@ export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'an array'
-  // Its own name would be nicer, but asking an object runs its code.
-  if (typeof value === 'object' && value !== null) return 'an object'
+  if (typeof value === 'object' && value !== null) return toObjectName(value)
   return String(value)
+}
+
+function toObjectName(value: object): string {
+  try {
+    const name: unknown = value.constructor === undefined ? 'no prototype' : value.constructor.name
+    if (typeof name === 'string') return `an object (${name})`
+  } catch {
+    // Asking an object runs its code, and what that throws would hide the message that is being made.
+  }
+  return 'an object'
 }
 
 /** The error for an argument: what it is called, what came, what would be accepted. */

@@ -14,8 +14,8 @@ import { addHeaders, isToken } from './headers.ts'
 import type { Origin, ResolvedClientOptions } from './options.ts'
 import { invalid, toBoolean, toDelay, toOrigin } from './options.ts'
 
-/** undici's rule: anything below `!` (so also CR, LF, NUL and space) and above ISO-8859-1 is refused. */
-const BAD_PATH = /[^\u0021-\u00ff]/
+/** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
+const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
 
 /** RFC 9110 §9.2.1. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
@@ -85,7 +85,9 @@ function toPath({ path, query }: DispatchOptions, method: string): string {
   }
   if (query === undefined || query === null) return path
   if (typeof query !== 'object') throw invalid('query', query, 'an object of names and values')
-  if (path.includes('?')) throw invalid('path', path, "a path without '?' when query is given")
+  if (path.includes('?') || path === '*') {
+    throw invalid('path', path, "a path without '?' when query is given")
+  }
   const search = stringify(query)
   return search === '' ? path : `${path}?${search}`
 }

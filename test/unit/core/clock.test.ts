@@ -1,0 +1,428 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Timed } from '../../../src/core/clock.ts'
+import { Deadlines, systemClock } from '../../../src/core/clock.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+/** The longest that a deadline may be met after its time, in milliseconds. */
+const RESOLUTION = 50
+
+class Item implements Timed {
+  deadline = Number.POSITIVE_INFINITY
+  deadlineIndex = -1
+  /** When it was told that it is late. */
+  readonly late: number[] = []
+  readonly #clock: FakeClock
+  readonly #then: () => void
+
+  constructor(clock: FakeClock, then: () => void = () => {}) {
+    this.#clock = clock
+    this.#then = then
+  }
+
+  onDeadline(): void {
+    this.late.push(this.#clock.now())
+    this.#then()
+  }
+}
+
+function setUp() {
+  const clock = new FakeClock(0)
+  return { clock, deadlines: new Deadlines(clock) }
+}
+
+describe('Deadlines', () => {
+  describe('when a deadline is set', () => {
+    test('meets it at its time, once', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      clock.advance(299)
+      expect(item.late).toEqual([])
+      clock.advance(10_000)
+      expect(item.late).toEqual([300])
+    })
+
+    test('holds the item until then', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      expect(deadlines.size).toBe(1)
+      expect(item.deadline).toBe(300)
+      expect(item.deadlineIndex).not.toBe(-1)
+      clock.advance(300)
+      expect(deadlines.size).toBe(0)
+      expect(item.deadline).toBe(Number.POSITIVE_INFINITY)
+      expect(item.deadlineIndex).toBe(-1)
+    })
+
+    test('has let the item go when it says so', () => {
+      const { clock, deadlines } = setUp()
+      const seen: number[] = []
+      const item = new Item(clock, () => seen.push(deadlines.size, item.deadlineIndex))
+      deadlines.set(item, 300)
+      clock.advance(300)
+      expect(seen).toEqual([0, -1])
+    })
+
+    test('takes a fraction of a millisecond without being early', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 100.25)
+      clock.advance(100)
+      expect(item.late).toEqual([])
+      clock.advance(1)
+      expect(item.late).toEqual([101])
+    })
+  })
+
+  describe('when a deadline is 0', () => {
+    test('never comes', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 0)
+      clock.advance(2 ** 31)
+      expect(item.late).toEqual([])
+      expect(clock.made).toBe(0)
+    })
+
+    test('replaces the one that was set before', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      deadlines.set(item, 0)
+      clock.advance(2 ** 31)
+      expect(item.late).toEqual([])
+    })
+
+    test('can be set again to come', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      deadlines.set(item, 0)
+      clock.advance(1_000)
+      deadlines.set(item, 300)
+      clock.advance(1_000)
+      expect(item.late).toEqual([1_300])
+      expect(deadlines.size).toBe(0)
+    })
+  })
+
+  describe('when a deadline is moved', () => {
+    test('is met at the later time, within the resolution', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      clock.advance(290)
+      deadlines.set(item, 300)
+      clock.advance(299)
+      expect(item.late).toEqual([])
+      clock.advance(1 + RESOLUTION)
+      expect(item.late).toHaveLength(1)
+    })
+
+    test('is met at the earlier time', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      deadlines.set(item, 100)
+      clock.advance(10_000)
+      expect(item.late).toEqual([100])
+    })
+
+    test('asks for no alarm each time', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      for (let i = 0; i < 1_000; i++) {
+        deadlines.set(item, 300)
+        clock.skip(0.1)
+      }
+      expect(clock.made).toBe(1)
+      expect(deadlines.size).toBe(1)
+    })
+  })
+
+  describe('when an item is deleted', () => {
+    test('is never late', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      deadlines.delete(item)
+      clock.advance(10_000)
+      expect(item.late).toEqual([])
+      expect(deadlines.size).toBe(0)
+      expect(item.deadline).toBe(Number.POSITIVE_INFINITY)
+    })
+
+    test.each([0, 1, 2, 3])('leaves the others: item %i of 4', (index) => {
+      const { clock, deadlines } = setUp()
+      const items = [100, 200, 300, 400].map((time) => {
+        const item = new Item(clock)
+        deadlines.set(item, time)
+        return item
+      })
+      const deleted = items[index]
+      if (deleted === undefined) throw new Error('The table names an item that is not there')
+      deadlines.delete(deleted)
+      expect(deadlines.size).toBe(3)
+      clock.advance(10_000)
+      expect(items.map((item) => item.late)).toEqual(
+        [100, 200, 300, 400].map((time, at) => (at === index ? [] : [time])),
+      )
+      expect(deadlines.size).toBe(0)
+    })
+
+    test('may be deleted again, or before it was set', () => {
+      const { clock, deadlines } = setUp()
+      const other = new Item(clock)
+      const item = new Item(clock)
+      deadlines.set(other, 300)
+      deadlines.delete(item)
+      deadlines.set(item, 200)
+      deadlines.delete(item)
+      deadlines.delete(item)
+      expect(deadlines.size).toBe(1)
+      clock.advance(300)
+      expect(other.late).toEqual([300])
+    })
+  })
+
+  describe('when several are late', () => {
+    test('tells them in the order of their times', () => {
+      const { clock, deadlines } = setUp()
+      const told: string[] = []
+      for (const [name, time] of [
+        ['c', 900],
+        ['a', 300],
+        ['b', 600],
+      ] as const) {
+        deadlines.set(new Item(clock, () => told.push(name)), time)
+      }
+      clock.advance(1_000)
+      expect(told).toEqual(['a', 'b', 'c'])
+    })
+
+    test('tells all of them at once when the process was busy', () => {
+      const { clock, deadlines } = setUp()
+      const items = [100, 200, 300, 5_000].map((time) => {
+        const item = new Item(clock)
+        deadlines.set(item, time)
+        return item
+      })
+      clock.skip(1_000)
+      clock.advance(0)
+      expect(items.map((item) => item.late)).toEqual([[1_000], [1_000], [1_000], []])
+      expect(deadlines.size).toBe(1)
+      clock.advance(4_000)
+      expect(items[3]?.late).toEqual([5_000])
+    })
+  })
+
+  describe('when onDeadline changes the list', () => {
+    test('takes an item that is added', () => {
+      const { clock, deadlines } = setUp()
+      const added = new Item(clock)
+      deadlines.set(new Item(clock, () => deadlines.set(added, 200)), 100)
+      clock.advance(10_000)
+      expect(added.late).toEqual([300])
+    })
+
+    test('takes the item itself again', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock, () => {
+        if (item.late.length < 3) deadlines.set(item, 100)
+      })
+      deadlines.set(item, 100)
+      clock.advance(10_000)
+      expect(item.late).toEqual([100, 200, 300])
+      expect(deadlines.size).toBe(0)
+    })
+
+    test('does without an item that is deleted', () => {
+      const { clock, deadlines } = setUp()
+      const deleted = new Item(clock)
+      const left = new Item(clock)
+      deadlines.set(new Item(clock, () => deadlines.delete(deleted)), 100)
+      deadlines.set(deleted, 200)
+      deadlines.set(left, 300)
+      clock.advance(10_000)
+      expect(deleted.late).toEqual([])
+      expect(left.late).toEqual([300])
+    })
+
+    describe('and the other one is late too', () => {
+      test('does without an item that is deleted', () => {
+        const { clock, deadlines } = setUp()
+        const deleted = new Item(clock)
+        deadlines.set(new Item(clock, () => deadlines.delete(deleted)), 100)
+        deadlines.set(deleted, 100)
+        clock.advance(10_000)
+        expect(deleted.late).toEqual([])
+      })
+
+      test('meets an item at the time that it is moved to', () => {
+        const { clock, deadlines } = setUp()
+        const moved = new Item(clock)
+        deadlines.set(new Item(clock, () => deadlines.set(moved, 500)), 100)
+        deadlines.set(moved, 100)
+        clock.advance(10_000)
+        expect(moved.late).toEqual([600])
+      })
+
+      test('does without an item that is set to 0', () => {
+        const { clock, deadlines } = setUp()
+        const stopped = new Item(clock)
+        deadlines.set(new Item(clock, () => deadlines.set(stopped, 0)), 100)
+        deadlines.set(stopped, 100)
+        clock.advance(10_000)
+        expect(stopped.late).toEqual([])
+      })
+    })
+  })
+
+  describe('when there are 10,000 items', () => {
+    function fill(clock: FakeClock, deadlines: Deadlines, toDelay: (index: number) => number): Item[] {
+      return Array.from({ length: 10_000 }, (_, index) => {
+        const item = new Item(clock)
+        deadlines.set(item, toDelay(index))
+        return item
+      })
+    }
+
+    test('has one alarm for them', () => {
+      const { clock, deadlines } = setUp()
+      const items = fill(clock, deadlines, () => 300)
+      expect(clock.made).toBe(1)
+      expect(deadlines.size).toBe(10_000)
+      clock.advance(300)
+      expect(items.every((item) => item.late.length === 1)).toBe(true)
+      expect(clock.made).toBe(1)
+      expect(clock.alarms).toBe(0)
+    })
+
+    test('has one alarm at a time when each is due before the one before', () => {
+      const { clock, deadlines } = setUp()
+      const items = fill(clock, deadlines, (index) => 20_000 - index)
+      expect(clock.alarms).toBe(1)
+      clock.advance(20_000 + RESOLUTION)
+      expect(items.every((item) => item.late.length === 1)).toBe(true)
+      expect(clock.alarms).toBe(0)
+    })
+
+    test('meets staggered deadlines within the resolution, and looks no more often', () => {
+      const { clock, deadlines } = setUp()
+      const items = fill(clock, deadlines, (index) => 1_000 + index)
+      clock.advance(20_000)
+      const lateness = items.map((item, index) => (item.late[0] ?? Number.NaN) - (1_000 + index))
+      expect(Math.min(...lateness)).toBe(0)
+      expect(Math.max(...lateness)).toBeLessThanOrEqual(RESOLUTION)
+      expect(clock.made).toBeLessThanOrEqual(1 + 10_000 / RESOLUTION)
+    })
+  })
+
+  describe('when nothing is left to be late', () => {
+    test('sets no new alarm', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      deadlines.delete(item)
+      clock.advance(10_000)
+      expect(clock.made).toBe(1)
+      expect(clock.alarms).toBe(0)
+    })
+
+    test('makes no alarm for each of many items that come and go', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      for (let i = 0; i < 100; i++) {
+        deadlines.set(item, 300)
+        deadlines.delete(item)
+      }
+      expect(clock.made).toBe(1)
+    })
+  })
+
+  describe('when it is stopped', () => {
+    test('has no alarm left', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      deadlines.set(item, 300)
+      deadlines.stop()
+      expect(clock.alarms).toBe(0)
+      clock.advance(10_000)
+      expect(item.late).toEqual([])
+    })
+
+    test('may be stopped again, or without an alarm', () => {
+      const { clock, deadlines } = setUp()
+      deadlines.stop()
+      deadlines.set(new Item(clock), 300)
+      deadlines.stop()
+      deadlines.stop()
+      expect(clock.alarms).toBe(0)
+    })
+
+    test('starts again with the next item', () => {
+      const { clock, deadlines } = setUp()
+      const item = new Item(clock)
+      const next = new Item(clock)
+      deadlines.set(item, 300)
+      deadlines.stop()
+      deadlines.set(next, 400)
+      clock.advance(10_000)
+      expect(next.late).toEqual([400])
+      expect(item.late).toEqual([400])
+    })
+  })
+})
+
+describe('systemClock', () => {
+  describe('when an alarm is set', () => {
+    // Node's timers and its clock, with no time lost on waiting for them.
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    test('calls back once, after that many milliseconds of its own', () => {
+      const called: number[] = []
+      const start = systemClock.now()
+      systemClock.after(300, () => called.push(systemClock.now() - start))
+      vi.advanceTimersByTime(299)
+      expect(called).toEqual([])
+      vi.advanceTimersByTime(10_000)
+      expect(called).toEqual([300])
+    })
+
+    test('does not call back once it is cancelled', () => {
+      const called: string[] = []
+      const alarm = systemClock.after(300, () => called.push('cancelled'))
+      alarm.cancel()
+      alarm.cancel()
+      vi.advanceTimersByTime(10_000)
+      expect(called).toEqual([])
+    })
+
+    test('leaves the others alone when it is cancelled after it has rung', () => {
+      const called: string[] = []
+      const alarm = systemClock.after(300, () => called.push('first'))
+      vi.advanceTimersByTime(300)
+      systemClock.after(300, () => called.push('second'))
+      alarm.cancel()
+      vi.advanceTimersByTime(300)
+      expect(called).toEqual(['first', 'second'])
+    })
+  })
+
+  describe('when nothing but an alarm is left', () => {
+    test('keeps no process alive', () => {
+      const timeouts = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+      const before = timeouts()
+      const alarm = systemClock.after(60_000, () => {})
+      const after = timeouts()
+      alarm.cancel()
+      expect(after).toBe(before)
+    })
+  })
+})

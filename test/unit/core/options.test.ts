@@ -1,0 +1,443 @@
+import { describe, expect, test } from 'vitest'
+import type { ResolvedClientOptions } from '../../../src/core/options.ts'
+import {
+  invalid,
+  show,
+  toBoolean,
+  toClientOptions,
+  toDelay,
+  toInteger,
+  toOrigin,
+} from '../../../src/core/options.ts'
+import { InvalidArgumentError } from '../../../src/errors.ts'
+import type { ClientOptions } from '../../../types/client.ts'
+
+/** toClientOptions() as JavaScript calls it: with anything at all. */
+function resolve(options: unknown): ResolvedClientOptions {
+  return Reflect.apply(toClientOptions, undefined, [options])
+}
+
+/** What toOrigin() says of a value that it refuses. */
+function toRefusal(value: unknown): string {
+  try {
+    toOrigin(value)
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return error.message
+    throw error
+  }
+  throw new Error('It was accepted')
+}
+
+const defaults: ResolvedClientOptions = {
+  engine: 'node',
+  connect: {},
+  socketPath: null,
+  connectTimeout: 10_000,
+  headersTimeout: 300_000,
+  bodyTimeout: 300_000,
+  initialWindowSize: 4_194_304,
+  connectionWindowSize: 16_777_216,
+  maxConcurrentStreams: 4_294_967_295,
+  strictContentLength: true,
+}
+
+describe('toClientOptions', () => {
+  describe('when nothing is given', () => {
+    test.each([undefined, null, {}])('gives the defaults: %j', (options) => {
+      expect(resolve(options)).toEqual(defaults)
+    })
+
+    test('gives them frozen', () => {
+      const options = toClientOptions(undefined)
+      expect(Object.isFrozen(options)).toBe(true)
+    })
+  })
+
+  describe('when an option is null or undefined', () => {
+    test.each(
+      Object.keys(defaults).flatMap((name) => [
+        [name, null],
+        [name, undefined],
+      ]),
+    )('means the default: %s: %s', (name, value) => {
+      expect(resolve({ [`${name}`]: value })).toEqual(defaults)
+    })
+  })
+
+  describe('when options are given', () => {
+    test('keeps them, and completes the others', () => {
+      const given: ClientOptions = { bodyTimeout: 5, strictContentLength: false, socketPath: '/run/h2.sock' }
+      expect(toClientOptions(given)).toEqual({ ...defaults, ...given })
+    })
+
+    test('is not touched by what becomes of them later', () => {
+      const connect = { servername: 'a.example' }
+      const given: ClientOptions = { bodyTimeout: 5, connect }
+      const options = toClientOptions(given)
+      given.bodyTimeout = 6
+      connect.servername = 'b.example'
+      expect(options).toEqual({ ...defaults, bodyTimeout: 5, connect: { servername: 'a.example' } })
+      expect(Object.isFrozen(options.connect)).toBe(true)
+      expect(Object.isFrozen(connect)).toBe(false)
+    })
+
+    test('leaves out what it does not know', () => {
+      expect(resolve({ pipelining: 10, allowH2: true })).toEqual(defaults)
+    })
+
+    test.each([
+      [1],
+      ['https://example.com'],
+      [true],
+      [[]],
+      [() => {}],
+    ])('refuses what is no object: %s', (options) => {
+      expect(() => resolve(options)).toThrow(/^Invalid options: got .+, expected an object$/)
+    })
+  })
+
+  const delays = ['connectTimeout', 'headersTimeout', 'bodyTimeout']
+  describe.each(delays)('when %s is given', (name) => {
+    test.each([0, 1, 0.5, 2_147_483_647])('accepts %d', (value) => {
+      expect(resolve({ [name]: value })).toEqual({ ...defaults, [name]: value })
+    })
+
+    test.each([
+      [-1, '-1'],
+      [-0.001, '-0.001'],
+      [2_147_483_648, '2147483648'],
+      [Number.POSITIVE_INFINITY, 'Infinity'],
+      [Number.NaN, 'NaN'],
+      ['100', '"100"'],
+      [100n, '100'],
+      [true, 'true'],
+      [[100], 'an array'],
+      [{}, 'an object (Object)'],
+    ])('refuses %s', (value, got) => {
+      expect(() => resolve({ [name]: value })).toThrow(InvalidArgumentError)
+      expect(() => resolve({ [name]: value })).toThrow(
+        `Invalid ${name}: got ${got}, expected milliseconds from 0 (never) to 2147483647`,
+      )
+    })
+  })
+
+  const integers = [
+    { name: 'initialWindowSize', unit: 'bytes', min: 1, max: 2_147_483_647 },
+    { name: 'connectionWindowSize', unit: 'bytes', min: 65_535, max: 2_147_483_647 },
+    { name: 'maxConcurrentStreams', unit: 'streams', min: 1, max: 4_294_967_295 },
+  ]
+  describe.each(integers)('when $name is given', ({ name, unit, min, max }) => {
+    test.each([min, min + 1, max - 1, max])('accepts %i', (value) => {
+      expect(resolve({ [name]: value })).toEqual({ ...defaults, [name]: value })
+    })
+
+    test.each([
+      [min - 1, String(min - 1)],
+      [max + 1, String(max + 1)],
+      [-min, String(-min)],
+      [min + 0.5, String(min + 0.5)],
+      [Number.POSITIVE_INFINITY, 'Infinity'],
+      [Number.NaN, 'NaN'],
+      [String(max), `"${max}"`],
+      [true, 'true'],
+      [{}, 'an object (Object)'],
+    ])('refuses %s', (value, got) => {
+      expect(() => resolve({ [name]: value })).toThrow(InvalidArgumentError)
+      expect(() => resolve({ [name]: value })).toThrow(
+        `Invalid ${name}: got ${got}, expected a whole number of ${unit} from ${min} to ${max}`,
+      )
+    })
+  })
+
+  describe('when strictContentLength is given', () => {
+    test.each([true, false])('accepts %s', (strictContentLength) => {
+      expect(toClientOptions({ strictContentLength })).toEqual({ ...defaults, strictContentLength })
+    })
+
+    test.each([0, 1, 'false', {}])('refuses %j', (strictContentLength) => {
+      expect(() => resolve({ strictContentLength })).toThrow(
+        /^Invalid strictContentLength: got .+, expected true or false$/,
+      )
+    })
+  })
+
+  describe('when socketPath is given', () => {
+    test.each(['', 1, true, {}])('refuses %j', (socketPath) => {
+      expect(() => resolve({ socketPath })).toThrow(
+        /^Invalid socketPath: got .+, expected the path of a unix socket, or null$/,
+      )
+    })
+  })
+
+  describe('when connect is given', () => {
+    test('keeps a function as it is', () => {
+      const connect = async () => {
+        throw new Error('Nothing connects here')
+      }
+      expect(toClientOptions({ connect }).connect).toBe(connect)
+    })
+
+    test.each([1, 'https', true, []])('refuses %j', (connect) => {
+      expect(() => resolve({ connect })).toThrow(
+        /^Invalid connect: got .+, expected TLS and socket options, or a function that yields a socket$/,
+      )
+    })
+  })
+
+  describe('when engine is given', () => {
+    test("accepts 'node'", () => {
+      expect(toClientOptions({ engine: 'node' }).engine).toBe('node')
+    })
+
+    test.each([
+      ['native', '"native"'],
+      ['', '""'],
+      ['Node', '"Node"'],
+      [1, '1'],
+      [{}, 'an object (Object)'],
+    ])('refuses %j', (engine, got) => {
+      expect(() => resolve({ engine })).toThrow(InvalidArgumentError)
+      expect(() => resolve({ engine })).toThrow(`Invalid engine: got ${got}, expected one of "node"`)
+    })
+  })
+})
+
+describe('toOrigin', () => {
+  describe('when the origin is good', () => {
+    test.each([
+      [
+        'https://example.com',
+        {
+          href: 'https://example.com',
+          scheme: 'https',
+          hostname: 'example.com',
+          port: 443,
+          authority: 'example.com',
+        },
+      ],
+      [
+        'https://example.com/',
+        {
+          href: 'https://example.com',
+          scheme: 'https',
+          hostname: 'example.com',
+          port: 443,
+          authority: 'example.com',
+        },
+      ],
+      [
+        'https://example.com:443',
+        {
+          href: 'https://example.com',
+          scheme: 'https',
+          hostname: 'example.com',
+          port: 443,
+          authority: 'example.com',
+        },
+      ],
+      [
+        'https://example.com:8443',
+        {
+          href: 'https://example.com:8443',
+          scheme: 'https',
+          hostname: 'example.com',
+          port: 8443,
+          authority: 'example.com:8443',
+        },
+      ],
+      [
+        'HTTPS://EXAMPLE.com',
+        {
+          href: 'https://example.com',
+          scheme: 'https',
+          hostname: 'example.com',
+          port: 443,
+          authority: 'example.com',
+        },
+      ],
+      [
+        'http://example.com',
+        {
+          href: 'http://example.com',
+          scheme: 'http',
+          hostname: 'example.com',
+          port: 80,
+          authority: 'example.com',
+        },
+      ],
+      [
+        'http://example.com:443',
+        {
+          href: 'http://example.com:443',
+          scheme: 'http',
+          hostname: 'example.com',
+          port: 443,
+          authority: 'example.com:443',
+        },
+      ],
+      [
+        'http://127.0.0.1:3000',
+        {
+          href: 'http://127.0.0.1:3000',
+          scheme: 'http',
+          hostname: '127.0.0.1',
+          port: 3000,
+          authority: '127.0.0.1:3000',
+        },
+      ],
+      [
+        'https://[::1]',
+        { href: 'https://[::1]', scheme: 'https', hostname: '::1', port: 443, authority: '[::1]' },
+      ],
+      [
+        'http://[2001:db8::A]:8080',
+        {
+          href: 'http://[2001:db8::a]:8080',
+          scheme: 'http',
+          hostname: '2001:db8::a',
+          port: 8080,
+          authority: '[2001:db8::a]:8080',
+        },
+      ],
+      [
+        'https://bücher.example',
+        {
+          href: 'https://xn--bcher-kva.example',
+          scheme: 'https',
+          hostname: 'xn--bcher-kva.example',
+          port: 443,
+          authority: 'xn--bcher-kva.example',
+        },
+      ],
+    ])('takes it apart: %s', (value, expected) => {
+      expect(toOrigin(value)).toMatchObject(expected)
+      expect(toOrigin(new URL(value))).toMatchObject(expected)
+    })
+
+    test('gives it frozen', () => {
+      expect(Object.isFrozen(toOrigin('https://example.com'))).toBe(true)
+    })
+
+    test("keeps a URL of its own, not the caller's", () => {
+      const given = new URL('https://example.com')
+      const origin = toOrigin(given)
+      given.hostname = 'evil.example'
+      expect(origin.url.href).toBe('https://example.com/')
+    })
+  })
+
+  describe('when the origin is bad', () => {
+    test.each([
+      ['a path', 'https://example.com/a', 'https://example.com/a'],
+      ['a query', 'https://example.com/?a=1', 'https://example.com/?a=1'],
+      ['a fragment', 'https://example.com/#a', 'https://example.com/#a'],
+      ['ftp:', 'ftp://example.com', 'ftp://example.com/'],
+      ['ws:', 'ws://example.com', 'ws://example.com/'],
+      ['file:', 'file:///etc/passwd', 'file:///etc/passwd'],
+      ['garbage', 'not a url', 'not a url'],
+      ['no scheme', '//example.com', '//example.com'],
+      ['an empty string', '', ''],
+      ['a port out of range', 'https://example.com:65536', 'https://example.com:65536'],
+    ])('names it, and what is accepted: %s', (_kind, value, got) => {
+      expect(toRefusal(value)).toBe(
+        `Invalid origin: got ${JSON.stringify(got)}, expected an http: or https: URL without path, query, fragment or credentials`,
+      )
+    })
+
+    test.each([
+      [undefined],
+      [null],
+      [1],
+      [true],
+      [{}],
+      [['https://example.com']],
+      [{ href: 'https://example.com' }],
+    ])('refuses what is no string and no URL: %j', (value) => {
+      expect(toRefusal(value)).toMatch(/^Invalid origin: got .+, expected an http: or https: URL/)
+    })
+  })
+
+  describe('when the origin has credentials', () => {
+    test.each([
+      ['both', 'https://user:s3cret@example.com'],
+      ['a password alone', 'https://:s3cret@example.com'],
+      ['a user name alone', 'https://s3cret@example.com'],
+      ['with a path', 'https://user:s3cret@example.com/a'],
+      ['with another scheme', 'ftp://user:s3cret@example.com'],
+      ['with a scheme of no origin', 'redis://user:s3cret@example.com'],
+      ['in what is no URL', 'https://user:s3cret@example.com:65536'],
+    ])('refuses it without echoing them: %s', (_kind, value) => {
+      const message = toRefusal(value)
+      expect(message).toMatch(/^Invalid origin: /)
+      expect(message).not.toContain('s3cret')
+    })
+  })
+})
+
+describe('the checks of single options', () => {
+  test.each([undefined, null])('mean the fallback: %s', (value) => {
+    expect(toInteger('size', value, 7, 1, 9, 'bytes')).toBe(7)
+    expect(toDelay('delay', value, 7)).toBe(7)
+    expect(toBoolean('flag', value, true)).toBe(true)
+    expect(toBoolean('flag', value, false)).toBe(false)
+  })
+})
+
+describe('invalid', () => {
+  test('makes an InvalidArgumentError of what it is called, what came, and what is accepted', () => {
+    const error = invalid('size', 'big', 'a number')
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error.message).toBe('Invalid size: got "big", expected a number')
+  })
+})
+
+describe('show', () => {
+  test.each([
+    ['abc', '"abc"'],
+    ['a"b\r\n', '"a\\"b\\r\\n"'],
+    ['x'.repeat(80), `"${'x'.repeat(80)}"`],
+    ['x'.repeat(81), `"${'x'.repeat(80)}…"`],
+    [1, '1'],
+    [-0, '0'],
+    [10n, '10'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [true, 'true'],
+    [Symbol('s'), 'Symbol(s)'],
+    [() => 'long body', 'a function'],
+    [class Secret {}, 'a function'],
+    [[1, 2, 3], 'an array'],
+    [{ password: 's3cret' }, 'an object (Object)'],
+    [new Map(), 'an object (Map)'],
+    [Object.create(null), 'an object (no prototype)'],
+  ])('is short: %o', (value, text) => {
+    expect(show(value)).toBe(text)
+  })
+
+  describe('when an object would not be asked', () => {
+    test.each([
+      [
+        'a getter that throws',
+        {
+          get constructor() {
+            throw new Error('no')
+          },
+        },
+      ],
+      ['a name that is no string', { constructor: { name: Symbol('s') } }],
+      [
+        'a proxy that throws',
+        new Proxy(
+          {},
+          {
+            get() {
+              throw new Error('no')
+            },
+          },
+        ),
+      ],
+    ])('does not throw: %s', (_kind, value) => {
+      expect(show(value)).toMatch(/^an object/)
+    })
+  })
+})

@@ -1,0 +1,164 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Queued } from '../../../src/core/pending-queue.ts'
+import { PendingQueue } from '../../../src/core/pending-queue.ts'
+
+class Entry implements Queued<Entry> {
+  readonly sequence: number
+  queueNext: Entry | null = null
+  queuePrevious: Entry | null = null
+
+  constructor(sequence: number) {
+    this.sequence = sequence
+  }
+}
+
+let queue: PendingQueue<Entry>
+
+beforeEach(() => {
+  queue = new PendingQueue()
+})
+
+function add(...sequences: number[]): Entry[] {
+  return sequences.map((sequence) => {
+    const entry = new Entry(sequence)
+    queue.add(entry)
+    return entry
+  })
+}
+
+/** Empties the queue. */
+function drain(): number[] {
+  const sequences: number[] = []
+  for (let entry = queue.shift(); entry !== null; entry = queue.shift()) sequences.push(entry.sequence)
+  return sequences
+}
+
+describe('PendingQueue', () => {
+  describe('when it is empty', () => {
+    test('has nothing to give', () => {
+      expect(queue.size).toBe(0)
+      expect(queue.shift()).toBeNull()
+      expect(queue.size).toBe(0)
+    })
+
+    test('takes entries again after it was emptied', () => {
+      add(0, 1)
+      drain()
+      add(2, 3)
+      expect(queue.size).toBe(2)
+      expect(drain()).toEqual([2, 3])
+    })
+  })
+
+  describe('when entries are added in the order of dispatch', () => {
+    test('gives them in that order', () => {
+      add(0, 1, 2, 3)
+      expect(drain()).toEqual([0, 1, 2, 3])
+    })
+
+    test('counts them', () => {
+      add(0, 1, 2)
+      expect(queue.size).toBe(3)
+      queue.shift()
+      expect(queue.size).toBe(2)
+      drain()
+      expect(queue.size).toBe(0)
+    })
+  })
+
+  describe('when an entry is shifted', () => {
+    test('unlinks it', () => {
+      const [first, second] = add(0, 1)
+      expect(queue.shift()).toBe(first)
+      expect(first).toMatchObject({ queueNext: null, queuePrevious: null })
+      expect(second).toMatchObject({ queueNext: null, queuePrevious: null })
+    })
+  })
+
+  describe('when an entry is removed', () => {
+    test.each([
+      ['the head', 0, [1, 2, 3]],
+      ['one in the middle', 1, [0, 2, 3]],
+      ['the one beside the tail', 2, [0, 1, 3]],
+      ['the tail', 3, [0, 1, 2]],
+    ])('leaves the others in order: %s', (_where, index, left) => {
+      const removed = add(0, 1, 2, 3)[index]
+      if (removed === undefined) throw new Error('The table names an entry that is not there')
+      queue.remove(removed)
+      expect(queue.size).toBe(3)
+      expect(removed).toMatchObject({ queueNext: null, queuePrevious: null })
+      expect(drain()).toEqual(left)
+    })
+
+    test.each([
+      ['the head', 0, [1, 2, 4]],
+      ['the tail', 2, [0, 1, 4]],
+    ])('takes a new one at the end: without %s', (_where, index, all) => {
+      const removed = add(0, 1, 2)[index]
+      if (removed === undefined) throw new Error('The table names an entry that is not there')
+      queue.remove(removed)
+      add(4)
+      expect(drain()).toEqual(all)
+    })
+
+    test('is empty without its only one', () => {
+      for (const entry of add(0)) queue.remove(entry)
+      expect(queue.size).toBe(0)
+      expect(queue.shift()).toBeNull()
+      add(1)
+      expect(drain()).toEqual([1])
+    })
+  })
+
+  describe('when an entry comes back', () => {
+    test.each([
+      ['ahead of all newer ones', 0, [0, 1, 2, 4, 6]],
+      ['between an older and a newer one', 3, [1, 2, 3, 4, 6]],
+      ['ahead of the newest', 5, [1, 2, 4, 5, 6]],
+      ['behind all older ones', 7, [1, 2, 4, 6, 7]],
+    ])('goes in by its sequence: %s', (_where, sequence, all) => {
+      add(1, 2, 4, 6)
+      add(sequence)
+      expect(queue.size).toBe(5)
+      expect(drain()).toEqual(all)
+    })
+
+    test('goes in ahead of a single newer one, and takes others behind it', () => {
+      add(5)
+      add(2)
+      add(3)
+      add(6)
+      expect(drain()).toEqual([2, 3, 5, 6])
+    })
+
+    test('can be the very object that was taken out', () => {
+      const [first] = add(0, 1)
+      if (first === undefined) throw new Error('Nothing was added')
+      expect(queue.shift()).toBe(first)
+      queue.add(first)
+      expect(queue.shift()).toBe(first)
+      expect(drain()).toEqual([1])
+    })
+
+    test('can be removed from where it went', () => {
+      add(1, 2, 4)
+      for (const entry of add(3)) queue.remove(entry)
+      expect(drain()).toEqual([1, 2, 4])
+    })
+  })
+
+  describe('when several come back, in any order', () => {
+    test.each([
+      [[0, 1, 2]],
+      [[0, 2, 1]],
+      [[1, 0, 2]],
+      [[1, 2, 0]],
+      [[2, 0, 1]],
+      [[2, 1, 0]],
+    ])('gives them in the order of dispatch: %j', (order) => {
+      add(3, 4)
+      add(...order)
+      expect(drain()).toEqual([0, 1, 2, 3, 4])
+    })
+  })
+})

@@ -1,0 +1,1257 @@
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Deadlines } from '../../../src/core/clock.ts'
+import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
+import { Request } from '../../../src/core/request.ts'
+import {
+  BodyTimeoutError,
+  DodiciError,
+  HeadersTimeoutError,
+  InvalidArgumentError,
+  RequestAbortedError,
+  StreamError,
+} from '../../../src/errors.ts'
+import type { Attempt, CallOwner, CallState } from '../../../src/handler/call.ts'
+import { Call, checkHandler } from '../../../src/handler/call.ts'
+import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import type { DispatchOptions } from '../../../types/request.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const HEADERS_TIMEOUT = 1_000
+const BODY_TIMEOUT = 2_000
+/** More than a deadline may be met late, in milliseconds. */
+const MARGIN = 60
+
+type Method = 'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd' | 'onResponseError'
+
+/** Writes down what it hears; a test may have it do something more each time. */
+class TestHandler implements DispatchHandler {
+  readonly heard: Method[] = []
+  readonly statuses: number[] = []
+  readonly errors: Error[] = []
+  readonly controllers = new Set<DispatchController>()
+  /** What it does in its methods besides. */
+  acts: Partial<Record<Method, (controller: DispatchController) => void>> = {}
+
+  onRequestStart(controller: DispatchController): void {
+    this.#hear('onRequestStart', controller)
+  }
+
+  onResponseStart(controller: DispatchController, statusCode: number, _headers: IncomingHttpHeaders): void {
+    this.statuses.push(statusCode)
+    this.#hear('onResponseStart', controller)
+  }
+
+  onResponseData(controller: DispatchController, _chunk: Buffer): void {
+    this.#hear('onResponseData', controller)
+  }
+
+  onResponseEnd(controller: DispatchController, _trailers: IncomingHttpHeaders): void {
+    this.#hear('onResponseEnd', controller)
+  }
+
+  onResponseError(controller: DispatchController, error: Error): void {
+    this.errors.push(error)
+    this.#hear('onResponseError', controller)
+  }
+
+  #hear(method: Method, controller: DispatchController): void {
+    this.heard.push(method)
+    this.controllers.add(controller)
+    this.acts[method]?.(controller)
+  }
+}
+
+class TestAttempt implements Attempt {
+  readonly streamId: number | null
+  readonly told: string[] = []
+
+  constructor(streamId: number | null = 1) {
+    this.streamId = streamId
+  }
+
+  pause(): void {
+    this.told.push('pause')
+  }
+
+  resume(): void {
+    this.told.push('resume')
+  }
+
+  cancel(): void {
+    this.told.push('cancel')
+  }
+}
+
+class TestOwner implements CallOwner {
+  readonly deadlines: Deadlines
+  /** What mayReplay() answers. */
+  replays = false
+  readonly asked: DodiciError[] = []
+  /** The state that a call was in when it came back. */
+  readonly replayed: CallState[] = []
+  /** The state that a call settled from. */
+  readonly settled: CallState[] = []
+
+  constructor(clock: FakeClock) {
+    this.deadlines = new Deadlines(clock)
+  }
+
+  mayReplay(_call: Call, error: DodiciError): boolean {
+    this.asked.push(error)
+    return this.replays
+  }
+
+  onReplay(call: Call): void {
+    this.replayed.push(call.state)
+  }
+
+  onSettled(call: Call, from: CallState): void {
+    expect(call.state).toBe('settled')
+    this.settled.push(from)
+  }
+}
+
+/** A call with all that it touches. */
+class Scene {
+  readonly clock = new FakeClock()
+  readonly owner = new TestOwner(this.clock)
+  readonly handler: TestHandler
+  readonly attempt = new TestAttempt()
+  readonly call: Call
+
+  constructor(options: Partial<DispatchOptions> = {}, handler: TestHandler = new TestHandler()) {
+    const client = toClientOptions({ headersTimeout: HEADERS_TIMEOUT, bodyTimeout: BODY_TIMEOUT })
+    const request = new Request(
+      { method: 'GET', path: '/', ...options },
+      toOrigin('https://a.example'),
+      client,
+    )
+    this.handler = handler
+    this.call = new Call(request, handler, this.owner, 0)
+  }
+
+  /** Takes the call, which is `created`, to a state. */
+  to(state: CallState): this {
+    const steps: [CallState, () => void][] = [
+      ['queued', () => this.call.start()],
+      ['running', () => this.call.begin(this.attempt)],
+      ['receiving', () => this.respond()],
+      ['settled', () => this.complete()],
+    ]
+    for (const [reached, step] of steps) {
+      if (this.call.state !== state) step()
+      if (this.call.state === state) break
+      expect(this.call.state).toBe(reached)
+    }
+    expect(this.call.state).toBe(state)
+    return this
+  }
+
+  respond(statusCode = 200, raw: readonly string[] = [':status', String(statusCode), 'x-a', '1']): void {
+    this.call.respond(statusCode, { 'x-a': '1' }, raw)
+  }
+
+  data(): void {
+    this.call.data(Buffer.from('abc'))
+  }
+
+  complete(raw: readonly string[] | null = null): void {
+    this.call.complete({}, raw)
+  }
+}
+
+/** What the process is left with: the runner's own listener would end the run, and not this test. */
+const uncaught: unknown[] = []
+beforeEach(() => {
+  uncaught.length = 0
+  process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error))
+})
+afterEach(() => {
+  process.setUncaughtExceptionCaptureCallback(null)
+  expect(uncaught).toEqual([])
+})
+
+describe('Call', () => {
+  describe('when all goes well', () => {
+    test('tells its handler in order', () => {
+      const { handler } = new Scene().to('settled')
+      expect(handler.heard).toEqual(['onRequestStart', 'onResponseStart', 'onResponseEnd'])
+    })
+
+    test('hands over what came, untouched', () => {
+      const scene = new Scene()
+      const got: unknown[] = []
+      const call = new Call(
+        scene.call.request,
+        {
+          onRequestStart: (...given) => void got.push(given),
+          onResponseStart: (...given) => void got.push(given),
+          onResponseData: (...given) => void got.push(given),
+          onResponseEnd: (...given) => void got.push(given),
+        },
+        scene.owner,
+        0,
+      )
+      const headers = { 'x-a': '1' }
+      const chunk = Buffer.from('abc')
+      const trailers = { 'x-b': '2' }
+      call.start()
+      call.begin(scene.attempt)
+      call.respond(404, headers, null)
+      call.data(chunk)
+      call.complete(trailers, null)
+      expect(got).toEqual([
+        [call, null],
+        [call, 404, headers, ''],
+        [call, chunk],
+        [call, trailers],
+      ])
+    })
+
+    test('is its one controller in every method', () => {
+      const scene = new Scene().to('receiving')
+      scene.data()
+      scene.complete()
+      expect(scene.handler.controllers).toEqual(new Set([scene.call]))
+    })
+
+    test('goes through its states', () => {
+      const scene = new Scene()
+      const states: CallState[] = []
+      const note = () => void states.push(scene.call.state)
+      scene.handler.acts = {
+        onRequestStart: note,
+        onResponseStart: note,
+        onResponseData: note,
+        onResponseEnd: note,
+      }
+      note()
+      expect(scene.call.start()).toBe(true)
+      note()
+      scene.call.begin(scene.attempt)
+      note()
+      scene.respond()
+      scene.data()
+      scene.complete()
+      expect(states).toEqual(['created', 'created', 'queued', 'running', 'receiving', 'receiving', 'settled'])
+      expect(scene.owner.settled).toEqual(['receiving'])
+    })
+
+    test('leaves nothing: no deadline, no reset', () => {
+      const scene = new Scene().to('settled')
+      expect(scene.owner.deadlines.size).toBe(0)
+      expect(scene.attempt.told).toEqual([])
+      scene.clock.advance(1_000_000)
+      expect(scene.handler.errors).toEqual([])
+      expect(scene.call).toMatchObject({ aborted: false, reason: null })
+    })
+  })
+
+  describe('when its handler has only some of the methods', () => {
+    test('does without the others', () => {
+      const scene = new Scene()
+      const finished = new Call(scene.call.request, {}, scene.owner, 0)
+      expect(finished.start()).toBe(true)
+      finished.begin(scene.attempt)
+      finished.respond(200, {}, null)
+      finished.data(Buffer.from('abc'))
+      finished.complete({}, null)
+      const failed = new Call(scene.call.request, {}, scene.owner, 1)
+      failed.fail(new Error('It broke'))
+      expect([finished.state, failed.state]).toEqual(['settled', 'settled'])
+    })
+  })
+
+  describe('when an informational answer comes', () => {
+    test('passes it on and goes on waiting', () => {
+      const scene = new Scene().to('running')
+      scene.respond(103)
+      expect(scene.call.state).toBe('running')
+      scene.respond(100)
+      scene.respond(200)
+      expect(scene.call.state).toBe('receiving')
+      expect(scene.handler.statuses).toEqual([103, 100, 200])
+    })
+
+    test('takes no body and no end for it', () => {
+      const scene = new Scene().to('running')
+      scene.respond(103)
+      scene.data()
+      scene.complete()
+      expect(scene.handler.heard).toEqual(['onRequestStart', 'onResponseStart'])
+      expect(scene.call.state).toBe('running')
+    })
+
+    test('is still late without a final answer', () => {
+      const scene = new Scene().to('running')
+      scene.respond(103)
+      scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
+    })
+
+    test.each([
+      [199, 'running'],
+      [200, 'receiving'],
+      [204, 'receiving'],
+      [304, 'receiving'],
+      [599, 'receiving'],
+    ])('is told from a final one by its status: %i', (statusCode, state) => {
+      const scene = new Scene().to('running')
+      scene.respond(statusCode)
+      expect(scene.call.state).toBe(state)
+    })
+  })
+
+  describe('when a second final answer comes', () => {
+    test('takes no notice', () => {
+      const scene = new Scene().to('receiving')
+      scene.respond(500, ['x-b', '2'])
+      expect(scene.handler.statuses).toEqual([200])
+      expect(scene.call.rawHeaders).toEqual(['x-a', '1'])
+    })
+  })
+
+  describe('when the answer is late', () => {
+    test('fails after headersTimeout, and resets the stream', () => {
+      const scene = new Scene().to('running')
+      scene.clock.advance(HEADERS_TIMEOUT - 1)
+      expect(scene.call.state).toBe('running')
+      scene.clock.advance(MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({
+        message: 'No answer within headersTimeout (1000 ms)',
+        processed: 'maybe',
+        attempts: 1,
+        streamId: 1,
+      })
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+
+    test('does not count the time in the queue', () => {
+      const scene = new Scene().to('queued')
+      scene.clock.advance(1_000_000)
+      scene.call.begin(scene.attempt)
+      scene.clock.advance(HEADERS_TIMEOUT - 1)
+      expect(scene.call.state).toBe('running')
+    })
+
+    test('counts from the last bytes of the request that went out', () => {
+      const scene = new Scene().to('running')
+      for (let i = 0; i < 5; i++) {
+        scene.clock.advance(HEADERS_TIMEOUT - 1)
+        scene.call.progress()
+      }
+      expect(scene.call.state).toBe('running')
+      scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
+      expect(scene.call.state).toBe('settled')
+    })
+
+    test('fails while it is paused, too', () => {
+      const scene = new Scene().to('running')
+      scene.call.pause()
+      scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
+    })
+
+    test('waits for ever where headersTimeout is 0', () => {
+      const scene = new Scene({ headersTimeout: 0 }).to('running')
+      scene.call.progress()
+      scene.clock.advance(2 ** 31)
+      expect(scene.call.state).toBe('running')
+    })
+  })
+
+  describe('when the body is late', () => {
+    test('fails after bodyTimeout, and resets the stream', () => {
+      const scene = new Scene().to('receiving')
+      scene.clock.advance(BODY_TIMEOUT - 1)
+      expect(scene.call.state).toBe('receiving')
+      scene.clock.advance(MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({
+        message: 'No progress of the body within bodyTimeout (2000 ms)',
+        processed: 'yes',
+        attempts: 1,
+        streamId: 1,
+      })
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+
+    test('counts from the last piece', () => {
+      const scene = new Scene().to('receiving')
+      for (let i = 0; i < 5; i++) {
+        scene.clock.advance(BODY_TIMEOUT - 1)
+        scene.data()
+      }
+      expect(scene.call.state).toBe('receiving')
+      scene.clock.advance(BODY_TIMEOUT + MARGIN)
+      expect(scene.call.state).toBe('settled')
+    })
+
+    test('does not count the request that still goes out', () => {
+      const scene = new Scene().to('receiving')
+      scene.clock.advance(BODY_TIMEOUT - 1)
+      scene.call.progress()
+      scene.clock.advance(MARGIN)
+      expect(scene.call.state).toBe('settled')
+    })
+
+    test('waits for ever where bodyTimeout is 0', () => {
+      const scene = new Scene({ bodyTimeout: 0 }).to('receiving')
+      scene.data()
+      scene.call.pause()
+      scene.call.resume()
+      scene.clock.advance(2 ** 31)
+      expect(scene.call.state).toBe('receiving')
+    })
+  })
+
+  describe('when two calls are late at once', () => {
+    test('leaves the one alone that the handler of the other pauses', () => {
+      const { clock, owner, call, handler } = new Scene().to('receiving')
+      const other = new Call(call.request, new TestHandler(), owner, 1)
+      other.start()
+      other.begin(new TestAttempt(3))
+      other.respond(200, {}, null)
+      handler.acts.onResponseError = () => other.pause()
+      clock.advance(BODY_TIMEOUT + MARGIN)
+      expect(call.state).toBe('settled')
+      expect(other.state).toBe('receiving')
+    })
+  })
+
+  describe('when it is paused', () => {
+    test('tells its attempt, each time once', () => {
+      const { attempt, call } = new Scene().to('receiving')
+      call.resume()
+      call.pause()
+      call.pause()
+      expect(call.paused).toBe(true)
+      call.resume()
+      call.resume()
+      expect(call.paused).toBe(false)
+      expect(attempt.told).toEqual(['pause', 'resume'])
+    })
+
+    test.each([
+      'onRequestStart',
+      'onResponseStart',
+      'onResponseData',
+    ] as const)('can be so from %s', (method) => {
+      const scene = new Scene()
+      scene.handler.acts[method] = (controller) => controller.pause()
+      scene.to('receiving')
+      scene.data()
+      expect(scene.call.paused).toBe(true)
+      expect(scene.attempt.told).toEqual(['pause'])
+      scene.call.resume()
+      expect(scene.attempt.told).toEqual(['pause', 'resume'])
+    })
+
+    test('tells an attempt that comes later', () => {
+      const { attempt, call } = new Scene().to('queued')
+      call.pause()
+      call.begin(attempt)
+      expect(attempt.told).toEqual(['pause'])
+    })
+
+    test('does not tell one that comes after it was resumed', () => {
+      const { attempt, call } = new Scene().to('queued')
+      call.pause()
+      call.resume()
+      call.begin(attempt)
+      expect(attempt.told).toEqual([])
+    })
+
+    test('passes on what was read already', () => {
+      const scene = new Scene().to('receiving')
+      scene.call.pause()
+      scene.data()
+      scene.complete()
+      expect(scene.handler.heard.slice(2)).toEqual(['onResponseData', 'onResponseEnd'])
+    })
+
+    test('does not count the time against bodyTimeout', () => {
+      const scene = new Scene().to('receiving')
+      scene.call.pause()
+      scene.clock.advance(1_000_000)
+      scene.data()
+      scene.clock.advance(1_000_000)
+      expect(scene.call.state).toBe('receiving')
+      scene.call.resume()
+      scene.clock.advance(BODY_TIMEOUT - 1)
+      expect(scene.call.state).toBe('receiving')
+      scene.clock.advance(MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
+    })
+
+    test('does not count it either where it was paused before the answer', () => {
+      const scene = new Scene().to('running')
+      scene.call.pause()
+      scene.respond()
+      scene.clock.advance(1_000_000)
+      expect(scene.call.state).toBe('receiving')
+      scene.call.resume()
+      scene.clock.advance(BODY_TIMEOUT + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
+    })
+
+    test('can be aborted', () => {
+      const scene = new Scene().to('receiving')
+      scene.call.pause()
+      scene.call.abort()
+      expect(scene.attempt.told).toEqual(['pause', 'cancel'])
+      expect(scene.call.state).toBe('settled')
+    })
+  })
+
+  describe('when it has settled', () => {
+    test('takes no notice of pause and resume', () => {
+      const { attempt, call, owner } = new Scene().to('settled')
+      call.pause()
+      call.resume()
+      expect(call.paused).toBe(false)
+      expect(attempt.told).toEqual([])
+      expect(owner.deadlines.size).toBe(0)
+    })
+
+    test('takes no notice of anything else', () => {
+      const scene = new Scene().to('settled')
+      const heard = [...scene.handler.heard]
+      scene.respond()
+      scene.data()
+      scene.complete(['x-b', '2'])
+      scene.call.progress()
+      scene.call.fail(new Error('It broke'))
+      scene.call.abort(new Error('enough'))
+      scene.call.attemptFailed(new StreamError('It broke'))
+      scene.call.onDeadline()
+      expect(scene.handler.heard).toEqual(heard)
+      expect(scene.owner.settled).toEqual(['receiving'])
+      expect(scene.owner.asked).toEqual([])
+      expect(scene.call).toMatchObject({ state: 'settled', aborted: false, reason: null, rawTrailers: null })
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+  })
+
+  describe('when it is aborted', () => {
+    test.each(['created', 'queued', 'running', 'receiving'] as const)('ends at once: %s', (state) => {
+      const scene = new Scene().to(state)
+      const reason = new Error('enough')
+      scene.call.abort(reason)
+      expect(scene.handler.errors).toEqual([reason])
+      expect(scene.handler.errors[0]).toBe(reason)
+      expect(scene.call).toMatchObject({ state: 'settled', aborted: true })
+      expect(scene.call.reason).toBe(reason)
+      expect(scene.owner.settled).toEqual([state])
+      expect(scene.attempt.told).toEqual(state === 'running' || state === 'receiving' ? ['cancel'] : [])
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+
+    test('fails with a RequestAbortedError where no reason is given', () => {
+      const scene = new Scene().to('running')
+      scene.call.abort()
+      expect(scene.handler.errors).toEqual([expect.any(RequestAbortedError)])
+      expect(scene.handler.errors[0]).toMatchObject({ name: 'AbortError', message: 'Request aborted' })
+      expect(scene.call.reason).toBe(scene.handler.errors[0])
+    })
+
+    test('keeps the first reason', () => {
+      const scene = new Scene().to('running')
+      const reason = new Error('first')
+      scene.call.abort(reason)
+      scene.call.abort(new Error('second'))
+      scene.call.abort()
+      expect(scene.call.reason).toBe(reason)
+      expect(scene.handler.errors).toEqual([reason])
+    })
+
+    test('resets the stream before the handler hears of it', () => {
+      const scene = new Scene().to('running')
+      const told: string[] = []
+      scene.handler.acts.onResponseError = () => told.push(...scene.attempt.told)
+      scene.call.abort()
+      expect(told).toEqual(['cancel'])
+    })
+  })
+
+  describe('when it is aborted inside a method of its handler', () => {
+    const reason = new Error('enough')
+    const cases = [
+      ['onRequestStart', ['onRequestStart', 'onResponseError'], 'created'],
+      ['onResponseStart', ['onRequestStart', 'onResponseStart', 'onResponseError'], 'receiving'],
+      [
+        'onResponseData',
+        ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseError'],
+        'receiving',
+      ],
+    ] as const
+    test.each(cases)('hears of its end and nothing more: %s', (method, heard, from) => {
+      const scene = new Scene()
+      scene.handler.acts[method] = (controller) => controller.abort(reason)
+      if (scene.call.start()) {
+        scene.call.begin(scene.attempt)
+        scene.respond()
+        scene.data()
+        scene.complete()
+      }
+      expect(scene.handler.heard).toEqual(heard)
+      expect(scene.handler.errors).toEqual([reason])
+      expect(scene.owner.settled).toEqual([from])
+      expect(scene.attempt.told).toEqual(method === 'onRequestStart' ? [] : ['cancel'])
+      expect(scene.call).toMatchObject({ state: 'settled', aborted: true, reason })
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+
+    test('does not start after an abort in onRequestStart', () => {
+      const scene = new Scene()
+      scene.handler.acts.onRequestStart = (controller) => controller.abort(reason)
+      expect(scene.call.start()).toBe(false)
+    })
+
+    test('ends in an informational answer', () => {
+      const scene = new Scene().to('running')
+      scene.handler.acts.onResponseStart = (controller) => controller.abort(reason)
+      scene.respond(103)
+      scene.respond(200)
+      expect(scene.handler.statuses).toEqual([103])
+      expect(scene.handler.errors).toEqual([reason])
+      expect(scene.owner.settled).toEqual(['running'])
+    })
+
+    test('is too late in onResponseEnd', () => {
+      const scene = new Scene().to('receiving')
+      scene.handler.acts.onResponseEnd = (controller) => controller.abort(reason)
+      scene.complete()
+      expect(scene.handler.heard).toEqual(['onRequestStart', 'onResponseStart', 'onResponseEnd'])
+      expect(scene.call).toMatchObject({ aborted: false, reason: null })
+    })
+
+    test('is too late in onResponseError', () => {
+      const scene = new Scene().to('receiving')
+      scene.handler.acts.onResponseError = (controller) => controller.abort(reason)
+      const error = new Error('It broke')
+      scene.call.fail(error)
+      expect(scene.handler.errors).toEqual([error])
+      expect(scene.attempt.told).toEqual(['cancel'])
+      expect(scene.owner.settled).toEqual(['receiving'])
+    })
+  })
+
+  describe('when it fails', () => {
+    test.each([
+      'created',
+      'queued',
+      'running',
+      'receiving',
+    ] as const)('tells its handler the very error: %s', (state) => {
+      const scene = new Scene().to(state)
+      const error = new Error('It broke')
+      scene.call.fail(error)
+      expect(scene.handler.errors).toHaveLength(1)
+      expect(scene.handler.errors[0]).toBe(error)
+      expect(scene.owner.settled).toEqual([state])
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+
+    // undici's retry handler passes an aborted call's error on, and tries a failed one again.
+    test('does not count as aborted', () => {
+      const scene = new Scene().to('running')
+      scene.call.fail(new Error('It broke'))
+      expect(scene.call.aborted).toBe(false)
+      expect(scene.call.reason).toBeNull()
+    })
+
+    test.each([
+      'created',
+      'queued',
+      'running',
+      'receiving',
+    ] as const)('ends a body that nobody will read: %s', (state) => {
+      const body = new Readable({ read() {} })
+      const scene = new Scene({ method: 'POST', body }).to(state)
+      const error = new Error('It broke')
+      scene.call.fail(error)
+      expect(body.errored).toBe(error)
+    })
+  })
+
+  describe('when it fails with an error of ours', () => {
+    test.each([
+      ['queued', 'no', 'no', 0, null],
+      ['queued', 'maybe', 'maybe', 0, null],
+      ['running', 'no', 'maybe', 1, 1],
+      ['running', 'maybe', 'maybe', 1, 1],
+      ['running', 'yes', 'yes', 1, 1],
+      ['receiving', 'no', 'yes', 1, 1],
+    ] as const)('says what became of the call: %s, processed %s → %s', (state, given, processed, attempts, streamId) => {
+      const scene = new Scene().to(state)
+      const error = new DodiciError('It broke', { processed: given })
+      scene.call.fail(error)
+      expect(scene.handler.errors[0]).toBe(error)
+      expect(error).toMatchObject({ processed, attempts, streamId })
+    })
+
+    test('has no stream id where the stream never got one', () => {
+      const { call } = new Scene().to('queued')
+      const error = new DodiciError('It broke')
+      call.begin(new TestAttempt(null))
+      call.fail(error)
+      expect(error).toMatchObject({ attempts: 1, streamId: null })
+    })
+
+    test('says it of an abort without a reason, too', () => {
+      const scene = new Scene().to('receiving')
+      scene.call.abort()
+      expect(scene.handler.errors[0]).toMatchObject({ processed: 'yes', attempts: 1, streamId: 1 })
+    })
+  })
+
+  describe('when its attempt fails and may not be replayed', () => {
+    test.each([
+      ['running', 'no', 'no'],
+      ['running', 'maybe', 'maybe'],
+      ['receiving', 'no', 'yes'],
+      ['receiving', 'maybe', 'yes'],
+    ] as const)('fails with the error: %s, processed %s → %s', (state, given, processed) => {
+      const scene = new Scene().to(state)
+      const error = new StreamError('It broke', { processed: given })
+      scene.call.attemptFailed(error)
+      expect(scene.handler.errors).toHaveLength(1)
+      expect(scene.handler.errors[0]).toBe(error)
+      expect(error).toMatchObject({ processed, attempts: 1, streamId: 1 })
+      expect(scene.owner.settled).toEqual([state])
+    })
+
+    test('does not reset a stream that is gone', () => {
+      const scene = new Scene().to('running')
+      scene.call.attemptFailed(new StreamError('It broke'))
+      expect(scene.attempt.told).toEqual([])
+    })
+
+    test('asks nobody when a part of the answer came', () => {
+      const scene = new Scene().to('receiving')
+      scene.owner.replays = true
+      scene.call.attemptFailed(new StreamError('It broke'))
+      expect(scene.owner.asked).toEqual([])
+      expect(scene.owner.replayed).toEqual([])
+      expect(scene.call.state).toBe('settled')
+    })
+  })
+
+  describe('when its attempt fails and may be replayed', () => {
+    function toReplayed(options: Partial<DispatchOptions> = {}): Scene {
+      const scene = new Scene(options).to('running')
+      scene.owner.replays = true
+      scene.call.attemptFailed(new StreamError('Refused'))
+      return scene
+    }
+
+    test('is queued again, and its owner hears of it then', () => {
+      const { call, handler, owner } = toReplayed()
+      expect(call.state).toBe('queued')
+      expect(owner.asked).toEqual([expect.any(StreamError)])
+      expect(owner.replayed).toEqual(['queued'])
+      expect(owner.settled).toEqual([])
+      expect(handler.heard).toEqual(['onRequestStart'])
+    })
+
+    test('keeps its handler unaware', () => {
+      const scene = toReplayed()
+      scene.call.begin(new TestAttempt(3))
+      scene.respond()
+      scene.complete()
+      expect(scene.handler.heard).toEqual(['onRequestStart', 'onResponseStart', 'onResponseEnd'])
+      expect(scene.handler.controllers).toEqual(new Set([scene.call]))
+      expect(scene.owner.settled).toEqual(['receiving'])
+    })
+
+    test('has no deadline in the queue, and a new one on the next stream', () => {
+      const scene = toReplayed()
+      expect(scene.owner.deadlines.size).toBe(0)
+      scene.clock.advance(1_000_000)
+      expect(scene.call.state).toBe('queued')
+      scene.call.begin(new TestAttempt(3))
+      scene.clock.advance(HEADERS_TIMEOUT - 1)
+      expect(scene.call.state).toBe('running')
+      scene.clock.advance(MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
+    })
+
+    test('counts its attempts, and names the last stream', () => {
+      const scene = toReplayed()
+      scene.call.begin(new TestAttempt(3))
+      scene.call.attemptFailed(new StreamError('Refused'))
+      const last = new TestAttempt(5)
+      scene.call.begin(last)
+      scene.owner.replays = false
+      scene.call.attemptFailed(new StreamError('It broke'))
+      expect(scene.handler.errors[0]).toMatchObject({ message: 'It broke', attempts: 3, streamId: 5 })
+      expect(scene.attempt.told).toEqual([])
+      expect(last.told).toEqual([])
+    })
+
+    test('names the last stream when it fails in the queue', () => {
+      const scene = toReplayed()
+      scene.call.fail(new DodiciError('It broke'))
+      expect(scene.handler.errors[0]).toMatchObject({ attempts: 1, streamId: 1, processed: 'no' })
+      expect(scene.owner.settled).toEqual(['queued'])
+      expect(scene.attempt.told).toEqual([])
+    })
+
+    test('resets the new stream alone when it is aborted', () => {
+      const scene = toReplayed()
+      const next = new TestAttempt(3)
+      scene.call.begin(next)
+      scene.call.abort()
+      expect(scene.attempt.told).toEqual([])
+      expect(next.told).toEqual(['cancel'])
+    })
+
+    test('stays paused', () => {
+      const scene = new Scene().to('running')
+      scene.owner.replays = true
+      scene.call.pause()
+      scene.call.attemptFailed(new StreamError('Refused'))
+      const next = new TestAttempt(3)
+      scene.call.begin(next)
+      expect(next.told).toEqual(['pause'])
+      scene.call.resume()
+      expect(next.told).toEqual(['pause', 'resume'])
+      expect(scene.attempt.told).toEqual(['pause'])
+    })
+
+    test('keeps a body that can be sent again', () => {
+      const { call } = toReplayed({ method: 'POST', body: 'abc' })
+      expect(call.request.body.kind).toBe('bytes')
+      expect(call.state).toBe('queued')
+    })
+  })
+
+  describe('when a method of its handler throws', () => {
+    const thrown = new Error('The handler is broken')
+    function raise(): never {
+      throw thrown
+    }
+
+    test.each([
+      ['onRequestStart', ['onRequestStart', 'onResponseError'], []],
+      ['onResponseStart', ['onRequestStart', 'onResponseStart', 'onResponseError'], ['cancel']],
+      [
+        'onResponseData',
+        ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseError'],
+        ['cancel'],
+      ],
+      [
+        'onResponseEnd',
+        ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError'],
+        [],
+      ],
+    ] as const)('fails with just that error: %s', (method, heard, told) => {
+      const scene = new Scene()
+      scene.handler.acts[method] = raise
+      if (scene.call.start()) {
+        scene.call.begin(scene.attempt)
+        scene.respond()
+        scene.data()
+        scene.complete()
+      }
+      expect(scene.handler.heard).toEqual(heard)
+      expect(scene.handler.errors).toHaveLength(1)
+      expect(scene.handler.errors[0]).toBe(thrown)
+      expect(scene.attempt.told).toEqual(told)
+      expect(scene.owner.settled).toHaveLength(1)
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+
+    test('does not start after a throw in onRequestStart', () => {
+      const scene = new Scene()
+      scene.handler.acts.onRequestStart = raise
+      expect(scene.call.start()).toBe(false)
+      expect(scene.call.state).toBe('settled')
+    })
+
+    test('ends in an informational answer', () => {
+      const scene = new Scene().to('running')
+      scene.handler.acts.onResponseStart = raise
+      scene.respond(103)
+      expect(scene.handler.errors).toEqual([thrown])
+      expect(scene.attempt.told).toEqual(['cancel'])
+      expect(scene.owner.settled).toEqual(['running'])
+    })
+
+    test('keeps the reason of an abort that came first', () => {
+      const scene = new Scene().to('running')
+      const reason = new Error('enough')
+      scene.handler.acts.onResponseStart = (controller) => {
+        controller.abort(reason)
+        raise()
+      }
+      scene.respond()
+      expect(scene.handler.errors).toEqual([reason])
+    })
+
+    test.each([
+      ['a string', 'oops'],
+      ['undefined', undefined],
+      ['an object without a prototype', Object.create(null)],
+    ])('fails with an Error, whatever was thrown: %s', (_kind, value) => {
+      const scene = new Scene().to('running')
+      scene.handler.acts.onResponseStart = () => {
+        throw value
+      }
+      scene.respond()
+      expect(scene.call.state).toBe('settled')
+      expect(scene.handler.errors).toEqual([expect.any(DodiciError)])
+    })
+  })
+
+  describe('when onResponseError throws', () => {
+    const thrown = new Error('The handler is broken')
+    function raise(): never {
+      throw thrown
+    }
+
+    test.each([
+      ['after a failure', (scene: Scene) => scene.call.fail(new Error('It broke'))],
+      ['after an abort', (scene: Scene) => scene.call.abort()],
+      ['after onResponseEnd has thrown', (scene: Scene) => scene.complete()],
+      ['after onResponseData has thrown', (scene: Scene) => scene.data()],
+    ])('ends up as an uncaught exception, and not in whoever reported: %s', async (_when, end) => {
+      const scene = new Scene().to('receiving')
+      scene.handler.acts = {
+        onResponseError: raise,
+        onResponseEnd: () => {
+          throw new Error('first')
+        },
+        onResponseData: () => {
+          throw new Error('first')
+        },
+      }
+      end(scene)
+      expect(scene.call.state).toBe('settled')
+      expect(scene.owner.settled).toEqual(['receiving'])
+      expect(scene.handler.errors).toHaveLength(1)
+      expect(uncaught).toEqual([])
+      await setImmediate()
+      expect(uncaught).toEqual([thrown])
+      uncaught.length = 0
+    })
+  })
+
+  describe('when rawHeaders is read', () => {
+    test('is null before an answer', () => {
+      const { call } = new Scene().to('running')
+      expect(call.rawHeaders).toBeNull()
+      expect(call.rawTrailers).toBeNull()
+    })
+
+    test('gives the fields without pseudo-headers, and the same array each time', () => {
+      const { call } = new Scene().to('receiving')
+      const raw = call.rawHeaders
+      expect(raw).toEqual(['x-a', '1'])
+      expect(call.rawHeaders).toBe(raw)
+    })
+
+    test('looks at what the session gave only then', () => {
+      const { call } = new Scene().to('running')
+      let reads = 0
+      const raw = new Proxy(['x-a', '1'], {
+        get: (target, key) => {
+          reads++
+          return Reflect.get(target, key)
+        },
+      })
+      call.respond(200, {}, raw)
+      expect(reads).toBe(0)
+      expect(call.rawHeaders).toEqual(['x-a', '1'])
+      expect(reads).toBeGreaterThan(0)
+      reads = 0
+      expect(call.rawHeaders).toEqual(['x-a', '1'])
+      expect(reads).toBe(0)
+    })
+
+    test('gives those of the final answer after an informational one', () => {
+      const scene = new Scene().to('running')
+      scene.respond(103, [':status', '103', 'link', '</a>'])
+      expect(scene.call.rawHeaders).toEqual(['link', '</a>'])
+      scene.respond(200, [':status', '200', 'x-a', '1'])
+      expect(scene.call.rawHeaders).toEqual(['x-a', '1'])
+    })
+
+    test('has them in onResponseStart already', () => {
+      const scene = new Scene().to('running')
+      let raw: string[] | null = null
+      scene.handler.acts.onResponseStart = (controller) => {
+        raw = controller.rawHeaders
+      }
+      scene.respond()
+      expect(raw).toEqual(['x-a', '1'])
+    })
+
+    test('has the trailers in onResponseEnd, and not before', () => {
+      const scene = new Scene().to('receiving')
+      let raw: string[] | null = null
+      scene.handler.acts.onResponseEnd = (controller) => {
+        raw = controller.rawTrailers
+      }
+      expect(scene.call.rawTrailers).toBeNull()
+      scene.complete(['x-checksum', 'abc'])
+      expect(raw).toEqual(['x-checksum', 'abc'])
+      expect(scene.call.rawTrailers).toBe(raw)
+    })
+  })
+
+  describe.each(['rawHeaders', 'rawTrailers'] as const)('when %s is assigned or changed', (name) => {
+    let call: Call
+    const source = ['x-a', '1', 'x-b', '2']
+
+    beforeEach(() => {
+      const scene = new Scene().to('running')
+      scene.respond(200, source)
+      scene.complete(source)
+      call = scene.call
+    })
+
+    const inputs: [string, Buffer[] | string[] | IncomingHttpHeaders, string[]][] = [
+      ['Buffers', [Buffer.from('x-c'), Buffer.from([0xe9])], ['x-c', 'é']],
+      ['strings', ['x-c', '3', 'x-c', '4'], ['x-c', '3', 'x-c', '4']],
+      ['an object', { 'x-c': ['3', '4'], 'x-d': undefined }, ['x-c', '3', 'x-c', '4']],
+      ['an empty array', [], []],
+    ]
+    test.each(inputs)('gives strings: %s', (_kind, value, raw) => {
+      call[name] = value
+      expect(call[name]).toEqual(raw)
+      expect(call[name]).toBe(call[name])
+    })
+
+    test.each(inputs)('forgets what was read before: %s', (_kind, value, raw) => {
+      expect(call[name]).toEqual(source)
+      call[name] = value
+      expect(call[name]).toEqual(raw)
+    })
+
+    test.each([null, undefined])('gives null for %s', (value) => {
+      expect(call[name]).toEqual(source)
+      call[name] = value
+      expect(call[name]).toBeNull()
+    })
+
+    test('sees what was changed in place at the next read', () => {
+      call[name]?.splice(0, 2, 'x-c', '3')
+      expect(call[name]).toEqual(['x-c', '3', 'x-b', '2'])
+      call[name]?.push('x-d', '4')
+      expect(call[name]).toEqual(['x-c', '3', 'x-b', '2', 'x-d', '4'])
+    })
+
+    test("does not touch the session's array", () => {
+      call[name]?.splice(0, 2)
+      expect(source).toEqual(['x-a', '1', 'x-b', '2'])
+    })
+
+    test('leaves the other one alone', () => {
+      const other = name === 'rawHeaders' ? 'rawTrailers' : 'rawHeaders'
+      call[name] = ['x-c', '3']
+      expect(call[other]).toEqual(source)
+    })
+  })
+})
+
+describe('a call that several things want to end', () => {
+  /** How it ended: whether the handler heard of the end, the message of the error that it heard, and how often the stream
+   * was reset. */
+  interface Outcome {
+    readonly end: boolean
+    readonly error: string | null
+    readonly cancels: number
+  }
+
+  /** One thing that happens, and what comes of it: the call goes on to `receiving`, or ends, or nothing (null). */
+  interface Happening {
+    readonly name: string
+    run(scene: Scene): void
+    toEffect(state: 'running' | 'receiving'): 'receiving' | Outcome | null
+  }
+
+  /** Has one method of the handler throw while `run` does its work. */
+  function throwing(method: Method, run: (scene: Scene) => void): (scene: Scene) => void {
+    return (scene) => {
+      scene.handler.acts[method] = () => {
+        throw new Error(`thrown in ${method}`)
+      }
+      run(scene)
+      scene.handler.acts = {}
+    }
+  }
+
+  const failedBy = (error: string, cancels: number): Outcome => ({ end: false, error, cancels })
+
+  const happenings: Happening[] = [
+    {
+      name: 'an informational answer',
+      run: (scene) => scene.respond(103),
+      toEffect: () => null,
+    },
+    {
+      name: 'the answer',
+      run: (scene) => scene.respond(),
+      toEffect: (state) => (state === 'running' ? 'receiving' : null),
+    },
+    {
+      name: 'an answer that onResponseStart throws at',
+      run: throwing('onResponseStart', (scene) => scene.respond()),
+      toEffect: (state) => (state === 'running' ? failedBy('thrown in onResponseStart', 1) : null),
+    },
+    {
+      name: 'data',
+      run: (scene) => scene.data(),
+      toEffect: () => null,
+    },
+    {
+      name: 'data that onResponseData throws at',
+      run: throwing('onResponseData', (scene) => scene.data()),
+      toEffect: (state) => (state === 'receiving' ? failedBy('thrown in onResponseData', 1) : null),
+    },
+    {
+      name: 'the end',
+      run: (scene) => scene.complete(),
+      toEffect: (state) => (state === 'receiving' ? { end: true, error: null, cancels: 0 } : null),
+    },
+    {
+      name: 'an end that onResponseEnd throws at',
+      run: throwing('onResponseEnd', (scene) => scene.complete()),
+      toEffect: (state) =>
+        state === 'receiving' ? { end: true, error: 'thrown in onResponseEnd', cancels: 0 } : null,
+    },
+    {
+      name: 'a failure',
+      run: (scene) => scene.call.fail(new DodiciError('failed')),
+      toEffect: () => failedBy('failed', 1),
+    },
+    {
+      name: 'an abort',
+      run: (scene) => scene.call.abort(new Error('aborted')),
+      toEffect: () => failedBy('aborted', 1),
+    },
+    {
+      name: 'a failed attempt',
+      run: (scene) => scene.call.attemptFailed(new StreamError('attempt failed')),
+      toEffect: () => failedBy('attempt failed', 0),
+    },
+    {
+      name: 'a deadline',
+      run: (scene) => scene.clock.advance(HEADERS_TIMEOUT + BODY_TIMEOUT),
+      toEffect: (state) =>
+        failedBy(
+          state === 'running'
+            ? 'No answer within headersTimeout (1000 ms)'
+            : 'No progress of the body within bodyTimeout (2000 ms)',
+          1,
+        ),
+    },
+    {
+      name: 'a pause',
+      run: (scene) => {
+        scene.call.pause()
+        scene.call.resume()
+      },
+      toEffect: () => null,
+    },
+  ]
+
+  /** What ends the calls that nothing of a permutation has ended. */
+  const last: Happening = {
+    name: 'the last failure',
+    run: (scene) => scene.call.fail(new Error('the last')),
+    toEffect: () => failedBy('the last', 1),
+  }
+
+  /** The first thing that can end a call does. */
+  function toOutcome(start: 'running' | 'receiving', order: readonly Happening[]): Outcome {
+    let state = start
+    for (const happening of order) {
+      const effect = happening.toEffect(state)
+      if (effect === 'receiving') state = effect
+      else if (effect !== null) return effect
+    }
+    throw new Error('Nothing ended the call')
+  }
+
+  function check(start: 'running' | 'receiving', order: readonly Happening[]): void {
+    const scene = new Scene().to(start)
+    const { handler, owner, attempt, call } = scene
+    let heardAtEnd = -1
+    for (const happening of order) {
+      happening.run(scene)
+      if (call.state === 'settled' && heardAtEnd === -1) heardAtEnd = handler.heard.length
+    }
+    const label = `${start}: ${order.map(({ name }) => name).join(', ')}`
+    const expected = toOutcome(start, order)
+    const outcome: Outcome = {
+      end: handler.heard.includes('onResponseEnd'),
+      error: handler.errors[0]?.message ?? null,
+      cancels: attempt.told.filter((told) => told === 'cancel').length,
+    }
+    expect(outcome, label).toEqual(expected)
+    // Exactly once, and then nothing more.
+    expect(handler.heard.filter((method) => method === 'onResponseEnd').length, label).toBe(
+      expected.end ? 1 : 0,
+    )
+    expect(handler.errors.length, label).toBe(expected.error === null ? 0 : 1)
+    expect(handler.heard.length, label).toBe(heardAtEnd)
+    expect(handler.heard.filter((method) => method === 'onRequestStart').length, label).toBe(1)
+    expect(owner.settled.length, label).toBe(1)
+    expect(owner.deadlines.size, label).toBe(0)
+    expect(owner.replayed, label).toEqual([])
+    expect(call.state, label).toBe('settled')
+  }
+
+  describe.each(['running', 'receiving'] as const)('when it is %s', (start) => {
+    test.each(happenings)('ends once, by the first of them: $name and any two others', (first) => {
+      expect.hasAssertions()
+      for (const second of happenings) {
+        for (const third of happenings) {
+          if (second !== first && third !== first && third !== second)
+            check(start, [first, second, third, last])
+        }
+      }
+    })
+  })
+})
+
+describe('checkHandler', () => {
+  const methods = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
+
+  describe('when the handler has all methods', () => {
+    test('takes it, inherited ones too', () => {
+      expect(() => checkHandler(new TestHandler())).not.toThrow()
+    })
+  })
+
+  describe('when it lacks one', () => {
+    test.each(methods)('names it: %s', (missing) => {
+      const handler = Object.fromEntries(methods.map((name) => [name, () => {}]))
+      handler[missing] = Object.create(null)
+      expect(() => checkHandler(handler)).toThrow(InvalidArgumentError)
+      expect(() => checkHandler(handler)).toThrow(`Invalid handler.${missing}: got an object`)
+      delete handler[missing]
+      expect(() => checkHandler(handler)).toThrow(
+        `Invalid handler.${missing}: got undefined, expected a function`,
+      )
+    })
+  })
+
+  describe('when it is no object', () => {
+    test.each([
+      [undefined, 'undefined'],
+      [null, 'null'],
+      ['a', '"a"'],
+      [() => {}, 'a function'],
+    ])('refuses it: %s', (handler, got) => {
+      expect(() => checkHandler(handler)).toThrow(`Invalid handler: got ${got}, expected an object`)
+    })
+  })
+})

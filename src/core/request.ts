@@ -20,7 +20,11 @@ const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
 /** RFC 9110 §9.2.1. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** One request as it will be sent, as often as it has to be: nothing in it changes after the constructor. */
+/**
+ * One request as it will be sent, as often as it has to be: nothing in it changes after the constructor.
+ *
+ * Its fields are `readonly`, not frozen: `Object.freeze` costs a third of a microsecond, a third of the whole constructor.
+ */
 export class Request implements HeaderTarget {
   readonly origin: Origin
   readonly method: string
@@ -62,7 +66,6 @@ export class Request implements HeaderTarget {
     // Last: a body that is refused with its request must not have been touched.
     this.body = toBodySource(options.body)
     this.contentLength = checkContentLength(this, defaults.strictContentLength)
-    Object.freeze(this)
   }
 }
 

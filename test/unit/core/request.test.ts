@@ -58,10 +58,6 @@ describe('Request', () => {
       expect(request.body).toBe(NO_BODY)
     })
 
-    test('is frozen', () => {
-      expect(Object.isFrozen(request)).toBe(true)
-    })
-
     test('shares nothing with the next one', () => {
       const headers = { 'x-list': ['1', '2'] }
       const first = make({ headers })

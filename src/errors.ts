@@ -205,8 +205,12 @@ function toReason(cause: unknown): string {
 /** Node's or the user's error of a failed connection attempt, as ours. Errors of ours come back untouched. */
 export function toConnectError(cause: unknown, origin: string): DodiciError {
   if (cause instanceof DodiciError) return cause
-  const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}`, { cause })
   const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
+  // RFC 7301 §3.2: a server that knows none of the offered protocols says so by an alert. Ours or the peer's: OpenSSL tells.
+  if (typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')) {
+    return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN`, { cause })
+  }
+  const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}`, { cause })
   if (typeof code === 'string') {
     Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true })
   }

@@ -18,6 +18,8 @@ export interface HeaderTarget {
   host: string | null
   /** Bytes, or null when the caller gave none. */
   contentLength: number | null
+  /** Bytes of the caller's fields so far, as RFC 9113 §6.5.2 counts them. */
+  headerSize: number
 }
 
 /**
@@ -25,6 +27,15 @@ export interface HeaderTarget {
  * without a word. Name and value together, in bytes.
  */
 export const MAX_FIELD_SIZE = 65_536
+
+/**
+ * nghttp2, and with it Node's own server, nghttpd and Apache, ends the session at the ninth CONTINUATION frame: all fields of
+ * one request together must stay below nine frames of 16 KiB. Bytes, as RFC 9113 §6.5.2 counts them.
+ */
+export const MAX_HEADERS_SIZE = 139_264
+
+/** RFC 9113 §6.5.2: what each field counts besides its name and value. Bytes. */
+const FIELD_OVERHEAD = 32
 
 /** RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -181,6 +192,10 @@ function addField(target: HeaderTarget, name: string, value: string): void {
           'no connection-specific field: HTTP/2 has none (RFC 9113 §8.2.2)',
         )
       }
+  }
+  target.headerSize += name.length + value.length + FIELD_OVERHEAD
+  if (target.headerSize > MAX_HEADERS_SIZE) {
+    throw new InvalidArgumentError(`Invalid headers: they have more than ${MAX_HEADERS_SIZE} bytes in all`)
   }
   const present = wire[name]
   if (present === undefined) wire[name] = value

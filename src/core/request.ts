@@ -4,13 +4,14 @@
  * @module
  */
 
+import type { ParsedUrlQueryInput } from 'node:querystring'
 import { stringify } from 'node:querystring'
 import type { DispatchOptions } from '../../types/request.ts'
 import { NotSupportedError, RequestContentLengthMismatchError } from '../errors.ts'
 import type { BodySource } from './body.ts'
 import { toBodySource } from './body.ts'
 import type { HeaderTarget, WireHeaders } from './headers.ts'
-import { addHeaders, isToken } from './headers.ts'
+import { addHeaders, isToken, MAX_FIELD_SIZE } from './headers.ts'
 import type { Origin, ResolvedClientOptions } from './options.ts'
 import { invalid, toBoolean, toDelay, toOrigin } from './options.ts'
 
@@ -40,6 +41,7 @@ export class Request implements HeaderTarget {
   /** Milliseconds, 0 for never. */
   readonly bodyTimeout: number
   readonly host: string | null = null
+  readonly headerSize: number
   /** Bytes that the body must have; null where nobody said. */
   readonly contentLength: number | null = null
 
@@ -61,6 +63,7 @@ export class Request implements HeaderTarget {
       ':authority': origin.authority,
       ':path': this.path,
     }
+    this.headerSize = this.path.length + origin.authority.length
     addHeaders(this, options.headers)
     if (this.host !== null) this.wire[':authority'] = this.host
     // Last: a body that is refused with its request must not have been touched.
@@ -86,12 +89,19 @@ function toPath({ path, query }: DispatchOptions, method: string): string {
   ) {
     throw invalid('path', path, accepted)
   }
-  if (query === undefined || query === null) return path
-  if (typeof query !== 'object') throw invalid('query', query, 'an object of names and values')
+  const target = query === undefined || query === null ? path : withQuery(path, query)
+  if (target.length > MAX_FIELD_SIZE)
+    throw invalid('path', target, `at most ${MAX_FIELD_SIZE} bytes, query included`)
+  return target
+}
+
+function withQuery(path: string, query: unknown): string {
+  if (typeof query !== 'object' || query === null)
+    throw invalid('query', query, 'an object of names and values')
   if (path.includes('?') || path === '*') {
     throw invalid('path', path, "a path without '?' when query is given")
   }
-  const search = stringify(query)
+  const search = stringify(query as ParsedUrlQueryInput)
   return search === '' ? path : `${path}?${search}`
 }
 

@@ -12,7 +12,7 @@ import type { Alarm, Clock } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { invalid } from '../core/options.ts'
 import type { DodiciError } from '../errors.ts'
-import { AlpnError, ConnectTimeoutError, toConnectError } from '../errors.ts'
+import { AlpnError, ConnectTimeoutError, SocketError, toConnectError } from '../errors.ts'
 
 /** What a connection attempt ends with: a socket that HTTP/2 can be spoken on, or why there is none. */
 export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
@@ -29,7 +29,7 @@ export class ConnectionAttempt {
   readonly #onResult: (result: ConnectionResult) => void
   /** Null without a `connectTimeout`. */
   readonly #alarm: Alarm | null
-  /** Ours, while it connects; null when the caller's connector makes it. */
+  /** Null until it is made: by us, or by the caller's connector. */
   #socket: Socket | null = null
   #isOver = false
 
@@ -106,8 +106,26 @@ export class ConnectionAttempt {
   }
 
   #onGivenSocket(socket: unknown): void {
-    if (!isSocket(socket)) this.#fail(invalid('connect', socket, 'a function that yields a socket'))
-    else this.#onSocket(socket)
+    if (!isSocket(socket)) {
+      this.#fail(invalid('connect', socket, 'a function that yields a socket'))
+      return
+    }
+    // A connector that calls back twice with one socket must not lose it.
+    if (socket === this.#socket) return
+    if (this.#isOver) {
+      socket.on('error', ignoreLateError).destroy()
+      return
+    }
+    this.#socket = socket
+    socket.on('error', (error) => this.#fail(error))
+    if (socket.destroyed)
+      this.#fail(invalid('connect', 'a destroyed socket', 'a function that yields an open socket'))
+    else if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true)) {
+      socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => this.#onSocket(socket))
+      socket.once('close', () => this.#fail(new SocketError('The socket of the connector was closed')))
+    } else {
+      this.#onSocket(socket)
+    }
   }
 
   #onSocket(socket: Socket): void {

@@ -27,6 +27,12 @@ const LIMIT_BEFORE_SETTINGS = 100
  */
 const MAX_HEADER_PAIRS = 2_000
 
+/**
+ * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM. Far
+ * above what `core/headers.ts` lets through, as nghttp2 compares a generous estimate with it.
+ */
+const MAX_HEADER_BLOCK = 1_048_576
+
 /** Megabytes. Node's default of 10 makes an unrelated request fail while a large upload waits. */
 const MAX_SESSION_MEMORY = 1_024
 
@@ -166,6 +172,7 @@ export class NodeSession implements Session, NodeStreamOwner {
       settings: { enablePush: false, initialWindowSize },
       maxHeaderListPairs: MAX_HEADER_PAIRS,
       maxSessionMemory: MAX_SESSION_MEMORY,
+      maxSendHeaderBlockLength: MAX_HEADER_BLOCK,
       maxReservedRemoteStreams: 0,
       peerMaxConcurrentStreams: UNLIMITED,
     })

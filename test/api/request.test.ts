@@ -143,6 +143,19 @@ describe('the headers of a request', () => {
     expect(received).toMatchObject({ 'x-one': 'a', 'x-two': 'b, c', 'x-three': '3' })
   })
 
+  it('may have more than 64 KiB in all, and leave the session alone', async () => {
+    const server = await startServer(serveHello, { settings: { maxHeaderListSize: 262_144 } })
+    const client = connect(server)
+    const headers = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`x-${i}`, 'v'.repeat(10_000)]))
+    const answers = await Promise.all([
+      client.request(GET),
+      client.request({ ...GET, headers }),
+      client.request(GET),
+    ])
+    for (const { body } of answers) expect(await body.text()).toBe('hello')
+    expect(server.sessions).toHaveLength(1)
+  })
+
   it('turn host into :authority, and lose connection: close without a word', async () => {
     let received: Record<string, unknown> = {}
     const server = await startServer((stream, heard) => {
@@ -175,6 +188,12 @@ describe('bad input', () => {
       options: { headers: { 'x-big': 'b'.repeat(70_000) } },
       names: 'x-big',
     },
+    {
+      what: 'headers of more than 136 KiB in all',
+      options: { headers: Array.from({ length: 40 }, (_, i) => [`x-${i >> 1}`, 'v'.repeat(8_000)]).flat() },
+      names: 'headers',
+    },
+    { what: 'a path of more than 64 KiB', options: { path: `/${'p'.repeat(66_000)}` }, names: 'path' },
     { what: 'a path without slash', options: { path: 'a' }, names: 'path' },
     { what: 'a method with a space', options: { method: 'G ET' }, names: 'method' },
     { what: 'another origin', options: { origin: 'http://127.0.0.1:1' }, names: 'origin' },

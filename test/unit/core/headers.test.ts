@@ -1,13 +1,19 @@
 import { Headers as UndiciHeaders } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { HeaderTarget, WireHeaders } from '../../../src/core/headers.ts'
-import { addHeaders, isToken, MAX_FIELD_SIZE, toRawHeaders } from '../../../src/core/headers.ts'
+import {
+  addHeaders,
+  isToken,
+  MAX_FIELD_SIZE,
+  MAX_HEADERS_SIZE,
+  toRawHeaders,
+} from '../../../src/core/headers.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
 /** addHeaders() as JavaScript calls it: with anything at all. */
 function add(headers: unknown): HeaderTarget {
   const wire: WireHeaders = Object.create(null)
-  const target: HeaderTarget = { wire, host: null, contentLength: null }
+  const target: HeaderTarget = { wire, host: null, contentLength: null, headerSize: 0 }
   Reflect.apply(addHeaders, undefined, [target, headers])
   return target
 }
@@ -55,7 +61,7 @@ describe('addHeaders', () => {
       ['an empty Map', new Map()],
       ['an empty Headers', new Headers()],
     ])('adds nothing: %s', (_form, headers) => {
-      expect(add(headers)).toEqual({ wire: {}, host: null, contentLength: null })
+      expect(add(headers)).toMatchObject({ wire: {}, host: null, contentLength: null })
     })
   })
 
@@ -418,7 +424,7 @@ describe('addHeaders', () => {
       'EXAMPLE.com',
       ' example.com ',
     ])('gives it to the target, not to the wire: %j', (value) => {
-      expect(add({ Host: value, a: '1' })).toEqual({
+      expect(add({ Host: value, a: '1' })).toMatchObject({
         wire: { a: '1' },
         host: value.trim(),
         contentLength: null,
@@ -460,7 +466,7 @@ describe('addHeaders', () => {
       [['5'], 5],
       ['9007199254740991', 9_007_199_254_740_991],
     ])('gives it to the target and to the wire: %j', (value, contentLength) => {
-      expect(add({ 'Content-Length': value })).toEqual({
+      expect(add({ 'Content-Length': value })).toMatchObject({
         wire: { 'content-length': String(contentLength) },
         host: null,
         contentLength,
@@ -652,5 +658,17 @@ describe('toRawHeaders', () => {
       expect(raw).toEqual(['b', '2'])
       expect(toRawHeaders(source)).toEqual(['a', '1', 'b', '2'])
     })
+  })
+})
+
+describe('all headers of a request together', () => {
+  // A name of 5, a value of 63, and 32 as RFC 9113 §6.5.2 counts: 100 bytes.
+  const ofHundreds = (count: number) =>
+    Array.from({ length: count }, (_, i) => [`n${String(i).padStart(4, '0')}`, 'v'.repeat(63)])
+
+  test('may have 136 KiB, and no more', () => {
+    const count = Math.floor(MAX_HEADERS_SIZE / 100)
+    expect(toWire(ofHundreds(count))).toHaveLength(count)
+    expect(toRefusal(ofHundreds(count + 1))).toBe('Invalid headers: they have more than 139264 bytes in all')
   })
 })

@@ -1,0 +1,55 @@
+/** Imports the package, and reports what that changed outside of it. */
+import { report, toResources } from './report.ts'
+
+const DISPATCHERS = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((name) => Symbol.for(name))
+
+/** A look at a descriptor is enough to make Node load what lies behind some globals; a look at the keys is not. */
+function toGlobals(keys: readonly PropertyKey[]): Map<PropertyKey, PropertyDescriptor | undefined> {
+  return new Map(keys.map((key) => [key, Reflect.getOwnPropertyDescriptor(globalThis, key)]))
+}
+
+function isSame(a: PropertyDescriptor | undefined, b: PropertyDescriptor | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return (
+    Object.is(a.value, b.value) &&
+    a.get === b.get &&
+    a.set === b.set &&
+    a.writable === b.writable &&
+    a.enumerable === b.enumerable &&
+    a.configurable === b.configurable
+  )
+}
+
+function toListeners(): string[] {
+  return process.eventNames().map((name) => `${String(name)}: ${process.listenerCount(name)}`)
+}
+
+const [, , mode = ''] = process.argv
+// With it comes a pipe, which is Node's own.
+await import('node:http2')
+// All of them: what loads when it is looked at does so now.
+if (mode === 'all') toGlobals(Reflect.ownKeys(globalThis))
+
+const keysBefore = Reflect.ownKeys(globalThis)
+const watched = mode === 'all' ? keysBefore : DISPATCHERS
+const before = toGlobals(watched)
+const listenersBefore = toListeners()
+const resourcesBefore = toResources()
+const imported = await import('../../../src/index.ts')
+const resourcesAfter = toResources()
+const listenersAfter = toListeners()
+const after = toGlobals(watched)
+const keysAfter = Reflect.ownKeys(globalThis)
+
+report({
+  exports: Object.keys(imported),
+  watched: watched.length,
+  changed: watched.filter((key) => !isSame(before.get(key), after.get(key))).map(String),
+  dispatchers: DISPATCHERS.filter((key) => keysAfter.includes(key)).map(String),
+  keysBefore: keysBefore.map(String),
+  keysAfter: keysAfter.map(String),
+  listenersBefore,
+  listenersAfter,
+  resourcesBefore,
+  resourcesAfter,
+})

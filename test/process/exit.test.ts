@@ -1,0 +1,160 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { Http2Session, ServerHttp2Stream } from 'node:http2'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runNode } from '../support/child.ts'
+import type { StreamListener } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+
+const children = new URL('./children/', import.meta.url)
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dodici-children-'))
+  await build({
+    entryPoints: ['close', 'idle', 'import', 'load', 'pending'].map((name) =>
+      fileURLToPath(new URL(`${name}.ts`, children)),
+    ),
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    // What is imported late stays a file of its own, and isn't run before.
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  })
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What a child reported, a line each, once it has ended by itself and without a complaint. */
+async function runChild(name: string, ...args: string[]): Promise<Record<string, unknown>[]> {
+  const { code, signal, stdout, stderr } = await runNode(join(folder, `${name}.mjs`), ...args)
+  expect(stderr).toBe('')
+  expect([code, signal]).toEqual([0, null])
+  return stdout.trimEnd().split('\n').map(toFacts)
+}
+
+function toFacts(line: string): Record<string, unknown> {
+  const facts: unknown = JSON.parse(line)
+  if (typeof facts !== 'object' || facts === null) throw new Error(`The child reported ${line}`)
+  return { ...facts }
+}
+
+const serveHello: StreamListener = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.end('hello')
+}
+
+/** Settles after some round trips to the client, in which its event loop has turned as often. */
+async function roundTrips(session: Http2Session | undefined): Promise<void> {
+  for (let trip = 0; trip < 3; trip++) {
+    await new Promise<void>((resolve, reject) => {
+      session?.ping((error) => (error === null ? resolve() : reject(error)))
+    })
+  }
+}
+
+describe('a process', () => {
+  describe.each([
+    { protocol: 'h2c', tls: false },
+    { protocol: 'h2 over TLS', tls: true },
+  ])('with a client over $protocol', ({ tls }) => {
+    it('that was closed after its requests, holds nothing more of it, and ends by itself', async () => {
+      const { origin, ca, sessions } = await startServer(serveHello, { tls })
+      const [facts = {}] = await runChild('close', origin, ca)
+      expect(facts).toMatchObject({ bodies: Array(21).fill('hello'), timersLeft: 0 })
+      const { before, during, after, timersMade } = facts
+      // Otherwise there was nothing to let go of.
+      expect(timersMade).toBeGreaterThan(0)
+      expect(during).toContain('TCPSocketWrap')
+      expect(before).not.toContain('TCPSocketWrap')
+      expect(after).toEqual(before)
+      expect(sessions).toHaveLength(1)
+    })
+
+    it('whose connection is idle and was never closed, ends by itself', async () => {
+      const { origin, ca, sessions } = await startServer(serveHello, { tls })
+      expect(await runChild('idle', origin, ca)).toEqual([{ text: 'hello', connected: true }])
+      expect(sessions).toHaveLength(1)
+    })
+
+    it('whose request waits for its answer, stays until it has come whole', async () => {
+      const { origin, ca, sessions } = await startServer(
+        async (stream) => {
+          await roundTrips(stream.session)
+          stream.respond({ ':status': 200 })
+          stream.write('first, ')
+          await roundTrips(stream.session)
+          stream.end('last')
+        },
+        { tls },
+      )
+      const answer = [{ statusCode: 200 }, { text: 'first, last' }]
+      expect(await runChild('pending', origin, ca)).toEqual([...answer, ...answer])
+      expect(sessions).toHaveLength(1)
+    })
+  })
+
+  describe('that imports the package', () => {
+    it('finds no global added, no handle open, no listener on the process, and no dispatcher of undici set', async () => {
+      const [facts = {}] = await runChild('import', 'dispatchers')
+      expect(facts).toMatchObject({ watched: 2, changed: [], dispatchers: [] })
+      const { exports, ...rest } = facts
+      expect(exports).toContain('Client')
+      expect(rest.keysBefore).toContain('fetch')
+      expect(rest.keysAfter).toEqual(rest.keysBefore)
+      expect(rest.resourcesAfter).toEqual(rest.resourcesBefore)
+      expect(rest.listenersAfter).toEqual(rest.listenersBefore)
+    })
+
+    it('finds no global replaced', async () => {
+      const [facts = {}] = await runChild('import', 'all')
+      expect(facts).toMatchObject({ exports: expect.arrayContaining(['Client']), changed: [] })
+      expect(facts.watched).toBeGreaterThan(50)
+    })
+  })
+
+  it('that sends 10,000 requests, 100 at a time, to a server of 10 streams, is answered each on one connection', async () => {
+    const LIMIT = 10
+    let answered = 0
+    let open = 0
+    let mostOpen = 0
+    let lastStreamId = 0
+    const held: { stream: ServerHttp2Stream; path: unknown }[] = []
+    const answer = (): void => {
+      for (const { stream, path } of held.splice(0)) {
+        answered++
+        // Before the client can know of it.
+        open--
+        stream.respond({ ':status': 200 })
+        stream.end(`this is ${path}`)
+      }
+    }
+    const { origin, sessions } = await startServer(
+      (stream, headers) => {
+        lastStreamId = Math.max(lastStreamId, stream.id ?? 0)
+        mostOpen = Math.max(mostOpen, ++open)
+        // All that came in one turn is open at once.
+        if (held.push({ stream, path: headers[':path'] }) === 1) setImmediate(answer)
+      },
+      { settings: { maxConcurrentStreams: LIMIT } },
+    )
+    const [facts = {}] = await runChild('load', origin)
+    expect(facts).toMatchObject({ sent: 10_000, right: 10_000, pending: 0, running: 0, listeners: 0 })
+    expect(facts.mostRunning).toBeLessThanOrEqual(LIMIT)
+    // The signal was listened to while there was something to abort.
+    expect(facts.mostListeners).toBeGreaterThan(0)
+    expect(sessions).toHaveLength(1)
+    expect(answered).toBe(10_000)
+    expect(mostOpen).toBeLessThanOrEqual(LIMIT)
+    expect(mostOpen).toBeGreaterThan(1)
+    // Each attempt takes the next odd id. Those above 10,000 were refused: at most what went out before SETTINGS came.
+    const attempts = (lastStreamId + 1) / 2
+    expect(attempts - 10_000).toBeLessThanOrEqual(100 - LIMIT)
+  }, 60_000)
+})

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { onTestFinished } from 'vitest'
+
+/** How a process ended, and all that it said. */
+export interface Exit {
+  /** Null when a signal ended it. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a script on this very Node until it ends by itself. One that doesn't is killed with the test. */
+export async function runNode(script: string, ...args: string[]): Promise<Exit> {
+  // What the test runner, or whoever started it, passes to Node is not for the child.
+  const child = spawn(process.execPath, [script, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.stderr += text
+  })
+  // Not `exit`: the pipes may still hold something then.
+  const closed = once(child, 'close')
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await closed
+  })
+  await closed
+  return { code: child.exitCode, signal: child.signalCode, ...said }
+}

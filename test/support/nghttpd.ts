@@ -1,0 +1,107 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import { findFreePort } from './free-port.ts'
+import { toCertificate } from './server.ts'
+
+/** A running nghttpd: the HTTP/2 server of nghttp2, which is none of Node's. */
+export interface Nghttpd {
+  readonly origin: string
+  /** The certificate of a TLS server, to be trusted by `connect: { ca }`. */
+  readonly ca: string
+  /** Ends it, and gives its log: each frame that it received or sent. */
+  stop(): Promise<string>
+}
+
+interface NghttpdOptions {
+  readonly tls?: boolean
+  /** What it serves, by path without the leading slash. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>
+  /** Further options of its command line. */
+  readonly args?: readonly string[]
+}
+
+const isInstalled = spawnSync('nghttpd', ['--version']).error === undefined
+
+/** Whether tests against nghttpd are left out. In CI they never are: there they fail where it is missing. */
+export const lacksNghttpd = !isInstalled && process.env.CI !== 'true'
+if (lacksNghttpd) {
+  console.warn('SKIPPED: the tests against nghttpd, as it is not installed (see scripts/install-servers.sh)')
+}
+
+/** Another process may take a port between our look and nghttpd's. */
+const MAX_STARTS = 3
+/** How long it may take until it listens, and between two looks, in milliseconds. */
+const START_LIMIT = 5_000
+const START_STEP = 10
+
+/** Starts an nghttpd on the loopback interface that ends with the test, with all that it left on the disk. */
+export async function startNghttpd(options: NghttpdOptions = {}): Promise<Nghttpd> {
+  if (!isInstalled) throw new Error('nghttpd is not installed: run scripts/install-servers.sh')
+  const { tls = false, files = {}, args = [] } = options
+  const folder = await mkdtemp(join(tmpdir(), 'dodici-nghttpd-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const root = join(folder, 'root')
+  await mkdir(root)
+  for (const [name, content] of Object.entries(files)) await writeFile(join(root, name), content)
+
+  const credentials: string[] = []
+  let ca = ''
+  if (tls) {
+    const { private: key, cert } = await toCertificate()
+    credentials.push(join(folder, 'key.pem'), join(folder, 'cert.pem'))
+    await Promise.all([key, cert].map((pem, index) => writeFile(credentials[index] ?? '', pem)))
+    ca = cert
+  }
+
+  const common = ['--verbose', '--address=127.0.0.1', `--htdocs=${root}`, ...args]
+  for (let starts = 1; ; starts++) {
+    const port = await findFreePort()
+    const child = spawn('nghttpd', [...common, ...(tls ? [] : ['--no-tls']), `${port}`, ...credentials], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let log = ''
+    for (const pipe of [child.stdout, child.stderr]) {
+      pipe.setEncoding('utf8').on('data', (text: string) => {
+        log += text
+      })
+    }
+    const closed = once(child, 'close')
+    const stop = async (): Promise<string> => {
+      child.kill('SIGKILL')
+      await closed
+      return log
+    }
+    onTestFinished(async () => void (await stop()))
+    if (await isListening(child, port)) {
+      return { origin: tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`, ca, stop }
+    }
+    await stop()
+    if (starts === MAX_STARTS) throw new Error(`nghttpd did not start ${starts} times. It said: ${log}`)
+  }
+}
+
+/** Knocks until somebody opens. False when the process ended, or took too long. */
+async function isListening(child: ChildProcess, port: number): Promise<boolean> {
+  const end = performance.now() + START_LIMIT
+  while (child.exitCode === null && child.signalCode === null && performance.now() < end) {
+    const socket = connect(port, '127.0.0.1')
+    try {
+      await once(socket, 'connect')
+      // Whoever opened must have been this process: with a port that is taken, it has ended.
+      await setTimeout(START_STEP)
+      return child.exitCode === null
+    } catch {
+      await setTimeout(START_STEP)
+    } finally {
+      socket.destroy()
+    }
+  }
+  return false
+}

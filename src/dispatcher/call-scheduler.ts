@@ -132,13 +132,20 @@ export class CallScheduler implements CallOwner, SessionOwner {
   }
 
   onSettled(call: Call, from: CallState): void {
-    if (from === 'queued') this.#queue.remove(call)
+    if (from === 'queued') {
+      this.#queue.remove(call)
+      if (this.#queue.size === 0) this.#current?.updateRef()
+    }
     if (from === 'receiving') this.#progress++
     this.#unsettled--
     if (this.#unsettled === 0 && this.#onIdle !== null) {
       this.#onIdle()
       this.#onIdle = null
     }
+  }
+
+  hasWaiting(): boolean {
+    return this.#queue.size > 0
   }
 
   onSessionReady(session: Session): void {
@@ -178,7 +185,10 @@ export class CallScheduler implements CallOwner, SessionOwner {
   #pump(): void {
     while (this.#queue.size > 0) {
       const session = this.#toSession()
-      if (!session.hasRoom()) return
+      if (!session.hasRoom()) {
+        session.updateRef()
+        return
+      }
       const call = this.#queue.shift()
       if (call !== null) session.open(call)
     }

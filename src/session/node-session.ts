@@ -65,6 +65,8 @@ export class NodeSession implements Session, NodeStreamOwner {
   /** How many streams may be open now: the peer's limit or, until it is known, ours; never more than the option says. */
   #limit: number
   #goaway: Goaway | null = null
+  /** Whether the session keeps the process alive: while it has streams, or calls that wait for one. */
+  #isReferenced = true
   readonly #clock: Clock
   /** Armed while a closed session has no streams left, and its socket is still there. */
   #linger: Alarm | null = null
@@ -99,9 +101,18 @@ export class NodeSession implements Session, NodeStreamOwner {
   open(call: Call): void {
     if (this.#http2 === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
     const stream = new NodeStream(this, call)
-    if (this.#streams.size === 0) this.#http2.ref()
     this.#streams.add(stream)
+    if (!this.#isReferenced) this.updateRef()
     stream.open(this.#http2)
+  }
+
+  updateRef(): void {
+    if (this.#state.name !== 'ready') return
+    const isNeeded = this.#streams.size > 0 || this.#owner.hasWaiting()
+    if (isNeeded === this.#isReferenced) return
+    this.#isReferenced = isNeeded
+    if (isNeeded) this.#http2?.ref()
+    else this.#http2?.unref()
   }
 
   close(): void {
@@ -129,8 +140,7 @@ export class NodeSession implements Session, NodeStreamOwner {
     if (!this.#streams.delete(stream)) return
     if (this.#state.name === 'ready') this.#owner.onSessionRoom(this)
     else this.#lingerWhenIdle()
-    // An idle session doesn't keep the process alive; a call that waits for a session, or a close, does.
-    if (this.#streams.size === 0 && this.#state.name === 'ready') this.#http2?.unref()
+    if (this.#streams.size === 0) this.updateRef()
   }
 
   toLossError(streamId: number | null, error: Error | null): DodiciError {
@@ -185,7 +195,7 @@ export class NodeSession implements Session, NodeStreamOwner {
     this.#http2 = http2
     if (!this.#move({ name: 'ready' })) return
     this.#owner.onSessionReady(this)
-    if (this.#streams.size === 0) http2.unref()
+    this.updateRef()
   }
 
   #onSettings(maxConcurrentStreams: number): void {

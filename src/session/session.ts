@@ -39,6 +39,8 @@ export interface SessionOwner {
   onSessionRoom(session: Session): void
   /** It takes no calls any more, but finishes those that it has. */
   onSessionDraining(session: Session): void
+  /** Whether calls wait for room: then the session keeps the process alive, although it may have no streams. */
+  hasWaiting(): boolean
   /** It is gone, and so is each of its streams. `wasReady` is false for a connection that never came about. */
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void
 }
@@ -57,6 +59,8 @@ export interface Session {
    * nothing is thrown.
    */
   open(call: Call): void
+  /** The owner's answer to `hasWaiting()` has changed. */
+  updateRef(): void
   /** Finishes its streams, then closes. Idempotent. */
   close(): void
   /** Ends at once. Its calls fail, for `cause` or, when that is null, because the session was destroyed. Idempotent. */

@@ -15,7 +15,7 @@ let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dodici-children-'))
   await build({
-    entryPoints: ['close', 'idle', 'import', 'load', 'pending'].map((name) =>
+    entryPoints: ['close', 'idle', 'import', 'load', 'pending', 'waiting'].map((name) =>
       fileURLToPath(new URL(`${name}.ts`, children)),
     ),
     outdir: folder,
@@ -97,6 +97,38 @@ describe('a process', () => {
       const answer = [{ statusCode: 200 }, { text: 'first, last' }]
       expect(await runChild('pending', origin, ca)).toEqual([...answer, ...answer])
       expect(sessions).toHaveLength(1)
+    })
+  })
+
+  describe('whose server allows no stream for now', () => {
+    /** Closes the door behind the first request; `reopen` is called when that one has been answered. */
+    function startDoor(reopen: (session: Http2Session | undefined) => Promise<void>) {
+      let isFirst = true
+      return startServer((stream, headers) => {
+        if (!isFirst) return serveHello(stream, headers)
+        isFirst = false
+        stream.session?.settings({ maxConcurrentStreams: 0 }, async () => {
+          serveHello(stream, headers)
+          await reopen(stream.session)
+        })
+      })
+    }
+
+    it('stays while a request waits for room', async () => {
+      const { origin } = await startDoor(async (session) => {
+        await roundTrips(session)
+        session?.settings({ maxConcurrentStreams: 1 })
+      })
+      expect(await runChild('waiting', origin, 'answered')).toEqual([
+        { pending: 1, running: 0 },
+        { text: 'hello' },
+      ])
+    })
+
+    it('ends when the request that waits is aborted', async () => {
+      const { origin } = await startDoor(async () => {})
+      const heard = [{ pending: 1, running: 0 }, { name: 'AbortError' }]
+      expect(await runChild('waiting', origin, 'aborted')).toEqual(heard)
     })
   })
 

@@ -1,0 +1,21 @@
+/** Has nothing to stay for but a request that the server has no room for. */
+import { Client } from '../../../src/index.ts'
+import { report } from './report.ts'
+
+const [, , origin = '', end = ''] = process.argv
+const client = new Client(origin)
+const GET = { path: '/', method: 'GET' } as const
+
+// Answered once the server's limit of 0 streams has been heard here.
+await (await client.request(GET)).body.text()
+
+const abort = new AbortController()
+const answer = client.request({ ...GET, signal: abort.signal })
+const { pending, running } = client.stats
+report({ pending, running })
+if (end === 'aborted') setImmediate(() => abort.abort())
+try {
+  report({ text: await (await answer).body.text() })
+} catch (error) {
+  report({ name: error instanceof Error ? error.name : String(error) })
+}

@@ -199,7 +199,7 @@ export function toError(thrown: unknown): Error {
 /** Node tries several addresses, and then throws an AggregateError without a message. */
 function toReason(cause: unknown): string {
   if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(toReason).join(', ')
-  return toError(cause).message || 'no reason given'
+  return toError(cause).message.trim() || 'no reason given'
 }
 
 /** Node's or the user's error of a failed connection attempt, as ours. Errors of ours come back untouched. */
@@ -221,4 +221,14 @@ export function toConnectError(cause: unknown, origin: string): DodiciError {
 export function toCodedError(error: Error): Error & { code: string } {
   if ('code' in error && typeof error.code === 'string') return error as Error & { code: string }
   return new DodiciError(error.message, { cause: error })
+}
+
+/** An error of its own for each of the calls that one event has ended: each says how far its own call had come. */
+export function toOwnError(error: DodiciError): DodiciError {
+  const { message, cause, http2ErrorCode, goawayDebugData, processed, code } = error
+  const details: ErrorDetails = { cause, http2ErrorCode, goawayDebugData, processed }
+  const copy: DodiciError = Reflect.construct(error.constructor, [message, details])
+  if (copy.code !== code)
+    Object.defineProperty(copy, 'code', { value: code, configurable: true, writable: true })
+  return copy
 }

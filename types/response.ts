@@ -13,7 +13,7 @@ export interface DumpOptions {
   limit?: number | undefined
 
   /** Ends the dump. */
-  signal?: AbortSignal | undefined
+  signal?: AbortSignal | null | undefined
 }
 
 /** What {@link BodyReadable} and {@link UndiciBodyReadable} have in common. */

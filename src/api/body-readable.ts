@@ -10,8 +10,9 @@ import { ReadableStream } from 'node:stream/web'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
-import { invalid, toInteger } from '../core/options.ts'
+import { toInteger } from '../core/options.ts'
 import { RequestAbortedError } from '../errors.ts'
+import { checkSignal } from './signal.ts'
 
 /** undici's: more than this isn't worth reading to keep a stream alive. Bytes. */
 const DUMP_LIMIT = 131_072
@@ -96,6 +97,12 @@ export class BodyReadable extends Readable implements BodyReadableType {
     consumer.onBytes(join(consumer.chunks))
   }
 
+  /** The caller's signal wants no more of it, however much has come. */
+  abort(reason: Error): void {
+    this.on('error', ignoreError)
+    this.destroy(reason)
+  }
+
   /** It will never be complete. */
   fail(error: Error): void {
     this.#isComplete = true
@@ -144,10 +151,10 @@ export class BodyReadable extends Readable implements BodyReadableType {
    *
    * @param options `limit` in bytes (@default 131072), and a signal that ends the reading.
    */
-  async dump(options: DumpOptions = {}): Promise<void> {
-    const { signal } = options
-    const limit = toInteger('limit', options.limit, DUMP_LIMIT, 0, Number.MAX_SAFE_INTEGER, 'bytes')
-    if (signal !== undefined && !('aborted' in signal)) throw invalid('signal', signal, 'an AbortSignal')
+  async dump(options?: DumpOptions | null): Promise<void> {
+    const signal = options?.signal ?? undefined
+    const limit = toInteger('limit', options?.limit, DUMP_LIMIT, 0, Number.MAX_SAFE_INTEGER, 'bytes')
+    checkSignal(signal)
     signal?.throwIfAborted()
     if (this.closed) return
     await new Promise<void>((resolve, reject) => {
@@ -162,6 +169,8 @@ export class BodyReadable extends Readable implements BodyReadableType {
       this.on('data', () => {
         if (this.#bytesRead > limit) this.destroy()
       })
+      // It may have been paused, and would stay so.
+      this.resume()
       if ((this.#announced ?? 0) > limit || this.#bytesRead > limit) this.destroy()
     })
   }
@@ -174,7 +183,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** The body as a web stream: made on first use, and locked once text() or its like has begun. */
   get body(): ReadableStream<Uint8Array> {
     if (this.#web === null) {
-      this.#web = ReadableStream.from<Uint8Array>(this)
+      this.#web = this.#toWeb()
       if (this.bodyUsed) this.#web.getReader()
     }
     return this.#web
@@ -191,9 +200,9 @@ export class BodyReadable extends Readable implements BodyReadableType {
       return Promise.reject(this.errored ?? new TypeError('The body was read already, or is being read'))
     }
     this.#isConsumed = true
+    if (this.readableEncoding !== null) return this.#consumeDecoded(this.readableEncoding)
     const chunks: Buffer[] = []
-    for (let chunk: unknown = this.read(); chunk !== null; chunk = this.read())
-      chunks.push(this.#toBytes(chunk))
+    for (let chunk: unknown = this.read(); chunk !== null; chunk = this.read()) chunks.push(chunk as Buffer)
     if (this.#isComplete) {
       this.resume()
       return Promise.resolve(join(chunks))
@@ -204,9 +213,34 @@ export class BodyReadable extends Readable implements BodyReadableType {
     })
   }
 
-  /** What was buffered while `setEncoding` was in force are strings. */
-  #toBytes(chunk: unknown): Buffer {
-    return typeof chunk === 'string' ? Buffer.from(chunk, this.readableEncoding ?? 'utf8') : (chunk as Buffer)
+  /** After `setEncoding` the stream's decoder may hold half a character: what follows has to go through it as well. */
+  #consumeDecoded(encoding: BufferEncoding): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      let text = ''
+      this.on('data', (chunk: string) => {
+        text += chunk
+      })
+      this.on('end', () => resolve(Buffer.from(text, encoding)))
+      this.on('error', reject)
+      this.resume()
+    })
+  }
+
+  /** `ReadableStream.from` would do, but for a cancel before the first read: that never reaches the iterator. */
+  #toWeb(): ReadableStream<Uint8Array> {
+    let iterator: AsyncIterator<Uint8Array> | null = null
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          iterator ??= this[Symbol.asyncIterator]()
+          const { done, value } = await iterator.next()
+          if (done === true) controller.close()
+          else controller.enqueue(value)
+        },
+        cancel: () => this.abort(new RequestAbortedError('The body was cancelled')),
+      },
+      { highWaterMark: 0 },
+    )
   }
 }
 

@@ -60,7 +60,8 @@ class RequestHandler<TOpaque> implements DispatchHandler, Abortable {
 
   onSignal(reason: Error): void {
     this.#reason = reason
-    this.#controller?.abort(reason)
+    if (this.#body === null) this.#controller?.abort(reason)
+    else this.#body.abort(reason)
   }
 
   onRequestStart(controller: DispatchController, context: unknown): void {
@@ -89,6 +90,8 @@ class RequestHandler<TOpaque> implements DispatchHandler, Abortable {
       isEmpty: method === 'HEAD',
     })
     this.#body = body
+    // Until the body is done with: it can be aborted while its last part waits to be read.
+    if (this.#signal !== null) body.once('close', () => this.#signal?.remove())
     this.#call(null, {
       statusCode,
       statusText,
@@ -105,7 +108,6 @@ class RequestHandler<TOpaque> implements DispatchHandler, Abortable {
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
-    this.#signal?.remove()
     if (Array.isArray(this.#trailers))
       this.#trailers.push(...toRawHeaders(controller.rawTrailers ?? trailers))
     else Object.assign(this.#trailers, trailers)
@@ -113,7 +115,7 @@ class RequestHandler<TOpaque> implements DispatchHandler, Abortable {
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {
-    this.#signal?.remove()
+    if (this.#body === null) this.#signal?.remove()
     // Later, as undici does: a callback that is entered before `request()` has returned surprises its owner.
     if (this.#body === null) queueMicrotask(() => this.#call(error, undefined))
     else this.#body.fail(error)

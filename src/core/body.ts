@@ -5,6 +5,7 @@
  */
 
 import { Readable } from 'node:stream'
+import { RequestAbortedError } from '../errors.ts'
 import { invalid } from './options.ts'
 
 /** No body: HEADERS carries END_STREAM. */
@@ -33,6 +34,8 @@ export interface StreamBody {
   readonly replayable: boolean
   /** The stream of one attempt. */
   open(): Readable
+  /** Calls back, once at most, when the source breaks or is destroyed before its end; also while nobody reads it yet. */
+  watch(onBroken: (error: Error) => void): void
   /** Ends what no attempt will read. Idempotent. */
   destroy(error: Error | null): void
 }
@@ -62,8 +65,8 @@ class Bytes implements BytesBody {
 /**
  * A caller's own Readable: what was read from it is gone, so it can't be sent again.
  *
- * Its errors are kept from the moment the request is made: it may break while the call still waits in a queue, when
- * nobody reads it yet, and a stream's unheard `error` event ends the process.
+ * It is watched from the moment the request is made: it may break while the call still waits in a queue, when nobody
+ * reads it yet, and a stream's unheard `error` event ends the process.
  */
 class OneReadable implements StreamBody {
   readonly kind = 'stream'
@@ -71,9 +74,25 @@ class OneReadable implements StreamBody {
   readonly replayable = false
   readonly #readable: Readable
 
+  #onBroken: ((error: Error) => void) | null = null
+
   constructor(readable: Readable) {
     this.#readable = readable
-    readable.on('error', ignoreError)
+    readable.on('error', (error) => this.#break(error))
+    readable.on('close', () => {
+      if (!readable.readableEnded)
+        this.#break(new RequestAbortedError('The request body was destroyed before its end'))
+    })
+  }
+
+  watch(onBroken: (error: Error) => void): void {
+    this.#onBroken = onBroken
+  }
+
+  #break(error: Error): void {
+    const onBroken = this.#onBroken
+    this.#onBroken = null
+    onBroken?.(error)
   }
 
   open(): Readable {
@@ -84,9 +103,6 @@ class OneReadable implements StreamBody {
     if (!this.#readable.destroyed) this.#readable.destroy(error ?? undefined)
   }
 }
-
-/** The error is not lost: whoever opens the body finds it in `readable.errored`, and the call fails with it. */
-function ignoreError(): void {}
 
 /**
  * Makes a BodySource of a request's body.

@@ -57,7 +57,7 @@ export function show(value: unknown): string {
 function toObjectName(value: object): string {
   try {
     const name: unknown = value.constructor === undefined ? 'no prototype' : value.constructor.name
-    if (typeof name === 'string') return `an object (${name})`
+    if (typeof name === 'string' && name !== '') return `an object (${name})`
   } catch {
     // Asking an object runs its code, and what that throws would hide the message that is being made.
   }

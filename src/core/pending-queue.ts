@@ -28,6 +28,11 @@ export class PendingQueue<T extends Queued<T>> {
     return this.#size
   }
 
+  /** Whose turn it is, or null when nothing waits. */
+  get first(): T | null {
+    return this.#first
+  }
+
   /**
    * Puts an entry behind everything that was dispatched before it. A new call goes to the end at once; one that is
    * replayed goes ahead of newer ones, which costs a step for each older one that waits.

@@ -13,7 +13,7 @@ import { PendingQueue } from '../core/pending-queue.ts'
 import { MAX_FRUITLESS_ATTEMPTS, mayReplay } from '../core/replay.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
-import { ClientDestroyedError, SocketError, toConnectError } from '../errors.ts'
+import { ClientDestroyedError, SocketError, toConnectError, toOwnError } from '../errors.ts'
 import type { CallOwner, CallState } from '../handler/call.ts'
 import { Call } from '../handler/call.ts'
 import { NodeSession } from '../session/node-session.ts'
@@ -52,6 +52,8 @@ export class CallScheduler implements CallOwner, SessionOwner {
   #fruitlessSessions = 0
   #needsDrain = false
   #isDestroyed = false
+  /** What `tearDown()` was given; null for one ClientDestroyedError each. */
+  #destroyError: Error | null = null
   /** Resolves `finish()`; null while nobody waits. */
   #onIdle: (() => void) | null = null
   /** Resolves `tearDown()`; null while nobody waits. */
@@ -84,10 +86,11 @@ export class CallScheduler implements CallOwner, SessionOwner {
     const request = new Request(options, this.#origin, this.#options)
     const call = new Call(request, handler, this, this.#sequence++)
     this.#unsettled++
-    if (call.start()) {
-      this.#queue.add(call)
-      this.#pump()
-    }
+    if (!call.start()) return this.#queue.size === 0
+    this.#queue.add(call)
+    // By the handler itself, a moment ago.
+    if (this.#isDestroyed) call.fail(this.#toDestroyError())
+    this.#pump()
     if (this.#queue.size === 0) return true
     this.#needsDrain = true
     return false
@@ -101,11 +104,15 @@ export class CallScheduler implements CallOwner, SessionOwner {
     })
   }
 
-  /** Fails what is left and ends the sessions: gracefully, where no call is left. */
-  tearDown(error: Error | null): Promise<void> {
+  /**
+   * Fails what is left and ends the sessions; settles when they are gone.
+   *
+   * @param isGraceful no call is left: the peer gets time to close its side
+   */
+  tearDown(error: Error | null, isGraceful = false): Promise<void> {
     this.#isDestroyed = true
-    const isGraceful = this.#unsettled === 0
-    this.#failQueued(() => error ?? new ClientDestroyedError())
+    this.#destroyError = error
+    this.#failQueued(() => this.#toDestroyError())
     for (const session of [...this.#sessions]) {
       if (isGraceful) session.close()
       else session.destroy(error)
@@ -172,7 +179,7 @@ export class CallScheduler implements CallOwner, SessionOwner {
       this.#pump()
       this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
     } else if (!this.#isDestroyed && cause !== null) {
-      this.#failQueued(() => toConnectError(cause, this.#origin.href))
+      this.#failQueued(() => toOwnError(toConnectError(cause, this.#origin.href)))
       this.#owner.onConnectionError(cause)
     }
     if (this.#sessions.size === 0 && this.#onGone !== null) {
@@ -183,12 +190,13 @@ export class CallScheduler implements CallOwner, SessionOwner {
 
   /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
   #pump(): void {
-    while (this.#queue.size > 0) {
+    while (this.#queue.size > 0 && !this.#isDestroyed) {
       const session = this.#toSession()
       if (!session.hasRoom()) {
         session.updateRef()
         return
       }
+      if (this.#mustWaitForSettings(session)) return
       const call = this.#queue.shift()
       if (call !== null) session.open(call)
     }
@@ -196,6 +204,22 @@ export class CallScheduler implements CallOwner, SessionOwner {
       this.#needsDrain = false
       process.nextTick(drainLater, this.#owner)
     }
+  }
+
+  /**
+   * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So
+   * such a call goes first, or it waits.
+   */
+  #mustWaitForSettings(session: Session): boolean {
+    return (
+      session.peerLimit === null &&
+      session.streams > 0 &&
+      this.#queue.first?.request.body.replayable === false
+    )
+  }
+
+  #toDestroyError(): Error {
+    return this.#destroyError ?? new ClientDestroyedError()
   }
 
   /** The current session, or the first step to one: a burst of calls opens one connection. */
@@ -225,7 +249,7 @@ export class CallScheduler implements CallOwner, SessionOwner {
   }
 
   static pump(scheduler: CallScheduler): void {
-    if (!scheduler.#isDestroyed) scheduler.#pump()
+    scheduler.#pump()
   }
 }
 

@@ -63,8 +63,8 @@ export class Client extends LivingDispatcher {
     return this.#scheduler.finish()
   }
 
-  protected override tearDown(error: Error | null): Promise<void> {
-    return this.#scheduler.tearDown(error)
+  protected override tearDown(error: Error | null, isGraceful: boolean): Promise<void> {
+    return this.#scheduler.tearDown(error, isGraceful)
   }
 }
 

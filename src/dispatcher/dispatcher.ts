@@ -100,7 +100,7 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     return new ComposedDispatcher(this, dispatch)
   }
 
-  /** @throws NotSupportedError: not there yet. */
+  /** Fails with a NotSupportedError: not there yet. */
   stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: RequestOptions<TOpaque, TSignal>,
     factory: StreamFactory<TOpaque>,
@@ -110,8 +110,8 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     options: RequestOptions<TOpaque, TSignal>,
     factory: StreamFactory<TOpaque>,
   ): Promise<StreamData<TOpaque>>
-  stream(): never {
-    throw new NotSupportedError('stream() is not supported yet')
+  stream(_options: unknown, _factory: unknown, callback?: Callback<never>): unknown {
+    return refuse('stream', callback)
   }
 
   /** @throws NotSupportedError: not there yet. */
@@ -124,7 +124,7 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     throw new NotSupportedError('pipeline() is not supported yet')
   }
 
-  /** @throws NotSupportedError: not there yet. */
+  /** Fails with a NotSupportedError: not there yet. */
   connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: ConnectOptions<TOpaque, TSignal>,
     callback: Callback<ConnectData<TOpaque>>,
@@ -132,11 +132,11 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
   connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: ConnectOptions<TOpaque, TSignal>,
   ): Promise<ConnectData<TOpaque>>
-  connect(): never {
-    throw new NotSupportedError('connect() is not supported yet')
+  connect(_options: unknown, callback?: Callback<never>): unknown {
+    return refuse('connect', callback)
   }
 
-  /** @throws NotSupportedError: not there yet. */
+  /** Fails with a NotSupportedError: not there yet. */
   upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: UpgradeOptions<TOpaque, TSignal>,
     callback: Callback<UpgradeData<TOpaque>>,
@@ -144,9 +144,20 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
   upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: UpgradeOptions<TOpaque, TSignal>,
   ): Promise<UpgradeData<TOpaque>>
-  upgrade(): never {
-    throw new NotSupportedError('upgrade() is not supported yet')
+  upgrade(_options: unknown, callback?: Callback<never>): unknown {
+    return refuse('upgrade', callback)
   }
+}
+
+/** Tells that an API isn't there yet, in the form that the caller chose. */
+function refuse(
+  name: string,
+  callback: ((error: Error, data: never) => void) | undefined,
+): Promise<never> | undefined {
+  const error = new NotSupportedError(`${name}() is not supported yet`)
+  if (callback === undefined) return Promise.reject(error)
+  process.nextTick(callback, error, { opaque: null })
+  return undefined
 }
 
 /** The methods by which an EventEmitter is listened to. */

@@ -32,8 +32,12 @@ export abstract class LivingDispatcher extends Dispatcher {
   /** Settles when no request is left. Called once. */
   protected abstract finish(): Promise<void>
 
-  /** Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once. */
-  protected abstract tearDown(error: Error | null): Promise<void>
+  /**
+   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once.
+   *
+   * @param isGraceful `finish()` has settled: there are none
+   */
+  protected abstract tearDown(error: Error | null, isGraceful: boolean): Promise<void>
 
   override get closed(): boolean {
     return this.#state !== 'open'
@@ -78,13 +82,13 @@ export abstract class LivingDispatcher extends Dispatcher {
       this.#state = 'closing'
       await this.finish()
     }
-    await this.#destroy(null)
+    await this.#destroy(null, true)
   }
 
-  #destroy(error: Error | null): Promise<void> {
+  #destroy(error: Error | null, isGraceful = false): Promise<void> {
     if (this.#destroying === null) {
       this.#state = 'destroyed'
-      this.#destroying = this.tearDown(error)
+      this.#destroying = this.tearDown(error, isGraceful)
     }
     return this.#destroying
   }

@@ -16,6 +16,7 @@ import {
   BodyTimeoutError,
   DodiciError,
   HeadersTimeoutError,
+  NotSupportedError,
   RequestAbortedError,
   toError,
 } from '../errors.ts'
@@ -171,6 +172,8 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     }
     if (this.#state !== 'created') return false
     this.#move('queued')
+    const { body } = this.request
+    if (body.kind === 'stream') body.watch((error) => this.fail(error))
     return true
   }
 
@@ -308,6 +311,11 @@ function rethrow(thrown: unknown): void {
  */
 export function checkHandler(handler: unknown): asserts handler is DispatchHandler {
   if (typeof handler !== 'object' || handler === null) throw invalid('handler', handler, 'an object')
+  if ('onConnect' in handler && !('onRequestStart' in handler)) {
+    throw new NotSupportedError(
+      "Handlers of undici 6's and 7's shape (onConnect, onHeaders, …) are not supported yet",
+    )
+  }
   for (const name of HANDLER_METHODS) {
     const method: unknown = Reflect.get(handler, name)
     if (typeof method !== 'function') throw invalid(`handler.${name}`, method, 'a function')

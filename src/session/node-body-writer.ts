@@ -7,12 +7,12 @@
 import type { ClientHttp2Stream } from 'node:http2'
 import type { Readable } from 'node:stream'
 import { invalid } from '../core/options.ts'
-import { RequestAbortedError, RequestContentLengthMismatchError } from '../errors.ts'
+import { RequestContentLengthMismatchError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 
 /**
- * Reads the source no faster than the peer's window takes it. The source's end is the stream's end, its error is the
- * call's error, and a length that isn't the announced one fails the call before the peer would.
+ * Reads the source no faster than the peer's window takes it. The source's end is the stream's end; of its failure the
+ * call hears from the body itself. A length that isn't the announced one fails the call before the peer would.
  */
 export class NodeBodyWriter {
   readonly #source: Readable
@@ -23,9 +23,6 @@ export class NodeBodyWriter {
 
   readonly #onData = (chunk: unknown): void => this.#write(chunk)
   readonly #onEnd = (): void => this.#end()
-  readonly #onError = (error: Error): void => this.#fail(error)
-  readonly #onClose = (): void =>
-    this.#fail(new RequestAbortedError('The request body was destroyed before its end'))
   readonly #onDrain = (): void => {
     this.#call.progress()
     this.#source.resume()
@@ -35,17 +32,11 @@ export class NodeBodyWriter {
     this.#source = source
     this.#stream = stream
     this.#call = call
-    if (source.errored !== null) {
-      process.nextTick(this.#onError, source.errored)
-      return
-    }
     source.on('data', this.#onData)
     source.on('end', this.#onEnd)
-    source.on('error', this.#onError)
-    source.on('close', this.#onClose)
     stream.on('drain', this.#onDrain)
-    // Destroyed while the call was queued: no event will come any more.
-    if (source.destroyed) process.nextTick(this.#onClose)
+    // Its maker may have paused it.
+    source.resume()
   }
 
   /** Nobody wants the rest: the source is destroyed. Idempotent, and a no-op once all of it was sent. */
@@ -63,8 +54,12 @@ export class NodeBodyWriter {
     }
     this.#written += bytes.byteLength
     const { contentLength } = this.#call.request
-    if (contentLength !== null && this.#written > contentLength) this.#fail(this.#toMismatch(contentLength))
-    else if (!this.#stream.write(bytes)) this.#source.pause()
+    if (contentLength !== null && this.#written > contentLength) {
+      this.#fail(this.#toMismatch(contentLength))
+      return
+    }
+    this.#call.progress()
+    if (!this.#stream.write(bytes)) this.#source.pause()
   }
 
   #end(): void {
@@ -96,8 +91,6 @@ export class NodeBodyWriter {
     this.#isOver = true
     this.#source.off('data', this.#onData)
     this.#source.off('end', this.#onEnd)
-    this.#source.off('error', this.#onError)
-    this.#source.off('close', this.#onClose)
     this.#stream.off('drain', this.#onDrain)
   }
 }

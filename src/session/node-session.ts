@@ -9,7 +9,7 @@ import { connect, constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Alarm, Clock } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
-import { ClientDestroyedError, DodiciError, SocketError, toErrorCodeName } from '../errors.ts'
+import { ClientDestroyedError, DodiciError, SocketError, toError, toErrorCodeName } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connector.ts'
 import { ConnectionAttempt } from './connector.ts'
@@ -161,6 +161,10 @@ export class NodeSession implements Session, NodeStreamOwner {
     return this.#state.name === 'closed' || this.#http2?.destroyed === true
   }
 
+  retire(): void {
+    this.close()
+  }
+
   isAboveGoaway(streamId: number): boolean {
     return this.#goaway !== null && streamId > this.#goaway.lastStreamId
   }
@@ -171,12 +175,32 @@ export class NodeSession implements Session, NodeStreamOwner {
   }
 
   #start(socket: Socket): void {
-    const { initialWindowSize, connectionWindowSize } = this.#options
     this.#socket = socket
     // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
     // the session's `error`, where it does, from a later listener of the same event.
     socket.on('close', () => process.nextTick(() => this.#onClose()))
     socket.on('error', (error) => this.#onError(error))
+    let http2: ClientHttp2Session
+    try {
+      http2 = this.#connect(socket)
+    } catch (thrown) {
+      // Not a socket after all: a connector may yield anything.
+      socket.destroy()
+      this.#close(toError(thrown))
+      return
+    }
+    http2.on('error', (error) => this.#onError(error))
+    http2.on('close', () => this.#onClose())
+    http2.on('goaway', (code, lastStreamId, debugData) => this.#onGoaway(code, lastStreamId, debugData))
+    http2.on('remoteSettings', (settings) => this.#onSettings(settings.maxConcurrentStreams ?? UNLIMITED))
+    this.#http2 = http2
+    if (!this.#move({ name: 'ready' })) return
+    this.#owner.onSessionReady(this)
+    this.updateRef()
+  }
+
+  #connect(socket: Socket): ClientHttp2Session {
+    const { initialWindowSize, connectionWindowSize } = this.#options
     const http2 = connect(this.#origin.href, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize },
@@ -186,16 +210,9 @@ export class NodeSession implements Session, NodeStreamOwner {
       maxReservedRemoteStreams: 0,
       peerMaxConcurrentStreams: UNLIMITED,
     })
-    http2.on('error', (error) => this.#onError(error))
-    http2.on('close', () => this.#onClose())
-    http2.on('goaway', (code, lastStreamId, debugData) => this.#onGoaway(code, lastStreamId, debugData))
-    http2.on('remoteSettings', (settings) => this.#onSettings(settings.maxConcurrentStreams ?? UNLIMITED))
-    if (http2.destroyed) return
+    if (http2.destroyed) throw new SocketError('The socket was closed before a session could begin')
     http2.setLocalWindowSize(connectionWindowSize)
-    this.#http2 = http2
-    if (!this.#move({ name: 'ready' })) return
-    this.#owner.onSessionReady(this)
-    this.updateRef()
+    return http2
   }
 
   #onSettings(maxConcurrentStreams: number): void {
@@ -207,6 +224,7 @@ export class NodeSession implements Session, NodeStreamOwner {
   #onGoaway(code: number, lastStreamId: number, debugData: Buffer | undefined): void {
     this.#goaway = { code, lastStreamId, debugData: debugData === undefined ? null : Buffer.from(debugData) }
     this.#drain()
+    this.#lingerWhenIdle()
   }
 
   #drain(): void {
@@ -221,8 +239,9 @@ export class NodeSession implements Session, NodeStreamOwner {
 
   /** A session of node's that was closed gracefully counts as destroyed while its socket still waits for the peer. */
   #cut(): void {
+    const isClosing = this.#http2?.closed === true
     if (this.#http2?.destroyed === false) this.#http2.destroy()
-    else this.#socket?.destroy()
+    if (isClosing) this.#socket?.destroy()
   }
 
   /** The first error is the cause; the `close` that follows it has none to tell. */

@@ -6,6 +6,7 @@
 
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants, sensitiveHeaders } from 'node:http2'
+import { Readable } from 'node:stream'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DodiciError } from '../errors.ts'
 import {
@@ -21,6 +22,8 @@ import { NodeBodyWriter } from './node-body-writer.ts'
 export interface NodeStreamOwner {
   /** The stream no longer counts against the peer's limit. */
   onStreamClosed(stream: NodeStream): void
+  /** The session can open no further stream: it finishes those that it has. */
+  retire(): void
   /** Whether the connection is gone. */
   isLost(): boolean
   /** The peer has promised by GOAWAY not to process the stream (RFC 9113 §6.8). */
@@ -46,6 +49,14 @@ type StreamState = 'open' | 'responded' | 'done'
 
 const WITH_BODY = Object.freeze({ endStream: false })
 const WITHOUT_BODY = Object.freeze({ endStream: true })
+
+/** Bytes. A larger body goes out in pieces of this size, so that the clock sees its progress. */
+const SLICE_SIZE = 262_144
+
+function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.byteLength; start += SLICE_SIZE)
+    yield bytes.subarray(start, start + SLICE_SIZE)
+}
 
 /** Returns what it is given, so that a subclass puts its private field onto a foreign object. */
 class Foreign {
@@ -153,8 +164,13 @@ export class NodeStream implements Attempt {
     stream.on('end', onEnd)
     stream.on('error', onError)
     stream.on('close', onClose)
-    if (body.kind === 'bytes') stream.end(body.open())
-    else if (body.kind === 'stream') this.#writer = new NodeBodyWriter(body.open(), stream, call)
+    if (body.kind === 'stream') this.#writer = new NodeBodyWriter(body.open(), stream, call)
+    else if (body.kind === 'bytes') {
+      const bytes = body.open()
+      if (bytes.byteLength <= SLICE_SIZE) stream.end(bytes)
+      else
+        this.#writer = new NodeBodyWriter(Readable.from(toSlices(bytes), { objectMode: false }), stream, call)
+    }
   }
 
   pause(): void {
@@ -266,7 +282,11 @@ export class NodeStream implements Attempt {
   #toFailure(): DodiciError {
     const streamId = this.streamId
     if (this.#owner.isLost()) return this.#owner.toLossError(streamId, this.#error)
-    if (streamId === null) return this.#toOpenError(this.#error)
+    if (streamId === null) {
+      // Node 24 and later say so on the stream; all of them do when the ids are used up (RFC 9113 §5.1.1).
+      this.#owner.retire()
+      return this.#toOpenError(this.#error)
+    }
     const code = this.#stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
     const cause = this.#error
     const isUnprocessed = code === REFUSED_STREAM || this.#owner.isAboveGoaway(streamId)

@@ -297,8 +297,23 @@ describe('compose()', () => {
 })
 
 describe('what is not there yet', () => {
-  it.each(['stream', 'pipeline', 'connect', 'upgrade'] as const)('%s() says so', (name) => {
+  it.each([
+    'stream',
+    'connect',
+    'upgrade',
+  ] as const)('%s() says so, by promise and by callback', async (name) => {
     const client = connect('http://127.0.0.1:1')
-    expect(() => Reflect.apply(client[name], client, [GET])).toThrow(errors.NotSupportedError)
+    await expect(Reflect.apply(client[name], client, [GET])).rejects.toBeInstanceOf(errors.NotSupportedError)
+    const heard = await new Promise((resolve) => {
+      const callback = (error: unknown) => resolve(error)
+      Reflect.apply(client[name], client, name === 'stream' ? [GET, () => {}, callback] : [GET, callback])
+    })
+    expect(heard).toBeInstanceOf(errors.NotSupportedError)
+  })
+
+  it('pipeline() and handlers of the older shape say so', () => {
+    const client = connect('http://127.0.0.1:1')
+    expect(() => Reflect.apply(client.pipeline, client, [GET])).toThrow(errors.NotSupportedError)
+    expect(() => client.dispatch(GET, { onConnect() {}, onError() {} })).toThrow('undici 6')
   })
 })

@@ -466,4 +466,49 @@ describe('the body of an answer', () => {
     for await (const chunk of body) received += chunk.length
     expect(received).toBe(total)
   })
+
+  it('is thrown away by dump() also when it was paused', async () => {
+    const body = await ask()
+    body.pause()
+    await body.dump({ signal: null })
+    expect(body.closed).toBe(true)
+    await expect(body.dump({ signal: 5 as unknown as AbortSignal })).rejects.toThrow('signal')
+  })
+
+  it('is read right by text() after setEncoding(), also in the middle of a character', async () => {
+    const [first, second] = [Buffer.from('žluť').subarray(0, 1), Buffer.from('žluť').subarray(1)]
+    let finish = () => {}
+    const body = await ask((stream) => {
+      stream.respond({ ':status': 200 })
+      stream.write(first)
+      finish = () => stream.end(second)
+    })
+    body.setEncoding('utf8')
+    const text = body.text()
+    finish()
+    expect(await text).toBe('žluť')
+  })
+
+  it('can be aborted by the signal while it waits to be read, although all of it has come', async () => {
+    const controller = new AbortController()
+    const client = connect(await startServer(serveHello))
+    const { body } = await client.request({ ...GET, signal: controller.signal })
+    await expect.poll(() => client.stats.running).toBe(0)
+    const reason = new Error('enough')
+    controller.abort(reason)
+    await expect(body.text()).rejects.toBe(reason)
+    expect(body.destroyed).toBe(true)
+  })
+
+  it('lets go of its stream when its web stream is cancelled before it was read', async () => {
+    const codes: Promise<number>[] = []
+    const body = await ask((stream) => {
+      codes.push(once(stream, 'close').then(() => stream.rstCode))
+      stream.respond({ ':status': 200 })
+      stream.write('endless')
+    })
+    await body.body.cancel()
+    expect(await Promise.all(codes)).toEqual([8])
+    expect(body.destroyed).toBe(true)
+  })
 })

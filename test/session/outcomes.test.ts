@@ -425,7 +425,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     const call = harness.dispatch()
     await expect.poll(() => harness.connections).toEqual(['connect'])
     call.controller?.abort()
-    const torn = harness.scheduler.tearDown(null)
+    const torn = harness.scheduler.tearDown(null, true)
     const [socket] = sockets
     if (socket !== undefined && !socket.readableEnded) await once(socket, 'end')
     clock.advance(1_000)

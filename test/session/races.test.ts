@@ -1,0 +1,197 @@
+import { EventEmitter, once } from 'node:events'
+import type { Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { ClientOptions } from '../../types/index.ts'
+import { ENGINES, Harness } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { StreamListener, TestServer } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+
+const serveHello: StreamListener = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.end('hello')
+}
+
+describe.each(ENGINES)('on engine %s', (engine) => {
+  function start(server: TestServer, options: ClientOptions = {}, clock?: FakeClock): Harness {
+    const harness = new Harness(server.origin, { engine, ...options }, clock)
+    onTestFinished(() => harness.scheduler.tearDown(null))
+    return harness
+  }
+
+  it('a call whose handler destroys everything in onRequestStart fails, and nothing is dialled', async () => {
+    const server = await startServer(serveHello)
+    const harness = start(server)
+    const recorder = new Recorder()
+    const torn: Promise<void>[] = []
+    recorder.onRequestStart = () => void torn.push(harness.scheduler.tearDown(null))
+    harness.dispatch({}, recorder)
+    expect(recorder.error).toBeInstanceOf(errors.ClientDestroyedError)
+    await Promise.all(torn)
+    expect(server.sessions).toHaveLength(0)
+    expect(harness.scheduler.running).toBe(0)
+  })
+
+  it('uploads that can not be repeated wait for the limit of the peer, and none is refused', async () => {
+    const server = await startServer(serveHello, { settings: { maxConcurrentStreams: 1 } })
+    const harness = start(server)
+    const calls = Array.from({ length: 5 }, (_, i) =>
+      harness.dispatch({ method: 'POST', body: Readable.from([`body ${i}`]) }),
+    )
+    await Promise.all(calls.map((call) => call.settled))
+    expect(calls.map((call) => call.text)).toEqual(Array(5).fill('hello'))
+    expect(server.sessions).toHaveLength(1)
+  })
+
+  it('a session whose stream ids are used up makes way for another', async () => {
+    const server = await startServer(serveHello)
+    const harness = start(server)
+    const emit = vi.spyOn(EventEmitter.prototype, 'emit')
+    await harness.dispatch().settled
+    // The server's session hears SETTINGS too; only the client's was asked for one by our stream.
+    const index = emit.mock.calls.findIndex(([event]) => event === 'response')
+    const stream: unknown = emit.mock.contexts[index]
+    emit.mockRestore()
+    const session: unknown = Reflect.get(Object(stream), 'session')
+    Reflect.apply(Reflect.get(Object(session), 'setNextStreamID'), session, [2 ** 31 - 1])
+    const calls = [harness.dispatch(), harness.dispatch(), harness.dispatch()]
+    await Promise.all(calls.map((call) => call.settled))
+    expect(calls.map((call) => call.text)).toEqual(Array(3).fill('hello'))
+    expect(server.sessions).toHaveLength(2)
+  })
+
+  it('a failed connection gives each waiting call an error of its own', async () => {
+    const server = await startServer(serveHello)
+    server.server.close()
+    await once(server.server, 'close')
+    const harness = start(server)
+    const calls = [harness.dispatch(), harness.dispatch()]
+    await Promise.all(calls.map((call) => call.settled))
+    expect(calls[0]?.error).not.toBe(calls[1]?.error)
+    for (const { error } of calls) expect(error).toMatchObject({ code: 'ECONNREFUSED', name: 'ConnectError' })
+  })
+
+  it('a connector that yields no real socket fails the call', async () => {
+    const connect = async () => ({ destroy() {}, write() {}, on() {}, once() {} }) as unknown as Socket
+    const harness = new Harness('http://localhost', { engine, connect })
+    const call = harness.dispatch()
+    await call.settled
+    expect(call.error).toMatchObject({ processed: 'no', attempts: 0 })
+    await harness.scheduler.tearDown(null)
+  })
+
+  describe('a peer that keeps its side open', () => {
+    /** Speaks just enough HTTP/2: an empty SETTINGS, and what the test writes. */
+    async function startDeaf(): Promise<{ harness: Harness; clock: FakeClock; peer: Socket }> {
+      const clock = new FakeClock()
+      const sockets: Socket[] = []
+      const server = createServer({ allowHalfOpen: true }, (socket) => {
+        sockets.push(socket)
+        socket.on('error', () => {})
+        socket.resume()
+        socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy()
+        server.close()
+      })
+      const { port } = server.address() as { port: number }
+      const harness = new Harness(`http://127.0.0.1:${port}`, { engine }, clock)
+      harness.dispatch().controller?.abort()
+      harness.dispatch().controller?.abort()
+      await expect.poll(() => harness.connections).toEqual(['connect'])
+      onTestFinished(() => harness.scheduler.tearDown(null))
+      const [peer] = sockets
+      if (peer === undefined) throw new Error('Nobody has connected')
+      return { harness, clock, peer }
+    }
+
+    it('and retires the idle session by GOAWAY loses it after a while', async () => {
+      const { harness, clock, peer } = await startDeaf()
+      peer.write(Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+      if (!peer.readableEnded) await once(peer, 'end')
+      expect(harness.connections).toEqual(['connect'])
+      clock.advance(1_000)
+      await expect.poll(() => harness.connections).toEqual(['connect', 'disconnect'])
+    })
+
+    it('does not hold up a destroy while the session drains', async () => {
+      const { harness, peer } = await startDeaf()
+      peer.write(Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+      if (!peer.readableEnded) await once(peer, 'end')
+      // The clock stands still: no linger can end it.
+      await harness.scheduler.tearDown(new Error('enough'))
+      expect(harness.connections).toEqual(['connect', 'disconnect'])
+    })
+  })
+
+  describe('an upload', () => {
+    it('that goes on keeps headersTimeout from running', async () => {
+      const clock = new FakeClock()
+      const received = new EventEmitter()
+      const server = await startServer((stream) => {
+        stream.on('data', () => received.emit('data'))
+        stream.on('end', () => serveHello(stream, {}))
+      })
+      const body = new Readable({ read() {} })
+      const call = start(server, {}, clock).dispatch({ method: 'POST', body, headersTimeout: 5_000 })
+      for (let i = 0; i < 4; i++) {
+        const arrived = once(received, 'data')
+        body.push('piece')
+        await arrived
+        clock.advance(4_000)
+        expect(call.errors).toEqual([])
+      }
+      body.push(null)
+      await call.settled
+      expect(call.text).toBe('hello')
+    })
+
+    it('whose source was paused by its maker flows', async () => {
+      const server = await startServer((stream) => {
+        stream.respond({ ':status': 200 })
+        stream.pipe(stream)
+      })
+      const body = Readable.from(['one ', 'two']).pause()
+      const call = start(server).dispatch({ method: 'POST', body })
+      await call.settled
+      expect(call.text).toBe('one two')
+    })
+
+    it('whose source breaks while the call is queued fails at once, unsent', async () => {
+      const server = await startServer(serveHello)
+      const body = new Readable({ read() {} })
+      const harness = start(server)
+      const call = harness.dispatch({ method: 'POST', body })
+      const broken = new Error('broken')
+      body.destroy(broken)
+      await call.settled
+      expect(call.error).toBe(broken)
+      const next = harness.dispatch()
+      await next.settled
+      expect(next.text).toBe('hello')
+    })
+
+    it('of a large Buffer arrives whole, in pieces', async () => {
+      const server = await startServer((stream) => {
+        let length = 0
+        stream.on('data', (chunk: Buffer) => {
+          length += chunk.length
+        })
+        stream.on('end', () => {
+          stream.respond({ ':status': 200 })
+          stream.end(String(length))
+        })
+      })
+      const call = start(server).dispatch({ method: 'POST', body: Buffer.alloc(3_000_001) })
+      await call.settled
+      expect(call.text).toBe('3000001')
+    })
+  })
+})

@@ -55,8 +55,8 @@ export interface ComposedDispatcher extends Dispatcher {}
  * Sends requests: undici's core API, and what `fetch(url, { dispatcher })` takes.
  *
  * A value of this type is a `Dispatcher` of undici-types 6, 7 and 8 too. Three things in it are there for that alone:
- * - the body of an answer is typed as undici's, whose `formData()` is `Promise<never>`. The top-level functions give the same
- *   object as {@link BodyReadable};
+ * - the body of an answer is typed as undici's, whose `formData()` is `Promise<never>`; at run time it is a
+ *   {@link BodyReadable};
  * - `TSignal`, because undici 6 and 7 declare `signal: unknown`. TypeScript compares overloads with their type parameters
  *   erased, so a parameter fits there, while a call is still held to {@link CallSignal};
  * - the overload of `pipeline()` that no call can match. undici's `pipeline()` isn't overloaded, so only bivariance helps.

@@ -58,8 +58,9 @@ export interface DispatchController {
  * What a caller of `dispatch()` gives to receive the answer: undici 8's shape, and Dodici's native one.
  *
  * In order: `onRequestStart` → `onResponseStart` for each 1xx and for the final answer → `onResponseData`, any number of
- * times → `onResponseEnd`. Instead of any of them, but after `onRequestStart`, `onResponseError`, which ends the call.
- * A callback that throws fails its own call, and no other.
+ * times → `onResponseEnd`. Instead of any of them `onResponseError`, which ends the call; input that is refused gives this one
+ * alone. `onRequestStart`, `onResponseStart`, `onResponseData`, `onResponseEnd` and `onResponseError` must be there:
+ * optional they are for the sake of undici's type alone. A callback that throws fails its own call, and no other.
  */
 export interface DispatchHandler {
   /**
@@ -80,7 +81,7 @@ export interface DispatchHandler {
   /**
    * Response headers came. Called for each 1xx answer too, then once for the final one.
    *
-   * @param statusMessage - HTTP/2 has none (RFC 9113 §8.3.2): the standard phrase for the status, or an empty string.
+   * @param statusMessage - HTTP/2 has none (RFC 9113 §8.3.2): an empty string.
    */
   onResponseStart?(
     controller: DispatchController,
@@ -98,13 +99,13 @@ export interface DispatchHandler {
   /** The call failed, or was aborted. */
   onResponseError?(controller: DispatchController, error: Error): void
 
-  /** The first bytes of the answer came, before its headers were read. */
+  /** undici's; not called yet. */
   onResponseStarted?(): void
 
-  /** A chunk of the request's body was handed to the stream. */
+  /** undici's, for a chunk of the request's body; not called yet. */
   onBodySent?(chunk: Buffer): void
 
-  /** The request's body was handed to the stream entirely. */
+  /** undici's, for the end of the request's body; not called yet. */
   onRequestSent?(): void
 }
 

@@ -75,8 +75,8 @@ export interface DispatchOptions {
   query?: Readonly<Record<string, QueryValue>> | undefined
 
   /**
-   * Whether sending the request twice does no harm (RFC 9110 §9.2.2): such a call may be replayed when its session dies
-   * before any part of the answer came.
+   * Whether sending the request twice does no harm (RFC 9110 §9.2.2). Checked, and without effect yet: what is provably
+   * unprocessed is sent again whatever the method, and nothing else is.
    *
    * @default true for GET, HEAD, OPTIONS and TRACE, else false
    */

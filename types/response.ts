@@ -35,7 +35,7 @@ export interface BodyReadableBase extends Readable {
 }
 
 /**
- * An answer's body, as the top-level functions give it: a readable stream with the methods of the Fetch standard's Body
+ * An answer's body, as it is at run time: a readable stream with the methods of the Fetch standard's Body
  * mixin. It can be consumed once.
  *
  * @see https://fetch.spec.whatwg.org/#body-mixin
@@ -52,21 +52,21 @@ export interface BodyReadable extends BodyReadableBase {
  * undici leaves unimplemented typed as undici types them, since its `Dispatcher` wouldn't fit otherwise.
  */
 export interface UndiciBodyReadable extends BodyReadableBase {
-  /** Typed as undici's. Use the top-level `request()` to have it typed as it is. */
+  /** Typed as undici's. See {@link BodyReadable} for what it is. */
   formData(): Promise<never>
-  /** Typed as undici's. Use the top-level `request()` to have it typed as it is. */
+  /** Typed as undici's. See {@link BodyReadable} for what it is. */
   readonly body: never
 }
 
 /**
- * What the top-level `request()` gives.
+ * What a request gives, as it is at run time.
  *
  * @typeParam TBody - the body's type; a dispatcher's own method speaks undici's.
  */
 export interface ResponseData<TOpaque = null, TBody = BodyReadable> {
   /** The final status: never 1xx. */
   statusCode: number
-  /** HTTP/2 has none (RFC 9113 §8.3.2): the standard phrase for the status, or an empty string. */
+  /** HTTP/2 has none (RFC 9113 §8.3.2): an empty string. */
   statusText: string
   /** The header fields, as the session made them. */
   headers: IncomingHttpHeaders

@@ -22,6 +22,9 @@ export interface ErrorDetails {
   processed?: Processed
 }
 
+/** Every class of this file: they alone are made by `(message, details)`. */
+const ownClasses = new Set<unknown>()
+
 const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
 
 /** Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents. */
@@ -31,6 +34,7 @@ function brand(
   code: string,
   undiciCode: string | null = code,
 ) {
+  ownClasses.add(errorClass)
   const { prototype } = errorClass
   const hidden = (value: unknown) => ({ value, enumerable: false, configurable: true, writable: true })
   Object.defineProperty(prototype, 'name', hidden(name))
@@ -225,6 +229,8 @@ export function toCodedError(error: Error): Error & { code: string } {
 
 /** An error of its own for each of the calls that one event has ended: each says how far its own call had come. */
 export function toOwnError(error: DodiciError): DodiciError {
+  // A user's own class: its constructor is not ours to call.
+  if (!ownClasses.has(error.constructor)) return error
   const { message, cause, http2ErrorCode, goawayDebugData, processed, code } = error
   const details: ErrorDetails = { cause, http2ErrorCode, goawayDebugData, processed }
   const copy: DodiciError = Reflect.construct(error.constructor, [message, details])

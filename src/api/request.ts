@@ -112,6 +112,8 @@ class RequestHandler<TOpaque> implements DispatchHandler, Abortable {
       this.#trailers.push(...toRawHeaders(controller.rawTrailers ?? trailers))
     else Object.assign(this.#trailers, trailers)
     this.#body?.finish()
+    // Nothing is left to be aborted; and a body without data, of a HEAD say, is often never read, so never closes.
+    if (this.#body?.readableLength === 0) this.#signal?.remove()
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {

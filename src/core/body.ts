@@ -78,7 +78,10 @@ class OneReadable implements StreamBody {
 
   constructor(readable: Readable) {
     this.#readable = readable
-    readable.on('error', (error) => this.#break(error))
+    // After its end it has no part in the call any more: a Duplex may break there on its other side.
+    readable.on('error', (error) => {
+      if (!readable.readableEnded) this.#break(error)
+    })
     readable.on('close', () => {
       if (!readable.readableEnded)
         this.#break(new RequestAbortedError('The request body was destroyed before its end'))

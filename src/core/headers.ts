@@ -162,6 +162,10 @@ function toContentLength(value: string): number {
 
 function addField(target: HeaderTarget, name: string, value: string): void {
   const { wire } = target
+  target.headerSize += name.length + value.length + FIELD_OVERHEAD
+  if (target.headerSize > MAX_HEADERS_SIZE) {
+    throw new InvalidArgumentError(`Invalid headers: they have more than ${MAX_HEADERS_SIZE} bytes in all`)
+  }
   switch (name) {
     case 'connection':
       checkConnection(value)
@@ -192,10 +196,6 @@ function addField(target: HeaderTarget, name: string, value: string): void {
           'no connection-specific field: HTTP/2 has none (RFC 9113 §8.2.2)',
         )
       }
-  }
-  target.headerSize += name.length + value.length + FIELD_OVERHEAD
-  if (target.headerSize > MAX_HEADERS_SIZE) {
-    throw new InvalidArgumentError(`Invalid headers: they have more than ${MAX_HEADERS_SIZE} bytes in all`)
   }
   const present = wire[name]
   if (present === undefined) wire[name] = value

@@ -18,6 +18,9 @@ import { invalid, toBoolean, toDelay, toOrigin } from './options.ts'
 /** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
 const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
 
+/** Far above any method that there is, and far below what a header block can carry. */
+const MAX_METHOD_LENGTH = 256
+
 /** RFC 9110 §9.2.1. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
@@ -73,8 +76,9 @@ export class Request implements HeaderTarget {
 }
 
 function toMethod({ method }: DispatchOptions): string {
-  if (typeof method !== 'string' || !isToken(method))
-    throw invalid('method', method, 'a token such as GET or POST')
+  if (typeof method !== 'string' || method.length > MAX_METHOD_LENGTH || !isToken(method)) {
+    throw invalid('method', method, `a token such as GET or POST, of at most ${MAX_METHOD_LENGTH} characters`)
+  }
   if (method === 'CONNECT') throw new NotSupportedError('Method CONNECT is not supported yet')
   return method
 }

@@ -141,7 +141,10 @@ export class CallScheduler implements CallOwner, SessionOwner {
   onSettled(call: Call, from: CallState): void {
     if (from === 'queued') {
       this.#queue.remove(call)
-      if (this.#queue.size === 0) this.#current?.updateRef()
+      if (this.#queue.size === 0) {
+        this.#current?.updateRef()
+        this.#announceDrain()
+      }
     }
     if (from === 'receiving') this.#progress++
     this.#unsettled--
@@ -172,6 +175,11 @@ export class CallScheduler implements CallOwner, SessionOwner {
 
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {
     this.#sessions.delete(session)
+    // Before anything is announced: a listener that throws must not keep a destroy() from settling.
+    if (this.#sessions.size === 0 && this.#onGone !== null) {
+      this.#onGone()
+      this.#onGone = null
+    }
     const wasCurrent = session === this.#current
     if (wasCurrent) this.#current = null
     if (wasReady) {
@@ -181,10 +189,6 @@ export class CallScheduler implements CallOwner, SessionOwner {
     } else if (!this.#isDestroyed && cause !== null) {
       this.#failQueued(() => toOwnError(toConnectError(cause, this.#origin.href)))
       this.#owner.onConnectionError(cause)
-    }
-    if (this.#sessions.size === 0 && this.#onGone !== null) {
-      this.#onGone()
-      this.#onGone = null
     }
   }
 
@@ -200,10 +204,14 @@ export class CallScheduler implements CallOwner, SessionOwner {
       const call = this.#queue.shift()
       if (call !== null) session.open(call)
     }
-    if (this.#needsDrain) {
-      this.#needsDrain = false
-      process.nextTick(drainLater, this.#owner)
-    }
+    this.#announceDrain()
+  }
+
+  /** Nothing waits any more, however that came about: whoever was held back may go on. */
+  #announceDrain(): void {
+    if (!this.#needsDrain || this.#queue.size > 0 || this.#isDestroyed) return
+    this.#needsDrain = false
+    process.nextTick(drainLater, this.#owner)
   }
 
   /**

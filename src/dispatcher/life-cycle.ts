@@ -88,7 +88,12 @@ export abstract class LivingDispatcher extends Dispatcher {
   #destroy(error: Error | null, isGraceful = false): Promise<void> {
     if (this.#destroying === null) {
       this.#state = 'destroyed'
-      this.#destroying = this.tearDown(error, isGraceful)
+      // First the promise: tearing down calls handlers, and they may call this again.
+      let settleDestroying = (): void => {}
+      this.#destroying = new Promise((resolve) => {
+        settleDestroying = resolve
+      })
+      this.tearDown(error, isGraceful).then(settleDestroying)
     }
     return this.#destroying
   }

@@ -57,7 +57,8 @@ export class ConnectionAttempt {
 
   #connect(connect: ConnectTlsOptions, socketPath: string | null): void {
     const { hostname, port, scheme } = this.#origin
-    const where = socketPath === null ? { host: hostname, port } : { path: socketPath }
+    // With a path the host is what the certificate is held against, no more: without it Node would take 'localhost'.
+    const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
     let socket: Socket
     try {
       if (scheme === 'https') {
@@ -93,13 +94,20 @@ export class ConnectionAttempt {
     const onSocket = (socket: unknown): void => this.#onGivenSocket(socket)
     const onError = (error: unknown): void => this.#fail(error)
     try {
+      let hasCalledBack = false
       const promise: unknown = connector(options, (error, socket) => {
+        hasCalledBack = true
         // Node's own way of calling back may be synchronous; ours never is.
         if (error !== null && error !== undefined) process.nextTick(onError, error)
         else process.nextTick(onSocket, socket)
       })
       // undici's connectors call back and return the socket as well: only a promise is an answer.
-      if (promise instanceof Promise) promise.then(onSocket, onError)
+      // An async function that calls back fulfils with undefined.
+      if (promise instanceof Promise) {
+        promise.then((socket: unknown) => {
+          if (socket !== undefined || !hasCalledBack) onSocket(socket)
+        }, onError)
+      }
     } catch (thrown) {
       process.nextTick(onError, thrown)
     }
@@ -131,6 +139,9 @@ export class ConnectionAttempt {
   #onSocket(socket: Socket): void {
     if (this.#isOver) {
       socket.on('error', ignoreLateError).destroy()
+    } else if (socket.destroyed) {
+      // By a listener before ours, such as one that pins a certificate.
+      this.#fail(socket.errored ?? new SocketError('The socket was destroyed as soon as it was connected'))
     } else if (
       this.#origin.scheme === 'https' &&
       socket instanceof TLSSocket &&

@@ -167,6 +167,20 @@ describe('destroy()', () => {
     expect(Object.fromEntries(counts)).toEqual({ maybe: 100, no: 50 })
   })
 
+  it('settles also when it is called again from a handler that it fails', async () => {
+    const { origin } = await startServer(() => {})
+    const client = connect(origin)
+    const connected = once(client, 'connect')
+    const inner: Promise<unknown>[] = []
+    const recorder = new Recorder()
+    recorder.onResponseError = () => void inner.push(client.destroy(), client.close())
+    client.dispatch(GET, recorder)
+    await connected
+    await client.destroy()
+    await Promise.all(inner)
+    expect(inner).toHaveLength(2)
+  })
+
   it('passes the error on that it is given', async () => {
     const { origin } = await startServer(() => {})
     const client = connect(origin)

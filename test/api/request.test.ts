@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { EventEmitter, getEventListeners, once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
@@ -196,6 +196,14 @@ describe('bad input', () => {
     { what: 'a path of more than 64 KiB', options: { path: `/${'p'.repeat(66_000)}` }, names: 'path' },
     { what: 'a path without slash', options: { path: 'a' }, names: 'path' },
     { what: 'a method with a space', options: { method: 'G ET' }, names: 'method' },
+    { what: 'an endless method', options: { method: 'A'.repeat(300_000) }, names: 'method' },
+    {
+      what: 'an endless host beside many headers',
+      options: {
+        headers: { host: 'h'.repeat(60_000), 'x-a': 'v'.repeat(60_000), 'x-b': 'v'.repeat(60_000) },
+      },
+      names: 'headers',
+    },
     { what: 'another origin', options: { origin: 'http://127.0.0.1:1' }, names: 'origin' },
     { what: 'a negative timeout', options: { headersTimeout: -1 }, names: 'headersTimeout' },
     { what: 'a body that is a number', options: { body: 5 as unknown as string }, names: 'body' },
@@ -295,6 +303,13 @@ describe('aborting', () => {
     expect(await sibling.body.text()).toBe('hello')
     expect(emitter.listenerCount('abort')).toBe(0)
     expect(client.stats).toEqual({ connected: true, pending: 0, running: 0, size: 0 })
+  })
+
+  it('leaves no listener on a signal whose answers have no body', async () => {
+    const client = connect(await startServer(serveHello))
+    const { signal } = new AbortController()
+    for (let i = 0; i < 5; i++) await client.request({ path: '/', method: 'HEAD', signal })
+    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0)
   })
 
   it('by destroying the body resets the stream', async () => {

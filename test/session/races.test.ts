@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events'
 import type { Socket } from 'node:net'
-import { createServer } from 'node:net'
-import { Readable } from 'node:stream'
+import { createConnection, createServer } from 'node:net'
+import { Duplex, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { errors } from '../../src/index.ts'
-import type { ClientOptions } from '../../types/index.ts'
+import type { ClientOptions, Connector, ConnectorCallback } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { Recorder } from '../support/recorder.ts'
@@ -34,6 +34,63 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await Promise.all(torn)
     expect(server.sessions).toHaveLength(0)
     expect(harness.scheduler.running).toBe(0)
+  })
+
+  it('a queue that empties by failure or abort is announced as drained', async () => {
+    const server = await startServer(serveHello)
+    server.server.close()
+    await once(server.server, 'close')
+    const harness = start(server)
+    await harness.dispatch().settled
+    await expect.poll(() => harness.events).toContain('drain')
+    const aborted = start(server)
+    aborted.dispatch().controller?.abort()
+    await expect.poll(() => aborted.events).toContain('drain')
+  })
+
+  it('a body that breaks after its end leaves the call alone', async () => {
+    let answer = () => {}
+    const server = await startServer((stream) => {
+      stream.resume()
+      answer = () => serveHello(stream, {})
+      stream.on('end', () => body.destroy(new Error('too late')))
+    })
+    const body = new Duplex({ read() {}, write() {}, autoDestroy: false })
+    body.push('all of it')
+    body.push(null)
+    const closed = once(body, 'close').catch(() => {})
+    const call = start(server).dispatch({ method: 'POST', body })
+    await closed
+    answer()
+    await call.settled
+    expect(call.text).toBe('hello')
+  })
+
+  it("a connector's own error reaches each call as it is", async () => {
+    class Mine extends errors.DodiciError {
+      constructor(readonly extra: { readonly size: number }) {
+        super(`size ${extra.size}`)
+      }
+    }
+    const mine = new Mine({ size: 42 })
+    const harness = new Harness('http://localhost', { engine, connect: () => Promise.reject(mine) })
+    const calls = [harness.dispatch(), harness.dispatch()]
+    await Promise.all(calls.map((call) => call.settled))
+    for (const { error } of calls) expect(error).toBe(mine)
+    await harness.scheduler.tearDown(null)
+  })
+
+  it('an async connector may call back', async () => {
+    const server = await startServer(serveHello)
+    const { port } = new URL(server.origin)
+    const connect: ClientOptions['connect'] = (async (_options: unknown, callback: ConnectorCallback) => {
+      const socket = createConnection(Number(port), '127.0.0.1')
+      await once(socket, 'connect')
+      callback(null, socket)
+    }) as unknown as Connector
+    const call = start(server, { connect }).dispatch()
+    await call.settled
+    expect(call.text).toBe('hello')
   })
 
   it('uploads that can not be repeated wait for the limit of the peer, and none is refused', async () => {

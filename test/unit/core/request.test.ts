@@ -118,7 +118,9 @@ describe('Request', () => {
     ])('refuses it: %j', (method, got) => {
       const error = toRefusal({ method })
       expect(error).toBeInstanceOf(InvalidArgumentError)
-      expect(error.message).toBe(`Invalid method: got ${got}, expected a token such as GET or POST`)
+      expect(error.message).toBe(
+        `Invalid method: got ${got}, expected a token such as GET or POST, of at most 256 characters`,
+      )
     })
   })
 

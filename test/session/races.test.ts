@@ -1,6 +1,9 @@
 import { EventEmitter, once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { createConnection, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Duplex, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { errors } from '../../src/index.ts'
@@ -78,6 +81,23 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await Promise.all(calls.map((call) => call.settled))
     for (const { error } of calls) expect(error).toBe(mine)
     await harness.scheduler.tearDown(null)
+  })
+
+  it('an https origin over a unix socket is held against its own name, also when that is an address', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dodici-identity-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const socketPath = join(folder, 'socket')
+    const { ca } = await startServer(serveHello, { tls: true, path: socketPath })
+    const ask = async (origin: string): Promise<Recorder> => {
+      const harness = new Harness(origin, { engine, connect: { ca }, socketPath })
+      onTestFinished(() => harness.scheduler.tearDown(null))
+      const call = harness.dispatch()
+      await call.settled
+      return call
+    }
+    // The certificate is for localhost and 127.0.0.1.
+    expect((await ask('https://127.0.0.1')).text).toBe('hello')
+    expect((await ask('https://10.1.2.3')).error).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   })
 
   it('an async connector may call back', async () => {

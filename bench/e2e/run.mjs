@@ -15,7 +15,11 @@ import { median, pairedRatio } from './statistics.mjs'
 /** @typedef {import('./scenarios.mjs').Scenario} Scenario */
 /** @typedef {import('./worker.mjs').Measurement} Measurement */
 
-const defaultScenarios = scenarios.filter(({ byDefault }) => byDefault).map(({ name }) => name)
+const defaultScenarios = scenarios.filter(({ byDefault }) => byDefault.length > 0).map(({ name }) => name)
+
+const apiNames = [...new Set(scenarios.flatMap(({ apis }) => apis))]
+
+const defaultApis = [...new Set(scenarios.flatMap(({ byDefault }) => byDefault))]
 
 const help = `Usage: node bench/e2e/run.mjs [options]
 
@@ -25,11 +29,15 @@ const help = `Usage: node bench/e2e/run.mjs [options]
   --scenario A,B      ${scenarios.map(({ name }) => name).join(', ')}
                       (default: ${defaultScenarios.join(', ')})
   --clients A,B       ${Object.keys(clients).join(', ')} (default: all)
-  --apis A,B          dispatcher APIs to measure, such as dispatch or request (default: the scenario's)
+  --apis A,B          ${apiNames.join(', ')}
+                      (default: all that a named scenario has, otherwise ${defaultApis.join(' and ')})
   --server KIND       nghttpd or node (default: nghttpd where it is installed)
   --node FILE         the Node binary that runs the clients (default: this one)
   --json FILE         write the machine, the versions and all rounds there
 `
+
+/** Where tunnels shall lead to: a name that no server looks at. */
+const tunnelAuthority = 'example.com:443'
 
 class UsageError extends Error {}
 
@@ -93,13 +101,22 @@ function readOptions() {
     given('scenario'),
     scenarios.map(({ name }) => name),
   )
+  const apiList = names('apis', given('apis'), apiNames)
+  const chosen = scenarios
+    .filter(({ name }) => (scenarioNames ?? defaultScenarios).includes(name))
+    .map((scenario) => {
+      const wanted = apiList ?? (scenarioNames === undefined ? scenario.byDefault : scenario.apis)
+      return { ...scenario, apis: scenario.apis.filter((api) => wanted.includes(api)) }
+    })
+    .filter(({ apis }) => apis.length > 0)
+  if (chosen.length === 0)
+    throw new UsageError('--apis: none of the scenarios has them; --scenario names others')
   return {
     rounds: count('rounds', given('rounds')) ?? 9,
     requests: count('requests', given('requests')),
     warmup: count('warmup', given('warmup')),
-    scenarios: scenarios.filter(({ name, byDefault }) => scenarioNames?.includes(name) ?? byDefault),
+    scenarios: chosen,
     clients: names('clients', given('clients'), Object.keys(clients)) ?? Object.keys(clients),
-    apis: names('apis', given('apis'), [...new Set(scenarios.flatMap(({ apis }) => apis))]),
     server: /** @type {'nghttpd' | 'node'} */ (server),
     node: given('node') ?? process.execPath,
     json: given('json'),
@@ -126,6 +143,25 @@ function usable(wanted, nodeVersion) {
 }
 
 /**
+ * The APIs of a client that a scenario measures. The reference may have one for several of the scenario's.
+ *
+ * @param {string} client
+ * @param {Scenario} scenario
+ * @returns {string[]}
+ */
+function apisOf(client, scenario) {
+  const { apiFor, label } = clientNamed(client)
+  /** @type {Set<string>} */
+  const own = new Set()
+  for (const api of scenario.apis) {
+    const name = apiFor(api, scenario)
+    if (name === null) console.log(`Left out of ${scenario.name}: ${api} of ${label}, which fails there.`)
+    else own.add(name)
+  }
+  return [...own]
+}
+
+/**
  * One client's API within a scenario, with a measurement of every round.
  *
  * @typedef {object} Entry
@@ -141,13 +177,12 @@ function usable(wanted, nodeVersion) {
  * @returns {Promise<Entry[]>}
  */
 async function measure(scenario, clientNames, options) {
-  const apis = scenario.apis.filter((api) => options.apis?.includes(api) ?? true)
   /** @type {Entry[]} */
   const entries = clientNames.flatMap((client) =>
-    (clientNamed(client).apis ?? apis).map((api) => ({ client, api, rounds: [] })),
+    apisOf(client, scenario).map((api) => ({ client, api, rounds: [] })),
   )
   const worker = fileURLToPath(new URL('worker.mjs', import.meta.url))
-  const server = await startServer(scenario, { kind: options.server, node: options.node })
+  const server = await startServer(scenario, { kind: scenario.server ?? options.server, node: options.node })
   try {
     for (let round = 0; round < options.rounds; round++) {
       // Another client goes first in every round, so that none always follows the same one or has the cold
@@ -162,7 +197,8 @@ async function measure(scenario, clientNames, options) {
           api,
           origin: server.origin,
           caFile: server.caFile,
-          target: { path: server.path, method: scenario.method },
+          target: { path: server.path, method: scenario.method, authority: tunnelAuthority },
+          bodyBytes: scenario.bodyBytes,
           answerBytes: scenario.answerBytes,
           inFlight: scenario.inFlight,
           connections: scenario.connections,
@@ -237,9 +273,11 @@ function ratio(entry, base, key) {
   return `${median.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
 }
 
-/** @param {Entry[]} entries */
-function report(entries) {
-  const reference = entries.find(({ client }) => client === referenceClient)
+/**
+ * @param {Scenario} scenario
+ * @param {Entry[]} entries
+ */
+function report(scenario, entries) {
   const figures = entries.map(({ client, api, rounds }) => [
     clientNamed(client).label,
     api,
@@ -253,7 +291,14 @@ function report(entries) {
     ),
   ])
   const ratios = entries.map((entry) => {
-    const peer = entries.find(({ client, api }) => client === peerClient && api === entry.api)
+    const { apiFor } = clientNamed(referenceClient)
+    const reference = entries.find(
+      ({ client, api }) => client === referenceClient && api === apiFor(entry.api, scenario),
+    )
+    const peer =
+      entry.client === referenceClient
+        ? undefined
+        : entries.find(({ client, api }) => client === peerClient && api === entry.api)
     return [
       clientNamed(entry.client).label,
       entry.api,
@@ -274,10 +319,11 @@ function report(entries) {
 }
 
 /** @param {Scenario} scenario */
-function describe({ name, method, answerBytes, inFlight, connections, tls }) {
+function describe({ name, method, bodyBytes, answerBytes, inFlight, connections, tls, server }) {
   const wires = connections === 1 ? 'one connection' : `${connections} connections`
-  const bytes = whole.format(answerBytes)
-  return `${name}: ${method}, ${bytes} bytes, ${inFlight} in flight, ${wires}, ${tls ? 'TLS' : 'h2c'}`
+  const bytes = `${whole.format(answerBytes)} bytes${bodyBytes === 0 ? '' : ' there and back'}`
+  const onlyServer = server === 'node' ? ', server node:http2' : ''
+  return `${name}: ${method}, ${bytes}, ${inFlight} in flight, ${wires}, ${tls ? 'TLS' : 'h2c'}${onlyServer}`
 }
 
 async function main() {
@@ -319,7 +365,7 @@ async function main() {
   const results = []
   for (const scenario of options.scenarios) {
     const entries = await measure(scenario, clientNames, options)
-    console.log(`${describe(scenario)}\n\n${report(entries)}\n`)
+    console.log(`${describe(scenario)}\n\n${report(scenario, entries)}\n`)
     results.push({
       ...scenario,
       requests: options.requests ?? scenario.requests,

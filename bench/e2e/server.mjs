@@ -1,5 +1,6 @@
 /**
- * The server for machines without nghttpd: answers `/N` with N bytes. It speaks HTTP/2 only. Writes
+ * The server for machines without nghttpd, and for tunnels: answers a GET of `/N` with N bytes, a POST with its
+ * own body, and echoes on the stream of a CONNECT, plain or extended. It speaks HTTP/2 only. Writes
  * `listening PORT` when it is ready, and ends when its standard input does, which also happens when the
  * process that started it dies.
  */
@@ -9,7 +10,7 @@ import { createSecureServer, createServer } from 'node:http2'
 /** @type {{ maxStreams: number, keyFile: string | null, certFile: string | null }} */
 const { maxStreams, keyFile, certFile } = JSON.parse(process.argv[2] ?? '{}')
 
-const settings = { maxConcurrentStreams: maxStreams }
+const settings = { maxConcurrentStreams: maxStreams, enableConnectProtocol: true }
 const server =
   keyFile === null || certFile === null
     ? createServer({ settings })
@@ -30,10 +31,9 @@ function answerFor(path) {
 
 /**
  * @param {import('node:http2').ServerHttp2Stream} stream
- * @param {import('node:http2').IncomingHttpHeaders} headers
+ * @param {Buffer} answer
  */
-function onStream(stream, headers) {
-  const answer = answerFor(headers[':path'] ?? '/0')
+function respond(stream, answer) {
   // The fields that nghttpd sends, so that clients have as much to decode.
   stream.respond({
     ':status': 200,
@@ -43,6 +43,37 @@ function onStream(stream, headers) {
     'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
   })
   stream.end(answer)
+}
+
+/**
+ * As nghttpd does it: the answer starts when the request is complete, and has its length.
+ *
+ * @param {import('node:http2').ServerHttp2Stream} stream
+ */
+function respondWithItsBody(stream) {
+  /** @type {Buffer[]} */
+  const chunks = []
+  stream.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk))
+  stream.on('end', () => respond(stream, Buffer.concat(chunks)))
+}
+
+/**
+ * @param {import('node:http2').ServerHttp2Stream} stream
+ * @param {import('node:http2').IncomingHttpHeaders} headers
+ */
+function onStream(stream, headers) {
+  stream.on('error', () => {})
+  switch (headers[':method']) {
+    case 'CONNECT':
+      stream.respond({ ':status': 200 })
+      stream.pipe(stream)
+      break
+    case 'POST':
+      respondWithItsBody(stream)
+      break
+    default:
+      respond(stream, answerFor(headers[':path'] ?? '/0'))
+  }
 }
 
 server.on('stream', onStream)

@@ -79,6 +79,8 @@ async function startNghttpd(tls) {
     const port = await freePort()
     const child = start('server', 'nghttpd', [
       '--address=127.0.0.1',
+      // Answers a POST with its own body, so the length of the answer proves that the body has arrived.
+      '--echo-upload',
       `--max-concurrent-streams=${maxStreams}`,
       `--htdocs=${directory}`,
       ...(tls === null ? ['--no-tls', `${port}`] : [`${port}`, tls.keyFile, tls.certFile]),

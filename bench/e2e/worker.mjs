@@ -12,7 +12,8 @@ import { clientNamed } from './clients/index.mjs'
  * @property {string} api
  * @property {string} origin
  * @property {string | null} caFile
- * @property {import('./clients/index.mjs').Target} target
+ * @property {Omit<import('./clients/index.mjs').Target, 'body'>} target
+ * @property {number} bodyBytes
  * @property {number} answerBytes
  * @property {number} inFlight
  * @property {number} connections
@@ -31,6 +32,9 @@ const job = JSON.parse(process.argv[2] ?? '{}')
 
 /** @typedef {import('./clients/index.mjs').Start} Start */
 
+/** @type {import('./clients/index.mjs').Target} */
+const target = { ...job.target, body: job.bodyBytes === 0 ? null : Buffer.alloc(job.bodyBytes, 'a') }
+
 /**
  * Starts `count` requests, `inFlight` at a time, and settles when all have been answered, or at the first
  * wrong one.
@@ -41,7 +45,7 @@ const job = JSON.parse(process.argv[2] ?? '{}')
  * @returns {Promise<void>}
  */
 function run(start, count, inFlight) {
-  const { target, answerBytes } = job
+  const { answerBytes } = job
   return new Promise((resolve, reject) => {
     let started = 0
     let answered = 0

@@ -84,7 +84,7 @@ brand(DodiciError, 'DodiciError', 'UND_ERR')
 export class InvalidArgumentError extends DodiciError {}
 brand(InvalidArgumentError, 'InvalidArgumentError', 'UND_ERR_INVALID_ARG')
 
-/** What was asked for makes no sense over HTTP/2, or is not there yet. */
+/** What was asked for makes no sense over HTTP/2, isn't offered by the peer, or is not there yet. */
 export class NotSupportedError extends DodiciError {}
 brand(NotSupportedError, 'NotSupportedError', 'UND_ERR_NOT_SUPPORTED')
 
@@ -101,6 +101,18 @@ brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
 /** No connection within `connectTimeout`. */
 export class ConnectTimeoutError extends DodiciError {}
 brand(ConnectTimeoutError, 'ConnectTimeoutError', 'UND_ERR_CONNECT_TIMEOUT')
+
+/** No stream for the call within `queueTimeout`: the peer's limit was reached, or there was no connection. */
+export class QueueTimeoutError extends DodiciError {}
+brand(QueueTimeoutError, 'QueueTimeoutError', 'DODICI_ERR_QUEUE_TIMEOUT', null)
+
+/** No progress of the request's body within `uploadTimeout`: its source stood still, or the peer took nothing. */
+export class UploadTimeoutError extends DodiciError {}
+brand(UploadTimeoutError, 'UploadTimeoutError', 'DODICI_ERR_UPLOAD_TIMEOUT', null)
+
+/** The whole call took longer than `requestTimeout`. */
+export class RequestTimeoutError extends DodiciError {}
+brand(RequestTimeoutError, 'RequestTimeoutError', 'DODICI_ERR_REQUEST_TIMEOUT', null)
 
 /** No answer within `headersTimeout` of the request. */
 export class HeadersTimeoutError extends DodiciError {}
@@ -138,6 +150,22 @@ brand(
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 )
 
+/** The answer's body is larger than `maxResponseSize`. */
+export class ResponseExceededMaxSizeError extends DodiciError {}
+brand(ResponseExceededMaxSizeError, 'ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+
+/** The fields of an answer's header or trailers are larger than `maxHeaderSize`, or the informational answers are. */
+export class HeadersOverflowError extends DodiciError {}
+brand(HeadersOverflowError, 'HeadersOverflowError', 'UND_ERR_HEADERS_OVERFLOW')
+
+/** An answer's header or trailers have more fields than `maxHeadersCount`, or too many informational answers came. */
+export class HeadersCountError extends DodiciError {}
+brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
+
+/** A function of the caller's returned something else than it has to: the message says what was expected. */
+export class InvalidReturnValueError extends DodiciError {}
+brand(InvalidReturnValueError, 'InvalidReturnValueError', 'UND_ERR_INVALID_RETURN_VALUE')
+
 /** The dispatcher was destroyed, before or during the call. */
 export class ClientDestroyedError extends DodiciError {
   constructor(message = 'The client is destroyed', details?: ErrorDetails) {
@@ -157,6 +185,20 @@ brand(ClientClosedError, 'ClientClosedError', 'UND_ERR_CLOSED')
 /** The session died under the call: its socket broke, or the peer sent GOAWAY with an error. */
 export class SocketError extends DodiciError {}
 brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
+
+/** The server answered a CONNECT, or an extended CONNECT, with another status than 2xx: there is no tunnel. */
+export class TunnelRefusedError extends SocketError {
+  /** The answer's status. */
+  readonly statusCode: number
+
+  constructor(message: string, statusCode: number) {
+    super(message, { processed: 'yes' })
+    this.statusCode = statusCode
+  }
+}
+brand(TunnelRefusedError, 'TunnelRefusedError', 'DODICI_ERR_TUNNEL_REFUSED', null)
+// It isn't made by `(message, details)`.
+ownClasses.delete(TunnelRefusedError)
 
 /** The peer reset the call's stream, or closed it without a complete answer. `http2ErrorCode` says why. */
 export class StreamError extends DodiciError {}
@@ -237,4 +279,13 @@ export function toOwnError(error: DodiciError): DodiciError {
   if (copy.code !== code)
     Object.defineProperty(copy, 'code', { value: code, configurable: true, writable: true })
   return copy
+}
+
+function rethrow(thrown: unknown): void {
+  throw thrown
+}
+
+/** Makes an uncaught exception of what a caller's own code has thrown where nobody is left to be told. */
+export function throwLater(thrown: unknown): void {
+  process.nextTick(rethrow, thrown)
 }

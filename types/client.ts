@@ -1,5 +1,6 @@
 import type { Socket, TcpNetConnectOpts } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import type { CallLimits } from './limits.ts'
 
 /** What a {@link Connector} is told: undici's `buildConnector.Options`. */
 export interface ConnectorOptions {
@@ -67,8 +68,8 @@ export type ConnectTlsOptions = Omit<
     >
   >
 
-/** The options of a `Client`. Durations in milliseconds, sizes in bytes. */
-export interface ClientOptions {
+/** The options of a `Client`. Durations in milliseconds, sizes in bytes. A request's own {@link CallLimits} win. */
+export interface ClientOptions extends CallLimits {
   /**
    * How to connect: options for the socket and TLS (`ca`, `cert`, `key`, `servername`, `lookup`, …), or a function that
    * opens the socket itself.
@@ -83,28 +84,6 @@ export interface ClientOptions {
    * @default null
    */
   socketPath?: string | null | undefined
-
-  /**
-   * Milliseconds until a connection, TLS included, must stand. `0`: no limit.
-   *
-   * @default 10_000
-   */
-  connectTimeout?: number | undefined
-
-  /**
-   * Milliseconds from the request's end to the answer's headers. `0`: no limit. A request's own `headersTimeout` wins.
-   *
-   * @default 300_000
-   */
-  headersTimeout?: number | undefined
-
-  /**
-   * Milliseconds between two pieces of the answer's body. Stopped while the reader holds the body back. `0`: no limit. A
-   * request's own `bodyTimeout` wins.
-   *
-   * @default 300_000
-   */
-  bodyTimeout?: number | undefined
 
   /**
    * The receive window of each stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), at most 2^31 - 1.
@@ -145,6 +124,17 @@ export interface ClientOptions {
    * @default 'node'
    */
   engine?: 'node' | undefined
+}
+
+/** The options of an `Agent`: those of each of its Clients, and its own. */
+export interface AgentOptions extends ClientOptions {
+  /**
+   * Whether `http:` origins are spoken to in HTTP/2 by prior knowledge (RFC 9113 §3.3). `false`: such a request fails with a
+   * `NotSupportedError`. The default global dispatcher has `true`.
+   *
+   * @default false
+   */
+  h2c?: boolean | undefined
 }
 
 /** A snapshot of what a `Client` is doing. */

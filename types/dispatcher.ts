@@ -6,6 +6,7 @@ import type {
   CallSignal,
   ConnectOptions,
   DispatchOptions,
+  HttpMethod,
   PipelineOptions,
   RequestOptions,
   UpgradeOptions,
@@ -135,4 +136,21 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents> {
   destroy(callback: () => void): void
   destroy(error: Error | null): Promise<void>
   destroy(): Promise<void>
+}
+
+/** What the top-level functions take besides the options of the method of the same name. */
+export interface TopLevelOptions {
+  /**
+   * Who sends it. `null`: the global dispatcher.
+   *
+   * @default null
+   */
+  dispatcher?: Pick<Dispatcher, 'dispatch'> | null | undefined
+
+  /**
+   * The request method.
+   *
+   * @default 'GET', or 'PUT' when there is a body
+   */
+  method?: HttpMethod | undefined
 }

@@ -1,4 +1,14 @@
 export type {
+  BlobLike,
+  BodyChunk,
+  BodyFactory,
+  BodyInit,
+  FormDataLike,
+  ReadableStreamLike,
+  RequestBody,
+} from './body.ts'
+export type {
+  AgentOptions,
   ClientOptions,
   ClientStats,
   Connector,
@@ -14,6 +24,7 @@ export type {
   Dispatcher,
   DispatcherComposeInterceptor,
   DispatcherEvents,
+  TopLevelOptions,
 } from './dispatcher.ts'
 export type { CallErrorFields, Processed } from './errors.ts'
 export type {
@@ -24,17 +35,17 @@ export type {
   RawHeadersInput,
 } from './handler.ts'
 export type { IncomingHttpHeaders, RawHeaders, RequestHeaders, RequestHeaderValue } from './headers.ts'
+export type { CallLimits } from './limits.ts'
 export type {
   CallSignal,
   ConnectOptions,
   DispatchOptions,
-  FormDataLike,
   HttpMethod,
   PipelineOptions,
   QueryPrimitive,
   QueryValue,
-  RequestBody,
   RequestOptions,
+  RequestTrailers,
   UpgradeOptions,
 } from './request.ts'
 export type {

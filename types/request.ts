@@ -1,7 +1,8 @@
 import type { EventEmitter } from 'node:events'
-import type { Readable } from 'node:stream'
 import type { URL } from 'node:url'
+import type { RequestBody } from './body.ts'
 import type { RequestHeaders } from './headers.ts'
+import type { CallLimits } from './limits.ts'
 
 /** A request method: one of the common ones, or any other token (RFC 9110 §9). Case-sensitive. */
 export type HttpMethod =
@@ -17,28 +18,8 @@ export type HttpMethod =
   | 'QUERY'
   | (string & Record<never, never>)
 
-/**
- * A `FormData`: the global one, or that of any undici. A `URLSearchParams` isn't one: pass its `toString()`.
- *
- * Only typed so far, because undici's own options have it: such a body is refused with an `InvalidArgumentError`.
- */
-export interface FormDataLike {
-  /** All entries, in order: a string, or a file. */
-  entries(): Iterable<[string, unknown]>
-  /** All values of one name. */
-  getAll(name: string): unknown[]
-  /** Tells a `FormData` from a `URLSearchParams`, which can be sorted. */
-  sort?: never
-}
-
-/**
- * A request's body.
- *
- * - a string is sent as UTF-8, a Buffer, a typed array, a DataView or an ArrayBuffer as its bytes: these can be sent again;
- * - a Readable is sent as it comes, once. Nobody may have read from it;
- * - `null`: no body.
- */
-export type RequestBody = string | ArrayBufferView | ArrayBuffer | Readable | FormDataLike | null
+/** Trailers of a request, or a function that is called for them once the body has been read, by each attempt. */
+export type RequestTrailers = RequestHeaders | (() => RequestHeaders | null | undefined)
 
 /** One part of a query that says something. */
 export type QueryPrimitive = string | number | bigint | boolean
@@ -47,7 +28,7 @@ export type QueryPrimitive = string | number | bigint | boolean
 export type QueryValue = QueryPrimitive | readonly QueryPrimitive[] | null | undefined
 
 /** One request, as `dispatch()` takes it. The options of undici 6, 7 and 8 are all acceptable. */
-export interface DispatchOptions {
+export interface DispatchOptions extends CallLimits {
   /** Where to send it, such as `'https://example.com'`. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
 
@@ -58,7 +39,7 @@ export interface DispatchOptions {
   method: HttpMethod
 
   /**
-   * The body. `null`: none.
+   * The body. `null`: none. See {@link RequestBody} for what is accepted.
    *
    * @default null
    */
@@ -86,39 +67,30 @@ export interface DispatchOptions {
   blocking?: boolean | undefined
 
   /**
-   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`. `null` and `false`: none.
-   *
-   * Nothing else is supported so far: it is refused with a `NotSupportedError`.
+   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`. `true` means `'websocket'`;
+   * `null` and `false`: none. The handler needs `onRequestUpgrade` then.
    *
    * @default null
    */
   upgrade?: boolean | string | null | undefined
 
-  /**
-   * Milliseconds from the request's end to the answer's headers. `0`: no limit; `null`: the dispatcher's.
-   *
-   * @default null
-   */
-  headersTimeout?: number | null | undefined
-
-  /**
-   * Milliseconds between two pieces of the answer's body. `0`: no limit; `null`: the dispatcher's.
-   *
-   * @default null
-   */
-  bodyTimeout?: number | null | undefined
-
   /** Accepted for undici's sake: HTTP/2 has no `connection: close` per request (RFC 9113 §8.2.2). */
   reset?: boolean | undefined
 
   /**
-   * Sends `expect: 100-continue` and holds the body back until the server answers (RFC 9110 §10.1.1).
-   *
-   * Only `false` is supported so far: `true` is refused with a `NotSupportedError`.
+   * Sends `expect: 100-continue` and holds the body back until the server answers, or for a second: an answer is not owed
+   * (RFC 9110 §10.1.1). Without a body it has no effect.
    *
    * @default false
    */
   expectContinue?: boolean | undefined
+
+  /**
+   * Fields to send after the body. A function is called once the body has been read: for a checksum, say.
+   *
+   * @default null
+   */
+  trailers?: RequestTrailers | null | undefined
 
   /** Accepted for undici's sake, which takes it for the IP type of service of the socket. */
   typeOfService?: number | null | undefined
@@ -187,12 +159,12 @@ export interface PipelineOptions<TOpaque = null, TSignal extends CallSignal = Ca
   objectMode?: boolean | undefined
 }
 
-/** The options of `connect()`: a tunnel (RFC 9113 §8.5). */
-export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> {
+/** The options of `connect()`: a tunnel (RFC 9113 §8.5). Once it stands, its limits and its signal have no say any more. */
+export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
 
-  /** The target's authority, such as `'example.com:443'`. */
+  /** The target's authority, such as `'example.com:443'`; a path that starts with `/` means the origin itself. */
   path: string
 
   /**
@@ -224,8 +196,8 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
   responseHeaders?: 'raw' | null | undefined
 }
 
-/** The options of `upgrade()`: extended CONNECT (RFC 8441). */
-export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> {
+/** The options of `upgrade()`: extended CONNECT (RFC 8441). Once it stands, its limits and its signal have no say any more. */
+export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
 

@@ -93,23 +93,18 @@ export interface RawResponseData<TOpaque = null, TBody = BodyReadable>
 export interface ConnectData<TOpaque = null> {
   /** The status: 2xx. */
   statusCode: number
-  /** The header fields. */
+  /** The header fields, as the session made them. */
   headers: IncomingHttpHeaders
-  /** The tunnel. */
+  /** The tunnel: its two halves end each by itself, `destroy()` resets the stream. */
   socket: Duplex
   /** The request's own `opaque`. */
   opaque: TOpaque
+  /** What the interceptors that the call passed through left. */
+  context: object
 }
 
-/** What `upgrade()` gives. */
-export interface UpgradeData<TOpaque = null> {
-  /** The header fields. */
-  headers: IncomingHttpHeaders
-  /** The stream, on which the protocol is spoken. */
-  socket: Duplex
-  /** The request's own `opaque`. */
-  opaque: TOpaque
-}
+/** What `upgrade()` gives: `socket` is the stream, on which the protocol is spoken. */
+export interface UpgradeData<TOpaque = null> extends ConnectData<TOpaque> {}
 
 /** What `stream()` gives when the answer has been written. */
 export interface StreamData<TOpaque = null> {

@@ -22,13 +22,16 @@ const EMPTY = Buffer.alloc(0)
 /** Reads all of a body at once: the chunks go into a list, past the buffer and the events of a Readable. */
 interface Consumer {
   readonly chunks: Buffer[]
-  readonly onBytes: (bytes: Buffer) => void
-  readonly onError: (error: Error) => void
+  onBytes(bytes: Buffer): void
+  onError(error: Error): void
 }
 
 /**
  * Readable, with `text()` and its like. Back-pressure is the stream's own: nothing is read from the peer, and no credit is
  * given to it, while `highWaterMark` bytes wait here.
+ *
+ * Most bodies are read by `text()` or its like. So what comes is kept in a list, and only the first read by the means of a
+ * Readable puts it into the stream: buffer, events and ticks cost as much as all the rest of a small answer.
  */
 export class BodyReadable extends Readable implements BodyReadableType {
   readonly #controller: DispatchController
@@ -36,6 +39,12 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** Bytes that the answer announced; null where it didn't, or where no body follows. */
   readonly #announced: number | null
   #bytesRead = 0
+  /** What came before anybody read; null for nothing. */
+  #early: Buffer[] | null = null
+  /** It is read as a stream. */
+  #isStreaming = false
+  /** Read whole by text() or its like, and nobody has asked for the stream's own end. */
+  #hasQuietEnd = false
   /** Null unless one of text() and its like was called. */
   #consumer: Consumer | null = null
   /** Null until `body` is read. */
@@ -58,7 +67,15 @@ export class BodyReadable extends Readable implements BodyReadableType {
   }
 
   override _read(): void {
-    this.#controller.resume()
+    if (this.#isStreaming) this.#controller.resume()
+    else if (this.#startStreaming()) this.#controller.resume()
+  }
+
+  /** Whoever listens wants to hear the end, also after text(). */
+  override on(event: string | symbol, listener: (...args: never[]) => void): this {
+    if (this.#hasQuietEnd) this.#endLoudly()
+    // biome-ignore lint/suspicious/noExplicitAny: that is how node's own type of a listener reads
+    return super.on(event, listener as (...args: any[]) => void)
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
@@ -79,7 +96,11 @@ export class BodyReadable extends Readable implements BodyReadableType {
       this.#consumer.chunks.push(chunk)
       return true
     }
-    return this.destroyed ? true : this.push(chunk)
+    if (this.destroyed) return true
+    if (this.#isStreaming) return this.push(chunk)
+    if (this.#early === null) this.#early = [chunk]
+    else this.#early.push(chunk)
+    return this.#bytesRead < this.readableHighWaterMark
   }
 
   /** All of it has come. */
@@ -87,14 +108,41 @@ export class BodyReadable extends Readable implements BodyReadableType {
     this.#isComplete = true
     const consumer = this.#consumer
     if (consumer === null) {
-      this.push(null)
+      if (this.#isStreaming) this.push(null)
       return
     }
     this.#consumer = null
-    // Everything went past the stream: its own end is for those who listen to it.
-    this.push(null)
-    this.resume()
+    this.#end()
     consumer.onBytes(join(consumer.chunks))
+  }
+
+  /** Whether something of it waits to be read. */
+  get hasUnread(): boolean {
+    return this.#early !== null || this.readableLength > 0
+  }
+
+  /** From now on it is a stream like any other. True when it takes more. */
+  #startStreaming(): boolean {
+    this.#isStreaming = true
+    const early = this.#early
+    this.#early = null
+    let isFlowing = true
+    if (early !== null) for (const chunk of early) isFlowing = this.push(chunk)
+    if (this.#isComplete && !this.destroyed) this.push(null)
+    return isFlowing
+  }
+
+  /** Everything went past the stream: its own end is for those who listen to it, now or later. */
+  #end(): void {
+    const isHeard = this.listenerCount('end') + this.listenerCount('close') + this.listenerCount('data') > 0
+    if (isHeard || this.#isStreaming || this.listenerCount('readable') > 0) this.#endLoudly()
+    else this.#hasQuietEnd = true
+  }
+
+  #endLoudly(): void {
+    this.#hasQuietEnd = false
+    if (this.#isStreaming) this.push(null)
+    this.resume()
   }
 
   /** The caller's signal wants no more of it, however much has come. */
@@ -112,32 +160,28 @@ export class BodyReadable extends Readable implements BodyReadableType {
   }
 
   /** The body as a string, read as UTF-8; a byte order mark is left out. */
-  async text(): Promise<string> {
-    return decode(await this.#consume())
+  text(): Promise<string> {
+    return this.#consume(decode)
   }
 
   /** The body, parsed as JSON. @throws SyntaxError when it is none. */
-  async json(): Promise<unknown> {
-    return JSON.parse(decode(await this.#consume()))
+  json(): Promise<unknown> {
+    return this.#consume(parse)
   }
 
   /** The body as bytes. */
-  async bytes(): Promise<Uint8Array> {
-    const bytes = await this.#consume()
-    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  bytes(): Promise<Uint8Array> {
+    return this.#consume(toUint8Array)
   }
 
   /** The body as an ArrayBuffer of its own. */
-  async arrayBuffer(): Promise<ArrayBuffer> {
-    const bytes = await this.#consume()
-    const copy = new ArrayBuffer(bytes.byteLength)
-    new Uint8Array(copy).set(bytes)
-    return copy
+  arrayBuffer(): Promise<ArrayBuffer> {
+    return this.#consume(toArrayBuffer)
   }
 
   /** The body as a Blob of the answer's content type. */
-  async blob(): Promise<Blob> {
-    return new Blob([await this.arrayBuffer()], { type: this.#contentType() })
+  blob(): Promise<Blob> {
+    return this.#consume((bytes) => new Blob([toArrayBuffer(bytes)], { type: this.#contentType() }))
   }
 
   /** The body, parsed as a form (multipart or urlencoded) by Node's own parser. @throws TypeError when it is none. */
@@ -194,23 +238,39 @@ export class BodyReadable extends Readable implements BodyReadableType {
     return typeof value === 'string' ? value : ''
   }
 
-  #consume(): Promise<Buffer> {
+  #consume<T>(convert: (bytes: Buffer) => T): Promise<T> {
     if (this.bodyUsed || this.#web?.locked === true) {
       // After a failure that failure is the better answer.
       return Promise.reject(this.errored ?? new TypeError('The body was read already, or is being read'))
     }
     this.#isConsumed = true
-    if (this.readableEncoding !== null) return this.#consumeDecoded(this.readableEncoding)
-    const chunks: Buffer[] = []
-    for (let chunk: unknown = this.read(); chunk !== null; chunk = this.read()) chunks.push(chunk as Buffer)
-    if (this.#isComplete) {
-      this.resume()
-      return Promise.resolve(join(chunks))
-    }
-    return new Promise((onBytes, onError) => {
-      this.#consumer = { chunks, onBytes, onError }
-      this.#controller.resume()
+    if (this.readableEncoding !== null) return this.#consumeDecoded(this.readableEncoding).then(convert)
+    return new Promise((resolve, onError) => {
+      // What it throws, of bytes that are no JSON say, rejects the promise.
+      const onBytes = (bytes: Buffer): void => {
+        try {
+          resolve(convert(bytes))
+        } catch (thrown) {
+          onError(thrown)
+        }
+      }
+      const chunks = this.#takeUnread()
+      if (this.#isComplete) {
+        this.#end()
+        onBytes(join(chunks))
+      } else {
+        this.#consumer = { chunks, onBytes, onError }
+        this.#controller.resume()
+      }
     })
+  }
+
+  #takeUnread(): Buffer[] {
+    const chunks = this.#early ?? []
+    this.#early = null
+    if (!this.#isStreaming) return chunks
+    for (let chunk: unknown = this.read(); chunk !== null; chunk = this.read()) chunks.push(chunk as Buffer)
+    return chunks
   }
 
   /** After `setEncoding` the stream's decoder may hold half a character: what follows has to go through it as well. */
@@ -247,6 +307,20 @@ export class BodyReadable extends Readable implements BodyReadableType {
 function join(chunks: Buffer[]): Buffer {
   if (chunks.length === 1) return chunks[0] ?? EMPTY
   return chunks.length === 0 ? EMPTY : Buffer.concat(chunks)
+}
+
+function parse(bytes: Buffer): unknown {
+  return JSON.parse(decode(bytes))
+}
+
+function toUint8Array({ buffer, byteOffset, byteLength }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
+}
+
+function toArrayBuffer(bytes: Buffer): ArrayBuffer {
+  const copy = new ArrayBuffer(bytes.byteLength)
+  new Uint8Array(copy).set(bytes)
+  return copy
 }
 
 /** As the Fetch standard decodes: UTF-8, without its byte order mark. */

@@ -5,14 +5,19 @@
  */
 
 import { Readable } from 'node:stream'
-import { RequestAbortedError } from '../errors.ts'
-import { invalid } from './options.ts'
+import type { BlobLike, FormDataLike, ReadableStreamLike } from '../../types/body.ts'
+import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
+import type { ChunkSource } from './chunk-source.ts'
+import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
+import { isBlobLike, toMultipart } from './multipart.ts'
+import { invalid, show } from './options.ts'
 
 /** No body: HEADERS carries END_STREAM. */
 export interface NoBody {
   readonly kind: 'none'
   readonly length: 0
   readonly replayable: true
+  readonly contentType: null
 }
 
 /** All of the body at hand: it can be sent any number of times. */
@@ -21,8 +26,10 @@ export interface BytesBody {
   /** Bytes. */
   readonly length: number
   readonly replayable: true
+  /** What `content-type` is where the request says nothing; null for nothing. */
+  readonly contentType: string | null
   /** The caller's own bytes, not a copy. */
-  open(): Uint8Array
+  readonly bytes: Uint8Array
 }
 
 /** A body that comes in pieces, of a length that may not be known before. */
@@ -32,99 +39,274 @@ export interface StreamBody {
   readonly length: number | null
   /** Whether `open()` may be called again after a first attempt failed. */
   readonly replayable: boolean
-  /** The stream of one attempt. */
+  /** What `content-type` is where the request says nothing; null for nothing. */
+  readonly contentType: string | null
+  /** The stream of one attempt: of strings and bytes, as its maker gave them. */
   open(): Readable
-  /** Calls back, once at most, when the source breaks or is destroyed before its end; also while nobody reads it yet. */
+  /** Calls back when the source breaks or is destroyed before its end; also while nobody reads it yet. */
   watch(onBroken: (error: Error) => void): void
   /** Ends what no attempt will read. Idempotent. */
   destroy(error: Error | null): void
 }
 
-/** Where a request's body comes from: one of three kinds, whatever the caller gave. */
-export type BodySource = NoBody | BytesBody | StreamBody
+/** A body that can be sent as it is. */
+export type SendableBody = NoBody | BytesBody | StreamBody
+
+/** Makes the body of one attempt. */
+export interface FactoryBody {
+  readonly kind: 'factory'
+  readonly length: null
+  readonly replayable: true
+  readonly contentType: null
+  /** @throws what the caller's function throws; InvalidReturnValueError when it returns no body. */
+  make(): SendableBody
+  /** Calls back when what was made last breaks before its end. */
+  watch(onBroken: (error: Error) => void): void
+  /** Ends what was made last. Idempotent. */
+  destroy(error: Error | null): void
+}
+
+/** Where a request's body comes from: one of four kinds, whatever the caller gave. */
+export type BodySource = SendableBody | FactoryBody
 
 /** The one body of all requests that have none. */
-export const NO_BODY: NoBody = Object.freeze({ kind: 'none', length: 0, replayable: true })
+export const NO_BODY: NoBody = Object.freeze({ kind: 'none', length: 0, replayable: true, contentType: null })
 
 class Bytes implements BytesBody {
   readonly kind = 'bytes'
   readonly replayable = true
   readonly length: number
-  readonly #bytes: Uint8Array
+  readonly contentType: string | null
+  readonly bytes: Uint8Array
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes
+  constructor(bytes: Uint8Array, contentType: string | null = null) {
+    this.bytes = bytes
     this.length = bytes.byteLength
+    this.contentType = contentType
+  }
+}
+
+/** What all bodies that are streams have in common: their failure reaches whoever watches, read or not. */
+abstract class WatchedBody implements StreamBody {
+  readonly kind = 'stream'
+  abstract readonly length: number | null
+  abstract readonly replayable: boolean
+  abstract readonly contentType: string | null
+  /** The stream whose failure matters; null before there is one, and after we have let go of it. */
+  #current: Readable | null = null
+  #onBroken: ((error: Error) => void) | null = null
+
+  abstract open(): Readable
+
+  watch(onBroken: (error: Error) => void): void {
+    this.#onBroken = onBroken
   }
 
-  open(): Uint8Array {
-    return this.#bytes
+  destroy(error: Error | null): void {
+    const current = this.#current
+    this.#current = null
+    if (current?.destroyed === false) current.destroy(error ?? undefined)
+  }
+
+  protected adopt(readable: Readable): Readable {
+    this.#current = readable
+    // For good: a stream's unheard `error` event would end the process.
+    readable.on('error', (error) => this.#onGone(readable, error))
+    readable.on('close', () => {
+      this.#onGone(readable, new RequestAbortedError('The request body was destroyed before its end'))
+    })
+    return readable
+  }
+
+  #onGone(readable: Readable, error: Error): void {
+    if (this.#current !== readable) return
+    this.#current = null
+    // After its end it has no part in the call any more: a Duplex may break there on its other side.
+    if (!readable.readableEnded) this.#onBroken?.(error)
   }
 }
 
 /**
  * A caller's own Readable: what was read from it is gone, so it can't be sent again.
  *
- * It is watched from the moment the request is made: it may break while the call still waits in a queue, when nobody
- * reads it yet, and a stream's unheard `error` event ends the process.
+ * It is watched from the moment the request is made: it may break while the call still waits in a queue.
  */
-class OneReadable implements StreamBody {
-  readonly kind = 'stream'
+class OneReadable extends WatchedBody {
   readonly length = null
   readonly replayable = false
+  readonly contentType = null
   readonly #readable: Readable
 
+  constructor(readable: Readable) {
+    super()
+    this.#readable = this.adopt(readable)
+  }
+
+  open(): Readable {
+    return this.#readable
+  }
+}
+
+/** An iterable or a web stream: it can be read once. */
+class OneSource extends WatchedBody {
+  readonly length = null
+  readonly replayable = false
+  readonly contentType = null
+  /** Null once it was opened or destroyed. */
+  #toSource: (() => ChunkSource) | null
+  /** Whether what nobody has opened holds something that has to be let go of. */
+  readonly #mustStop: boolean
+
+  constructor(toSource: () => ChunkSource, mustStop: boolean) {
+    super()
+    this.#toSource = toSource
+    this.#mustStop = mustStop
+  }
+
+  open(): Readable {
+    const toSource = this.#toSource
+    this.#toSource = null
+    if (toSource === null) throw new RequestAbortedError('The request body was read or destroyed already')
+    return this.adopt(new ChunkReadable(toSource()))
+  }
+
+  override destroy(error: Error | null): void {
+    super.destroy(error)
+    const toSource = this.#toSource
+    this.#toSource = null
+    if (toSource === null || !this.#mustStop) return
+    try {
+      toSource().stop(error)
+    } catch {
+      // Somebody has locked the stream meanwhile: then it is theirs to cancel.
+    }
+  }
+}
+
+/** Blobs and bytes: their content stays, so each attempt reads it anew. */
+class Parts extends WatchedBody {
+  readonly replayable = true
+  readonly length: number
+  readonly contentType: string | null
+  readonly #parts: readonly (Uint8Array | BlobLike)[]
+
+  constructor(parts: readonly (Uint8Array | BlobLike)[], length: number, contentType: string | null) {
+    super()
+    this.#parts = parts
+    this.length = length
+    this.contentType = contentType
+  }
+
+  open(): Readable {
+    return this.adopt(new ChunkReadable(new PartsSource(this.#parts)))
+  }
+}
+
+class Factory implements FactoryBody {
+  readonly kind = 'factory'
+  readonly length = null
+  readonly replayable = true
+  readonly contentType = null
+  readonly #make: () => unknown
+  #made: SendableBody = NO_BODY
   #onBroken: ((error: Error) => void) | null = null
 
-  constructor(readable: Readable) {
-    this.#readable = readable
-    // After its end it has no part in the call any more: a Duplex may break there on its other side.
-    readable.on('error', (error) => {
-      if (!readable.readableEnded) this.#break(error)
-    })
-    readable.on('close', () => {
-      if (!readable.readableEnded)
-        this.#break(new RequestAbortedError('The request body was destroyed before its end'))
-    })
+  constructor(make: () => unknown) {
+    this.#make = make
+  }
+
+  make(): SendableBody {
+    const make = this.#make
+    const body = make()
+    const source = toSendableBody(body)
+    if (source === null) {
+      const accepted = `${ACCEPTED} or null`
+      throw new InvalidReturnValueError(`The body function returned ${show(body)}, expected ${accepted}`)
+    }
+    this.#made = source
+    if (source.kind === 'stream' && this.#onBroken !== null) source.watch(this.#onBroken)
+    return source
   }
 
   watch(onBroken: (error: Error) => void): void {
     this.#onBroken = onBroken
   }
 
-  #break(error: Error): void {
-    const onBroken = this.#onBroken
-    this.#onBroken = null
-    onBroken?.(error)
-  }
-
-  open(): Readable {
-    return this.#readable
-  }
-
   destroy(error: Error | null): void {
-    if (!this.#readable.destroyed) this.#readable.destroy(error ?? undefined)
+    if (this.#made.kind === 'stream') this.#made.destroy(error)
+    this.#made = NO_BODY
   }
+}
+
+const ACCEPTED =
+  'a string, a Buffer, a typed array, an ArrayBuffer, a Blob, a FormData, a URLSearchParams, a Readable, ' +
+  'a ReadableStream, an iterable or async iterable'
+
+function isFormData(body: object): body is FormDataLike {
+  return (
+    'entries' in body &&
+    typeof body.entries === 'function' &&
+    'getAll' in body &&
+    typeof body.getAll === 'function' &&
+    !('sort' in body)
+  )
+}
+
+function isReadableStream(body: object): body is ReadableStreamLike {
+  return 'getReader' in body && typeof body.getReader === 'function' && 'locked' in body
+}
+
+function toReadableBody(body: Readable): StreamBody {
+  if (Readable.isDisturbed(body))
+    throw invalid('body', body, 'a Readable that nobody has read from or destroyed')
+  return new OneReadable(body)
+}
+
+function toWebBody(body: ReadableStreamLike): StreamBody {
+  // Node's own function takes web streams too; its types leave them out.
+  if (body.locked || Readable.isDisturbed(body as unknown as Readable))
+    throw invalid('body', body, 'a ReadableStream that nobody has read from or locked')
+  return new OneSource(() => new ReaderSource(body), true)
+}
+
+function toObjectBody(body: object): SendableBody | null {
+  if (body instanceof Readable) return toReadableBody(body)
+  if (isReadableStream(body)) return toWebBody(body)
+  if (isBlobLike(body)) return new Parts([body], body.size, body.type === '' ? null : body.type)
+  if (isFormData(body)) {
+    const { parts, length, contentType } = toMultipart(body)
+    return new Parts(parts, length, contentType)
+  }
+  if (body instanceof URLSearchParams) {
+    return new Bytes(Buffer.from(body.toString()), 'application/x-www-form-urlencoded;charset=UTF-8')
+  }
+  if (Symbol.asyncIterator in body) {
+    const iterable = body as AsyncIterable<unknown>
+    return new OneSource(() => new IteratorSource(iterable[Symbol.asyncIterator]()), false)
+  }
+  if (Symbol.iterator in body) {
+    const iterable = body as Iterable<unknown>
+    return new OneSource(() => new IteratorSource(iterable[Symbol.iterator]()), false)
+  }
+  return null
+}
+
+function toSendableBody(body: unknown): SendableBody | null {
+  if (body === null || body === undefined) return NO_BODY
+  const bytes = toBytes(body)
+  if (bytes !== null) return new Bytes(bytes)
+  return typeof body === 'object' ? toObjectBody(body) : null
 }
 
 /**
  * Makes a BodySource of a request's body.
  *
- * @param body a string (as UTF-8), a Buffer, any typed array, a DataView, an ArrayBuffer, a Readable; null and
- * undefined are no body.
- * @throws InvalidArgumentError for anything else, and for a Readable that was read from already.
+ * @param body see `RequestBody`; null and undefined are no body.
+ * @throws InvalidArgumentError for anything else, and for a stream that was read from already.
  */
 export function toBodySource(body: unknown): BodySource {
-  if (body === null || body === undefined) return NO_BODY
-  if (typeof body === 'string') return new Bytes(Buffer.from(body))
-  if (body instanceof Uint8Array) return new Bytes(body)
-  if (ArrayBuffer.isView(body))
-    return new Bytes(new Uint8Array(body.buffer, body.byteOffset, body.byteLength))
-  if (body instanceof ArrayBuffer) return new Bytes(new Uint8Array(body))
-  if (body instanceof Readable) {
-    if (Readable.isDisturbed(body))
-      throw invalid('body', body, 'a Readable that nobody has read from or destroyed')
-    return new OneReadable(body)
-  }
-  throw invalid('body', body, 'a string, a Buffer, a typed array, an ArrayBuffer, a Readable, or null')
+  if (typeof body === 'function') return new Factory(body as () => unknown)
+  const source = toSendableBody(body)
+  if (source !== null) return source
+  throw invalid('body', body, `${ACCEPTED}, a function that returns one of these, or null`)
 }

@@ -73,16 +73,17 @@ export class Deadlines {
     return this.#items.length
   }
 
-  /** From now on `item` is late in `delay` milliseconds; 0 means never. Replaces what was set before. */
-  set(item: Timed, delay: number): void {
-    if (delay === 0) {
-      item.deadline = Number.POSITIVE_INFINITY
-      return
-    }
-    const now = this.#clock.now()
-    item.deadline = now + delay
+  /** Milliseconds of the clock. */
+  now(): number {
+    return this.#clock.now()
+  }
+
+  /** `item` is late at `at`, on the clock that says it is `now`; Infinity means never. Replaces what was set before. */
+  set(item: Timed, at: number, now: number): void {
+    item.deadline = at
+    if (at === Number.POSITIVE_INFINITY) return
     if (item.deadlineIndex === -1) item.deadlineIndex = this.#items.push(item) - 1
-    if (item.deadline < this.#alarmAt) this.#arm(now, item.deadline)
+    if (at < this.#alarmAt) this.#arm(now, at)
   }
 
   /** `item` can't be late any more. */
@@ -107,7 +108,7 @@ export class Deadlines {
   #arm(now: number, at: number): void {
     this.#alarm?.cancel()
     this.#alarmAt = at
-    this.#alarm = this.#clock.after(Math.ceil(at - now), this.#onAlarm)
+    this.#alarm = this.#clock.after(Math.max(0, Math.ceil(at - now)), this.#onAlarm)
   }
 
   #disarm(): void {

@@ -6,14 +6,22 @@
 
 import type { ParsedUrlQueryInput } from 'node:querystring'
 import { stringify } from 'node:querystring'
-import type { DispatchOptions } from '../../types/request.ts'
-import { NotSupportedError, RequestContentLengthMismatchError } from '../errors.ts'
-import type { BodySource } from './body.ts'
+import type { RequestHeaders } from '../../types/headers.ts'
+import type { DispatchOptions, RequestTrailers } from '../../types/request.ts'
+import { RequestContentLengthMismatchError } from '../errors.ts'
+import type { BodySource, SendableBody } from './body.ts'
 import { toBodySource } from './body.ts'
 import type { HeaderTarget, WireHeaders } from './headers.ts'
-import { addHeaders, isToken, MAX_FIELD_SIZE } from './headers.ts'
-import type { Origin, ResolvedClientOptions } from './options.ts'
-import { invalid, toBoolean, toDelay, toOrigin } from './options.ts'
+import {
+  addDefaultHeader,
+  addHeaders,
+  isToken,
+  MAX_FIELD_SIZE,
+  makeWireHeaders,
+  toTrailers,
+} from './headers.ts'
+import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
+import { invalid, toBoolean, toLimits, toOrigin } from './options.ts'
 
 /** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
 const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
@@ -32,17 +40,20 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TR
 export class Request implements HeaderTarget {
   readonly origin: Origin
   readonly method: string
-  /** Path and query. */
+  /** Path and query; the authority of a CONNECT. */
   readonly path: string
+  /** `:protocol` of an extended CONNECT (RFC 8441); null for any other request. */
+  readonly protocol: string | null
   /** Pseudo-headers first, as RFC 9113 §8.3 wants them. */
   readonly wire: WireHeaders
   readonly body: BodySource
+  /** Null for none. */
+  readonly trailers: RequestTrailers | null
   /** May the server get it twice without harm (RFC 9110 §9.2.2)? */
   readonly idempotent: boolean
-  /** Milliseconds, 0 for never. */
-  readonly headersTimeout: number
-  /** Milliseconds, 0 for never. */
-  readonly bodyTimeout: number
+  /** Whether the body waits for the server's word (RFC 9110 §10.1.1). */
+  readonly expectContinue: boolean
+  readonly limits: Limits
   readonly host: string | null = null
   readonly headerSize: number
   /** Bytes that the body must have; null where nobody said. */
@@ -51,36 +62,129 @@ export class Request implements HeaderTarget {
   /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
   constructor(options: DispatchOptions, origin: Origin, defaults: ResolvedClientOptions) {
     this.origin = origin
-    this.method = toMethod(options)
-    this.path = toPath(options, this.method)
+    this.protocol = toProtocol(options.upgrade)
+    this.method = toMethod(options, this.protocol)
+    this.path = this.isConnect ? toAuthority(options.path, origin) : toPath(options, this.method)
     checkOrigin(options, origin)
-    checkUnsupported(options)
     this.idempotent = toBoolean('idempotent', options.idempotent, SAFE_METHODS.has(this.method))
-    this.headersTimeout = toDelay('headersTimeout', options.headersTimeout, defaults.headersTimeout)
-    this.bodyTimeout = toDelay('bodyTimeout', options.bodyTimeout, defaults.bodyTimeout)
-    this.wire = {
-      // @ts-expect-error: `__proto__` in a literal sets the prototype; TypeScript takes it for a property.
-      __proto__: null,
-      ':method': this.method,
-      ':scheme': origin.scheme,
-      ':authority': origin.authority,
-      ':path': this.path,
-    }
+    this.limits = toLimits(options, defaults.limits)
+    this.wire = toPseudoHeaders(this)
     this.headerSize = this.path.length + origin.authority.length
     addHeaders(this, options.headers)
-    if (this.host !== null) this.wire[':authority'] = this.host
+    if (this.host !== null && !this.isConnect) this.wire[':authority'] = this.host
+    this.trailers = toTrailersOption(options.trailers, this.isTunnel)
+    const expectContinue = toBoolean('expectContinue', options.expectContinue, false)
     // Last: a body that is refused with its request must not have been touched.
-    this.body = toBodySource(options.body)
+    this.body = toBody(options, this.isTunnel)
     this.contentLength = checkContentLength(this, defaults.strictContentLength)
+    const { kind, contentType } = this.body
+    if (contentType !== null) addDefaultHeader(this, 'content-type', contentType)
+    this.expectContinue = expectContinue && kind !== 'none'
+    if (this.expectContinue) this.wire.expect = '100-continue'
+  }
+
+  /** Whether it asks for a tunnel: CONNECT (RFC 9113 §8.5), or extended CONNECT (RFC 8441). */
+  get isTunnel(): boolean {
+    return this.protocol !== null || this.isConnect
+  }
+
+  /** A plain CONNECT. */
+  get isConnect(): boolean {
+    return this.protocol === null && this.method === 'CONNECT'
+  }
+
+  /**
+   * What an attempt sends whose body a factory made: its length and type are known only now.
+   *
+   * @throws RequestContentLengthMismatchError when the caller's own `content-length` is another one
+   */
+  toWireFor(body: SendableBody): WireHeaders {
+    const { length, contentType } = body
+    const wire = Object.assign(makeWireHeaders(), this.wire)
+    if (contentType !== null) {
+      const target = { wire, host: null, contentLength: null, headerSize: this.headerSize }
+      addDefaultHeader(target, 'content-type', contentType)
+    }
+    if (body.kind === 'none') Reflect.deleteProperty(wire, 'expect')
+    if (length === null) return wire
+    if (this.contentLength !== null && this.contentLength !== length) {
+      throw toLengthError(this.contentLength, length)
+    }
+    const mustSay = body.kind !== 'none' || expectsBody(this.method) || wire['content-length'] !== undefined
+    if (mustSay) wire['content-length'] = String(length)
+    return wire
+  }
+
+  /** What an attempt does with its body first: nothing, send it, or wait for the server's word. */
+  toUpload(body: SendableBody): 'none' | 'sending' | 'waiting' {
+    if (body.kind === 'none') return 'none'
+    return this.expectContinue ? 'waiting' : 'sending'
+  }
+
+  /** The trailers, made anew for each attempt. @throws what the caller's function throws, and InvalidArgumentError */
+  toTrailers(): WireHeaders {
+    const { trailers } = this
+    return toTrailers(typeof trailers === 'function' ? trailers() : trailers)
   }
 }
 
-function toMethod({ method }: DispatchOptions): string {
+function toPseudoHeaders({ origin, protocol, path, method, isConnect }: Request): WireHeaders {
+  const wire = makeWireHeaders()
+  wire[':method'] = method
+  if (isConnect) {
+    // RFC 9113 §8.5: nothing else.
+    wire[':authority'] = path
+    return wire
+  }
+  if (protocol !== null) wire[':protocol'] = protocol
+  wire[':scheme'] = origin.scheme
+  wire[':authority'] = origin.authority
+  wire[':path'] = path
+  return wire
+}
+
+/** undici's own default is 'Websocket', the token of HTTP/1.1; RFC 8441 §5 registers it in lower case. */
+function toProtocol(upgrade: unknown): string | null {
+  if (upgrade === undefined || upgrade === null || upgrade === false) return null
+  if (upgrade === true) return 'websocket'
+  if (typeof upgrade !== 'string' || !isToken(upgrade)) {
+    throw invalid('upgrade', upgrade, "the name of a protocol, such as 'websocket', or null")
+  }
+  return upgrade.toLowerCase() === 'websocket' ? 'websocket' : upgrade
+}
+
+function toTrailersOption(trailers: unknown, isTunnel: boolean): RequestTrailers | null {
+  if (trailers === undefined || trailers === null) return null
+  if (isTunnel) throw invalid('trailers', trailers, 'none: a tunnel has no end that they could follow')
+  if (typeof trailers === 'function') return trailers as RequestTrailers
+  // Checked now, since they are at hand: bad input fails before a stream is opened.
+  toTrailers(trailers as RequestHeaders)
+  return trailers as RequestHeaders
+}
+
+function toBody({ body }: DispatchOptions, isTunnel: boolean): BodySource {
+  if (!isTunnel || body === undefined || body === null) return toBodySource(body)
+  throw invalid('body', body, 'none: what is written to the tunnel comes after the answer')
+}
+
+function toMethod({ method }: DispatchOptions, protocol: string | null): string {
   if (typeof method !== 'string' || method.length > MAX_METHOD_LENGTH || !isToken(method)) {
     throw invalid('method', method, `a token such as GET or POST, of at most ${MAX_METHOD_LENGTH} characters`)
   }
-  if (method === 'CONNECT') throw new NotSupportedError('Method CONNECT is not supported yet')
-  return method
+  // RFC 8441 §4: whatever the upgrade's method was.
+  return protocol === null ? method : 'CONNECT'
+}
+
+/** RFC 9113 §8.5: host and port. */
+const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s/?#@\\:[\]]+):\d{1,5}$/i
+
+/** A URL's path stands for the origin itself, as the top-level `connect(url)` gives one. */
+function toAuthority(path: unknown, { hostname, port }: Origin): string {
+  if (typeof path === 'string' && path.length <= MAX_FIELD_SIZE) {
+    if (path.startsWith('/')) return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
+    if (AUTHORITY.test(path)) return path
+  }
+  throw invalid('path', path, "the authority to connect to, such as 'example.com:443'")
 }
 
 function toPath({ path, query }: DispatchOptions, method: string): string {
@@ -116,14 +220,15 @@ function checkOrigin({ origin }: DispatchOptions, own: Origin): void {
     throw invalid('origin', origin, `${own.href}, the origin of this client`)
 }
 
-/** Options that change what a request means: taking them without acting on them would be a lie. */
-function checkUnsupported({ upgrade, expectContinue }: DispatchOptions): void {
-  if (upgrade !== undefined && upgrade !== null && upgrade !== false) {
-    throw new NotSupportedError('Option upgrade is not supported yet')
-  }
-  if (toBoolean('expectContinue', expectContinue, false)) {
-    throw new NotSupportedError('Option expectContinue is not supported yet')
-  }
+/** RFC 9110 §8.6: their content is meant to be there, so that they say when it is empty. */
+function expectsBody(method: string): boolean {
+  return method === 'POST' || method === 'PUT' || method === 'PATCH'
+}
+
+function toLengthError(announced: number, length: number): RequestContentLengthMismatchError {
+  return new RequestContentLengthMismatchError(
+    `Invalid header 'content-length': got ${announced}, expected ${length}, the length of the body in bytes`,
+  )
 }
 
 /**
@@ -136,17 +241,11 @@ function checkContentLength(request: Request, strict: boolean): number | null {
   if (body.length === null) return strict ? contentLength : null
   if (contentLength === null) {
     if (body.kind !== 'none') wire['content-length'] = String(body.length)
-    else if (request.method === 'POST' || request.method === 'PUT' || request.method === 'PATCH') {
-      wire['content-length'] = '0'
-    }
+    else if (expectsBody(request.method)) wire['content-length'] = '0'
     return body.length
   }
   if (contentLength === body.length) return contentLength
-  if (strict) {
-    throw new RequestContentLengthMismatchError(
-      `Invalid header 'content-length': got ${contentLength}, expected ${body.length}, the length of the body in bytes`,
-    )
-  }
+  if (strict) throw toLengthError(contentLength, body.length)
   // Not strict: the body decides. A false length would make the request malformed (RFC 9113 §8.1.1).
   wire['content-length'] = String(body.length)
   return body.length

@@ -13,9 +13,17 @@ import { PendingQueue } from '../core/pending-queue.ts'
 import { MAX_FRUITLESS_ATTEMPTS, mayReplay } from '../core/replay.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
-import { ClientDestroyedError, SocketError, toConnectError, toOwnError } from '../errors.ts'
-import type { CallOwner, CallState } from '../handler/call.ts'
+import {
+  ClientDestroyedError,
+  ConnectTimeoutError,
+  NotSupportedError,
+  SocketError,
+  toConnectError,
+  toOwnError,
+} from '../errors.ts'
+import type { CallOwner } from '../handler/call.ts'
 import { Call } from '../handler/call.ts'
+import type { CallState } from '../handler/call-state.ts'
 import { NodeSession } from '../session/node-session.ts'
 import type { Session, SessionOwner } from '../session/session.ts'
 
@@ -92,6 +100,7 @@ export class CallScheduler implements CallOwner, SessionOwner {
     if (this.#isDestroyed) call.fail(this.#toDestroyError())
     this.#pump()
     if (this.#queue.size === 0) return true
+    call.wait()
     this.#needsDrain = true
     return false
   }
@@ -154,6 +163,10 @@ export class CallScheduler implements CallOwner, SessionOwner {
     }
   }
 
+  isConnecting(): boolean {
+    return this.#current === null || this.#current.state.name === 'connecting'
+  }
+
   hasWaiting(): boolean {
     return this.#queue.size > 0
   }
@@ -187,7 +200,7 @@ export class CallScheduler implements CallOwner, SessionOwner {
       this.#pump()
       this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
     } else if (!this.#isDestroyed && cause !== null) {
-      this.#failQueued(() => toOwnError(toConnectError(cause, this.#origin.href)))
+      this.#failWaiting(cause)
       this.#owner.onConnectionError(cause)
     }
   }
@@ -202,9 +215,20 @@ export class CallScheduler implements CallOwner, SessionOwner {
       }
       if (this.#mustWaitForSettings(session)) return
       const call = this.#queue.shift()
-      if (call !== null) session.open(call)
+      if (call !== null) this.#open(call, session)
     }
     this.#announceDrain()
+  }
+
+  #open(call: Call, session: Session): void {
+    if (call.request.protocol === null || session.offersExtendedConnect) {
+      session.open(call)
+      return
+    }
+    // Where it was: it leaves the queue as it settles.
+    this.#queue.add(call)
+    const message = `${this.#origin.href} offers no extended CONNECT (RFC 8441): there is no upgrade to`
+    call.fail(new NotSupportedError(`${message} ${call.request.protocol}`))
   }
 
   /** Nothing waits any more, however that came about: whoever was held back may go on. */
@@ -216,14 +240,12 @@ export class CallScheduler implements CallOwner, SessionOwner {
 
   /**
    * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So
-   * such a call goes first, or it waits.
+   * such a call goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
    */
   #mustWaitForSettings(session: Session): boolean {
-    return (
-      session.peerLimit === null &&
-      session.streams > 0 &&
-      this.#queue.first?.request.body.replayable === false
-    )
+    const request = this.#queue.first?.request
+    if (session.peerLimit !== null || request === undefined) return false
+    return request.protocol !== null || (session.streams > 0 && !request.body.replayable)
   }
 
   #toDestroyError(): Error {
@@ -248,12 +270,22 @@ export class CallScheduler implements CallOwner, SessionOwner {
     this.#failQueued(() => new SocketError(message, { cause }))
   }
 
+  /** A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours. */
+  #failWaiting(cause: Error): void {
+    const isLate = cause instanceof ConnectTimeoutError
+    this.#failQueued(
+      () => toOwnError(toConnectError(cause, this.#origin.href)),
+      (call) => !isLate || call.request.limits.connectTimeout === null,
+    )
+    this.#pump()
+  }
+
   /** Fails what waits now; what handlers dispatch meanwhile waits for the next session. */
-  #failQueued(toError: () => Error): void {
+  #failQueued(toError: () => Error, isConcerned: (call: Call) => boolean = () => true): void {
     const calls: Call[] = []
     for (let call = this.#queue.shift(); call !== null; call = this.#queue.shift()) calls.push(call)
     for (const call of calls) this.#queue.add(call)
-    for (const call of calls) call.fail(toError())
+    for (const call of calls) if (isConcerned(call)) call.fail(toError())
   }
 
   static pump(scheduler: CallScheduler): void {

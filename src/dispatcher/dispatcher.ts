@@ -31,9 +31,12 @@ import type {
   UndiciBodyReadable,
   UpgradeData,
 } from '../../types/response.ts'
+import { connect } from '../api/connect.ts'
+import { pipeline } from '../api/pipeline.ts'
 import { request } from '../api/request.ts'
+import { stream } from '../api/stream.ts'
+import { upgrade } from '../api/upgrade.ts'
 import { invalid } from '../core/options.ts'
-import { NotSupportedError } from '../errors.ts'
 
 /**
  * What can dispatch requests. Its API methods need nothing but `dispatch`, so a class that brings its own gets all of
@@ -76,7 +79,7 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     options: RequestOptions<unknown>,
     callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
   ): unknown {
-    return callback === undefined ? request(this, options) : request(this, options, callback)
+    return request(this, options, callback)
   }
 
   /**
@@ -100,7 +103,7 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     return new ComposedDispatcher(this, dispatch)
   }
 
-  /** Fails with a NotSupportedError: not there yet. */
+  /** Performs a request and writes the answer's body into the Writable that `factory` makes. */
   stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: RequestOptions<TOpaque, TSignal>,
     factory: StreamFactory<TOpaque>,
@@ -110,21 +113,25 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     options: RequestOptions<TOpaque, TSignal>,
     factory: StreamFactory<TOpaque>,
   ): Promise<StreamData<TOpaque>>
-  stream(_options: unknown, _factory: unknown, callback?: Callback<never>): unknown {
-    return refuse('stream', callback)
+  stream(
+    options: RequestOptions<unknown>,
+    factory: StreamFactory<unknown>,
+    callback?: Callback<StreamData<unknown>>,
+  ): unknown {
+    return stream(this, options, factory, callback)
   }
 
-  /** @throws NotSupportedError: not there yet. */
+  /** A Duplex for `stream.pipeline()`: what is written is the request's body, what is read is what `handler` returns. */
   pipeline(options: never, handler: never): Duplex
   pipeline<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: PipelineOptions<TOpaque, TSignal>,
     handler: PipelineHandler<TOpaque, UndiciBodyReadable>,
   ): Duplex
-  pipeline(): never {
-    throw new NotSupportedError('pipeline() is not supported yet')
+  pipeline(options: PipelineOptions<unknown>, handler: PipelineHandler<unknown, UndiciBodyReadable>): Duplex {
+    return pipeline(this, options, handler)
   }
 
-  /** Fails with a NotSupportedError: not there yet. */
+  /** Opens a tunnel through the server to the authority `path` (RFC 9113 §8.5). */
   connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: ConnectOptions<TOpaque, TSignal>,
     callback: Callback<ConnectData<TOpaque>>,
@@ -132,11 +139,11 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
   connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: ConnectOptions<TOpaque, TSignal>,
   ): Promise<ConnectData<TOpaque>>
-  connect(_options: unknown, callback?: Callback<never>): unknown {
-    return refuse('connect', callback)
+  connect(options: ConnectOptions<unknown>, callback?: Callback<ConnectData<unknown>>): unknown {
+    return connect(this, options, callback)
   }
 
-  /** Fails with a NotSupportedError: not there yet. */
+  /** Speaks another protocol on a stream, by extended CONNECT (RFC 8441). */
   upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: UpgradeOptions<TOpaque, TSignal>,
     callback: Callback<UpgradeData<TOpaque>>,
@@ -144,20 +151,9 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
   upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: UpgradeOptions<TOpaque, TSignal>,
   ): Promise<UpgradeData<TOpaque>>
-  upgrade(_options: unknown, callback?: Callback<never>): unknown {
-    return refuse('upgrade', callback)
+  upgrade(options: UpgradeOptions<unknown>, callback?: Callback<UpgradeData<unknown>>): unknown {
+    return upgrade(this, options, callback)
   }
-}
-
-/** Tells that an API isn't there yet, in the form that the caller chose. */
-function refuse(
-  name: string,
-  callback: ((error: Error, data: never) => void) | undefined,
-): Promise<never> | undefined {
-  const error = new NotSupportedError(`${name}() is not supported yet`)
-  if (callback === undefined) return Promise.reject(error)
-  process.nextTick(callback, error, { opaque: null })
-  return undefined
 }
 
 /** The methods by which an EventEmitter is listened to. */

@@ -8,7 +8,7 @@ import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '..
 import type { DispatchOptions } from '../../types/request.ts'
 import { invalid } from '../core/options.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
-import { checkHandler } from '../handler/call.ts'
+import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
 import { Dispatcher } from './dispatcher.ts'
 
 /**
@@ -53,6 +53,7 @@ export abstract class LivingDispatcher extends Dispatcher {
       if (this.#state === 'destroyed') throw new ClientDestroyedError()
       if (this.#state === 'closing') throw new ClientClosedError()
       if (typeof options !== 'object' || options === null) throw invalid('options', options, 'an object')
+      checkTunnelHandler(options, handler)
       return this.take(options, handler)
     } catch (thrown) {
       const error = toError(thrown)

@@ -4,33 +4,21 @@
  * @module
  */
 
+import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { Deadlines, Timed } from '../core/clock.ts'
-import type { RawHeadersSource } from '../core/headers.ts'
-import { toRawHeaders } from '../core/headers.ts'
-import { invalid } from '../core/options.ts'
+import type { Deadlines } from '../core/clock.ts'
+import type { WireHeaders } from '../core/headers.ts'
 import type { Queued } from '../core/pending-queue.ts'
 import type { Request } from '../core/request.ts'
-import {
-  BodyTimeoutError,
-  DodiciError,
-  HeadersTimeoutError,
-  NotSupportedError,
-  RequestAbortedError,
-  toError,
-} from '../errors.ts'
-
-/** One try of a call on one stream, as the call sees it. */
-export interface Attempt {
-  /** Stops reading: what the peer may still send is bounded by the stream's window. */
-  pause(): void
-  resume(): void
-  /** Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more. */
-  cancel(): void
-  /** Null while the stream has no id yet. */
-  readonly streamId: number | null
-}
+import { DodiciError, RequestAbortedError, throwLater, toError } from '../errors.ts'
+import { AnswerLimits } from './answer-limits.ts'
+import type { Attempt, Outgoing } from './attempt.ts'
+import type { LateListener, Lateness } from './call-clock.ts'
+import { CallClock } from './call-clock.ts'
+import type { CallState } from './call-state.ts'
+import { toLateError } from './late-error.ts'
+import { RawFields } from './raw-fields.ts'
 
 /** Who a call belongs to: it has queued it, and hears of its end. */
 export interface CallOwner {
@@ -39,24 +27,11 @@ export interface CallOwner {
   mayReplay(call: Call, error: DodiciError): boolean
   /** The call is `queued` again. */
   onReplay(call: Call): void
+  /** Whether what is `queued` waits for a connection, as opposed to room on one. */
+  isConnecting(): boolean
   /** The call has settled, for good or ill; `from` is the state that it was in. */
   onSettled(call: Call, from: CallState): void
 }
-
-/**
- * Where a call is. It only moves forward, but for `running → queued` when it is replayed.
- *
- * ```
- * created → queued ⇄ running → receiving → settled      (and from each of them to settled)
- * ```
- *
- * - `created`: the handler is hearing of its controller
- * - `queued`: no stream
- * - `running`: a stream is open, no final answer yet
- * - `receiving`: the answer's header was handed over
- * - `settled`: the handler has heard the end; nothing happens any more
- */
-export type CallState = 'created' | 'queued' | 'running' | 'receiving' | 'settled'
 
 /**
  * Owns the handler, is its controller, and settles exactly once. Nobody else touches the handler.
@@ -64,13 +39,11 @@ export type CallState = 'created' | 'queued' | 'running' | 'receiving' | 'settle
  * A handler that throws fails its own call: the stream is reset, and the handler hears its own error. What
  * `onResponseError` itself throws has nowhere to go and becomes an uncaught exception.
  */
-export class Call implements DispatchController, Queued<Call>, Timed {
+export class Call extends RawFields implements DispatchController, Queued<Call>, LateListener {
   readonly request: Request
   readonly sequence: number
   queueNext: Call | null = null
   queuePrevious: Call | null = null
-  deadline = Number.POSITIVE_INFINITY
-  deadlineIndex = -1
   /** Attempts that ended unprocessed since the owner last made progress. The owner's. */
   fruitless = 0
   /** The owner's progress at the last attempt that ended unprocessed. The owner's. */
@@ -78,24 +51,23 @@ export class Call implements DispatchController, Queued<Call>, Timed {
 
   readonly #handler: DispatchHandler
   readonly #owner: CallOwner
+  readonly #clock: CallClock
   #state: CallState = 'created'
   #attempt: Attempt | null = null
   #attempts = 0
   #streamId: number | null = null
+  #answer: AnswerLimits
   #paused = false
   #reason: Error | null = null
-  /** What raw headers are made of when somebody asks. */
-  #headersSource: RawHeadersSource = null
-  /** Made on first use. */
-  #rawHeaders: string[] | null = null
-  #trailersSource: RawHeadersSource = null
-  #rawTrailers: string[] | null = null
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner, sequence: number) {
+    super()
     this.request = request
     this.sequence = sequence
     this.#handler = handler
     this.#owner = owner
+    this.#clock = new CallClock(owner.deadlines, request.limits, this)
+    this.#answer = new AnswerLimits(request.limits, request.method)
   }
 
   get state(): CallState {
@@ -110,31 +82,13 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     return this.#paused
   }
 
+  /** Whether as many bytes have come as the answer has announced. */
+  get hasWholeBody(): boolean {
+    return this.#answer.isWhole
+  }
+
   get reason(): Error | null {
     return this.#reason
-  }
-
-  get rawHeaders(): string[] | null {
-    if (this.#rawHeaders === null && this.#headersSource !== null)
-      this.#rawHeaders = toRawHeaders(this.#headersSource)
-    return this.#rawHeaders
-  }
-
-  set rawHeaders(value: RawHeadersSource) {
-    this.#headersSource = value ?? null
-    this.#rawHeaders = null
-  }
-
-  get rawTrailers(): string[] | null {
-    if (this.#rawTrailers === null && this.#trailersSource !== null) {
-      this.#rawTrailers = toRawHeaders(this.#trailersSource)
-    }
-    return this.#rawTrailers
-  }
-
-  set rawTrailers(value: RawHeadersSource) {
-    this.#trailersSource = value ?? null
-    this.#rawTrailers = null
   }
 
   /** Ends the call. A no-op once it has settled. Without a reason it fails with a RequestAbortedError. */
@@ -148,7 +102,7 @@ export class Call implements DispatchController, Queued<Call>, Timed {
   pause(): void {
     if (this.#paused || this.#state === 'settled') return
     this.#paused = true
-    if (this.#state === 'receiving') this.#owner.deadlines.set(this, 0)
+    if (this.#state === 'receiving') this.#clock.holdBody()
     this.#attempt?.pause()
   }
 
@@ -156,7 +110,7 @@ export class Call implements DispatchController, Queued<Call>, Timed {
   resume(): void {
     if (!this.#paused || this.#state === 'settled') return
     this.#paused = false
-    if (this.#state === 'receiving') this.#owner.deadlines.set(this, this.request.bodyTimeout)
+    if (this.#state === 'receiving') this.#clock.body()
     this.#attempt?.resume()
   }
 
@@ -172,32 +126,95 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     }
     if (this.#state !== 'created') return false
     this.#move('queued')
+    this.#clock.start()
     const { body } = this.request
-    if (body.kind === 'stream') body.watch((error) => this.fail(error))
+    if ('watch' in body) body.watch((error) => this.fail(error))
     return true
   }
 
-  /** A stream was opened for it. */
-  begin(attempt: Attempt): void {
+  /** It has to wait for a stream. */
+  wait(): void {
+    if (this.#state === 'queued') this.#clock.queue()
+  }
+
+  /**
+   * A stream is being opened for it.
+   *
+   * @returns what to send, or null when the call has ended, by its body factory; it may be paused already
+   */
+  begin(attempt: Attempt): Outgoing | null {
+    const { request } = this
     this.#attempt = attempt
     this.#attempts++
     this.#move('running')
-    this.#owner.deadlines.set(this, this.request.headersTimeout)
-    if (this.#paused) attempt.pause()
+    const { body, wire } = request
+    if (body.kind !== 'factory') {
+      this.#clock.open(request.toUpload(body))
+      return { body, wire }
+    }
+    try {
+      const made = body.make()
+      const outgoing = { body: made, wire: request.toWireFor(made) }
+      if (this.state === 'running') {
+        this.#clock.open(request.toUpload(made))
+        return outgoing
+      }
+      // The caller's function has aborted its own call.
+      body.destroy(this.#reason)
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+    return null
   }
 
-  /** Bytes of the body went out: the peer can't be expected to answer yet. */
+  /** A piece of the body was handed to the stream. */
+  sent(chunk: Uint8Array): void {
+    if (!this.#isUnderWay()) return
+    this.#clock.upload()
+    if (this.#handler.onBodySent === undefined) return
+    try {
+      this.#handler.onBodySent(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+  }
+
+  /** The peer has taken a part of the body, or may begin to. */
   progress(): void {
-    if (this.#state === 'running') this.#owner.deadlines.set(this, this.request.headersTimeout)
+    if (this.#isUnderWay()) this.#clock.upload()
+  }
+
+  /** All of the request went out. */
+  uploaded(): void {
+    if (!this.#isUnderWay()) return
+    this.#clock.uploaded()
+    try {
+      this.#handler.onRequestSent?.()
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+  }
+
+  /** The trailers of the request, or null when the call has ended by making them. */
+  toTrailers(): WireHeaders | null {
+    try {
+      const trailers = this.request.toTrailers()
+      return this.#attempt === null ? null : trailers
+    } catch (thrown) {
+      this.fail(toError(thrown))
+      return null
+    }
   }
 
   /** An informational (1xx) or the final answer's header. `raw` is in wire order, pseudo-headers may be in it. */
-  respond(statusCode: number, headers: IncomingHttpHeaders, raw: RawHeadersSource): void {
+  respond(statusCode: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     if (this.#state !== 'running') return
+    if (this.#refuse(this.#answer.checkHeader(statusCode, headers, raw))) return
     this.rawHeaders = raw
     if (statusCode >= 200) {
       this.#move('receiving')
-      this.#owner.deadlines.set(this, this.#paused ? 0 : this.request.bodyTimeout)
+      if (this.#paused) this.#clock.holdBody()
+      else this.#clock.body()
     }
     try {
       this.#handler.onResponseStart?.(this, statusCode, headers, '')
@@ -206,10 +223,26 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     }
   }
 
+  /** The tunnel that was asked for stands: it lives on by itself. */
+  upgrade(statusCode: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): void {
+    if (this.#state !== 'running') return
+    if (this.#refuse(this.#answer.checkHeader(statusCode, headers, raw))) return
+    this.rawHeaders = raw
+    this.#move('receiving')
+    this.#settle()
+    try {
+      this.#handler.onRequestUpgrade?.(this, statusCode, headers, tunnel)
+    } catch (thrown) {
+      tunnel.destroy()
+      this.#report(toError(thrown))
+    }
+  }
+
   /** A piece of the answer's body. */
   data(chunk: Buffer): void {
     if (this.#state !== 'receiving') return
-    if (!this.#paused) this.#owner.deadlines.set(this, this.request.bodyTimeout)
+    if (this.#refuse(this.#answer.checkData(chunk.length))) return
+    if (!this.#paused) this.#clock.body()
     try {
       this.#handler.onResponseData?.(this, chunk)
     } catch (thrown) {
@@ -218,8 +251,10 @@ export class Call implements DispatchController, Queued<Call>, Timed {
   }
 
   /** The whole answer has come. */
-  complete(trailers: IncomingHttpHeaders, raw: RawHeadersSource): void {
+  complete(trailers: IncomingHttpHeaders, raw: readonly string[] | null): void {
     if (this.#state !== 'receiving') return
+    if (this.#refuse(this.#answer.checkEnd())) return
+    if (raw !== null && this.#refuse(this.#answer.checkFields('trailers', raw))) return
     this.rawTrailers = raw
     this.#settle()
     try {
@@ -227,6 +262,14 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     } catch (thrown) {
       this.#report(toError(thrown))
     }
+  }
+
+  /** Whether the answer was found wanting; then the call has failed. */
+  #refuse(error: DodiciError | null): boolean {
+    if (error === null) return false
+    error.processed = 'yes'
+    this.fail(error)
+    return true
   }
 
   /** The attempt's stream has ended without a complete answer. */
@@ -237,29 +280,20 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     if (this.#state === 'receiving') {
       error.processed = 'yes'
     } else if (this.#owner.mayReplay(this, error)) {
-      this.#owner.deadlines.delete(this)
+      this.#dropBody(null)
+      this.#answer = new AnswerLimits(this.request.limits, this.request.method)
       this.#move('queued')
+      this.#clock.queue()
       this.#owner.onReplay(this)
       return
     }
     this.fail(error)
   }
 
-  onDeadline(): void {
-    const { headersTimeout, bodyTimeout } = this.request
-    if (this.#state === 'running') {
-      this.fail(
-        new HeadersTimeoutError(`No answer within headersTimeout (${headersTimeout} ms)`, {
-          processed: 'maybe',
-        }),
-      )
-    } else if (this.#state === 'receiving') {
-      this.fail(
-        new BodyTimeoutError(`No progress of the body within bodyTimeout (${bodyTimeout} ms)`, {
-          processed: 'yes',
-        }),
-      )
-    }
+  onLate(lateness: Lateness): void {
+    if (lateness === 'continue') this.#attempt?.proceed()
+    else if (lateness !== 'connect' || (this.#state === 'queued' && this.#owner.isConnecting()))
+      this.fail(toLateError(lateness, this.request.limits))
   }
 
   /** Ends the call with an error, in any state; a no-op once it has settled. */
@@ -267,15 +301,26 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     if (this.#state === 'settled') return
     const attempt = this.#attempt
     if (error instanceof DodiciError) {
-      error.attempts = this.#attempts
-      error.streamId = attempt?.streamId ?? this.#streamId
-      if (attempt !== null && error.processed === 'no')
+      this.mark(error, attempt?.streamId ?? this.#streamId)
+      if (error.processed === 'no' && attempt !== null && attempt.streamId !== null)
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }
     this.#settle()
     attempt?.cancel()
-    if (this.request.body.kind === 'stream') this.request.body.destroy(error)
+    this.#dropBody(error)
     this.#report(error)
+  }
+
+  /** Writes onto an error whose it is; its tunnel's, too. */
+  mark(error: DodiciError, streamId: number | null): void {
+    error.attempts = this.#attempts
+    error.streamId = streamId
+  }
+
+  /** No attempt will read it, or read on. */
+  #dropBody(error: Error | null): void {
+    const { body } = this.request
+    if ('destroy' in body) body.destroy(error)
   }
 
   #report(error: Error): void {
@@ -283,15 +328,19 @@ export class Call implements DispatchController, Queued<Call>, Timed {
       this.#handler.onResponseError?.(this, error)
     } catch (thrown) {
       // The handler's last word has failed, so there is nobody left to tell but the process.
-      process.nextTick(rethrow, thrown)
+      throwLater(thrown)
     }
+  }
+
+  #isUnderWay(): boolean {
+    return this.#state === 'running' || this.#state === 'receiving'
   }
 
   #settle(): void {
     const from = this.#state
     this.#move('settled')
     this.#attempt = null
-    this.#owner.deadlines.delete(this)
+    this.#clock.stop()
     this.#owner.onSettled(this, from)
   }
 
@@ -299,33 +348,3 @@ export class Call implements DispatchController, Queued<Call>, Timed {
     this.#state = state
   }
 }
-
-function rethrow(thrown: unknown): void {
-  throw thrown
-}
-
-/**
- * Checks that a handler can hear what a call has to say.
- *
- * @throws InvalidArgumentError that names the method that is missing.
- */
-export function checkHandler(handler: unknown): asserts handler is DispatchHandler {
-  if (typeof handler !== 'object' || handler === null) throw invalid('handler', handler, 'an object')
-  if ('onConnect' in handler && !('onRequestStart' in handler)) {
-    throw new NotSupportedError(
-      "Handlers of undici 6's and 7's shape (onConnect, onHeaders, …) are not supported yet",
-    )
-  }
-  for (const name of HANDLER_METHODS) {
-    const method: unknown = Reflect.get(handler, name)
-    if (typeof method !== 'function') throw invalid(`handler.${name}`, method, 'a function')
-  }
-}
-
-const HANDLER_METHODS = [
-  'onRequestStart',
-  'onResponseStart',
-  'onResponseData',
-  'onResponseEnd',
-  'onResponseError',
-] as const

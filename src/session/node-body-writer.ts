@@ -6,91 +6,180 @@
 
 import type { ClientHttp2Stream } from 'node:http2'
 import type { Readable } from 'node:stream'
-import { invalid } from '../core/options.ts'
-import { RequestContentLengthMismatchError } from '../errors.ts'
+import type { BytesBody, StreamBody } from '../core/body.ts'
+import { toChunk } from '../core/chunk-source.ts'
+import { RequestContentLengthMismatchError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
+
+/** Bytes that go into a stream at once: more would only wait there. */
+const SLICE_SIZE = 65_536
+/** The same while the session holds {@link SESSION_BUFFER}: each upload can go on, whatever the others wait for. */
+const SMALL_SLICE_SIZE = 16_384
+/** Bytes that all uploads of a session may have waiting before their slices become small. */
+const SESSION_BUFFER = 16_777_216
+
+/** What the uploads of one session have written and the session has not sent yet. */
+export class UploadBuffer {
+  /** Bytes. */
+  #size = 0
+
+  get sliceSize(): number {
+    return this.#size < SESSION_BUFFER ? SLICE_SIZE : SMALL_SLICE_SIZE
+  }
+
+  /** Some more, or less, is waiting. */
+  add(bytes: number): void {
+    this.#size += bytes
+  }
+}
 
 /**
  * Reads the source no faster than the peer's window takes it. The source's end is the stream's end; of its failure the
  * call hears from the body itself. A length that isn't the announced one fails the call before the peer would.
+ *
+ * Pieces aren't copied: node sends them from where they are. What comes while a write is under way is written as one.
  */
 export class NodeBodyWriter {
-  readonly #source: Readable
+  readonly #body: BytesBody | StreamBody
   readonly #stream: ClientHttp2Stream
   readonly #call: Call
+  readonly #buffer: UploadBuffer
+  /** Null for bytes. */
+  #source: Readable | null = null
+  /** The piece that is being written; null between pieces. */
+  #piece: Uint8Array | null = null
+  /** How much of it was. */
+  #offset = 0
   #written = 0
+  /** What the session's buffer knows of this stream. */
+  #waiting = 0
+  #isSourceEnded = false
   #isOver = false
 
-  readonly #onData = (chunk: unknown): void => this.#write(chunk)
-  readonly #onEnd = (): void => this.#end()
+  readonly #onData = (chunk: unknown): void => this.#receive(chunk)
+  readonly #onEnd = (): void => {
+    this.#isSourceEnded = true
+    this.#write()
+  }
   readonly #onDrain = (): void => {
+    this.#account()
     this.#call.progress()
+    this.#write()
+  }
+
+  constructor(body: BytesBody | StreamBody, stream: ClientHttp2Stream, call: Call, buffer: UploadBuffer) {
+    this.#body = body
+    this.#stream = stream
+    this.#call = call
+    this.#buffer = buffer
+  }
+
+  /** Begins to send. */
+  start(): void {
+    this.#stream.on('drain', this.#onDrain)
+    if (this.#body.kind === 'bytes') {
+      this.#piece = this.#body.bytes
+      this.#isSourceEnded = true
+      this.#write()
+      return
+    }
+    try {
+      this.#source = this.#body.open()
+    } catch (thrown) {
+      this.#fail(toError(thrown))
+      return
+    }
+    this.#source.on('data', this.#onData)
+    this.#source.on('end', this.#onEnd)
+    // Its maker may have paused it.
     this.#source.resume()
   }
 
-  constructor(source: Readable, stream: ClientHttp2Stream, call: Call) {
-    this.#source = source
-    this.#stream = stream
-    this.#call = call
-    source.on('data', this.#onData)
-    source.on('end', this.#onEnd)
-    stream.on('drain', this.#onDrain)
-    // Its maker may have paused it.
-    source.resume()
-  }
-
-  /** Nobody wants the rest: the source is destroyed. Idempotent, and a no-op once all of it was sent. */
+  /** Nobody wants the rest: the source is destroyed. Idempotent, and a no-op once all of it was handed over. */
   stop(): void {
     if (this.#isOver) return
     this.#detach()
-    this.#source.destroy()
+    if (this.#body.kind === 'stream') this.#body.destroy(null)
   }
 
-  #write(chunk: unknown): void {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-    if (!(bytes instanceof Uint8Array)) {
-      this.#fail(invalid('chunk of the request body', chunk, 'a string or bytes'))
+  #receive(chunk: unknown): void {
+    try {
+      this.#piece = toChunk(chunk)
+    } catch (thrown) {
+      this.#fail(toError(thrown))
       return
     }
-    this.#written += bytes.byteLength
     const { contentLength } = this.#call.request
-    if (contentLength !== null && this.#written > contentLength) {
-      this.#fail(this.#toMismatch(contentLength))
+    const length = this.#written + this.#piece.byteLength
+    if (contentLength !== null && length > contentLength) this.#fail(toMismatch(length, contentLength))
+    else this.#write()
+  }
+
+  /** Writes what is there, while the stream takes it; then asks for more, or ends. */
+  #write(): void {
+    while (this.#piece !== null && !this.#isOver) {
+      const slice = this.#takeSlice(this.#piece)
+      if (slice.byteLength === 0) continue
+      const isFlowing = this.#stream.write(slice)
+      this.#account()
+      this.#call.sent(slice)
+      if (isFlowing || this.#isOver) continue
+      this.#source?.pause()
       return
     }
-    this.#call.progress()
-    if (!this.#stream.write(bytes)) this.#source.pause()
+    if (this.#isOver) return
+    if (this.#isSourceEnded) this.#end()
+    else this.#source?.resume()
+  }
+
+  #takeSlice(piece: Uint8Array): Uint8Array {
+    const start = this.#offset
+    const end = start + this.#buffer.sliceSize
+    const isLast = end >= piece.byteLength
+    this.#offset = isLast ? 0 : end
+    if (isLast) this.#piece = null
+    const slice = start === 0 && isLast ? piece : piece.subarray(start, end)
+    this.#written += slice.byteLength
+    return slice
   }
 
   #end(): void {
     const { contentLength } = this.#call.request
     if (contentLength !== null && this.#written !== contentLength) {
-      this.#fail(this.#toMismatch(contentLength))
+      this.#fail(toMismatch(this.#written, contentLength))
       return
     }
     this.#detach()
-    this.#call.progress()
     this.#stream.end()
   }
 
   #fail(error: Error): void {
     if (this.#isOver) return
-    this.#detach()
-    this.#source.destroy()
+    this.stop()
     this.#call.fail(error)
   }
 
-  #toMismatch(contentLength: number): RequestContentLengthMismatchError {
-    const counts = `${this.#written} bytes came, content-length says ${contentLength}`
-    return new RequestContentLengthMismatchError(
-      `The request body has another length than announced: ${counts}`,
-    )
+  /** Tells the session how much of ours waits now. */
+  #account(): void {
+    const waiting = this.#stream.writableLength
+    this.#buffer.add(waiting - this.#waiting)
+    this.#waiting = waiting
   }
 
   #detach(): void {
     this.#isOver = true
-    this.#source.off('data', this.#onData)
-    this.#source.off('end', this.#onEnd)
+    this.#piece = null
+    this.#buffer.add(-this.#waiting)
+    this.#waiting = 0
+    this.#source?.off('data', this.#onData)
+    this.#source?.off('end', this.#onEnd)
     this.#stream.off('drain', this.#onDrain)
   }
+}
+
+function toMismatch(written: number, contentLength: number): RequestContentLengthMismatchError {
+  const counts = `${written} bytes came, content-length says ${contentLength}`
+  return new RequestContentLengthMismatchError(
+    `The request body has another length than announced: ${counts}`,
+  )
 }

@@ -4,15 +4,17 @@
  * @module
  */
 
-import type { ClientHttp2Session } from 'node:http2'
+import type { ClientHttp2Session, Settings } from 'node:http2'
 import { connect, constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Alarm, Clock } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT } from '../core/options.ts'
 import { ClientDestroyedError, DodiciError, SocketError, toError, toErrorCodeName } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connector.ts'
 import { ConnectionAttempt } from './connector.ts'
+import { UploadBuffer } from './node-body-writer.ts'
 import type { NodeStreamOwner } from './node-stream.ts'
 import { NodeStream } from './node-stream.ts'
 import type { Session, SessionOwner, SessionState } from './session.ts'
@@ -20,12 +22,6 @@ import { canMove } from './session.ts'
 
 /** Streams that may be open before the peer has told its limit: RFC 9113 §6.5.2 recommends no limit below this. */
 const LIMIT_BEFORE_SETTINGS = 100
-
-/**
- * node:http2 refuses an answer with more header fields than this (ENHANCE_YOUR_CALM); its own default of 128 already
- * trips on real answers.
- */
-const MAX_HEADER_PAIRS = 2_000
 
 /**
  * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM. Far
@@ -56,12 +52,14 @@ export class NodeSession implements Session, NodeStreamOwner {
   readonly #owner: SessionOwner
   readonly #connection: ConnectionAttempt
   readonly #streams = new Set<NodeStream>()
+  readonly uploadBuffer = new UploadBuffer()
   #state: SessionState = { name: 'connecting' }
   /** Null until there is a socket. */
   #http2: ClientHttp2Session | null = null
   /** Null until it is connected. */
   #socket: Socket | null = null
   #peerLimit: number | null = null
+  #offersExtendedConnect = false
   /** How many streams may be open now: the peer's limit or, until it is known, ours; never more than the option says. */
   #limit: number
   #goaway: Goaway | null = null
@@ -90,6 +88,10 @@ export class NodeSession implements Session, NodeStreamOwner {
 
   get peerLimit(): number | null {
     return this.#peerLimit
+  }
+
+  get offersExtendedConnect(): boolean {
+    return this.#offersExtendedConnect
   }
 
   hasRoom(): boolean {
@@ -192,7 +194,7 @@ export class NodeSession implements Session, NodeStreamOwner {
     http2.on('error', (error) => this.#onError(error))
     http2.on('close', () => this.#onClose())
     http2.on('goaway', (code, lastStreamId, debugData) => this.#onGoaway(code, lastStreamId, debugData))
-    http2.on('remoteSettings', (settings) => this.#onSettings(settings.maxConcurrentStreams ?? UNLIMITED))
+    http2.on('remoteSettings', (settings) => this.#onSettings(settings))
     this.#http2 = http2
     if (!this.#move({ name: 'ready' })) return
     this.#owner.onSessionReady(this)
@@ -203,8 +205,9 @@ export class NodeSession implements Session, NodeStreamOwner {
     const { initialWindowSize, connectionWindowSize } = this.#options
     const http2 = connect(this.#origin.href, {
       createConnection: () => socket,
-      settings: { enablePush: false, initialWindowSize },
-      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      // Above either of the two node resets the stream with a bare ENHANCE_YOUR_CALM: the call's own limits trip first.
+      settings: { enablePush: false, initialWindowSize, maxHeaderListSize: MAX_HEADER_SIZE },
+      maxHeaderListPairs: MAX_HEADERS_COUNT,
       maxSessionMemory: MAX_SESSION_MEMORY,
       maxSendHeaderBlockLength: MAX_HEADER_BLOCK,
       maxReservedRemoteStreams: 0,
@@ -215,7 +218,8 @@ export class NodeSession implements Session, NodeStreamOwner {
     return http2
   }
 
-  #onSettings(maxConcurrentStreams: number): void {
+  #onSettings({ maxConcurrentStreams = UNLIMITED, enableConnectProtocol = false }: Settings): void {
+    this.#offersExtendedConnect = enableConnectProtocol
     this.#peerLimit = maxConcurrentStreams
     this.#limit = Math.min(maxConcurrentStreams, this.#options.maxConcurrentStreams)
     if (this.hasRoom()) this.#owner.onSessionRoom(this)

@@ -5,35 +5,26 @@
  */
 
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
-import { constants, sensitiveHeaders } from 'node:http2'
-import { Readable } from 'node:stream'
+import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { DodiciError } from '../errors.ts'
-import {
-  REFUSED_STREAM,
-  ResponseContentLengthMismatchError,
-  StreamError,
-  toErrorCodeName,
-} from '../errors.ts'
-import type { Attempt, Call } from '../handler/call.ts'
+import type { SendableBody } from '../core/body.ts'
+import { DodiciError } from '../errors.ts'
+import type { Attempt } from '../handler/attempt.ts'
+import type { Call } from '../handler/call.ts'
+import type { UploadBuffer } from './node-body-writer.ts'
 import { NodeBodyWriter } from './node-body-writer.ts'
+import type { StreamListener } from './node-events.ts'
+import { listen, listenToUpload, read, release } from './node-events.ts'
+import { toHandedHeaders, toRawList } from './node-headers.ts'
+import { NodeTunnel } from './node-tunnel.ts'
+import type { FailureContext } from './stream-failure.ts'
+import { toOpenError, toStreamFailure } from './stream-failure.ts'
 
 /** The session, as its streams see it. */
-export interface NodeStreamOwner {
+export interface NodeStreamOwner extends FailureContext {
+  readonly uploadBuffer: UploadBuffer
   /** The stream no longer counts against the peer's limit. */
   onStreamClosed(stream: NodeStream): void
-  /** The session can open no further stream: it finishes those that it has. */
-  retire(): void
-  /** Whether the connection is gone. */
-  isLost(): boolean
-  /** The peer has promised by GOAWAY not to process the stream (RFC 9113 §6.8). */
-  isAboveGoaway(streamId: number): boolean
-  /**
-   * Why a stream is lost with its session: for the session's own reason or, where it has none yet, for `error`.
-   *
-   * @param streamId null for a stream that never got one
-   */
-  toLossError(streamId: number | null, error: Error | null): DodiciError
 }
 
 /**
@@ -41,92 +32,46 @@ export interface NodeStreamOwner {
  *
  * ```
  * open → responded → done      (and from open to done)
+ * open → tunnel → done
  * ```
  *
  * `done` is said once: completely answered, failed, or cancelled. The stream itself may still be closing then.
  */
-type StreamState = 'open' | 'responded' | 'done'
+type StreamState = 'open' | 'responded' | 'tunnel' | 'done'
 
-const WITH_BODY = Object.freeze({ endStream: false })
+/** How the answer's data ended: not yet, by END_STREAM, or because the stream was closed without. */
+type DataEnd = 'none' | 'proper' | 'closed'
+
 const WITHOUT_BODY = Object.freeze({ endStream: true })
+const WITH_BODY = Object.freeze({ endStream: false })
+const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
 
-/** Bytes. A larger body goes out in pieces of this size, so that the clock sees its progress. */
-const SLICE_SIZE = 262_144
-
-function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.byteLength; start += SLICE_SIZE)
-    yield bytes.subarray(start, start + SLICE_SIZE)
-}
-
-/** Returns what it is given, so that a subclass puts its private field onto a foreign object. */
-class Foreign {
-  constructor(foreign: object) {
-    // biome-ignore lint/correctness/noConstructorReturn: that is the purpose
-    return foreign
-  }
-}
-
-/**
- * The way from node's stream to its attempt, for listeners that all streams share: a closure for each event of each
- * request would do as well, and cost more. A private field is neither enumerable nor reachable from elsewhere.
- */
-class Carrier extends Foreign {
-  #attempt: NodeStream
-
-  private constructor(stream: ClientHttp2Stream, attempt: NodeStream) {
-    super(stream)
-    this.#attempt = attempt
-  }
-
-  static put(stream: ClientHttp2Stream, attempt: NodeStream): void {
-    new Carrier(stream, attempt)
-  }
-
-  static get(stream: unknown): NodeStream {
-    return (stream as Carrier).#attempt
-  }
-}
-
-function onHeaders(this: ClientHttp2Stream, headers: NodeHeaders, _flags: number, raw: unknown): void {
-  Carrier.get(this).onHeaders(headers, raw)
-}
-function onData(this: ClientHttp2Stream, chunk: Buffer): void {
-  Carrier.get(this).onData(chunk)
-}
-function onTrailers(this: ClientHttp2Stream, headers: NodeHeaders, _flags: number, raw: unknown): void {
-  Carrier.get(this).onTrailers(headers, raw)
-}
-function onEnd(this: ClientHttp2Stream): void {
-  Carrier.get(this).onEnd()
-}
-function onError(this: ClientHttp2Stream, error: Error): void {
-  Carrier.get(this).onError(error)
-}
-function onClose(this: ClientHttp2Stream): void {
-  Carrier.get(this).onClose()
-}
-
-/** The very object that node made, less what is no header: nothing is copied. */
-function toHandedHeaders(headers: NodeHeaders): IncomingHttpHeaders {
-  Reflect.deleteProperty(headers, ':status')
-  Reflect.deleteProperty(headers, sensitiveHeaders)
-  return headers
-}
+/** Bytes. A body of this size or less goes out in one piece. */
+const SMALL_BODY = 16_384
 
 const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
-export class NodeStream implements Attempt {
+export class NodeStream implements Attempt, StreamListener {
   readonly #owner: NodeStreamOwner
   readonly #call: Call
   #state: StreamState = 'open'
   /** Null until node has made it. */
   #stream: ClientHttp2Stream | null = null
+  /** The body that waits for the server's word; null when none does. */
+  #waitingBody: SendableBody | null = null
   /** Null for a body that was handed over in one piece, or none. */
   #writer: NodeBodyWriter | null = null
-  /** Bytes of the answer's body that must come; -1 where the answer doesn't say. */
-  #expected = -1
-  #received = 0
+  /** Null but in state `tunnel`. */
+  #tunnel: NodeTunnel | null = null
+  /** What has come and wasn't handed on: before `response`, or while the call holds it back. Null for nothing. */
+  #held: Buffer[] | null = null
+  #dataEnd: DataEnd = 'none'
+  #isHandingOn = false
+  /** `end()` is about to be called. */
+  #isEndDue = false
+  /** Node's stream is gone. */
+  #isClosed = false
   /** Null without trailers. */
   #trailers: IncomingHttpHeaders | null = null
   #rawTrailers: readonly string[] | null = null
@@ -144,57 +89,81 @@ export class NodeStream implements Attempt {
 
   /** Sends the request. Whatever goes wrong is the call's failure. */
   open(session: ClientHttp2Session): void {
-    const call = this.#call
-    const { wire, body } = call.request
+    const outgoing = this.#call.begin(this)
+    if (outgoing === null) {
+      this.#owner.onStreamClosed(this)
+      return
+    }
+    const { request } = this.#call
+    const { isTunnel, trailers } = request
+    const { body, wire } = outgoing
+    let options = body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
+    if (trailers !== null) options = WITH_TRAILERS
     let stream: ClientHttp2Stream
-    call.begin(this)
     try {
-      stream = session.request(wire, body.kind === 'none' ? WITHOUT_BODY : WITH_BODY)
+      stream = session.request(wire, options)
     } catch (cause) {
       // Node 20 and 22 throw on a session that died or heard GOAWAY in this very tick; nothing was sent.
-      this.#finish(this.#toOpenError(cause))
+      this.#finish(toOpenError(cause))
       this.#owner.onStreamClosed(this)
       return
     }
     this.#stream = stream
-    Carrier.put(stream, this)
-    stream.on('response', onHeaders)
-    stream.on('headers', onHeaders)
-    stream.on('trailers', onTrailers)
-    stream.on('end', onEnd)
-    stream.on('error', onError)
-    stream.on('close', onClose)
-    if (body.kind === 'stream') this.#writer = new NodeBodyWriter(body.open(), stream, call)
-    else if (body.kind === 'bytes') {
-      const bytes = body.open()
-      if (bytes.byteLength <= SLICE_SIZE) stream.end(bytes)
-      else
-        this.#writer = new NodeBodyWriter(Readable.from(toSlices(bytes), { objectMode: false }), stream, call)
+    listen(stream, this)
+    if (options === WITHOUT_BODY || isTunnel) return
+    listenToUpload(stream)
+    if (request.toUpload(body) === 'waiting') this.#waitingBody = body
+    else this.#send(body, stream)
+  }
+
+  #send(body: SendableBody, stream: ClientHttp2Stream): void {
+    if (body.kind === 'none') {
+      stream.end()
+    } else if (body.kind === 'bytes' && body.length <= SMALL_BODY) {
+      stream.end(body.bytes)
+      this.#call.sent(body.bytes)
+    } else {
+      this.#writer = new NodeBodyWriter(body, stream, this.#call, this.#owner.uploadBuffer)
+      this.#writer.start()
     }
   }
 
-  pause(): void {
-    // Before the answer nothing flows, and what the call wants by then is read then.
-    if (this.#state === 'responded') this.#stream?.pause()
-  }
+  /** What comes while the call is paused is held here, and node is told to stop. */
+  pause(): void {}
 
   resume(): void {
-    if (this.#state === 'responded') this.#stream?.resume()
+    if (this.#state !== 'responded') return
+    this.#handOn()
+    if (this.#dataEnd === 'none' && !this.#call.paused && this.#stream !== null) read(this.#stream)
+  }
+
+  proceed(): void {
+    const body = this.#waitingBody
+    if (body === null || this.#stream === null || this.#state !== 'open') return
+    this.#waitingBody = null
+    this.#call.progress()
+    this.#send(body, this.#stream)
   }
 
   cancel(): void {
     this.#state = 'done'
+    this.#held = null
+    // One that was refused; whoever was given one has taken it over.
+    this.#tunnel = null
     this.#release()
+    this.#leave()
   }
 
-  /** Fails the call on behalf of the session's owner, and lets go of the stream. */
+  /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
   fail(error: Error): void {
-    if (this.#state === 'done') return
-    this.#call.fail(error)
+    if (this.#tunnel !== null) this.#tunnel.destroy(this.#toTunnelError(error))
+    else if (this.#state !== 'done') this.#call.fail(error)
   }
 
   /** The session is gone: node may emit nothing more on this stream. */
   lose(): void {
+    // The reader holds back an answer that has come whole: it can have the rest now, or never.
+    if (this.#dataEnd === 'proper' && this.#state === 'responded') this.#complete()
     this.onClose()
   }
 
@@ -202,47 +171,113 @@ export class NodeStream implements Attempt {
     if (this.#state !== 'open') return
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
-    if (status >= 200) {
-      this.#state = 'responded'
-      this.#expected = this.#toExpected(status, handed['content-length'])
+    const rawList = toRawList(raw, handed)
+    if (status >= 200 && status < 300 && this.#call.request.isTunnel) {
+      this.#becomeTunnel(status, handed, rawList)
+      return
     }
-    this.#call.respond(status, handed, toRawList(raw) ?? handed)
-    // Not before: node emits `response` a tick late, and a stream that flows already would emit `data` ahead of it.
-    if (this.#state === 'responded') this.#flow()
+    if (status >= 200) this.#state = 'responded'
+    this.#call.respond(status, handed, rawList)
+    if (status === 100) this.proceed()
+    else this.resume()
   }
 
-  #flow(): void {
+  #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const stream = this.#stream
     if (stream === null) return
-    // Paused first: the listener alone would make it flow.
-    if (this.#call.paused) stream.pause()
-    stream.on('data', onData)
+    const tunnel = new NodeTunnel(stream)
+    this.#state = 'tunnel'
+    this.#tunnel = tunnel
+    for (const chunk of this.#held ?? []) tunnel.push(chunk)
+    this.#held = null
+    if (this.#dataEnd === 'proper') tunnel.onPeerEnd()
+    this.#call.upgrade(status, headers, raw, tunnel)
   }
 
-  onData(chunk: Buffer): void {
-    if (this.#state !== 'responded') return
-    this.#received += chunk.length
-    this.#call.data(chunk)
+  onData(chunk: Buffer): boolean {
+    if (this.#tunnel !== null) return this.#tunnel.push(chunk)
+    if (this.#state === 'done') return false
+    if (this.#state === 'responded' && this.#held === null && !this.#call.paused) this.#call.data(chunk)
+    else if (this.#held === null) this.#held = [chunk]
+    else this.#held.push(chunk)
+    return !this.#call.paused
+  }
+
+  /** Hands on what was held, while the call takes it. */
+  #handOn(): void {
+    // A reader may pause and resume from within.
+    if (this.#isHandingOn) return
+    this.#giveHeld(false)
+    if (this.#held === null && this.#dataEnd === 'proper' && !this.#call.paused) this.#complete()
+  }
+
+  #giveHeld(isForced: boolean): void {
+    const held = this.#held
+    if (held === null) return
+    let given = 0
+    this.#isHandingOn = true
+    while (given < held.length && this.#state === 'responded' && (isForced || !this.#call.paused)) {
+      this.#call.data(held[given++] as Buffer)
+    }
+    this.#isHandingOn = false
+    if (given === held.length || this.#state !== 'responded') this.#held = null
+    else held.splice(0, given)
   }
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
     this.#trailers = toHandedHeaders(headers)
-    this.#rawTrailers = toRawList(raw)
+    this.#rawTrailers = toRawList(raw, this.#trailers)
   }
 
-  onEnd(): void {
-    // Without an answer there is nothing to complete: `close` comes next, and tells what it was.
-    if (this.#state !== 'responded') return
-    if (this.#expected !== -1 && this.#expected !== this.#received) {
-      const counts = `${this.#received} bytes instead of ${this.#expected}`
-      this.#finish(new ResponseContentLengthMismatchError(`The body of the answer ended after ${counts}`))
-      this.#release()
-      return
+  onEnd(isClosed: boolean): void {
+    if (this.#dataEnd === 'none') {
+      this.#dataEnd = isClosed ? 'closed' : 'proper'
+      if (!isClosed) this.#tunnel?.onPeerEnd()
     }
+    if (this.#isEndDue) return
+    this.#isEndDue = true
+    // A tick later: so are `response` and `trailers`, which came before it.
+    process.nextTick(endLater, this)
+  }
+
+  /** For the tick after `onEnd`. */
+  end(): void {
+    this.#isEndDue = false
+    const stream = this.#stream
+    if (stream === null || this.#isClosed) return
+    // Of a lost session, and of a reset with a code, node tells by `close`; of everything else it waits for an `end`.
+    const isQuiet = stream.rstCode === constants.NGHTTP2_NO_ERROR && !this.#owner.isLost()
+    if (this.#state === 'responded' && this.#dataEnd === 'proper') this.#handOn()
+    else if (this.#dataEnd === 'closed' && isQuiet) this.#endEarly()
+    if (stream.closed && !stream.destroyed && isQuiet) stream.destroy()
+  }
+
+  /** The peer has closed the stream with NO_ERROR and without END_STREAM. */
+  #endEarly(): void {
+    if (this.#state === 'responded' && this.#call.hasWholeBody) this.#complete()
+    else if (this.#state === 'open' || this.#state === 'responded')
+      this.#finish(toStreamFailure(this.#owner, this.#stream, this.#error))
+  }
+
+  /** Everything of the answer is here; what was held goes to the call, whether it is paused or not. */
+  #complete(): void {
+    this.#giveHeld(true)
+    if (this.#state !== 'responded') return
     this.#state = 'done'
+    if (this.#waitingBody?.kind === 'stream') this.#waitingBody.destroy(null)
     // The answer is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
     if (this.#stream?.writableFinished === false) this.#release()
-    this.#call.complete(this.#trailers ?? NO_TRAILERS, this.#rawTrailers ?? this.#trailers)
+    this.#leave()
+    this.#call.complete(this.#trailers ?? NO_TRAILERS, this.#rawTrailers)
+  }
+
+  onFinish(): void {
+    if (this.#state === 'open' || this.#state === 'responded') this.#call.uploaded()
+  }
+
+  onWantTrailers(): void {
+    const trailers = this.#call.toTrailers()
+    if (trailers !== null) this.#stream?.sendTrailers(trailers)
   }
 
   onError(error: Error): void {
@@ -250,56 +285,48 @@ export class NodeStream implements Attempt {
   }
 
   onClose(): void {
-    if (this.#state !== 'done') this.#finish(this.#toFailure())
+    this.#isClosed = true
+    if (this.#tunnel !== null) this.#closeTunnel(this.#tunnel)
+    else if (this.#state === 'open' || (this.#state === 'responded' && this.#dataEnd !== 'proper')) {
+      this.#finish(toStreamFailure(this.#owner, this.#stream, this.#error))
+    }
     this.#writer?.stop()
-    this.#owner.onStreamClosed(this)
+    this.#leave()
+  }
+
+  #closeTunnel(tunnel: NodeTunnel): void {
+    const isProper = tunnel.hasPeerEnded && this.#stream?.rstCode === constants.NGHTTP2_NO_ERROR
+    this.#state = 'done'
+    if (isProper) tunnel.close(null)
+    else tunnel.close(this.#toTunnelError(toStreamFailure(this.#owner, this.#stream, this.#error)))
+  }
+
+  /** Its call has settled, and the server has answered it. */
+  #toTunnelError(error: Error): Error {
+    if (!(error instanceof DodiciError)) return error
+    error.processed = 'yes'
+    this.#call.mark(error, this.streamId)
+    return error
   }
 
   #finish(error: DodiciError): void {
     this.#state = 'done'
+    this.#held = null
     this.#call.attemptFailed(error)
   }
 
-  /** Lets go of node's stream at once: `close()` alone may leave it alive on a busy session. */
+  /** Tells the session, once the call has all that it will get, and the peer counts the stream no more. */
+  #leave(): void {
+    if (this.#state !== 'done') return
+    if (this.#isClosed || this.#stream === null || this.#stream.closed) this.#owner.onStreamClosed(this)
+  }
+
   #release(): void {
     this.#writer?.stop()
-    const stream = this.#stream
-    if (stream === null || stream.destroyed) return
-    stream.close(constants.NGHTTP2_CANCEL)
-    stream.destroy()
-  }
-
-  #toExpected(status: number, contentLength: string | string[] | undefined): number {
-    // RFC 9110 §8.6: there the field tells of the body that a GET would have had.
-    if (contentLength === undefined || status === 204 || status === 304) return -1
-    return this.#call.request.method === 'HEAD' ? -1 : Number(contentLength)
-  }
-
-  #toOpenError(cause: unknown): DodiciError {
-    return new StreamError('The stream could not be opened', { cause, processed: 'no' })
-  }
-
-  #toFailure(): DodiciError {
-    const streamId = this.streamId
-    if (this.#owner.isLost()) return this.#owner.toLossError(streamId, this.#error)
-    if (streamId === null) {
-      // Node 24 and later say so on the stream; all of them do when the ids are used up (RFC 9113 §5.1.1).
-      this.#owner.retire()
-      return this.#toOpenError(this.#error)
-    }
-    const code = this.#stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
-    const cause = this.#error
-    const isUnprocessed = code === REFUSED_STREAM || this.#owner.isAboveGoaway(streamId)
-    const processed = isUnprocessed ? 'no' : 'maybe'
-    if (code !== constants.NGHTTP2_NO_ERROR) {
-      const message = `The stream was reset with ${toErrorCodeName(code)}`
-      return new StreamError(message, { cause, processed, http2ErrorCode: code })
-    }
-    return new StreamError('The stream was closed without a complete answer', { cause, processed })
+    if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null)
   }
 }
 
-/** node passes the flat list as a third argument that its types leave out. */
-function toRawList(raw: unknown): readonly string[] | null {
-  return Array.isArray(raw) ? raw : null
+function endLater(stream: NodeStream): void {
+  stream.end()
 }

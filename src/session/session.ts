@@ -52,6 +52,8 @@ export interface Session {
   readonly streams: number
   /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS; null until its SETTINGS have come. */
   readonly peerLimit: number | null
+  /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3); false until the peer's SETTINGS have come. */
+  readonly offersExtendedConnect: boolean
   /** Whether `open` may be called now. */
   hasRoom(): boolean
   /**

@@ -311,23 +311,10 @@ describe('compose()', () => {
 })
 
 describe('what is not there yet', () => {
-  it.each([
-    'stream',
-    'connect',
-    'upgrade',
-  ] as const)('%s() says so, by promise and by callback', async (name) => {
+  it('handlers of the older shape say so', () => {
     const client = connect('http://127.0.0.1:1')
-    await expect(Reflect.apply(client[name], client, [GET])).rejects.toBeInstanceOf(errors.NotSupportedError)
-    const heard = await new Promise((resolve) => {
-      const callback = (error: unknown) => resolve(error)
-      Reflect.apply(client[name], client, name === 'stream' ? [GET, () => {}, callback] : [GET, callback])
-    })
-    expect(heard).toBeInstanceOf(errors.NotSupportedError)
-  })
-
-  it('pipeline() and handlers of the older shape say so', () => {
-    const client = connect('http://127.0.0.1:1')
-    expect(() => Reflect.apply(client.pipeline, client, [GET])).toThrow(errors.NotSupportedError)
-    expect(() => client.dispatch(GET, { onConnect() {}, onError() {} })).toThrow('undici 6')
+    const older = { onConnect() {}, onError() {} }
+    expect(() => client.dispatch(GET, older)).toThrow(errors.NotSupportedError)
+    expect(() => client.dispatch(GET, older)).toThrow('undici 6')
   })
 })

@@ -451,7 +451,8 @@ describe('the body of an answer', () => {
   })
 
   it('that nobody reads stops the peer at the stream window', async () => {
-    const total = 8 * 1024 * 1024
+    // Not a multiple of the window: Node's server resets with NO_ERROR instead of ending a stream whose window is used up.
+    const total = 8 * 1024 * 1024 + 1
     let written = 0
     const server = await startServer((stream, headers) => {
       stream.respond({ ':status': 200 }, { endStream: headers[':method'] === 'HEAD' })
@@ -459,8 +460,9 @@ describe('the body of an answer', () => {
       const chunk = Buffer.alloc(65_536)
       const write = (): void => {
         while (written < total) {
-          written += chunk.length
-          if (!stream.write(chunk)) {
+          const piece = chunk.subarray(0, total - written)
+          written += piece.length
+          if (!stream.write(piece)) {
             stream.once('drain', write)
             return
           }

@@ -3,7 +3,10 @@ import type { Dispatcher as DependencyDispatcher } from 'undici-types'
 import type * as undici6 from 'undici-types-6'
 import type * as undici7 from 'undici-types-7'
 import type * as undici8 from 'undici-types-8'
+import type { Agent, Client } from '../../src/index.ts'
+import { Dispatcher as DispatcherClass } from '../../src/index.ts'
 import type {
+  AgentOptions,
   AnyDispatchHandler,
   BodyReadable,
   ClientOptions,
@@ -20,35 +23,60 @@ import type {
   ResponseData,
   UndiciBodyReadable,
 } from '../../types/index.ts'
-import { ExampleDispatcher } from './example-dispatcher.ts'
 import type { Equal, Expect } from './expect.ts'
 
 declare const dispatcher: Dispatcher
 
-// A subclass with private fields, and types in a namespace: it emits nothing.
-class ExampleClient extends ExampleDispatcher {
+// A subclass of a user's own, with private fields.
+class OwnDispatcher extends DispatcherClass {
   #calls = 0
+
+  override get closed(): boolean {
+    return false
+  }
+
+  override get destroyed(): boolean {
+    return false
+  }
 
   override dispatch(_options: DispatchOptions, _handler: AnyDispatchHandler): boolean {
     this.#calls++
     return this.#calls < 1
   }
-}
-declare namespace ExampleClient {
-  type Options = ClientOptions
-}
-export type NamespaceOptions = Expect<Equal<ExampleClient.Options, ClientOptions>>
 
-declare const client: ExampleClient
-declare const abstract: ExampleDispatcher
+  override close(): Promise<void>
+  override close(callback: () => void): void
+  override close(callback?: () => void): unknown {
+    return callback
+  }
 
-// Our Dispatcher, a class that implements it and a subclass of that are Dispatchers of every undici.
-export const as6: undici6.Dispatcher[] = [dispatcher, abstract, client]
-export const as7: undici7.Dispatcher[] = [dispatcher, abstract, client]
-export const as8: undici8.Dispatcher[] = [dispatcher, abstract, client]
-export const asDependency: DependencyDispatcher[] = [dispatcher, abstract, client]
-export const asOurs: Dispatcher[] = [abstract, client]
+  override destroy(error: Error | null, callback: () => void): void
+  override destroy(callback: () => void): void
+  override destroy(error: Error | null): Promise<void>
+  override destroy(): Promise<void>
+  override destroy(error?: Error | null | (() => void), callback?: () => void): unknown {
+    return [error, callback]
+  }
+}
+
+// The namespaces of undici's names.
+export type NamespaceOptions = Expect<Equal<Client.Options, ClientOptions>>
+export type AgentNamespaceOptions = Expect<Equal<Agent.Options, AgentOptions>>
+
+declare const client: Client
+declare const agent: Agent
+declare const abstract: DispatcherClass
+declare const own: OwnDispatcher
+
+// Our Dispatcher, the class of that name and its subclasses are Dispatchers of every undici.
+export const as6: undici6.Dispatcher[] = [dispatcher, abstract, client, agent, own]
+export const as7: undici7.Dispatcher[] = [dispatcher, abstract, client, agent, own]
+export const as8: undici8.Dispatcher[] = [dispatcher, abstract, client, agent, own]
+export const asDependency: DependencyDispatcher[] = [dispatcher, abstract, client, agent, own]
+export const asOurs: Dispatcher[] = [abstract, client, agent, own]
 export const composedAs7: undici7.Dispatcher = client.compose([])
+// @ts-expect-error: a class with abstract members
+export const none = new DispatcherClass()
 
 // What takes a Dispatcher takes ours.
 declare const fetch6: typeof undici6.fetch
@@ -182,7 +210,7 @@ export async function useMethods() {
 
 // The events.
 export function useEvents() {
-  const same: ExampleClient = client.on('connect', (origin, targets) => {
+  const same: Client = client.on('connect', (origin, targets) => {
     const href: string = origin.href
     const first: Dispatcher | undefined = targets[0]
     return [href, first]

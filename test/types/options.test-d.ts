@@ -1,11 +1,16 @@
+import { Blob as NodeBlob } from 'node:buffer'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import { connect as tlsConnect } from 'node:tls'
 import type * as undici6 from 'undici-types-6'
 import type * as undici7 from 'undici-types-7'
 import type * as undici8 from 'undici-types-8'
 import type {
+  AgentOptions,
+  BodyFactory,
   CallErrorFields,
+  CallLimits,
   ClientOptions,
   ClientStats,
   Connector,
@@ -13,6 +18,7 @@ import type {
   DispatchOptions,
   IncomingHttpHeaders,
   Processed,
+  RequestBody,
   RequestHeaders,
   RequestOptions,
 } from '../../types/index.ts'
@@ -26,6 +32,7 @@ export const dispatchOptions: DispatchOptions[] = [options6, options7, options8]
 declare const requestOptions8: undici8.Dispatcher.RequestOptions<string>
 export const requestOptions: RequestOptions<string> = requestOptions8
 
+declare function toPieces(): AsyncGenerator<string | Uint8Array>
 const get = { path: '/', method: 'GET' } as const
 export const accepted: DispatchOptions[] = [
   get,
@@ -39,7 +46,27 @@ export const accepted: DispatchOptions[] = [
   { path: '/', method: 'POST', body: new ArrayBuffer(2) },
   { path: '/', method: 'POST', body: Readable.from(['a']) },
   { path: '/', method: 'POST', body: new FormData() },
+  { path: '/', method: 'POST', body: new URLSearchParams() },
+  { path: '/', method: 'POST', body: new Blob(['a']) },
+  { path: '/', method: 'POST', body: new NodeBlob(['a']) },
+  { path: '/', method: 'POST', body: new ReadableStream() },
+  { path: '/', method: 'POST', body: new NodeReadableStream() },
+  { path: '/', method: 'POST', body: ['a', Buffer.from('b'), new ArrayBuffer(1)] },
+  { path: '/', method: 'POST', body: toPieces() },
+  { path: '/', method: 'POST', body: toPieces },
+  { path: '/', method: 'POST', body: () => 'made for each attempt' },
+  { path: '/', method: 'POST', body: () => null },
+  { path: '/', method: 'POST', trailers: { 'x-sum': 'abc' }, expectContinue: true },
+  { path: '/', method: 'POST', trailers: ['x-sum', 'abc'] },
+  { path: '/', method: 'POST', trailers: () => new Headers() },
+  { path: '/', method: 'POST', trailers: () => null },
+  { ...get, queueTimeout: 0, connectTimeout: 1_000, uploadTimeout: null, requestTimeout: 1_000 },
+  { ...get, maxResponseSize: -1, maxHeaderSize: 1_000, maxHeadersCount: null },
 ]
+export const limits: CallLimits[] = [{}, accepted[0] ?? {}, { queueTimeout: null }]
+export const bodies: RequestBody[] = [null, 'a', toPieces, toPieces()]
+export const factory: BodyFactory = toPieces
+
 export const refused: DispatchOptions[] = [
   // @ts-expect-error: a path is needed
   { method: 'GET' },
@@ -47,8 +74,20 @@ export const refused: DispatchOptions[] = [
   { path: '/', method: 1 },
   // @ts-expect-error: a number is no body
   { path: '/', method: 'POST', body: 1 },
-  // @ts-expect-error: a URLSearchParams is no FormData
-  { path: '/', method: 'POST', body: new URLSearchParams() },
+  // @ts-expect-error: a plain object is no body
+  { path: '/', method: 'POST', body: { a: 1 } },
+  // @ts-expect-error: a factory is called once for each attempt, now: it gives no promise
+  { path: '/', method: 'POST', body: async () => 'later' },
+  // @ts-expect-error: a number is no piece of a body
+  { path: '/', method: 'POST', body: [1, 2] },
+  // @ts-expect-error: trailers are fields
+  { path: '/', method: 'POST', trailers: 5 },
+  // @ts-expect-error: a function of trailers gives them now
+  { path: '/', method: 'POST', trailers: async () => ({}) },
+  // @ts-expect-error: true or false
+  { path: '/', method: 'POST', expectContinue: '100-continue' },
+  // @ts-expect-error: a size is a number of bytes
+  { path: '/', method: 'GET', maxResponseSize: '1MB' },
   // @ts-expect-error: an object isn't one part of a query
   { path: '/', method: 'GET', query: { a: {} } },
   // @ts-expect-error: no such option
@@ -105,6 +144,21 @@ export const refusedClientOptions: ClientOptions[] = [
   // @ts-expect-error: a duration is a number of milliseconds
   { connectTimeout: '10s' },
 ]
+// Those of an Agent are those of its Clients, and its own.
+export const agentOptions: AgentOptions[] = [
+  {},
+  { h2c: true },
+  { h2c: undefined, maxResponseSize: 1_000 },
+  ...clientOptions,
+]
+export const refusedAgentOptions: AgentOptions[] = [
+  // @ts-expect-error: true or false
+  { h2c: 'yes' },
+  // @ts-expect-error: no such option
+  { factory: () => null },
+]
+// @ts-expect-error: a Client speaks h2c whenever its origin is http:
+export const refusedForClient: ClientOptions = { h2c: true }
 declare const connectorOptions: ConnectorOptions
 declare const connectorOptions8: undici8.buildConnector.Options
 export const toOurs: ConnectorOptions = connectorOptions8

@@ -69,6 +69,48 @@ const classes = [
     code: 'UND_ERR_CLOSED',
     as: ['ClientClosedError'],
   },
+  {
+    type: ours.QueueTimeoutError,
+    name: 'QueueTimeoutError',
+    code: 'DODICI_ERR_QUEUE_TIMEOUT',
+    as: [],
+  },
+  {
+    type: ours.UploadTimeoutError,
+    name: 'UploadTimeoutError',
+    code: 'DODICI_ERR_UPLOAD_TIMEOUT',
+    as: [],
+  },
+  {
+    type: ours.RequestTimeoutError,
+    name: 'RequestTimeoutError',
+    code: 'DODICI_ERR_REQUEST_TIMEOUT',
+    as: [],
+  },
+  {
+    type: ours.ResponseExceededMaxSizeError,
+    name: 'ResponseExceededMaxSizeError',
+    code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+    as: ['ResponseExceededMaxSizeError'],
+  },
+  {
+    type: ours.HeadersOverflowError,
+    name: 'HeadersOverflowError',
+    code: 'UND_ERR_HEADERS_OVERFLOW',
+    as: ['HeadersOverflowError'],
+  },
+  {
+    type: ours.HeadersCountError,
+    name: 'HeadersCountError',
+    code: 'DODICI_ERR_HEADERS_COUNT',
+    as: [],
+  },
+  {
+    type: ours.InvalidReturnValueError,
+    name: 'InvalidReturnValueError',
+    code: 'UND_ERR_INVALID_RETURN_VALUE',
+    as: ['InvalidReturnValueError'],
+  },
   { type: ours.SocketError, name: 'SocketError', code: 'UND_ERR_SOCKET', as: ['SocketError'] },
   { type: ours.StreamError, name: 'StreamError', code: 'DODICI_ERR_STREAM', as: [] },
 ]
@@ -94,11 +136,11 @@ function construct(from: object, name: string): unknown {
 }
 
 describe('the error classes', () => {
-  test('are all in the table below', () => {
+  test('are all in the table below, but for the one that has more to say', () => {
     const exported = Object.values(ours).filter(
       (value) => typeof value === 'function' && value.prototype instanceof Error,
     )
-    expect(new Set(exported)).toEqual(new Set(all.map(({ type }) => type)))
+    expect(new Set(exported)).toEqual(new Set([...all.map(({ type }) => type), ours.TunnelRefusedError]))
   })
 
   describe.each(all)('when $name is made', ({ type, name, code, as }) => {
@@ -401,5 +443,35 @@ describe("a user's own subclass", () => {
     expect(new Mine('a')).toBeInstanceOf(Mine)
     expect(new Mine('a')).toBeInstanceOf(ours.SocketError)
     expect(new ours.SocketError('a')).not.toBeInstanceOf(Mine)
+  })
+})
+
+describe('TunnelRefusedError', () => {
+  const error = new ours.TunnelRefusedError('The proxy said no', 403)
+
+  test('has its name, code and message, and the status of the answer', () => {
+    expect(error).toMatchObject({
+      name: 'TunnelRefusedError',
+      code: 'DODICI_ERR_TUNNEL_REFUSED',
+      message: 'The proxy said no',
+      statusCode: 403,
+    })
+  })
+
+  test('was processed: the server has answered', () => {
+    expect(error.processed).toBe('yes')
+  })
+
+  test('is a SocketError, and no other of ours', () => {
+    expect(toMatches(error, ours)).toEqual(['DodiciError', 'SocketError', 'TunnelRefusedError'])
+    expect(new ours.SocketError('It broke')).not.toBeInstanceOf(ours.TunnelRefusedError)
+  })
+
+  test("is undici's SocketError too", () => {
+    expect(toMatches(error, undici)).toEqual(['SocketError', 'UndiciError'])
+  })
+
+  test('comes back itself when each call is to have its own: its constructor takes something else', () => {
+    expect(ours.toOwnError(error)).toBe(error)
   })
 })

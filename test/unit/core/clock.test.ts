@@ -6,6 +6,8 @@ import { FakeClock } from '../../support/fake-clock.ts'
 /** The longest that a deadline may be met after its time, in milliseconds. */
 const RESOLUTION = 50
 
+const NEVER = Number.POSITIVE_INFINITY
+
 class Item implements Timed {
   deadline = Number.POSITIVE_INFINITY
   deadlineIndex = -1
@@ -25,6 +27,12 @@ class Item implements Timed {
   }
 }
 
+/** Late in `delay` milliseconds from now. */
+function setIn(deadlines: Deadlines, item: Timed, delay: number): void {
+  const now = deadlines.now()
+  deadlines.set(item, now + delay, now)
+}
+
 function setUp() {
   const clock = new FakeClock(0)
   return { clock, deadlines: new Deadlines(clock) }
@@ -35,7 +43,7 @@ describe('Deadlines', () => {
     test('meets it at its time, once', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       clock.advance(299)
       expect(item.late).toEqual([])
       clock.advance(10_000)
@@ -45,7 +53,7 @@ describe('Deadlines', () => {
     test('holds the item until then', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       expect(deadlines.size).toBe(1)
       expect(item.deadline).toBe(300)
       expect(item.deadlineIndex).not.toBe(-1)
@@ -59,7 +67,7 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const seen: number[] = []
       const item = new Item(clock, () => seen.push(deadlines.size, item.deadlineIndex))
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       clock.advance(300)
       expect(seen).toEqual([0, -1])
     })
@@ -67,7 +75,7 @@ describe('Deadlines', () => {
     test('takes a fraction of a millisecond without being early', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 100.25)
+      setIn(deadlines, item, 100.25)
       clock.advance(100)
       expect(item.late).toEqual([])
       clock.advance(1)
@@ -75,11 +83,11 @@ describe('Deadlines', () => {
     })
   })
 
-  describe('when a deadline is 0', () => {
+  describe('when a deadline is Infinity', () => {
     test('never comes', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 0)
+      setIn(deadlines, item, NEVER)
       clock.advance(2 ** 31)
       expect(item.late).toEqual([])
       expect(clock.made).toBe(0)
@@ -88,8 +96,8 @@ describe('Deadlines', () => {
     test('replaces the one that was set before', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
-      deadlines.set(item, 0)
+      setIn(deadlines, item, 300)
+      setIn(deadlines, item, NEVER)
       clock.advance(2 ** 31)
       expect(item.late).toEqual([])
     })
@@ -97,13 +105,24 @@ describe('Deadlines', () => {
     test('can be set again to come', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
-      deadlines.set(item, 0)
+      setIn(deadlines, item, 300)
+      setIn(deadlines, item, NEVER)
       clock.advance(1_000)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       clock.advance(1_000)
       expect(item.late).toEqual([1_300])
       expect(deadlines.size).toBe(0)
+    })
+  })
+
+  describe('when a deadline has passed already', () => {
+    test('meets it at once', () => {
+      const { clock, deadlines } = setUp()
+      clock.advance(1_000)
+      const item = new Item(clock)
+      deadlines.set(item, 400, 1_000)
+      clock.advance(0)
+      expect(item.late).toEqual([1_000])
     })
   })
 
@@ -111,9 +130,9 @@ describe('Deadlines', () => {
     test('is met at the later time, within the resolution', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       clock.advance(290)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       clock.advance(299)
       expect(item.late).toEqual([])
       clock.advance(1 + RESOLUTION)
@@ -123,8 +142,8 @@ describe('Deadlines', () => {
     test('is met at the earlier time', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
-      deadlines.set(item, 100)
+      setIn(deadlines, item, 300)
+      setIn(deadlines, item, 100)
       clock.advance(10_000)
       expect(item.late).toEqual([100])
     })
@@ -133,7 +152,7 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       for (let i = 0; i < 1_000; i++) {
-        deadlines.set(item, 300)
+        setIn(deadlines, item, 300)
         clock.skip(0.1)
       }
       expect(clock.made).toBe(1)
@@ -145,7 +164,7 @@ describe('Deadlines', () => {
     test('is never late', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       deadlines.delete(item)
       clock.advance(10_000)
       expect(item.late).toEqual([])
@@ -157,7 +176,7 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const items = [100, 200, 300, 400].map((time) => {
         const item = new Item(clock)
-        deadlines.set(item, time)
+        setIn(deadlines, item, time)
         return item
       })
       const deleted = items[index]
@@ -175,9 +194,9 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const other = new Item(clock)
       const item = new Item(clock)
-      deadlines.set(other, 300)
+      setIn(deadlines, other, 300)
       deadlines.delete(item)
-      deadlines.set(item, 200)
+      setIn(deadlines, item, 200)
       deadlines.delete(item)
       deadlines.delete(item)
       expect(deadlines.size).toBe(1)
@@ -195,7 +214,7 @@ describe('Deadlines', () => {
         ['a', 300],
         ['b', 600],
       ] as const) {
-        deadlines.set(new Item(clock, () => told.push(name)), time)
+        setIn(deadlines, new Item(clock, () => told.push(name)), time)
       }
       clock.advance(1_000)
       expect(told).toEqual(['a', 'b', 'c'])
@@ -205,7 +224,7 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const items = [100, 200, 300, 5_000].map((time) => {
         const item = new Item(clock)
-        deadlines.set(item, time)
+        setIn(deadlines, item, time)
         return item
       })
       clock.skip(1_000)
@@ -221,7 +240,7 @@ describe('Deadlines', () => {
     test('takes an item that is added', () => {
       const { clock, deadlines } = setUp()
       const added = new Item(clock)
-      deadlines.set(new Item(clock, () => deadlines.set(added, 200)), 100)
+      setIn(deadlines, new Item(clock, () => setIn(deadlines, added, 200)), 100)
       clock.advance(10_000)
       expect(added.late).toEqual([300])
     })
@@ -229,9 +248,9 @@ describe('Deadlines', () => {
     test('takes the item itself again', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock, () => {
-        if (item.late.length < 3) deadlines.set(item, 100)
+        if (item.late.length < 3) setIn(deadlines, item, 100)
       })
-      deadlines.set(item, 100)
+      setIn(deadlines, item, 100)
       clock.advance(10_000)
       expect(item.late).toEqual([100, 200, 300])
       expect(deadlines.size).toBe(0)
@@ -241,9 +260,9 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const deleted = new Item(clock)
       const left = new Item(clock)
-      deadlines.set(new Item(clock, () => deadlines.delete(deleted)), 100)
-      deadlines.set(deleted, 200)
-      deadlines.set(left, 300)
+      setIn(deadlines, new Item(clock, () => deadlines.delete(deleted)), 100)
+      setIn(deadlines, deleted, 200)
+      setIn(deadlines, left, 300)
       clock.advance(10_000)
       expect(deleted.late).toEqual([])
       expect(left.late).toEqual([300])
@@ -253,8 +272,8 @@ describe('Deadlines', () => {
       test('does without an item that is deleted', () => {
         const { clock, deadlines } = setUp()
         const deleted = new Item(clock)
-        deadlines.set(new Item(clock, () => deadlines.delete(deleted)), 100)
-        deadlines.set(deleted, 100)
+        setIn(deadlines, new Item(clock, () => deadlines.delete(deleted)), 100)
+        setIn(deadlines, deleted, 100)
         clock.advance(10_000)
         expect(deleted.late).toEqual([])
       })
@@ -262,17 +281,17 @@ describe('Deadlines', () => {
       test('meets an item at the time that it is moved to', () => {
         const { clock, deadlines } = setUp()
         const moved = new Item(clock)
-        deadlines.set(new Item(clock, () => deadlines.set(moved, 500)), 100)
-        deadlines.set(moved, 100)
+        setIn(deadlines, new Item(clock, () => setIn(deadlines, moved, 500)), 100)
+        setIn(deadlines, moved, 100)
         clock.advance(10_000)
         expect(moved.late).toEqual([600])
       })
 
-      test('does without an item that is set to 0', () => {
+      test('does without an item that is set to never', () => {
         const { clock, deadlines } = setUp()
         const stopped = new Item(clock)
-        deadlines.set(new Item(clock, () => deadlines.set(stopped, 0)), 100)
-        deadlines.set(stopped, 100)
+        setIn(deadlines, new Item(clock, () => setIn(deadlines, stopped, NEVER)), 100)
+        setIn(deadlines, stopped, 100)
         clock.advance(10_000)
         expect(stopped.late).toEqual([])
       })
@@ -283,7 +302,7 @@ describe('Deadlines', () => {
     function fill(clock: FakeClock, deadlines: Deadlines, toDelay: (index: number) => number): Item[] {
       return Array.from({ length: 10_000 }, (_, index) => {
         const item = new Item(clock)
-        deadlines.set(item, toDelay(index))
+        setIn(deadlines, item, toDelay(index))
         return item
       })
     }
@@ -323,7 +342,7 @@ describe('Deadlines', () => {
     test('sets no new alarm', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       deadlines.delete(item)
       clock.advance(10_000)
       expect(clock.made).toBe(1)
@@ -334,7 +353,7 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       for (let i = 0; i < 100; i++) {
-        deadlines.set(item, 300)
+        setIn(deadlines, item, 300)
         deadlines.delete(item)
       }
       expect(clock.made).toBe(1)
@@ -345,7 +364,7 @@ describe('Deadlines', () => {
     test('has no alarm left', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       deadlines.stop()
       expect(clock.alarms).toBe(0)
       clock.advance(10_000)
@@ -355,7 +374,7 @@ describe('Deadlines', () => {
     test('may be stopped again, or without an alarm', () => {
       const { clock, deadlines } = setUp()
       deadlines.stop()
-      deadlines.set(new Item(clock), 300)
+      setIn(deadlines, new Item(clock), 300)
       deadlines.stop()
       deadlines.stop()
       expect(clock.alarms).toBe(0)
@@ -365,9 +384,9 @@ describe('Deadlines', () => {
       const { clock, deadlines } = setUp()
       const item = new Item(clock)
       const next = new Item(clock)
-      deadlines.set(item, 300)
+      setIn(deadlines, item, 300)
       deadlines.stop()
-      deadlines.set(next, 400)
+      setIn(deadlines, next, 400)
       clock.advance(10_000)
       expect(next.late).toEqual([400])
       expect(item.late).toEqual([400])

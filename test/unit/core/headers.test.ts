@@ -1,19 +1,19 @@
 import { Headers as UndiciHeaders } from 'undici'
 import { describe, expect, test } from 'vitest'
-import type { HeaderTarget, WireHeaders } from '../../../src/core/headers.ts'
+import type { HeaderTarget } from '../../../src/core/headers.ts'
 import {
   addHeaders,
   isToken,
   MAX_FIELD_SIZE,
   MAX_HEADERS_SIZE,
+  makeWireHeaders,
   toRawHeaders,
 } from '../../../src/core/headers.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
 /** addHeaders() as JavaScript calls it: with anything at all. */
 function add(headers: unknown): HeaderTarget {
-  const wire: WireHeaders = Object.create(null)
-  const target: HeaderTarget = { wire, host: null, contentLength: null, headerSize: 0 }
+  const target: HeaderTarget = { wire: makeWireHeaders(), host: null, contentLength: null, headerSize: 0 }
   Reflect.apply(addHeaders, undefined, [target, headers])
   return target
 }
@@ -342,7 +342,8 @@ describe('addHeaders', () => {
     )('takes it for a name like any other: %s', (_form, headers) => {
       const { wire } = add(headers)
       expect(Object.entries(wire)).toEqual([['__proto__', 'polluted']])
-      expect(Object.getPrototypeOf(wire)).toBeNull()
+      expect(Object.getPrototypeOf(wire)).toBe(Object.getPrototypeOf(makeWireHeaders()))
+      expect('polluted' in makeWireHeaders()).toBe(false)
       expect(Object.getPrototypeOf({})).toBe(Object.prototype)
     })
 
@@ -352,7 +353,8 @@ describe('addHeaders', () => {
         ['__proto__', ['a', 'b']],
         ['x', '1'],
       ])
-      expect(Object.getPrototypeOf(wire)).toBeNull()
+      expect(Object.getPrototypeOf(wire)).toBe(Object.getPrototypeOf(makeWireHeaders()))
+      expect('polluted' in makeWireHeaders()).toBe(false)
     })
   })
 
@@ -670,5 +672,26 @@ describe('all headers of a request together', () => {
     const count = Math.floor(MAX_HEADERS_SIZE / 100)
     expect(toWire(ofHundreds(count))).toHaveLength(count)
     expect(toRefusal(ofHundreds(count + 1))).toBe('Invalid headers: they have more than 139264 bytes in all')
+  })
+})
+
+describe('makeWireHeaders', () => {
+  test('has no fields, and inherits none', () => {
+    const wire = makeWireHeaders()
+    expect(Object.keys(wire)).toEqual([])
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty'])
+      expect(name in wire).toBe(false)
+  })
+
+  test('takes any name for its own alone', () => {
+    const wire = makeWireHeaders()
+    Reflect.set(wire, '__proto__', 'a')
+    Reflect.set(wire, 'constructor', 'b')
+    expect(Object.entries(wire)).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ])
+    expect(Object.keys(makeWireHeaders())).toEqual([])
+    expect('constructor' in makeWireHeaders()).toBe(false)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ResolvedClientOptions } from '../../../src/core/options.ts'
+import type { Limits, ResolvedClientOptions } from '../../../src/core/options.ts'
 import {
   invalid,
   show,
@@ -28,17 +28,39 @@ function toRefusal(value: unknown): string {
   throw new Error('It was accepted')
 }
 
+const limits: Limits = {
+  queueTimeout: 300_000,
+  connectTimeout: null,
+  headersTimeout: 300_000,
+  bodyTimeout: 300_000,
+  uploadTimeout: 300_000,
+  requestTimeout: 0,
+  maxResponseSize: -1,
+  maxHeaderSize: 65_536,
+  maxHeadersCount: 2_000,
+}
+
 const defaults: ResolvedClientOptions = {
   engine: 'node',
   connect: {},
   socketPath: null,
   connectTimeout: 10_000,
-  headersTimeout: 300_000,
-  bodyTimeout: 300_000,
+  limits,
   initialWindowSize: 4_194_304,
   connectionWindowSize: 16_777_216,
   maxConcurrentStreams: 4_294_967_295,
   strictContentLength: true,
+}
+
+/** The defaults, with what was given in its place: a limit among the limits, but for the connection attempts' own. */
+function toExpected(given: object): ResolvedClientOptions {
+  const entries = Object.entries(given)
+  const isLimit = ([name]: [string, unknown]) => name in limits && name !== 'connectTimeout'
+  return {
+    ...defaults,
+    ...Object.fromEntries(entries.filter((entry) => !isLimit(entry))),
+    limits: { ...limits, ...Object.fromEntries(entries.filter(isLimit)) },
+  }
 }
 
 describe('toClientOptions', () => {
@@ -55,7 +77,7 @@ describe('toClientOptions', () => {
 
   describe('when an option is null or undefined', () => {
     test.each(
-      Object.keys(defaults).flatMap((name) => [
+      Object.keys({ ...defaults, ...limits }).flatMap((name) => [
         [name, null],
         [name, undefined],
       ]),
@@ -67,7 +89,7 @@ describe('toClientOptions', () => {
   describe('when options are given', () => {
     test('keeps them, and completes the others', () => {
       const given: ClientOptions = { bodyTimeout: 5, strictContentLength: false, socketPath: '/run/h2.sock' }
-      expect(toClientOptions(given)).toEqual({ ...defaults, ...given })
+      expect(toClientOptions(given)).toEqual(toExpected(given))
     })
 
     test('is not touched by what becomes of them later', () => {
@@ -76,13 +98,13 @@ describe('toClientOptions', () => {
       const options = toClientOptions(given)
       given.bodyTimeout = 6
       connect.servername = 'b.example'
-      expect(options).toEqual({ ...defaults, bodyTimeout: 5, connect: { servername: 'a.example' } })
+      expect(options).toEqual(toExpected({ bodyTimeout: 5, connect: { servername: 'a.example' } }))
       expect(Object.isFrozen(options.connect)).toBe(true)
       expect(Object.isFrozen(connect)).toBe(false)
     })
 
     test('leaves out what it does not know', () => {
-      expect(resolve({ pipelining: 10, allowH2: true })).toEqual(defaults)
+      expect(resolve({ pipelining: 10, allowH2: true, limits: { bodyTimeout: 5 } })).toEqual(defaults)
     })
 
     test.each([
@@ -96,10 +118,13 @@ describe('toClientOptions', () => {
     })
   })
 
-  const delays = ['connectTimeout', 'headersTimeout', 'bodyTimeout']
+  const delays = [
+    ...['connectTimeout', 'queueTimeout', 'headersTimeout', 'bodyTimeout', 'uploadTimeout'],
+    'requestTimeout',
+  ]
   describe.each(delays)('when %s is given', (name) => {
     test.each([0, 1, 0.5, 2_147_483_647])('accepts %d', (value) => {
-      expect(resolve({ [name]: value })).toEqual({ ...defaults, [name]: value })
+      expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })
 
     test.each([
@@ -125,16 +150,19 @@ describe('toClientOptions', () => {
     { name: 'initialWindowSize', unit: 'bytes', min: 1, max: 2_147_483_647 },
     { name: 'connectionWindowSize', unit: 'bytes', min: 65_535, max: 2_147_483_647 },
     { name: 'maxConcurrentStreams', unit: 'streams', min: 1, max: 4_294_967_295 },
+    { name: 'maxHeaderSize', unit: 'bytes', min: 1, max: 1_048_576 },
+    { name: 'maxHeadersCount', unit: 'fields', min: 1, max: 32_768 },
+    { name: 'maxResponseSize', unit: 'bytes (-1: any number)', min: -1, max: Number.MAX_SAFE_INTEGER },
   ]
   describe.each(integers)('when $name is given', ({ name, unit, min, max }) => {
     test.each([min, min + 1, max - 1, max])('accepts %i', (value) => {
-      expect(resolve({ [name]: value })).toEqual({ ...defaults, [name]: value })
+      expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })
 
     test.each([
       [min - 1, String(min - 1)],
       [max + 1, String(max + 1)],
-      [-min, String(-min)],
+      [-max, String(-max)],
       [min + 0.5, String(min + 0.5)],
       [Number.POSITIVE_INFINITY, 'Infinity'],
       [Number.NaN, 'NaN'],

@@ -1,0 +1,183 @@
+/**
+ * What all APIs have in common: their options, the caller's signal, and the one outcome.
+ *
+ * @module
+ */
+
+import { AsyncResource } from 'node:async_hooks'
+import type { EventEmitter } from 'node:events'
+import type { Callback, Dispatcher } from '../../types/dispatcher.ts'
+import type { DispatchController } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { toRawHeaders } from '../core/headers.ts'
+import { invalid, toInteger } from '../core/options.ts'
+import { throwLater, toError } from '../errors.ts'
+import type { Abortable } from './signal.ts'
+import { checkSignal, SignalLink } from './signal.ts'
+
+/** Only a dispatcher's `dispatch` is needed. */
+export type Dispatching = Pick<Dispatcher, 'dispatch'>
+
+/** The options of which the APIs take care themselves; each has some of them. */
+export interface ApiOptions<TOpaque> {
+  readonly signal?: AbortSignal | EventEmitter | null | undefined
+  readonly opaque?: TOpaque | undefined
+  readonly responseHeaders?: 'raw' | null | undefined
+  readonly onInfo?:
+    | ((info: { statusCode: number; headers: Record<string, string | string[]> }) => void)
+    | null
+    | undefined
+  readonly highWaterMark?: number | undefined
+}
+
+/** undici's default, and that of node's file streams. Bytes. */
+export const HIGH_WATER_MARK = 65_536
+
+/** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
+export function checkApiOptions(options: ApiOptions<unknown>): void {
+  if (typeof options !== 'object' || options === null) throw invalid('options', options, 'an object')
+  const { signal, onInfo, responseHeaders, highWaterMark } = options
+  if (signal !== undefined && signal !== null) checkSignal(signal)
+  if (onInfo !== undefined && onInfo !== null && typeof onInfo !== 'function') {
+    throw invalid('onInfo', onInfo, 'a function, or null')
+  }
+  if (responseHeaders !== undefined && responseHeaders !== null && responseHeaders !== 'raw') {
+    throw invalid('responseHeaders', responseHeaders, "'raw', or null")
+  }
+  toInteger('highWaterMark', highWaterMark, HIGH_WATER_MARK, 0, Number.MAX_SAFE_INTEGER, 'bytes')
+}
+
+/** @throws InvalidArgumentError: CONNECT is `connect()`'s, its answer is a tunnel. */
+export function checkMethod(method: unknown): void {
+  if (method === 'CONNECT') throw invalid('method', method, 'another one: connect() opens tunnels')
+}
+
+/** Trailers as they are handed out: filled when they come, since the data is there before. */
+export type Trailers = Record<string, string | string[] | undefined> | string[]
+
+/** The part of a handler that serves its caller, whatever the API. `TData` is what the callback gets. */
+export abstract class ApiHandler<TOpaque, TData> implements Abortable {
+  protected readonly options: ApiOptions<TOpaque>
+  /** Null until the call has begun. */
+  protected controller: DispatchController | null = null
+  protected context: unknown = null
+  /** Null once it was called. */
+  #callback: Callback<TData> | null
+  /** Why the signal ended it; null while it hasn't. */
+  #reason: Error | null = null
+  readonly #signal: SignalLink | null
+
+  constructor(options: ApiOptions<TOpaque>, callback: Callback<TData>) {
+    this.options = options
+    this.#callback = callback
+    this.#signal = SignalLink.from(options.signal ?? null, this)
+  }
+
+  protected get opaque(): TOpaque {
+    return (this.options.opaque ?? null) as TOpaque
+  }
+
+  protected get isSettled(): boolean {
+    return this.#callback === null
+  }
+
+  onSignal(reason: Error): void {
+    this.#reason = reason
+    // Before the call has begun, and from within the constructor, there is nothing to abort yet.
+    if (this.controller !== null) this.abort(reason)
+  }
+
+  onRequestStart(controller: DispatchController, context: unknown): void {
+    this.controller = controller
+    this.context = context
+    if (this.#reason !== null) controller.abort(this.#reason)
+  }
+
+  /** The signal has fired. */
+  protected abort(reason: Error): void {
+    this.controller?.abort(reason)
+  }
+
+  /** Nothing is left for the signal to end. */
+  protected removeSignal(): void {
+    this.#signal?.remove()
+  }
+
+  /** The contract follows undici: it types headers as an object also where 'raw' makes them an array. */
+  protected toHanded(
+    controller: DispatchController,
+    headers: IncomingHttpHeaders,
+  ): Record<string, string | string[]> {
+    const handed =
+      this.options.responseHeaders === 'raw' ? toRawHeaders(controller.rawHeaders ?? headers) : headers
+    return handed as Record<string, string | string[]>
+  }
+
+  protected makeTrailers(): Trailers {
+    return this.options.responseHeaders === 'raw' ? [] : {}
+  }
+
+  protected fillTrailers(
+    target: Trailers,
+    controller: DispatchController,
+    trailers: IncomingHttpHeaders,
+  ): void {
+    if (Array.isArray(target)) target.push(...toRawHeaders(controller.rawTrailers ?? trailers))
+    else for (const name in trailers) target[name] = trailers[name]
+  }
+
+  /** An informational answer came. */
+  protected inform(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+    const { onInfo } = this.options
+    if (onInfo !== undefined && onInfo !== null)
+      onInfo({ statusCode, headers: this.toHanded(controller, headers) })
+  }
+
+  /** Gives the caller what it waits for; once. False when its own code has thrown. */
+  protected succeed(data: TData): boolean {
+    const callback = this.#callback
+    this.#callback = null
+    try {
+      callback?.(null, data)
+      return true
+    } catch (thrown) {
+      // The caller's own code has failed: that is for the process to hear, as with any callback, and no part of the call.
+      throwLater(thrown)
+      return false
+    }
+  }
+
+  /** Gives the caller the error; once. Later, as undici does: a callback before the API has returned surprises its owner. */
+  protected fail(error: Error): void {
+    const callback = this.#callback
+    this.#callback = null
+    this.removeSignal()
+    // undici's callbacks get `opaque` with an error as well.
+    if (callback !== null) queueMicrotask(() => callback(error, { opaque: this.opaque } as TData))
+  }
+}
+
+/**
+ * Both forms of undici: a promise, or a callback, which runs in its caller's async context.
+ *
+ * @param start checks the options and dispatches; what it throws is the outcome
+ */
+export function perform<TData>(
+  opaque: unknown,
+  callback: Callback<TData> | undefined,
+  start: (settle: Callback<TData>) => void,
+): Promise<TData> | undefined {
+  if (callback === undefined) {
+    return new Promise((resolve, reject) => {
+      start((error, data) => (error === null ? resolve(data) : reject(error)))
+    })
+  }
+  if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
+  const settle = AsyncResource.bind(callback)
+  try {
+    start(settle)
+  } catch (thrown) {
+    process.nextTick(settle, toError(thrown), { opaque: opaque ?? null })
+  }
+  return undefined
+}

@@ -1,0 +1,31 @@
+/**
+ * `connect()`: a tunnel through the server to an authority (RFC 9113 §8.5).
+ *
+ * @module
+ */
+
+import type { Callback } from '../../types/dispatcher.ts'
+import type { ConnectOptions } from '../../types/request.ts'
+import type { ConnectData } from '../../types/response.ts'
+import type { Dispatching } from './api-handler.ts'
+import { checkApiOptions, perform } from './api-handler.ts'
+import { TunnelHandler } from './tunnel-handler.ts'
+
+/**
+ * Opens a tunnel.
+ *
+ * @returns the answer's status and header, and the tunnel: a Duplex whose halves end each by itself.
+ * @throws InvalidArgumentError for bad options (the promise is rejected with it), TunnelRefusedError when the answer
+ * isn't 2xx, and whatever ends the call.
+ */
+export function connect<TOpaque>(
+  dispatcher: Dispatching,
+  options: ConnectOptions<TOpaque>,
+  callback?: Callback<ConnectData<TOpaque>>,
+): Promise<ConnectData<TOpaque>> | undefined {
+  return perform<ConnectData<TOpaque>>(options?.opaque, callback, (settle) => {
+    checkApiOptions(options)
+    const handler = new TunnelHandler(options, settle, `a tunnel to ${options.path}`)
+    dispatcher.dispatch({ ...options, method: 'CONNECT' }, handler)
+  })
+}

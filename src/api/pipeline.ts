@@ -1,0 +1,209 @@
+/**
+ * `pipeline()`: a request as a Duplex, to be put between streams.
+ *
+ * @module
+ */
+
+import { AsyncResource } from 'node:async_hooks'
+import { Duplex, Readable } from 'node:stream'
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { PipelineOptions } from '../../types/request.ts'
+import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
+import { invalid, show } from '../core/options.ts'
+import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
+import type { Dispatching } from './api-handler.ts'
+import { ApiHandler, checkApiOptions, checkMethod, HIGH_WATER_MARK } from './api-handler.ts'
+import { BodyReadable } from './body-readable.ts'
+
+type Callback = (error?: Error | null) => void
+
+function ignoreError(): void {}
+
+/** The request's body: what is written to the duplex, when the session asks for it. */
+class PipelineRequest extends Readable {
+  /** Of the write that waits for the session; null while none does. */
+  #onTaken: Callback | null = null
+
+  override _read(): void {
+    const onTaken = this.#onTaken
+    this.#onTaken = null
+    onTaken?.()
+  }
+
+  override _destroy(error: Error | null, callback: Callback): void {
+    // Nobody reads what is written from now on: writers need not wait. What has failed they hear from the duplex.
+    this._read()
+    callback(error)
+  }
+
+  write(chunk: unknown, callback: Callback): void {
+    // A tick later: a writer that goes on while it may would never let anything else happen.
+    if (this.destroyed) process.nextTick(callback)
+    else if (this.push(chunk)) callback()
+    else this.#onTaken = callback
+  }
+}
+
+/** Whose duplex it is. */
+interface DuplexOwner {
+  readonly request: PipelineRequest
+  /** There is room for more of the answer. */
+  resumeAnswer(): void
+  /** @param reason null when both sides came to their end */
+  onDestroyed(reason: Error | null): void
+}
+
+/** What the caller gets: its writable side is the request, its readable side what the caller's handler returns. */
+class PipelineDuplex extends Duplex {
+  readonly #owner: DuplexOwner
+
+  constructor(owner: DuplexOwner, objectMode: boolean) {
+    super({ readableObjectMode: objectMode })
+    this.#owner = owner
+  }
+
+  override _read(): void {
+    this.#owner.resumeAnswer()
+  }
+
+  override _write(chunk: unknown, _encoding: BufferEncoding, callback: Callback): void {
+    this.#owner.request.write(chunk, callback)
+  }
+
+  override _final(callback: Callback): void {
+    this.#owner.request.push(null)
+    callback()
+  }
+
+  override _destroy(error: Error | null, callback: Callback): void {
+    const reason = error ?? (this.readableEnded ? null : new RequestAbortedError())
+    this.#owner.onDestroyed(reason)
+    callback(reason)
+  }
+}
+
+/** One call of `pipeline()`. */
+class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements DispatchHandler, DuplexOwner {
+  readonly request = new PipelineRequest()
+  readonly duplex: PipelineDuplex
+  readonly #toAnswer: PipelineHandler<TOpaque, UndiciBodyReadable>
+  readonly #isHead: boolean
+  /** The body as it comes; null until there is an answer. */
+  #body: BodyReadable | null = null
+  /** What the caller's handler has made of it; null until then. */
+  #answer: Readable | null = null
+
+  constructor(options: PipelineOptions<TOpaque>, toAnswer: PipelineHandler<TOpaque, UndiciBodyReadable>) {
+    super(options, ignoreError)
+    this.#toAnswer = toAnswer
+    this.#isHead = options.method === 'HEAD'
+    this.duplex = new PipelineDuplex(this, options.objectMode === true)
+  }
+
+  protected override abort(reason: Error): void {
+    this.duplex.destroy(reason)
+  }
+
+  resumeAnswer(): void {
+    this.#answer?.resume()
+  }
+
+  onDestroyed(reason: Error | null): void {
+    this.removeSignal()
+    if (reason === null) return
+    this.controller?.abort(reason)
+    this.#body?.on('error', ignoreError).destroy(reason)
+    this.#answer?.destroy(reason)
+    this.request.on('error', ignoreError).destroy(reason)
+  }
+
+  onResponseStart(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+    if (statusCode < 200) {
+      this.inform(controller, statusCode, headers)
+      return
+    }
+    const highWaterMark = this.options.highWaterMark ?? HIGH_WATER_MARK
+    const body = new BodyReadable(controller, headers, { highWaterMark, isEmpty: this.#isHead })
+    this.#body = body
+    const toAnswer = this.#toAnswer
+    const answer: unknown = toAnswer({
+      statusCode,
+      headers: this.toHanded(controller, headers),
+      opaque: this.opaque,
+      body: body as unknown as UndiciBodyReadable,
+      context: this.context as object,
+    })
+    if (!isOpenReadable(answer)) {
+      throw new InvalidReturnValueError(`The handler returned ${show(answer)}, expected an open Readable`)
+    }
+    this.#answer = answer
+    this.#forward(answer)
+  }
+
+  /** By hand, since `pipe()` would neither forward failures nor objects. */
+  #forward(answer: Readable): void {
+    const { duplex } = this
+    answer.on('data', (chunk: unknown) => {
+      if (!duplex.push(chunk)) answer.pause()
+    })
+    answer.on('end', () => duplex.push(null))
+    answer.on('error', (error) => duplex.destroy(error))
+    answer.on('close', () => {
+      if (!answer.readableEnded)
+        duplex.destroy(new RequestAbortedError('The answer was closed before its end'))
+    })
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    if (this.#body?.receive(chunk) === false) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    this.#body?.finish()
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    // The first failure counts, also for the body: what it was read by hears of it, too.
+    this.#body?.fail(error)
+    this.duplex.destroy(error)
+  }
+}
+
+function isOpenReadable(value: unknown): value is Readable {
+  if (typeof value !== 'object' || value === null) return false
+  const { on, pause, resume, destroyed, readableEnded } = value as Partial<Readable>
+  if (typeof on !== 'function' || typeof pause !== 'function' || typeof resume !== 'function') return false
+  // Their end was told already, and would not come again.
+  return destroyed !== true && readableEnded !== true
+}
+
+/**
+ * A Duplex for `stream.pipeline()`: what is written to it is the request's body, what is read from it is what `handler`
+ * returns: the answer's body, or what it makes of it.
+ *
+ * @param handler called once, with the final answer's header and body; it returns a Readable.
+ * @returns the Duplex. Whatever fails destroys it, bad options too: InvalidArgumentError, InvalidReturnValueError when the
+ * handler makes no Readable, what the handler throws, and whatever ends the call.
+ */
+export function pipeline<TOpaque>(
+  dispatcher: Dispatching,
+  options: PipelineOptions<TOpaque>,
+  handler: PipelineHandler<TOpaque, UndiciBodyReadable>,
+): Duplex {
+  let call: PipelineCall<TOpaque> | null = null
+  try {
+    checkApiOptions(options)
+    checkMethod(options.method)
+    if (options.body !== undefined && options.body !== null)
+      throw invalid('body', options.body, 'none: the body is what is written to the duplex')
+    if (typeof handler !== 'function') throw invalid('handler', handler, 'a function that returns a Readable')
+    // The caller's async context, also when the answer comes from a socket's.
+    call = new PipelineCall(options, AsyncResource.bind(handler))
+    dispatcher.dispatch({ ...options, body: call.request }, call)
+  } catch (thrown) {
+    const duplex = call?.duplex ?? new Duplex()
+    return duplex.destroy(toError(thrown))
+  }
+  return call.duplex
+}

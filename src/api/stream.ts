@@ -1,0 +1,134 @@
+/**
+ * `stream()`: one request, whose answer's body goes straight into a Writable.
+ *
+ * @module
+ */
+
+import { AsyncResource } from 'node:async_hooks'
+import type { Writable } from 'node:stream'
+import type { Callback } from '../../types/dispatcher.ts'
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { RequestOptions } from '../../types/request.ts'
+import type { StreamData, StreamFactory } from '../../types/response.ts'
+import { invalid, show } from '../core/options.ts'
+import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
+import type { Dispatching, Trailers } from './api-handler.ts'
+import { ApiHandler, checkApiOptions, checkMethod, perform } from './api-handler.ts'
+
+function isOpenWritable(value: unknown): value is Writable {
+  if (typeof value !== 'object' || value === null) return false
+  const { write, end, on, destroyed, writableEnded } = value as Partial<Writable>
+  if (typeof write !== 'function' || typeof end !== 'function' || typeof on !== 'function') return false
+  return destroyed !== true && writableEnded !== true
+}
+
+/** Has a Writable made as soon as the header is there, and writes the body to it. */
+class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> implements DispatchHandler {
+  readonly #factory: StreamFactory<TOpaque>
+  readonly #trailers: Trailers
+  /** Null until the factory has made it. */
+  #writable: Writable | null = null
+  /** The answer has come whole. */
+  #isComplete = false
+  readonly #onDrain = (): void => this.controller?.resume()
+  readonly #onFinish = (): void => this.#finish()
+  readonly #onError = (error: Error): void => this.#break(error)
+  readonly #onClose = (): void => this.#break(new RequestAbortedError('The stream was closed before its end'))
+
+  constructor(
+    options: RequestOptions<TOpaque>,
+    factory: StreamFactory<TOpaque>,
+    callback: Callback<StreamData<TOpaque>>,
+  ) {
+    super(options, callback)
+    this.#factory = factory
+    this.#trailers = this.makeTrailers()
+  }
+
+  protected override abort(reason: Error): void {
+    if (this.#writable === null) super.abort(reason)
+    else this.#break(reason)
+  }
+
+  onResponseStart(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+    if (statusCode < 200) {
+      this.inform(controller, statusCode, headers)
+      return
+    }
+    const factory = this.#factory
+    const writable: unknown = factory({
+      statusCode,
+      headers: this.toHanded(controller, headers),
+      opaque: this.opaque,
+      context: this.context as object,
+    })
+    if (!isOpenWritable(writable)) {
+      throw new InvalidReturnValueError(`The factory returned ${show(writable)}, expected an open Writable`)
+    }
+    this.#writable = writable
+    writable.on('drain', this.#onDrain)
+    writable.on('finish', this.#onFinish)
+    writable.on('error', this.#onError)
+    writable.on('close', this.#onClose)
+    if (writable.writableNeedDrain) controller.pause()
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    if (this.#writable?.write(chunk) === false) controller.pause()
+  }
+
+  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    this.fillTrailers(this.#trailers, controller, trailers)
+    this.#isComplete = true
+    this.#writable?.end()
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    this.#break(error)
+  }
+
+  /** All of the body has been taken, unless its owner has ended it too early. */
+  #finish(): void {
+    if (this.isSettled) return
+    if (!this.#isComplete) {
+      this.#break(new RequestAbortedError('The stream was ended before the answer'))
+      return
+    }
+    this.#writable?.off('drain', this.#onDrain)
+    this.removeSignal()
+    this.succeed({ opaque: this.opaque, trailers: this.#trailers as Record<string, string> })
+  }
+
+  /** The first reason counts, on whichever side. The listener for `error` stays: what is destroyed must not end the process. */
+  #break(error: Error): void {
+    if (this.isSettled) return
+    this.fail(error)
+    this.#writable?.off('drain', this.#onDrain)
+    if (this.#writable?.destroyed === false) this.#writable.destroy(error)
+    this.controller?.abort(error)
+  }
+}
+
+/**
+ * Performs a request and writes its answer's body into a Writable, with its back-pressure.
+ *
+ * @param factory called once, with the final answer's header, for the Writable
+ * @returns `opaque` and the trailers, once the Writable has finished.
+ * @throws InvalidArgumentError for bad options (the promise is rejected with it), InvalidReturnValueError when the factory
+ * makes no Writable, what the factory throws, the Writable's own error, and whatever ends the call.
+ */
+export function stream<TOpaque>(
+  dispatcher: Dispatching,
+  options: RequestOptions<TOpaque>,
+  factory: StreamFactory<TOpaque>,
+  callback?: Callback<StreamData<TOpaque>>,
+): Promise<StreamData<TOpaque>> | undefined {
+  return perform<StreamData<TOpaque>>(options?.opaque, callback, (settle) => {
+    checkApiOptions(options)
+    checkMethod(options.method)
+    if (typeof factory !== 'function') throw invalid('factory', factory, 'a function that returns a Writable')
+    // The caller's async context, also when the answer comes from a socket's.
+    dispatcher.dispatch(options, new StreamHandler(options, AsyncResource.bind(factory), settle))
+  })
+}

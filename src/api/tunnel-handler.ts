@@ -1,0 +1,60 @@
+/**
+ * What `connect()` and `upgrade()` have in common: the answer is a tunnel, or an error.
+ *
+ * @module
+ */
+
+import type { Duplex } from 'node:stream'
+import type { Callback } from '../../types/dispatcher.ts'
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { ConnectData } from '../../types/response.ts'
+import { TunnelRefusedError } from '../errors.ts'
+import type { ApiOptions } from './api-handler.ts'
+import { ApiHandler } from './api-handler.ts'
+
+/** Gives the caller the tunnel. From then on it is the caller's: a signal doesn't end it any more. */
+export class TunnelHandler<TOpaque>
+  extends ApiHandler<TOpaque, ConnectData<TOpaque>>
+  implements DispatchHandler
+{
+  readonly #what: string
+
+  /** @param what the tunnel's name in an error */
+  constructor(options: ApiOptions<TOpaque>, callback: Callback<ConnectData<TOpaque>>, what: string) {
+    super(options, callback)
+    this.#what = what
+  }
+
+  onResponseStart(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+    if (statusCode < 200) this.inform(controller, statusCode, headers)
+    else
+      throw new TunnelRefusedError(`The server refused ${this.#what} with status ${statusCode}`, statusCode)
+  }
+
+  onRequestUpgrade(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.removeSignal()
+    const isTaken = this.succeed({
+      statusCode,
+      headers: this.toHanded(controller, headers),
+      socket,
+      opaque: this.opaque,
+      context: this.context as object,
+    })
+    if (!isTaken) socket.destroy()
+  }
+
+  /** An answer without a tunnel has failed the call before. */
+  onResponseData(): void {}
+
+  onResponseEnd(): void {}
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    this.fail(error)
+  }
+}

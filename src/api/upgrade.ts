@@ -1,0 +1,36 @@
+/**
+ * `upgrade()`: another protocol on a stream, by extended CONNECT (RFC 8441).
+ *
+ * @module
+ */
+
+import type { Callback } from '../../types/dispatcher.ts'
+import type { UpgradeOptions } from '../../types/request.ts'
+import type { UpgradeData } from '../../types/response.ts'
+import { invalid } from '../core/options.ts'
+import type { Dispatching } from './api-handler.ts'
+import { checkApiOptions, perform } from './api-handler.ts'
+import { TunnelHandler } from './tunnel-handler.ts'
+
+/**
+ * Speaks another protocol on a stream.
+ *
+ * @returns the answer's header and the stream: a Duplex whose halves end each by itself.
+ * @throws InvalidArgumentError for bad options (the promise is rejected with it), NotSupportedError when the peer offers no
+ * extended CONNECT, TunnelRefusedError when the answer isn't 2xx, and whatever ends the call.
+ */
+export function upgrade<TOpaque>(
+  dispatcher: Dispatching,
+  options: UpgradeOptions<TOpaque>,
+  callback?: Callback<UpgradeData<TOpaque>>,
+): Promise<UpgradeData<TOpaque>> | undefined {
+  return perform<UpgradeData<TOpaque>>(options?.opaque, callback, (settle) => {
+    checkApiOptions(options)
+    const { protocol = 'websocket', method = 'GET' } = options
+    if (typeof protocol !== 'string' || protocol === '') {
+      throw invalid('protocol', protocol, "the name of a protocol, such as 'websocket'")
+    }
+    const handler = new TunnelHandler(options, settle, `an upgrade to ${protocol}`)
+    dispatcher.dispatch({ ...options, method, upgrade: protocol }, handler)
+  })
+}

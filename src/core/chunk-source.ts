@@ -1,0 +1,178 @@
+/**
+ * What comes in pieces, iterators and web streams, as a Readable.
+ *
+ * @module
+ */
+
+import { Readable } from 'node:stream'
+import type { BlobLike, ReadableStreamLike } from '../../types/body.ts'
+import { toError } from '../errors.ts'
+import { invalid } from './options.ts'
+
+/** Bytes of a string (as UTF-8) or of what holds bytes, uncopied; null for anything else. */
+export function toBytes(value: unknown): Uint8Array | null {
+  if (typeof value === 'string') return Buffer.from(value)
+  if (value instanceof Uint8Array) return value
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ? new Uint8Array(value) : null
+}
+
+/** A piece of a body as bytes. @throws InvalidArgumentError for what is none. */
+export function toChunk(value: unknown): Uint8Array {
+  const bytes = toBytes(value)
+  if (bytes === null) throw invalid('chunk of the request body', value, 'a string or bytes')
+  return bytes
+}
+
+/** One piece at a time, when it is asked for: nothing is read ahead. */
+export interface ChunkSource {
+  /** Called again only after what it gave has settled. */
+  next(): IteratorResult<unknown> | PromiseLike<IteratorResult<unknown>>
+  /** Nobody wants the rest. It may come from inside `next()`, when a generator aborts its own request. Idempotent. */
+  stop(reason: Error | null): void
+}
+
+/** What happens to a source that is being let go of can't change the call any more: its end has been told. */
+function ignoreLateFailure(): void {}
+
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+/** Any iterator, of a generator as well. */
+export class IteratorSource implements ChunkSource {
+  readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>
+  #isRunning = false
+  #isStopped = false
+
+  constructor(iterator: Iterator<unknown> | AsyncIterator<unknown>) {
+    this.#iterator = iterator
+  }
+
+  next(): IteratorResult<unknown> | PromiseLike<IteratorResult<unknown>> {
+    this.#isRunning = true
+    try {
+      return this.#iterator.next()
+    } finally {
+      this.#isRunning = false
+      if (this.#isStopped) this.#return()
+    }
+  }
+
+  stop(): void {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    // A generator that runs can't be told to return: that throws.
+    if (!this.#isRunning) this.#return()
+  }
+
+  #return(): void {
+    try {
+      // Not waited for: an async generator returns when its own `await` has settled, which may be never.
+      const returned: unknown = this.#iterator.return?.()
+      if (isPromiseLike(returned)) returned.then(undefined, ignoreLateFailure)
+    } catch {
+      ignoreLateFailure()
+    }
+  }
+}
+
+/** The part of a web stream's reader that is used: the types of a foreign stream may be anything. */
+interface Reader {
+  read(): PromiseLike<IteratorResult<unknown>>
+  cancel(reason: unknown): PromiseLike<void>
+}
+
+/** A web stream. Not by its iterator: that would put `return()` behind a `read()` that may never settle. */
+export class ReaderSource implements ChunkSource {
+  readonly #reader: Reader
+  #isStopped = false
+
+  constructor(stream: ReadableStreamLike) {
+    this.#reader = stream.getReader() as Reader
+  }
+
+  next(): PromiseLike<IteratorResult<unknown>> {
+    return this.#reader.read()
+  }
+
+  stop(reason: Error | null): void {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#reader.cancel(reason).then(undefined, ignoreLateFailure)
+  }
+}
+
+/** Bytes and blobs, one after another. */
+export class PartsSource implements ChunkSource {
+  readonly #parts: readonly (Uint8Array | BlobLike)[]
+  #index = 0
+  /** Null between blobs. */
+  #blob: ReaderSource | null = null
+
+  constructor(parts: readonly (Uint8Array | BlobLike)[]) {
+    this.#parts = parts
+  }
+
+  next(): IteratorResult<unknown> | PromiseLike<IteratorResult<unknown>> {
+    if (this.#blob !== null) return this.#readBlob(this.#blob)
+    const part = this.#parts[this.#index++]
+    if (part === undefined) return { done: true, value: undefined }
+    if (part instanceof Uint8Array) return { done: false, value: part }
+    this.#blob = new ReaderSource(part.stream())
+    return this.#readBlob(this.#blob)
+  }
+
+  async #readBlob(blob: ReaderSource): Promise<IteratorResult<unknown>> {
+    const result = await blob.next()
+    if (result.done !== true) return result
+    this.#blob = null
+    return this.next()
+  }
+
+  stop(reason: Error | null): void {
+    this.#index = this.#parts.length
+    this.#blob?.stop(reason)
+  }
+}
+
+/** Pulls a piece when its reader has room for one, and hands it on as bytes. */
+export class ChunkReadable extends Readable {
+  readonly #source: ChunkSource
+  readonly #onResult = (result: IteratorResult<unknown>): void => this.#receive(result)
+  readonly #onFailure = (thrown: unknown): void => void this.destroy(toError(thrown))
+
+  constructor(source: ChunkSource) {
+    super({ objectMode: true, highWaterMark: 1 })
+    this.#source = source
+  }
+
+  override _read(): void {
+    try {
+      const result = this.#source.next()
+      if (isPromiseLike(result)) result.then(this.#onResult, this.#onFailure)
+      else this.#take(result)
+    } catch (thrown) {
+      this.#onFailure(thrown)
+    }
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    if (!this.readableEnded) this.#source.stop(error)
+    callback(error)
+  }
+
+  #receive(result: IteratorResult<unknown>): void {
+    try {
+      this.#take(result)
+    } catch (thrown) {
+      this.#onFailure(thrown)
+    }
+  }
+
+  #take({ done, value }: IteratorResult<unknown>): void {
+    if (this.destroyed) return
+    if (done === true) this.push(null)
+    else this.push(toChunk(value))
+  }
+}

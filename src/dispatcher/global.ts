@@ -1,0 +1,47 @@
+/**
+ * The dispatcher of the top-level functions: ours, not Node's.
+ *
+ * @module
+ */
+
+import type { Dispatcher } from '../../types/dispatcher.ts'
+import { invalid } from '../core/options.ts'
+import { Agent } from './agent.ts'
+
+/** The ESM and the CJS copy of this package in one process have one global dispatcher. */
+const GLOBAL_DISPATCHER = Symbol.for('dodici.globalDispatcher.1')
+
+/**
+ * The dispatcher that `request()`, `stream()`, `pipeline()`, `connect()` and `upgrade()` use when they aren't given one.
+ *
+ * Made on first use: an {@link Agent} with `h2c: true`, which speaks HTTP/2 by prior knowledge with `http:` origins.
+ */
+export function getGlobalDispatcher(): Dispatcher {
+  const present: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER)
+  if (isDispatcher(present)) return present
+  const agent = new Agent({ h2c: true })
+  setGlobalDispatcher(agent)
+  return agent
+}
+
+/**
+ * Replaces it; the one before is neither closed nor destroyed.
+ *
+ * @throws InvalidArgumentError when it can't dispatch
+ */
+export function setGlobalDispatcher(dispatcher: Dispatcher): void {
+  if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
+  Object.defineProperty(globalThis, GLOBAL_DISPATCHER, {
+    value: dispatcher,
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  })
+}
+
+/** Whether a value can dispatch. */
+export function isDispatcher(value: unknown): value is Dispatcher {
+  return (
+    typeof value === 'object' && value !== null && 'dispatch' in value && typeof value.dispatch === 'function'
+  )
+}

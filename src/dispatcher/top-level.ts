@@ -1,0 +1,198 @@
+/**
+ * The APIs as functions of a URL, over the global dispatcher or one that the options name.
+ *
+ * @module
+ */
+
+import type { Duplex } from 'node:stream'
+import type { UrlObject } from 'node:url'
+import { format } from 'node:url'
+import type { Callback, TopLevelOptions } from '../../types/dispatcher.ts'
+import type { ConnectOptions, PipelineOptions, RequestOptions, UpgradeOptions } from '../../types/request.ts'
+import type {
+  BodyReadable,
+  ConnectData,
+  PipelineHandler,
+  RawResponseData,
+  ResponseData,
+  StreamData,
+  StreamFactory,
+  UndiciBodyReadable,
+  UpgradeData,
+} from '../../types/response.ts'
+import type { Dispatching } from '../api/api-handler.ts'
+import { connect as connectBy } from '../api/connect.ts'
+import { pipeline as pipelineBy } from '../api/pipeline.ts'
+import { request as requestBy } from '../api/request.ts'
+import { stream as streamBy } from '../api/stream.ts'
+import { upgrade as upgradeBy } from '../api/upgrade.ts'
+import { invalid, toOrigin } from '../core/options.ts'
+import { getGlobalDispatcher, isDispatcher } from './global.ts'
+
+type Url = string | URL | UrlObject
+
+/** Where to send what, by whom. */
+interface Aim {
+  readonly dispatcher: Dispatching
+  /** The caller's options, with origin, path and method. */
+  readonly options: RequestOptions<unknown>
+}
+
+function toUrl(url: unknown): URL {
+  const accepted = 'an http: or https: URL: a string, a URL, or an object that url.format() takes'
+  try {
+    if (url instanceof URL) return url
+    if (typeof url === 'string') return new URL(url)
+    if (typeof url === 'object' && url !== null) return new URL(format(url))
+  } catch {
+    throw invalid('url', url, accepted)
+  }
+  throw invalid('url', url, accepted)
+}
+
+function toDispatcher(dispatcher: unknown): Dispatching {
+  if (dispatcher === undefined || dispatcher === null) return getGlobalDispatcher()
+  if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
+  return dispatcher
+}
+
+/** As undici does: an own `path` replaces that of the URL; the method is PUT where there is a body, else GET. */
+function aim(
+  url: Url,
+  given: (TopLevelOptions & { path?: unknown; body?: unknown }) | null | undefined,
+): Aim {
+  if (given !== undefined && given !== null && typeof given !== 'object')
+    throw invalid('options', given, 'an object')
+  const { dispatcher, ...options } = given ?? {}
+  const { origin, pathname, search } = toUrl(url)
+  const { path } = options
+  if (path !== undefined && path !== null && typeof path !== 'string') throw invalid('path', path, 'a string')
+  const target = path === undefined || path === null ? pathname + search : path.replace(/^(?!\/)/, '/')
+  const method = options.method ?? (options.body === undefined || options.body === null ? 'GET' : 'PUT')
+  return {
+    dispatcher: toDispatcher(dispatcher),
+    options: { ...(options as RequestOptions<unknown>), origin: toOrigin(origin).href, path: target, method },
+  }
+}
+
+/** What is wrong with the arguments rejects the promise. With a callback it is thrown, as undici throws it. */
+function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
+  if (callback !== undefined) return start()
+  try {
+    return start()
+  } catch (thrown) {
+    return Promise.reject(thrown)
+  }
+}
+
+type Request<TOpaque> = TopLevelOptions & Partial<RequestOptions<TOpaque>>
+
+/**
+ * Performs a request. See the method of the same name of a dispatcher.
+ *
+ * @param options those of the method; `dispatcher` @default getGlobalDispatcher(); `method` @default 'GET', or 'PUT' with a
+ * body; a `path` replaces that of the URL
+ */
+export function request<TOpaque = null>(
+  url: Url,
+  options: Request<TOpaque> & { responseHeaders: 'raw' },
+): Promise<RawResponseData<TOpaque>>
+export function request<TOpaque = null>(
+  url: Url,
+  options?: Request<TOpaque> | null,
+): Promise<ResponseData<TOpaque, BodyReadable>>
+export function request<TOpaque = null>(
+  url: Url,
+  options: Request<TOpaque> | null,
+  callback: Callback<ResponseData<TOpaque, BodyReadable>>,
+): void
+export function request(
+  url: Url,
+  given?: Request<unknown> | null,
+  callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
+): unknown {
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given)
+    return requestBy(dispatcher, options, callback)
+  })
+}
+
+/** Writes an answer's body into a Writable. See the method of the same name of a dispatcher, and {@link request}. */
+export function stream<TOpaque = null>(
+  url: Url,
+  options: Request<TOpaque> | null,
+  factory: StreamFactory<TOpaque>,
+): Promise<StreamData<TOpaque>>
+export function stream<TOpaque = null>(
+  url: Url,
+  options: Request<TOpaque> | null,
+  factory: StreamFactory<TOpaque>,
+  callback: Callback<StreamData<TOpaque>>,
+): void
+export function stream(
+  url: Url,
+  given: Request<unknown> | null,
+  factory: StreamFactory<unknown>,
+  callback?: Callback<StreamData<unknown>>,
+): unknown {
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given)
+    return streamBy(dispatcher, options, factory, callback)
+  })
+}
+
+/** A request as a Duplex. See the method of the same name of a dispatcher, and {@link request}. */
+export function pipeline<TOpaque = null>(
+  url: Url,
+  given: (TopLevelOptions & Partial<PipelineOptions<TOpaque>>) | null,
+  handler: PipelineHandler<TOpaque, BodyReadable>,
+): Duplex {
+  const { dispatcher, options } = aim(url, given)
+  return pipelineBy(dispatcher, options, handler as unknown as Parameters<typeof pipelineBy<unknown>>[2])
+}
+
+/**
+ * Opens a tunnel through the server at `url`. See the method of the same name of a dispatcher, and {@link request}.
+ *
+ * @param options its `path` is the authority to connect to; without one, the tunnel is to the server itself
+ */
+export function connect<TOpaque = null>(
+  url: Url,
+  options?: (TopLevelOptions & Partial<ConnectOptions<TOpaque>>) | null,
+): Promise<ConnectData<TOpaque>>
+export function connect<TOpaque = null>(
+  url: Url,
+  options: (TopLevelOptions & Partial<ConnectOptions<TOpaque>>) | null,
+  callback: Callback<ConnectData<TOpaque>>,
+): void
+export function connect(
+  url: Url,
+  given?: (TopLevelOptions & Partial<ConnectOptions<unknown>>) | null,
+  callback?: Callback<ConnectData<unknown>>,
+): unknown {
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, { ...given, path: null })
+    return connectBy(dispatcher, { ...options, path: given?.path ?? '/' }, callback)
+  })
+}
+
+/** Speaks another protocol on a stream. See the method of the same name of a dispatcher, and {@link request}. */
+export function upgrade<TOpaque = null>(
+  url: Url,
+  options?: (TopLevelOptions & Partial<UpgradeOptions<TOpaque>>) | null,
+): Promise<UpgradeData<TOpaque>>
+export function upgrade<TOpaque = null>(
+  url: Url,
+  options: (TopLevelOptions & Partial<UpgradeOptions<TOpaque>>) | null,
+  callback: Callback<UpgradeData<TOpaque>>,
+): void
+export function upgrade(
+  url: Url,
+  given?: (TopLevelOptions & Partial<UpgradeOptions<unknown>>) | null,
+  callback?: Callback<UpgradeData<unknown>>,
+): unknown {
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given)
+    return upgradeBy(dispatcher, options as UpgradeOptions<unknown>, callback)
+  })
+}

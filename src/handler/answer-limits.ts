@@ -1,0 +1,110 @@
+/**
+ * What an answer may be: its size, its length, its number of informational answers.
+ *
+ * @module
+ */
+
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { toFieldsSize } from '../core/headers.ts'
+import type { Limits } from '../core/options.ts'
+import type { DodiciError } from '../errors.ts'
+import {
+  HeadersCountError,
+  HeadersOverflowError,
+  ResponseContentLengthMismatchError,
+  ResponseExceededMaxSizeError,
+} from '../errors.ts'
+
+/** More of them before one final answer are a flood: a server that says 102 every ten seconds gets nearly an hour. */
+const MAX_INFORMATIONAL = 300
+
+/** Judges one attempt's answer while it comes. Each method gives what is wrong, or null. */
+export class AnswerLimits {
+  readonly #limits: Limits
+  readonly #method: string
+  #informational = 0
+  #informationalSize = 0
+  /** Bytes of the body that must come; -1 where the answer doesn't say. */
+  #expected = -1
+  #received = 0
+
+  constructor(limits: Limits, method: string) {
+    this.#limits = limits
+    this.#method = method
+  }
+
+  /** Whether a length was announced, and all of it has come. */
+  get isWhole(): boolean {
+    return this.#expected !== -1 && this.#expected === this.#received
+  }
+
+  /** The header of an answer: `raw` is in wire order, pseudo-headers may be in it. */
+  checkHeader(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): DodiciError | null {
+    const error = this.checkFields('header', raw)
+    if (error !== null) return error
+    if (status < 200) return this.#checkInformational(raw)
+    this.#expected = this.#toExpected(status, headers['content-length'])
+    const { maxResponseSize } = this.#limits
+    // Known now: nothing of it needs to come.
+    if (maxResponseSize !== -1 && this.#expected > maxResponseSize) return toSizeError(maxResponseSize)
+    return null
+  }
+
+  /** The fields of a header or of trailers. */
+  checkFields(what: 'header' | 'trailers', raw: readonly string[]): DodiciError | null {
+    const { maxHeaderSize, maxHeadersCount } = this.#limits
+    if (raw.length / 2 > maxHeadersCount) {
+      const counts = `${raw.length / 2} fields, more than maxHeadersCount (${maxHeadersCount})`
+      return new HeadersCountError(`The answer's ${what} has ${counts}`)
+    }
+    const size = toFieldsSize(raw)
+    if (size <= maxHeaderSize) return null
+    return new HeadersOverflowError(
+      `The answer's ${what} has ${size} bytes, more than maxHeaderSize (${maxHeaderSize})`,
+    )
+  }
+
+  /** A piece of the body. */
+  checkData(length: number): DodiciError | null {
+    this.#received += length
+    const { maxResponseSize } = this.#limits
+    if (maxResponseSize !== -1 && this.#received > maxResponseSize) return toSizeError(maxResponseSize)
+    if (this.#expected !== -1 && this.#received > this.#expected) return this.#toLengthError('has more than')
+    return null
+  }
+
+  /** The body's end. */
+  checkEnd(): DodiciError | null {
+    if (this.#expected === -1 || this.#expected === this.#received) return null
+    return this.#toLengthError(`ended after ${this.#received} bytes instead of`)
+  }
+
+  #checkInformational(raw: readonly string[]): DodiciError | null {
+    this.#informational++
+    this.#informationalSize += toFieldsSize(raw)
+    if (this.#informational > MAX_INFORMATIONAL) {
+      return new HeadersCountError(`More than ${MAX_INFORMATIONAL} informational answers came`)
+    }
+    const { maxHeaderSize } = this.#limits
+    if (this.#informationalSize <= maxHeaderSize) return null
+    return new HeadersOverflowError(
+      `The informational answers have more than maxHeaderSize (${maxHeaderSize}) bytes in all`,
+    )
+  }
+
+  #toExpected(status: number, contentLength: string | string[] | undefined): number {
+    // RFC 9110 §8.6: there the field tells of the body that a GET would have had.
+    if (contentLength === undefined || status === 204 || status === 304) return -1
+    return this.#method === 'HEAD' ? -1 : Number(contentLength)
+  }
+
+  #toLengthError(what: string): DodiciError {
+    return new ResponseContentLengthMismatchError(`The body of the answer ${what} ${this.#expected} bytes`)
+  }
+}
+
+function toSizeError(maxResponseSize: number): DodiciError {
+  return new ResponseExceededMaxSizeError(
+    `The body of the answer has more bytes than maxResponseSize (${maxResponseSize})`,
+  )
+}

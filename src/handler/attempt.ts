@@ -1,0 +1,27 @@
+/**
+ * One try of a call, as the call sees it, and what it sends.
+ *
+ * @module
+ */
+
+import type { SendableBody } from '../core/body.ts'
+import type { WireHeaders } from '../core/headers.ts'
+
+/** What one attempt sends. */
+export interface Outgoing {
+  readonly body: SendableBody
+  readonly wire: WireHeaders
+}
+
+/** One try of a call on one stream. */
+export interface Attempt {
+  /** Stops reading: what the peer may still send is bounded by the stream's window. */
+  pause(): void
+  resume(): void
+  /** The body needn't wait any longer: the server has said 100, or nothing for a second. */
+  proceed(): void
+  /** Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more. */
+  cancel(): void
+  /** Null while the stream has no id: nothing was sent. */
+  readonly streamId: number | null
+}

@@ -1,0 +1,165 @@
+/**
+ * The time limits of one call.
+ *
+ * @module
+ */
+
+import type { Deadlines, Timed } from '../core/clock.ts'
+import type { Limits } from '../core/options.ts'
+
+/**
+ * What a call may be late with. Of the first four at most one runs, the other three run beside it:
+ *
+ * - `queue`: no stream yet
+ * - `continue`: the body waits for the server's word (RFC 9110 §10.1.1)
+ * - `headers`: the request was sent, no final answer yet
+ * - `body`: the answer's body has begun
+ * - `connect`: no connection yet; only where the request has a limit of its own
+ * - `upload`: the request's body isn't sent yet
+ * - `request`: the whole call
+ */
+export type Lateness = 'queue' | 'continue' | 'headers' | 'body' | 'connect' | 'upload' | 'request'
+
+type Phase = 'idle' | 'queue' | 'continue' | 'headers' | 'body'
+
+/** Whose time it is. */
+export interface LateListener {
+  onLate(lateness: Lateness): void
+}
+
+/** RFC 9110 §10.1.1: a client must not wait for a 100 for ever. Milliseconds. */
+const CONTINUE_TIMEOUT = 1_000
+
+const NEVER = Number.POSITIVE_INFINITY
+
+/** Several limits, one place in the list of deadlines: that of the soonest. */
+export class CallClock implements Timed {
+  deadline = NEVER
+  deadlineIndex = -1
+  readonly #deadlines: Deadlines
+  readonly #limits: Limits
+  readonly #listener: LateListener
+  #phase: Phase = 'idle'
+  #phaseAt = NEVER
+  #connectAt = NEVER
+  #uploadAt = NEVER
+  #requestAt = NEVER
+
+  constructor(deadlines: Deadlines, limits: Limits, listener: LateListener) {
+    this.#deadlines = deadlines
+    this.#limits = limits
+    this.#listener = listener
+  }
+
+  /** The call was dispatched. */
+  start(): void {
+    const { requestTimeout } = this.#limits
+    if (requestTimeout === 0) return
+    const now = this.#deadlines.now()
+    this.#requestAt = now + requestTimeout
+    this.#arm(now)
+  }
+
+  /** The call waits for a stream; `connectAt` holds over all the attempts that it waits for. */
+  queue(): void {
+    const { queueTimeout, connectTimeout } = this.#limits
+    const now = this.#deadlines.now()
+    if (connectTimeout !== null && connectTimeout !== 0) this.#connectAt = now + connectTimeout
+    this.#uploadAt = NEVER
+    this.#enter('queue', queueTimeout, now)
+  }
+
+  /** A stream was opened: for a request that is sent already, for one with a body, or for one whose body waits. */
+  open(body: 'none' | 'sending' | 'waiting'): void {
+    const now = this.#deadlines.now()
+    this.#connectAt = NEVER
+    if (body === 'none') {
+      this.#enter('headers', this.#limits.headersTimeout, now)
+    } else if (body === 'waiting') {
+      this.#enter('continue', CONTINUE_TIMEOUT, now)
+    } else {
+      this.#phase = 'idle'
+      this.#phaseAt = NEVER
+      this.#progressUpload(now)
+    }
+  }
+
+  /** A part of the request's body went out, or may from now on. */
+  upload(): void {
+    if (this.#phase === 'continue') {
+      this.#phase = 'idle'
+      this.#phaseAt = NEVER
+    }
+    this.#progressUpload(this.#deadlines.now())
+  }
+
+  /** All of it went out: now it's the server's turn, unless it has answered already. */
+  uploaded(): void {
+    this.#uploadAt = NEVER
+    const now = this.#deadlines.now()
+    if (this.#phase === 'body') this.#arm(now)
+    else this.#enter('headers', this.#limits.headersTimeout, now)
+  }
+
+  /** The answer's body makes progress, or may again. */
+  body(): void {
+    this.#enter('body', this.#limits.bodyTimeout, this.#deadlines.now())
+  }
+
+  /** The reader holds the answer's body back. */
+  holdBody(): void {
+    this.#enter('body', 0, this.#deadlines.now())
+  }
+
+  /** The call has settled. */
+  stop(): void {
+    this.#deadlines.delete(this)
+  }
+
+  onDeadline(): void {
+    const now = this.#deadlines.now()
+    const lateness = this.#toLateness(now)
+    // The others go on: the call may outlive this one, as it does a server that never says 100.
+    this.#arm(now)
+    if (lateness !== null) this.#listener.onLate(lateness)
+  }
+
+  /** Takes out what is late. */
+  #toLateness(now: number): Lateness | null {
+    if (this.#requestAt <= now) {
+      this.#requestAt = NEVER
+      return 'request'
+    }
+    if (this.#uploadAt <= now) {
+      this.#uploadAt = NEVER
+      return 'upload'
+    }
+    if (this.#connectAt <= now) {
+      this.#connectAt = NEVER
+      return 'connect'
+    }
+    if (this.#phaseAt > now || this.#phase === 'idle') return null
+    this.#phaseAt = NEVER
+    return this.#phase
+  }
+
+  #progressUpload(now: number): void {
+    const { uploadTimeout } = this.#limits
+    this.#uploadAt = uploadTimeout === 0 ? NEVER : now + uploadTimeout
+    this.#arm(now)
+  }
+
+  #enter(phase: Phase, delay: number, now: number): void {
+    this.#phase = phase
+    this.#phaseAt = delay === 0 ? NEVER : now + delay
+    this.#arm(now)
+  }
+
+  #arm(now: number): void {
+    let at = this.#phaseAt
+    if (this.#uploadAt < at) at = this.#uploadAt
+    if (this.#requestAt < at) at = this.#requestAt
+    if (this.#connectAt < at) at = this.#connectAt
+    this.#deadlines.set(this, at, now)
+  }
+}

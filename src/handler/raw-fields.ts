@@ -1,0 +1,41 @@
+/**
+ * Raw headers and trailers of a call: made when somebody reads them, and then kept.
+ *
+ * @module
+ */
+
+import type { RawHeadersSource } from '../core/headers.ts'
+import { toRawHeaders } from '../core/headers.ts'
+
+/** The part of a controller that interceptors assign and splice in place. */
+export abstract class RawFields {
+  /** What raw headers are made of when somebody asks. */
+  #headersSource: RawHeadersSource = null
+  /** Made on first use. */
+  #rawHeaders: string[] | null = null
+  #trailersSource: RawHeadersSource = null
+  #rawTrailers: string[] | null = null
+
+  get rawHeaders(): string[] | null {
+    if (this.#rawHeaders === null && this.#headersSource !== null)
+      this.#rawHeaders = toRawHeaders(this.#headersSource)
+    return this.#rawHeaders
+  }
+
+  set rawHeaders(value: RawHeadersSource) {
+    this.#headersSource = value ?? null
+    this.#rawHeaders = null
+  }
+
+  get rawTrailers(): string[] | null {
+    if (this.#rawTrailers === null && this.#trailersSource !== null) {
+      this.#rawTrailers = toRawHeaders(this.#trailersSource)
+    }
+    return this.#rawTrailers
+  }
+
+  set rawTrailers(value: RawHeadersSource) {
+    this.#trailersSource = value ?? null
+    this.#rawTrailers = null
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Why an attempt on a stream of node:http2 has failed.
+ *
+ * @module
+ */
+
+import type { ClientHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import type { DodiciError } from '../errors.ts'
+import { REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
+
+/** What the session knows of it. */
+export interface FailureContext {
+  /** The session can open no further stream: it finishes those that it has. */
+  retire(): void
+  /** Whether the connection is gone. */
+  isLost(): boolean
+  /** The peer has promised by GOAWAY not to process the stream (RFC 9113 §6.8). */
+  isAboveGoaway(streamId: number): boolean
+  /**
+   * Why a stream is lost with its session: for the session's own reason or, where it has none yet, for `error`.
+   *
+   * @param streamId null for a stream that never got one
+   */
+  toLossError(streamId: number | null, error: Error | null): DodiciError
+}
+
+/** Nothing was sent. */
+export function toOpenError(cause: unknown): DodiciError {
+  return new StreamError('The stream could not be opened', { cause, processed: 'no' })
+}
+
+/**
+ * The failure of a stream that was closed without a complete answer.
+ *
+ * @param stream null where node has made none
+ * @param error what node has said of it; null for nothing
+ */
+export function toStreamFailure(
+  context: FailureContext,
+  stream: ClientHttp2Stream | null,
+  error: Error | null,
+): DodiciError {
+  const streamId = stream?.id ?? null
+  if (context.isLost()) return context.toLossError(streamId, error)
+  if (streamId === null) {
+    // Node 24 and later say so on the stream; all of them do when the ids are used up (RFC 9113 §5.1.1).
+    context.retire()
+    return toOpenError(error)
+  }
+  const code = stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
+  const isUnprocessed = code === REFUSED_STREAM || context.isAboveGoaway(streamId)
+  const processed = isUnprocessed ? 'no' : 'maybe'
+  if (code !== constants.NGHTTP2_NO_ERROR) {
+    const message = `The stream was reset with ${toErrorCodeName(code)}`
+    return new StreamError(message, { cause: error, processed, http2ErrorCode: code })
+  }
+  const message = 'The stream was closed without a complete answer'
+  return new StreamError(message, { cause: error, processed, http2ErrorCode: code })
+}

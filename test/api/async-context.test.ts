@@ -1,0 +1,76 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
+import type { RequestOptions } from '../../types/index.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+async function start(): Promise<Client> {
+  const { origin } = await startServer(
+    (stream, headers) => {
+      stream.respond({ ':status': 200 })
+      if (headers[':method'] === 'GET') stream.end('body')
+    },
+    { settings: { enableConnectProtocol: true } },
+  )
+  const client = new Client(origin)
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+describe('the async context of its caller', () => {
+  const storage = new AsyncLocalStorage<string>()
+
+  it.each([
+    'request',
+    'stream',
+    'connect',
+    'upgrade',
+  ] as const)('is that of the callback of %s(), of answers and errors', async (name) => {
+    const client = await start()
+    // Both wait for the connection that the first of them opens: its context is not the other's.
+    const begin = (mine: string, options: RequestOptions): Promise<string | undefined> =>
+      storage.run(
+        mine,
+        () =>
+          new Promise((resolve) => {
+            const end = (_error: unknown, data: unknown): void => {
+              const told = data as { body?: { dump(): void }; socket?: { destroy(): void } }
+              told.body?.dump()
+              told.socket?.destroy()
+              resolve(storage.getStore())
+            }
+            if (name === 'request') client.request(options, end)
+            else if (name === 'stream') client.stream(options, () => new PassThrough().resume(), end)
+            else if (name === 'connect') client.connect({ ...options, path: 'a.test:1' }, end)
+            else client.upgrade(options, end)
+          }),
+      )
+    expect(await Promise.all([begin('a', GET), begin('b', GET)])).toEqual(['a', 'b'])
+    expect(await begin('c', { ...GET, headersTimeout: -1 })).toBe('c')
+    expect(await begin('d', { ...GET, signal: AbortSignal.abort() })).toBe('d')
+  })
+
+  it("is that of stream()'s factory and of pipeline()'s handler", async () => {
+    const client = await start()
+    const heard: unknown[] = []
+    const streamed = storage.run('factory', () =>
+      client.stream(GET, () => {
+        heard.push(storage.getStore())
+        return new PassThrough().resume()
+      }),
+    )
+    const duplex = storage.run('handler', () =>
+      client.pipeline(GET, ({ body }) => {
+        heard.push(storage.getStore())
+        return body
+      }),
+    )
+    duplex.end().resume()
+    await Promise.all([streamed, once(duplex, 'end')])
+    expect(heard.sort()).toEqual(['factory', 'handler'])
+  })
+})

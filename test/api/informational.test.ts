@@ -1,0 +1,229 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Client, errors } from '../../src/index.ts'
+import type { RequestOptions } from '../../types/index.ts'
+import type { StreamListener } from '../support/server.ts'
+import { read, startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+async function start(listener: StreamListener) {
+  const server = await startServer((stream, headers) => {
+    if (headers[':path'] !== '/hello') return listener(stream, headers)
+    stream.respond({ ':status': 200 })
+    stream.end('hello')
+  })
+  const client = new Client(server.origin)
+  onTestFinished(() => client.destroy())
+  return { server, client }
+}
+
+async function expectHello(client: Client): Promise<void> {
+  expect(await (await client.request({ path: '/hello', method: 'GET' })).body.text()).toBe('hello')
+}
+
+describe('informational answers', () => {
+  it('go to onInfo, each with its own fields and in their order, before the final answer', async () => {
+    const { client } = await start((stream) => {
+      stream.additionalHeaders({ ':status': 100 })
+      stream.additionalHeaders({ ':status': 102, 'x-step': '1' })
+      stream.additionalHeaders({ ':status': 103, link: '</a>' })
+      stream.additionalHeaders({ ':status': 103, link: '</b>' })
+      stream.respond({ ':status': 200 })
+      stream.end('done')
+    })
+    const infos: unknown[] = []
+    const { statusCode, headers, body } = await client.request({
+      ...GET,
+      onInfo: ({ statusCode, headers }) => infos.push([statusCode, { ...headers, date: undefined }]),
+    })
+    expect(await body.text()).toBe('done')
+    expect(statusCode).toBe(200)
+    expect(headers.link).toBeUndefined()
+    expect(infos).toEqual([
+      [100, {}],
+      [102, { 'x-step': '1' }],
+      [103, { link: '</a>' }],
+      [103, { link: '</b>' }],
+    ])
+  })
+
+  it('come with the very header object that node made, less what is no header', async () => {
+    const { client } = await start((stream) => {
+      stream.additionalHeaders({ ':status': 103, link: '</a>' })
+      stream.respond({ ':status': 200 })
+      stream.end('done')
+    })
+    const emit = vi.spyOn(EventEmitter.prototype, 'emit')
+    let heard: unknown
+    const onInfo = ({ headers }: { headers: unknown }): void => {
+      heard = headers
+    }
+    const { body } = await client.request({ ...GET, onInfo })
+    const made = emit.mock.calls.filter(([event]) => event === 'headers').map(([, object]) => object)
+    emit.mockRestore()
+    await body.dump()
+    expect(made.some((object) => object === heard)).toBe(true)
+    expect(Reflect.ownKeys(heard as object)).not.toContain(':status')
+  })
+
+  it('are passed over without onInfo', async () => {
+    const { client } = await start((stream) => {
+      stream.additionalHeaders({ ':status': 103, link: '</a>' })
+      stream.respond({ ':status': 404 })
+      stream.end()
+    })
+    const { statusCode, body } = await client.request({ ...GET, onInfo: null })
+    await body.dump()
+    expect(statusCode).toBe(404)
+  })
+
+  it('may be as many as 300', async () => {
+    const { client } = await start((stream) => {
+      for (let i = 0; i < 300; i++) stream.additionalHeaders({ ':status': 102 })
+      stream.respond({ ':status': 200 })
+      stream.end('done')
+    })
+    let count = 0
+    const { body } = await client.request({ ...GET, onInfo: () => void count++ })
+    expect(await body.text()).toBe('done')
+    expect(count).toBe(300)
+  })
+
+  it.each([
+    {
+      what: 'more than 300 of them',
+      count: 301,
+      fields: {},
+      error: errors.HeadersCountError,
+    },
+    {
+      what: 'more than maxHeaderSize bytes of them in all',
+      count: 20,
+      fields: { link: 'x'.repeat(4_000) },
+      error: errors.HeadersOverflowError,
+    },
+  ])('fail the call when there are $what, and no other', async ({ count, fields, error }) => {
+    const { client, server } = await start((stream) => {
+      for (let i = 0; i < count; i++) stream.additionalHeaders({ ':status': 102, ...fields })
+      stream.respond({ ':status': 200 })
+      stream.end('done')
+    })
+    const failed = client.request(GET)
+    const sibling = client.request({ path: '/hello', method: 'GET' })
+    await expect(failed).rejects.toBeInstanceOf(error)
+    expect(await (await sibling).body.text()).toBe('hello')
+    await expectHello(client)
+    expect(server.sessions).toHaveLength(1)
+  })
+
+  it('fail the call when onInfo throws, and no other', async () => {
+    const { client, server } = await start((stream) => {
+      stream.additionalHeaders({ ':status': 103 })
+      stream.respond({ ':status': 200 })
+      stream.end('done')
+    })
+    const error = new Error('mine')
+    const failed = client.request({
+      ...GET,
+      onInfo: () => {
+        throw error
+      },
+    })
+    await expect(failed).rejects.toBe(error)
+    await expectHello(client)
+    expect(server.sessions).toHaveLength(1)
+  })
+})
+
+describe('expectContinue', () => {
+  /** A body that tells when it is asked for. */
+  function toBody() {
+    const body = { pulled: 0, factory }
+    async function* factory() {
+      body.pulled++
+      yield 'the '
+      yield 'body'
+    }
+    return body
+  }
+
+  const POST = { path: '/', method: 'POST', expectContinue: true } satisfies RequestOptions
+
+  it('holds the body back until the server says 100', async () => {
+    const heard: unknown[] = []
+    const body = toBody()
+    const { client } = await start((stream, headers) => {
+      heard.push(headers.expect, body.pulled)
+      // What is on its way has come before the answer to a PING.
+      stream.session?.ping(() => {
+        heard.push(body.pulled, stream.readableLength)
+        stream.additionalHeaders({ ':status': 100 })
+        void read(stream).then((text) => {
+          stream.respond({ ':status': 200 })
+          stream.end(text)
+        })
+      })
+    })
+    const infos: number[] = []
+    const { body: answer } = await client.request({
+      ...POST,
+      body: body.factory(),
+      onInfo: ({ statusCode }) => infos.push(statusCode),
+    })
+    expect(await answer.text()).toBe('the body')
+    expect(heard).toEqual(['100-continue', 0, 0, 0])
+    expect(infos).toEqual([100])
+  })
+
+  it('sends no body at all when the answer is final', async () => {
+    const body = toBody()
+    const { client } = await start((stream) => {
+      stream.respond({ ':status': 417 })
+      stream.end('no')
+    })
+    const generator = body.factory()
+    const { statusCode, body: answer } = await client.request({ ...POST, body: generator })
+    expect(await answer.text()).toBe('no')
+    expect([statusCode, body.pulled]).toEqual([417, 0])
+    await expectHello(client)
+    expect(client.stats.running).toBe(0)
+  })
+
+  it('sends the body after a second when the server says nothing', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const body = toBody()
+    let answered: Promise<void> | null = null
+    const { client } = await start((stream) => {
+      answered = read(stream).then((text) => {
+        stream.respond({ ':status': 200 })
+        stream.end(text)
+      })
+    })
+    const call = client.request({ ...POST, body: body.factory() })
+    while (answered === null) await new Promise((resolve) => setImmediate(resolve))
+    await vi.advanceTimersByTimeAsync(900)
+    expect(body.pulled).toBe(0)
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await (await call).body.text()).toBe('the body')
+  })
+
+  it('has no effect without a body', async () => {
+    let expectation: unknown = 'unknown'
+    const { client } = await start((stream, headers) => {
+      expectation = headers.expect
+      stream.respond({ ':status': 200 })
+      stream.end('done')
+    })
+    const { body } = await client.request({ ...GET, expectContinue: true })
+    expect(await body.text()).toBe('done')
+    expect(expectation).toBeUndefined()
+  })
+
+  it('refuses what is not true or false', async () => {
+    const { client } = await start(() => {})
+    const refused = client.request({ ...GET, expectContinue: 'yes' as unknown as boolean })
+    await expect(refused).rejects.toThrow('expectContinue')
+  })
+})

@@ -1,0 +1,339 @@
+import { EventEmitter, once } from 'node:events'
+import { PassThrough, Readable, Transform, Writable } from 'node:stream'
+import { pipeline as join } from 'node:stream/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client, errors } from '../../src/index.ts'
+import type { StreamListener, TestServer } from '../support/server.ts'
+import { read, startServer } from '../support/server.ts'
+
+const PUT = { path: '/', method: 'PUT' } as const
+
+function connect(server: TestServer): Client {
+  const client = new Client(server.origin)
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+const echo: StreamListener = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.pipe(stream)
+}
+
+/** Keeps what is written to it, objects too. */
+function toSink(chunks: unknown[]): Writable {
+  return new Writable({
+    objectMode: true,
+    write(chunk, _encoding, callback) {
+      chunks.push(chunk)
+      callback()
+    },
+  })
+}
+
+/** A server that tells when a stream was reset; `/hello` it answers. */
+async function startWatched(listener: StreamListener) {
+  const events = new EventEmitter()
+  const codes: number[] = []
+  const server = await startServer((stream, headers) => {
+    if (headers[':path'] === '/hello') {
+      stream.respond({ ':status': 200 })
+      stream.end('hello')
+      return
+    }
+    stream.on('close', () => {
+      codes.push(stream.rstCode)
+      events.emit('closed')
+    })
+    listener(stream, headers)
+  })
+  return { server, codes, closed: once(events, 'closed') }
+}
+
+async function expectHello(client: Client): Promise<void> {
+  expect(await (await client.request({ path: '/hello', method: 'GET' })).body.text()).toBe('hello')
+}
+
+describe('pipeline()', () => {
+  it('sends what is written and gives what the handler returns', async () => {
+    const client = connect(await startServer(echo))
+    const chunks: unknown[] = []
+    const duplex = client.pipeline({ ...PUT, opaque: 'mine' }, ({ statusCode, opaque, body }) => {
+      expect([statusCode, opaque]).toEqual([200, 'mine'])
+      return body
+    })
+    await join(Readable.from(['one, ', 'two']), duplex, toSink(chunks))
+    expect(chunks.join('')).toBe('one, two')
+    await expect.poll(() => client.stats.running).toBe(0)
+    expect(duplex.destroyed).toBe(true)
+  })
+
+  it('takes strings, Buffers and typed arrays', async () => {
+    const client = connect(await startServer(echo))
+    const duplex = client.pipeline(PUT, ({ body }) => body)
+    duplex.write('žluť')
+    duplex.write('20ac', 'hex')
+    duplex.write(new Uint8Array([65]))
+    duplex.end(Buffer.from('z'))
+    const bytes = Buffer.concat(await duplex.toArray())
+    expect(bytes).toEqual(Buffer.from([...Buffer.from('žluť'), 0x20, 0xac, 65, 122]))
+  })
+
+  it('carries 8 MB there and back', async () => {
+    const client = connect(await startServer(echo))
+    const block = Buffer.alloc(65_536, 'block')
+    let received = 0
+    let right = true
+    await join(
+      Readable.from(Array(128).fill(block)),
+      client.pipeline(PUT, ({ body }) => body),
+      new Writable({
+        write(chunk: Buffer, _encoding, callback) {
+          const at = received % block.length
+          for (let i = 0; i < chunk.length; i += 1021) {
+            if (chunk[i] !== block[(at + i) % block.length]) right = false
+          }
+          received += chunk.length
+          callback()
+        },
+      }),
+    )
+    expect([received, right]).toEqual([128 * 65_536, true])
+  })
+
+  it('gives what a handler makes of the answer', async () => {
+    const client = connect(await startServer(echo))
+    const duplex = client.pipeline(PUT, ({ body }) => {
+      const upper = new Transform({
+        transform: (chunk: Buffer, _encoding, callback) => callback(null, chunk.toString().toUpperCase()),
+      })
+      return body.pipe(upper)
+    })
+    duplex.end('quiet')
+    expect(await read(duplex)).toBe('QUIET')
+  })
+
+  it('gives objects with objectMode', async () => {
+    const client = connect(await startServer(echo))
+    const duplex = client.pipeline({ ...PUT, objectMode: true }, ({ body }) =>
+      body.pipe(
+        new Transform({
+          readableObjectMode: true,
+          transform: (chunk: Buffer, _encoding, callback) => callback(null, JSON.parse(chunk.toString())),
+        }),
+      ),
+    )
+    duplex.end('{"a":1}')
+    expect(await duplex.toArray()).toEqual([{ a: 1 }])
+  })
+
+  it('ends without a word of data for an answer without a body', async () => {
+    const server = await startServer((stream) => stream.respond({ ':status': 204 }, { endStream: true }))
+    const duplex = connect(server).pipeline({ path: '/', method: 'GET' }, ({ body }) => body)
+    duplex.end()
+    expect(await read(duplex)).toBe('')
+  })
+
+  it.each([
+    { what: 'a path without slash', options: { ...PUT, path: 'none' }, names: 'path' },
+    { what: 'a body', options: { ...PUT, body: 'mine' }, names: 'body' },
+    { what: 'CONNECT', options: { path: '/', method: 'CONNECT' }, names: 'connect()' },
+    { what: 'no options', options: null as never, names: 'options' },
+    { what: 'no handler', options: PUT, handler: 'no' as never, names: 'handler' },
+  ])('given $what destroys the duplex, later', async ({ options, handler, names }) => {
+    const client = connect(await startServer(echo))
+    const duplex = client.pipeline(options, handler ?? (({ body }) => body))
+    const [error] = await once(duplex, 'error')
+    expect(error).toBeInstanceOf(errors.InvalidArgumentError)
+    expect(error.message).toContain(names)
+  })
+
+  describe('when the handler', () => {
+    it('throws, the duplex fails with that, the stream is reset, and siblings live', async () => {
+      const { server, codes, closed } = await startWatched((stream) => {
+        stream.respond({ ':status': 200 })
+        stream.write('begun')
+      })
+      const client = connect(server)
+      const error = new Error('no')
+      const failed = join(
+        Readable.from(['data']),
+        client.pipeline(PUT, () => {
+          throw error
+        }),
+        new PassThrough(),
+      )
+      await expect(failed).rejects.toBe(error)
+      await closed
+      expect(codes).toEqual([8])
+      await expectHello(client)
+      expect(server.sessions).toHaveLength(1)
+    })
+
+    it.each([
+      { what: 'nothing', answer: undefined },
+      { what: 'null', answer: null },
+      { what: 'a string', answer: 'text' },
+      { what: 'an EventEmitter', answer: new EventEmitter() },
+    ])('returns $what, the duplex fails with InvalidReturnValueError', async ({ answer }) => {
+      const { server, codes, closed } = await startWatched(echo)
+      const client = connect(server)
+      const duplex = client.pipeline(PUT, (() => answer) as never)
+      duplex.write('data')
+      const [error] = await once(duplex, 'error')
+      expect(error).toBeInstanceOf(errors.InvalidReturnValueError)
+      await closed
+      expect(codes).toEqual([8])
+      await expectHello(client)
+    })
+
+    it.each([
+      {
+        what: 'errors',
+        end: (answer: Readable) => answer.destroy(new Error('bad data')),
+        message: 'bad data',
+      },
+      { what: 'is closed', end: (answer: Readable) => answer.destroy(), message: 'before its end' },
+    ])('returns a stream that $what, the duplex fails and the stream is reset', async ({ end, message }) => {
+      const { server, codes, closed } = await startWatched(echo)
+      const client = connect(server)
+      const answer = new PassThrough()
+      const duplex = client.pipeline(PUT, ({ body }) => body.pipe(answer))
+      const failed = once(duplex, 'error')
+      duplex.write('data')
+      await once(duplex, 'data')
+      end(answer)
+      const [error] = await failed
+      expect(error.message).toContain(message)
+      await closed
+      expect(codes).toEqual([8])
+      await expectHello(client)
+    })
+  })
+
+  describe('when the server', () => {
+    it('answers early, what is written later goes nowhere, and the pipeline ends well', async () => {
+      const server = await startServer((stream) => {
+        stream.respond({ ':status': 200 })
+        stream.end('enough')
+      })
+      const chunks: unknown[] = []
+      let made = 0
+      const source = Readable.from(
+        (function* () {
+          for (; made < 64; made++) yield Buffer.alloc(65_536)
+        })(),
+      )
+      await join(
+        source,
+        connect(server).pipeline(PUT, ({ body }) => body),
+        toSink(chunks),
+      )
+      expect(chunks.join('')).toBe('enough')
+      expect(made).toBe(64)
+    })
+
+    it('begins its answer before the request has ended, both flow at once', async () => {
+      const client = connect(await startServer(echo))
+      const duplex = client.pipeline(PUT, ({ body }) => body)
+      for (const word of ['one', 'two', 'three']) {
+        duplex.write(word)
+        expect((await once(duplex, 'data')).toString()).toBe(word)
+      }
+      duplex.end()
+      await once(duplex, 'end')
+    })
+
+    it('resets the stream midway, the duplex and what the handler returned fail alike', async () => {
+      const server = await startServer((stream) => {
+        stream.respond({ ':status': 200 })
+        stream.write('half', () => stream.destroy(new Error('broken')))
+      })
+      const answer = new PassThrough()
+      const duplex = connect(server).pipeline(PUT, ({ body }) => body.pipe(answer))
+      answer.on('error', () => {})
+      duplex.resume()
+      const [error] = await once(duplex, 'error')
+      expect(error).toMatchObject({ code: 'DODICI_ERR_STREAM', processed: 'yes' })
+      expect(answer.errored).toBe(error)
+    })
+
+    it('reads nothing, writers are held back', async () => {
+      const { server } = await startWatched((stream) => stream.respond({ ':status': 200 }))
+      const client = connect(server)
+      let pulled = 0
+      const source = Readable.from(
+        (function* () {
+          for (;;) {
+            pulled++
+            yield Buffer.alloc(65_536)
+          }
+        })(),
+      )
+      const duplex = client.pipeline(PUT, ({ body }) => body)
+      const joined = join(source, duplex, new PassThrough().resume())
+      await expect.poll(() => pulled).toBeGreaterThan(1)
+      for (let i = 0; i < 30; i++) await expectHello(client)
+      // What the window takes, and what each stream on the way may hold: a few of its pieces.
+      expect(pulled).toBeLessThan(40)
+      duplex.destroy(new Error('enough'))
+      await expect(joined).rejects.toThrow('enough')
+    })
+  })
+
+  it('holds an answer back that nobody reads', async () => {
+    let written = 0
+    const { server } = await startWatched((stream) => {
+      stream.respond({ ':status': 200 })
+      const write = (): void => {
+        written += 65_536
+        stream.write(Buffer.alloc(65_536))
+        stream.once('drain', write)
+      }
+      write()
+    })
+    const client = new Client(server.origin, { initialWindowSize: 131_072 })
+    onTestFinished(() => client.destroy())
+    const duplex = client.pipeline(PUT, ({ body }) => body)
+    duplex.on('error', () => {})
+    await expect.poll(() => written).toBeGreaterThan(0)
+    for (let i = 0; i < 30; i++) await expectHello(client)
+    expect(written).toBeLessThan(1024 * 1024)
+    duplex.destroy()
+  })
+})
+
+describe('pipeline(), when its handler returns a Readable whose end was told already,', () => {
+  it.each(['destroyed', 'read to its end'])('fails: %s', async (how) => {
+    const answer = new PassThrough()
+    if (how === 'destroyed') {
+      answer.destroy()
+      await once(answer, 'close')
+    } else {
+      answer.end()
+      answer.resume()
+      await once(answer, 'end')
+    }
+    const duplex = connect(await startServer(echo)).pipeline(PUT, () => answer)
+    duplex.write('x')
+    const [error] = await once(duplex, 'error')
+    expect(error).toBeInstanceOf(errors.InvalidReturnValueError)
+    expect(error.message).toContain('an open Readable')
+  })
+})
+
+describe('pipeline() of a HEAD', () => {
+  it('lets its handler dump the body, however long one it announces', async () => {
+    const server = await startServer((stream) => {
+      stream.respond({ ':status': 200, 'content-length': '1000000' }, { endStream: true })
+    })
+    const dumped: Promise<void>[] = []
+    const duplex = connect(server).pipeline({ path: '/', method: 'HEAD' }, ({ body }) => {
+      dumped.push(body.dump({ limit: 1000 }))
+      return body
+    })
+    duplex.end()
+    duplex.resume()
+    await once(duplex, 'end')
+    expect(await Promise.all(dumped)).toEqual([undefined])
+  })
+})

@@ -1,0 +1,322 @@
+import { EventEmitter, once } from 'node:events'
+import { PassThrough, Writable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client, errors } from '../../src/index.ts'
+import type { ClientOptions } from '../../types/index.ts'
+import type { StreamListener, TestServer } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+function connect(server: TestServer, options: ClientOptions = {}): Client {
+  const client = new Client(server.origin, options)
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+const serveHello: StreamListener = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.end('hello')
+}
+
+/** Keeps what is written to it. */
+class Sink extends Writable {
+  readonly chunks: Buffer[] = []
+
+  get text(): string {
+    return Buffer.concat(this.chunks).toString()
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.chunks.push(chunk)
+    callback()
+  }
+}
+
+/** Takes a chunk when it is told to. */
+class SlowSink extends Writable {
+  taken = 0
+  #next: (() => void) | null = null
+
+  get isHolding(): boolean {
+    return this.#next !== null
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.#next = () => {
+      this.taken += chunk.length
+      callback()
+    }
+  }
+
+  take(): void {
+    const next = this.#next
+    this.#next = null
+    next?.()
+  }
+}
+
+/** A server that begins each answer, tells when its stream was reset, and answers `/hello` whole. */
+async function startEndless() {
+  const resets = new EventEmitter()
+  const codes: number[] = []
+  const server = await startServer((stream, headers) => {
+    if (headers[':path'] === '/hello') return serveHello(stream, headers)
+    stream.on('close', () => {
+      codes.push(stream.rstCode)
+      resets.emit('reset')
+    })
+    stream.respond({ ':status': 200 })
+    stream.write('begun')
+  })
+  return { server, codes, reset: () => once(resets, 'reset') }
+}
+
+async function expectHello(client: Client): Promise<void> {
+  expect(await (await client.request({ path: '/hello', method: 'GET' })).body.text()).toBe('hello')
+}
+
+describe('stream()', () => {
+  it('writes the body to what the factory makes, and is done when that has finished', async () => {
+    const client = connect(await startServer(serveHello))
+    const sink = new Sink()
+    let hasFinished = false
+    sink.on('finish', () => {
+      hasFinished = true
+    })
+    let calls = 0
+    const data = await client.stream({ ...GET, opaque: sink }, ({ opaque, statusCode }) => {
+      calls++
+      expect(statusCode).toBe(200)
+      return opaque
+    })
+    expect([sink.text, hasFinished, calls]).toEqual(['hello', true, 1])
+    expect(data).toEqual({ opaque: sink, trailers: {} })
+  })
+
+  it('calls the factory for an answer whose status is an error, too', async () => {
+    const server = await startServer((stream) => {
+      stream.respond({ ':status': 500 })
+      stream.end('sorry')
+    })
+    const sink = new Sink()
+    const statuses: number[] = []
+    await connect(server).stream(GET, ({ statusCode }) => {
+      statuses.push(statusCode)
+      return sink
+    })
+    expect([statuses, sink.text]).toEqual([[500], 'sorry'])
+  })
+
+  it.each([
+    { what: 'an answer to HEAD', method: 'HEAD', status: 200 },
+    { what: 'a 204', method: 'GET', status: 204 },
+    { what: 'a 304', method: 'GET', status: 304 },
+    { what: 'an empty 200', method: 'GET', status: 200 },
+  ])('ends the Writable for $what', async ({ method, status }) => {
+    const server = await startServer((stream) => {
+      const length = method === 'HEAD' ? { 'content-length': '5' } : {}
+      stream.respond({ ':status': status, ...length }, { endStream: true })
+    })
+    const sink = new Sink()
+    await connect(server).stream({ path: '/', method }, () => sink)
+    expect([sink.writableFinished, sink.text]).toEqual([true, ''])
+  })
+
+  it('sends a body, and streams its echo', async () => {
+    const server = await startServer((stream) => {
+      stream.respond({ ':status': 200 })
+      stream.pipe(stream)
+    })
+    const sink = new Sink()
+    await connect(server).stream({ path: '/', method: 'POST', body: 'ping' }, () => sink)
+    expect(sink.text).toBe('ping')
+  })
+
+  it('refuses CONNECT, and a factory that is no function', async () => {
+    const client = connect(await startServer(serveHello))
+    await expect(client.stream({ path: '/', method: 'CONNECT' }, () => new Sink())).rejects.toThrow(
+      'connect()',
+    )
+    await expect(client.stream(GET, 'no' as never)).rejects.toThrow('factory')
+    const callback: unknown = 'no'
+    expect(() => client.stream(GET, () => new Sink(), callback as never)).toThrow('callback')
+  })
+
+  describe('when the Writable is slow', () => {
+    it('pauses the answer, and the server is held back at the window', async () => {
+      // Not a multiple of the window: Node's server resets with NO_ERROR where it ends a stream whose window is used up.
+      const total = 4 * 1024 * 1024 + 1
+      let written = 0
+      const server = await startServer((stream, headers) => {
+        if (headers[':path'] === '/hello') return serveHello(stream, headers)
+        stream.respond({ ':status': 200 })
+        const chunk = Buffer.alloc(65_536)
+        const write = (): void => {
+          while (written < total) {
+            const piece = chunk.subarray(0, total - written)
+            written += piece.length
+            if (!stream.write(piece)) {
+              stream.once('drain', write)
+              return
+            }
+          }
+          stream.end()
+        }
+        write()
+      })
+      const client = connect(server, { initialWindowSize: 131_072 })
+      const sink = new SlowSink()
+      const done = client.stream(GET, () => sink)
+      await expect.poll(() => sink.isHolding).toBe(true)
+      // There and back: what the server could send by then, it has sent.
+      for (let i = 0; i < 30; i++) await expectHello(client)
+      expect(written).toBeLessThan(1024 * 1024)
+      expect(sink.writableLength).toBeLessThanOrEqual(131_072 + 65_536)
+      expect(sink.taken).toBe(0)
+      while (!sink.writableFinished) {
+        sink.take()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await done
+      expect(sink.taken).toBe(total)
+    })
+
+    it('waits for one that is full from the start', async () => {
+      const client = connect(await startServer(serveHello))
+      const sink = new SlowSink({ highWaterMark: 1 })
+      sink.write('full')
+      const done = client.stream(GET, () => sink)
+      await expectHello(client)
+      expect(sink.writableLength).toBe(4)
+      while (!sink.writableFinished) {
+        sink.take()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await done
+      expect(sink.taken).toBe(9)
+    })
+  })
+
+  describe('when the factory', () => {
+    it('throws, fails with that error, resets the stream, and disturbs no sibling', async () => {
+      const { server, codes, reset } = await startEndless()
+      const client = connect(server)
+      const error = new Error('no stream for you')
+      const wasReset = reset()
+      const failed = client.stream(GET, () => {
+        throw error
+      })
+      const sibling = client.request(GET)
+      await expect(failed).rejects.toBe(error)
+      await wasReset
+      expect(codes).toEqual([8])
+      const { body } = await sibling
+      expect(body.destroyed).toBe(false)
+      await expectHello(client)
+      expect(server.sessions).toHaveLength(1)
+    })
+
+    it.each([
+      { what: 'nothing', make: () => undefined },
+      { what: 'null', make: () => null },
+      { what: 'a string', make: () => 'stream' },
+      { what: 'a Readable', make: () => ({ on() {}, pipe() {} }) },
+      { what: 'a destroyed Writable', make: () => new Sink().destroy() },
+      { what: 'an ended Writable', make: () => new Sink().end() },
+    ])('returns $what, fails with InvalidReturnValueError and resets the stream', async ({ make }) => {
+      const { server, codes, reset } = await startEndless()
+      const client = connect(server)
+      const wasReset = reset()
+      const failed = client.stream(GET, make as never)
+      await expect(failed).rejects.toBeInstanceOf(errors.InvalidReturnValueError)
+      await expect(failed).rejects.toMatchObject({ processed: 'yes', streamId: 1, attempts: 1 })
+      await wasReset
+      expect(codes).toEqual([8])
+      await expectHello(client)
+    })
+  })
+
+  describe('when the Writable', () => {
+    it.each([
+      {
+        what: 'errors',
+        end: (sink: Writable) => void sink.destroy(new Error('disk full')),
+        message: 'disk full',
+      },
+      {
+        what: 'is destroyed',
+        end: (sink: Writable) => void sink.destroy(),
+        message: 'closed before its end',
+      },
+    ])('$what midway, the call fails and the stream is reset', async ({ end, message }) => {
+      const { server, codes, reset } = await startEndless()
+      const client = connect(server)
+      const sink = new PassThrough()
+      const wasReset = reset()
+      sink.once('data', () => end(sink))
+      await expect(client.stream(GET, () => sink)).rejects.toThrow(message)
+      await wasReset
+      expect(codes).toEqual([8])
+      await expectHello(client)
+    })
+
+    it('fails in its last write, the call fails although the answer is complete', async () => {
+      const client = connect(await startServer(serveHello))
+      const sink = new Writable({ final: (callback) => callback(new Error('no room')) })
+      sink._write = (_chunk, _encoding, callback) => callback()
+      await expect(client.stream(GET, () => sink)).rejects.toThrow('no room')
+    })
+  })
+
+  describe('when the answer breaks off', () => {
+    it('destroys the Writable with the error of the call', async () => {
+      const server = await startServer((stream) => {
+        stream.respond({ ':status': 200 })
+        stream.write('half', () => stream.destroy(new Error('broken')))
+      })
+      const sink = new Sink()
+      const failed = connect(server).stream(GET, () => sink)
+      await expect(failed).rejects.toMatchObject({ code: 'DODICI_ERR_STREAM', processed: 'yes' })
+      expect(sink.errored).toBe(await failed.catch((error: unknown) => error))
+      expect(sink.text).toBe('half')
+    })
+
+    it('by the session, likewise', async () => {
+      const { server } = await startEndless()
+      const sink = new Sink()
+      const failed = connect(server).stream(GET, () => sink)
+      await expect.poll(() => sink.text).toBe('begun')
+      server.sessions[0]?.destroy()
+      await expect(failed).rejects.toBeInstanceOf(errors.SocketError)
+      expect(sink.destroyed).toBe(true)
+    })
+  })
+
+  it('ends with its signal midway: the Writable is destroyed with the reason, the stream is reset', async () => {
+    const { server, codes, reset } = await startEndless()
+    const client = connect(server)
+    const controller = new AbortController()
+    const sink = new Sink()
+    const wasReset = reset()
+    const failed = client.stream({ ...GET, signal: controller.signal }, () => sink)
+    await expect.poll(() => sink.text).toBe('begun')
+    const reason = new Error('enough')
+    controller.abort(reason)
+    await expect(failed).rejects.toBe(reason)
+    await wasReset
+    expect(sink.errored).toBe(reason)
+    expect(codes).toEqual([8])
+    await expectHello(client)
+  })
+
+  it('takes a signal that fires after the end for nothing', async () => {
+    const client = connect(await startServer(serveHello))
+    const controller = new AbortController()
+    const sink = new PassThrough()
+    await client.stream({ ...GET, signal: controller.signal }, () => sink)
+    controller.abort()
+    expect(sink.destroyed).toBe(false)
+    expect(sink.read().toString()).toBe('hello')
+  })
+})

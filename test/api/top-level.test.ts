@@ -1,0 +1,258 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  Agent,
+  Client,
+  connect,
+  errors,
+  getGlobalDispatcher,
+  pipeline,
+  request,
+  setGlobalDispatcher,
+  stream,
+  upgrade,
+} from '../../src/index.ts'
+import type { DispatchOptions } from '../../types/index.ts'
+import { read, startServer } from '../support/server.ts'
+
+/** A server that says what it was asked for, and a global dispatcher for this test alone. */
+async function start() {
+  const heard: string[] = []
+  const server = await startServer(
+    (stream, headers) => {
+      heard.push(`${headers[':method']} ${headers[':path'] ?? headers[':authority']}`)
+      stream.respond({ ':status': 200, 'x-dup': ['1', '2'] })
+      stream.pipe(stream)
+    },
+    { settings: { enableConnectProtocol: true } },
+  )
+  const before = getGlobalDispatcher()
+  const agent = new Agent({ h2c: true })
+  setGlobalDispatcher(agent)
+  onTestFinished(async () => {
+    setGlobalDispatcher(before)
+    await agent.destroy()
+  })
+  return { server, heard, agent, origin: server.origin }
+}
+
+/** Writes down what it is asked to dispatch, and refuses it. */
+class Spy {
+  readonly calls: DispatchOptions[] = []
+
+  readonly dispatch: Client['dispatch'] = (options) => {
+    this.calls.push(options)
+    throw new Error('heard')
+  }
+}
+
+describe('request()', () => {
+  it.each([
+    { what: 'a string', toUrl: (origin: string) => `${origin}/a?b=1#c` },
+    { what: 'a URL', toUrl: (origin: string) => new URL(`${origin}/a?b=1`) },
+    {
+      what: 'an object as url.parse() gives',
+      toUrl: (origin: string) => {
+        const { hostname, port } = new URL(origin)
+        return { protocol: 'http:', hostname, port, pathname: '/a', search: '?b=1' }
+      },
+    },
+  ])('takes $what', async ({ toUrl }) => {
+    const { origin, heard } = await start()
+    const { statusCode, body } = await request(toUrl(origin))
+    await body.dump()
+    expect(statusCode).toBe(200)
+    expect(heard).toEqual(['GET /a?b=1'])
+  })
+
+  it('asks for / where the URL has no path', async () => {
+    const { origin, heard } = await start()
+    await (await request(origin, null)).body.dump()
+    expect(heard).toEqual(['GET /'])
+  })
+
+  it.each([
+    { what: 'GET without a body', options: {}, expected: 'GET' },
+    { what: 'GET for a body that is null', options: { body: null }, expected: 'GET' },
+    { what: 'PUT with a body', options: { body: 'x' }, expected: 'PUT' },
+    { what: 'PUT with an empty body', options: { body: '' }, expected: 'PUT' },
+    { what: 'its own method', options: { body: 'x', method: 'POST' }, expected: 'POST' },
+  ])('sends $what', async ({ options, expected }) => {
+    const { origin, heard } = await start()
+    await (await request(origin, options)).body.dump()
+    expect(heard).toEqual([`${expected} /`])
+  })
+
+  it.each([
+    { path: '/own?q=1', expected: '/own?q=1' },
+    { path: 'own', expected: '/own' },
+  ])('prefers its own path $path', async ({ path, expected }) => {
+    const { origin, heard } = await start()
+    await (await request(`${origin}/url?x=1`, { path })).body.dump()
+    expect(heard).toEqual([`GET ${expected}`])
+  })
+
+  it('appends query to the path of the URL', async () => {
+    const { origin, heard } = await start()
+    await (await request(`${origin}/a`, { query: { b: [1, 2] } })).body.dump()
+    expect(heard).toEqual(['GET /a?b=1&b=2'])
+  })
+
+  it('goes by the dispatcher that it is given', async () => {
+    const { origin, heard, agent } = await start()
+    const client = new Client(origin)
+    onTestFinished(() => client.destroy())
+    await agent.destroy()
+    await (await request(`${origin}/mine`, { dispatcher: client })).body.dump()
+    await (await request(`${origin}/composed`, { dispatcher: client.compose() })).body.dump()
+    expect(heard).toEqual(['GET /mine', 'GET /composed'])
+  })
+
+  it('tells the dispatcher origin, path and method, and not of itself', async () => {
+    const spy = new Spy()
+    const told = request('https://example.test:443/a', { dispatcher: spy, headersTimeout: 5 })
+    await expect(told).rejects.toThrow('heard')
+    expect(spy.calls).toEqual([
+      { origin: 'https://example.test', path: '/a', method: 'GET', headersTimeout: 5 },
+    ])
+  })
+
+  it("gives raw headers with responseHeaders: 'raw'", async () => {
+    const { origin } = await start()
+    const { headers, body } = await request(origin, { responseHeaders: 'raw' })
+    await body.dump()
+    expect(headers.slice(0, 4)).toEqual(['x-dup', '1', 'x-dup', '2'])
+  })
+
+  it('has a callback form', async () => {
+    const { origin } = await start()
+    const text = await new Promise<string>((resolve, reject) => {
+      const returned: unknown = request(origin, { body: 'ping', opaque: 7 }, (error, { body, opaque }) => {
+        if (error === null && opaque === 7) body.text().then(resolve, reject)
+        else reject(error)
+      })
+      expect(returned).toBeUndefined()
+    })
+    expect(text).toBe('ping')
+  })
+
+  it.each([
+    { what: 'a relative URL', url: '/a' },
+    { what: 'no URL', url: undefined as unknown as string },
+    { what: 'null', url: null as unknown as string },
+    { what: 'a number', url: 5 as unknown as string },
+    { what: 'another scheme', url: 'ftp://localhost/' },
+    { what: 'a file', url: new URL('file:///etc/hosts') },
+    { what: 'a host that is none', url: 'http://[::1/' },
+  ])('is rejected with InvalidArgumentError for $what', async ({ url }) => {
+    await expect(request(url)).rejects.toBeInstanceOf(errors.InvalidArgumentError)
+  })
+
+  it.each([
+    {
+      what: 'a dispatcher that is none',
+      options: { dispatcher: {} as unknown as Client },
+      names: 'dispatcher',
+    },
+    { what: 'a path that is no string', options: { path: 5 as unknown as string }, names: 'path' },
+    { what: 'options that are none', options: 5 as unknown as object, names: 'options' },
+    { what: 'CONNECT', options: { method: 'CONNECT' }, names: 'method' },
+  ])('is rejected by name for $what', async ({ options, names }) => {
+    const rejected = request('http://127.0.0.1:1/', options)
+    await expect(rejected).rejects.toBeInstanceOf(errors.InvalidArgumentError)
+    await expect(rejected).rejects.toThrow(names)
+  })
+})
+
+describe('stream()', () => {
+  it('streams by promise and by callback', async () => {
+    const { origin, heard } = await start()
+    const sink = new PassThrough()
+    const { opaque } = await stream(`${origin}/a`, { body: 'one', opaque: sink }, ({ opaque }) => opaque)
+    expect(opaque.read().toString()).toBe('one')
+    const other = new PassThrough()
+    await new Promise<void>((resolve, reject) => {
+      stream(
+        `${origin}/b`,
+        { body: 'two' },
+        () => other,
+        (error) => (error === null ? resolve() : reject(error)),
+      )
+    })
+    expect(other.read().toString()).toBe('two')
+    expect(heard).toEqual(['PUT /a', 'PUT /b'])
+  })
+
+  it('is rejected for a bad URL', async () => {
+    await expect(stream('none', null, () => new PassThrough())).rejects.toBeInstanceOf(
+      errors.InvalidArgumentError,
+    )
+  })
+})
+
+describe('pipeline()', () => {
+  it('makes a duplex', async () => {
+    const { origin, heard } = await start()
+    const duplex = pipeline(`${origin}/a`, { method: 'POST' }, ({ body }) => body)
+    duplex.end('ping')
+    expect(await read(duplex)).toBe('ping')
+    expect(heard).toEqual(['POST /a'])
+  })
+
+  it('throws for a bad URL, as there is nothing yet to be destroyed', () => {
+    expect(() => pipeline('none', null, ({ body }) => body)).toThrow(errors.InvalidArgumentError)
+  })
+})
+
+describe('connect()', () => {
+  it('opens a tunnel to the server of the URL, or through it', async () => {
+    const { origin, heard } = await start()
+    for (const options of [undefined, { path: 'example.test:443' }]) {
+      const { socket, statusCode } = await connect(origin, options)
+      socket.write('ping')
+      expect((await once(socket, 'data')).toString()).toBe('ping')
+      expect(statusCode).toBe(200)
+      socket.destroy()
+    }
+    expect(heard).toEqual([`CONNECT ${new URL(origin).host}`, 'CONNECT example.test:443'])
+  })
+
+  it('has a callback form', async () => {
+    const { origin } = await start()
+    const heard = await new Promise((resolve) => {
+      connect(origin, { opaque: 'mine' }, (error, { socket, opaque }) => {
+        socket.destroy()
+        resolve([error, opaque])
+      })
+    })
+    expect(heard).toEqual([null, 'mine'])
+  })
+
+  it('is rejected for a bad URL and for a bad authority', async () => {
+    await expect(connect('none')).rejects.toBeInstanceOf(errors.InvalidArgumentError)
+    await expect(connect('http://127.0.0.1:1', { path: 'none' })).rejects.toThrow('path')
+  })
+})
+
+describe('upgrade()', () => {
+  it('speaks another protocol, by promise and by callback', async () => {
+    const { origin, heard } = await start()
+    const { socket } = await upgrade(`${origin}/chat?room=1`, { protocol: 'connect-udp' })
+    socket.write('ping')
+    expect((await once(socket, 'data')).toString()).toBe('ping')
+    socket.destroy()
+    const opaque = await new Promise((resolve) => {
+      upgrade(`${origin}/b`, { opaque: 7 }, (_error, data) => {
+        data.socket.destroy()
+        resolve(data.opaque)
+      })
+    })
+    expect(opaque).toBe(7)
+    expect(heard).toEqual(['CONNECT /chat?room=1', 'CONNECT /b'])
+  })
+
+  it('is rejected for a bad URL', async () => {
+    await expect(upgrade('none')).rejects.toBeInstanceOf(errors.InvalidArgumentError)
+  })
+})

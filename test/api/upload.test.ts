@@ -1,0 +1,221 @@
+import { once } from 'node:events'
+import type { ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { Readable } from 'node:stream'
+import { ReadableStream } from 'node:stream/web'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
+import type { RequestBody } from '../../types/index.ts'
+import { read, startServer } from '../support/server.ts'
+
+/** RFC 9113 §3.4: what a client says first. Bytes. */
+const PREFACE = 24
+const FRAME_HEADER = 9
+const DATA = 0
+
+/** A relay that counts the DATA frames with content which the client sends. RFC 9113 §4.1. */
+async function startRelay(target: string) {
+  const frames: number[] = []
+  const relay = createServer((near) => {
+    const far = connect(Number(new URL(target).port), '127.0.0.1')
+    let rest = Buffer.alloc(0)
+    let isBegun = false
+    near.on('data', (chunk: Buffer) => {
+      rest = Buffer.concat([rest, chunk])
+      if (!isBegun && rest.length >= PREFACE) {
+        isBegun = true
+        rest = rest.subarray(PREFACE)
+      }
+      while (isBegun && rest.length >= FRAME_HEADER) {
+        const length = rest.readUIntBE(0, 3)
+        if (rest.length < FRAME_HEADER + length) break
+        if (rest[3] === DATA && length > 0) frames.push(length)
+        rest = rest.subarray(FRAME_HEADER + length)
+      }
+    })
+    near.on('error', () => far.destroy())
+    far.on('error', () => near.destroy())
+    near.pipe(far).pipe(near)
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  onTestFinished(() => void relay.close())
+  return { origin: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`, frames }
+}
+
+function toClient(origin: string): Client {
+  const client = new Client(origin)
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+/** A server that reads no upload before it is told to; anything else it answers. */
+async function startDeaf() {
+  const held: ServerHttp2Stream[] = []
+  const server = await startServer((stream, headers) => {
+    if (headers[':method'] === 'POST') {
+      held.push(stream)
+      return
+    }
+    stream.respond({ ':status': 200 })
+    stream.end('hello')
+  })
+  const hear = (): void => {
+    for (const stream of held) {
+      let length = 0
+      stream.on('data', (chunk: Buffer) => {
+        length += chunk.length
+      })
+      stream.on('end', () => {
+        stream.respond({ ':status': 200 })
+        stream.end(String(length))
+      })
+    }
+  }
+  return { ...server, held, hear }
+}
+
+async function expectHello(client: Client): Promise<void> {
+  expect(await (await client.request({ path: '/', method: 'GET' })).body.text()).toBe('hello')
+}
+
+describe('small pieces of a body', () => {
+  const COUNT = 10_000
+  const piece = Buffer.from('ten bytes.')
+
+  function* generate(): Generator<Buffer> {
+    for (let i = 0; i < COUNT; i++) yield piece
+  }
+
+  it.each<[string, () => RequestBody]>([
+    ['a generator', generate],
+    [
+      'an async generator',
+      async function* () {
+        yield* generate()
+      },
+    ],
+    ['a Readable', () => Readable.from(generate())],
+    ['a web stream', () => ReadableStream.from(generate())],
+  ])('of %s go out many in a frame', async (_what, toBody) => {
+    const { origin } = await startServer(async (stream) => {
+      const text = await read(stream)
+      stream.respond({ ':status': 200 })
+      stream.end(String(text.length))
+    })
+    const relay = await startRelay(origin)
+    const { body } = await toClient(relay.origin).request({ path: '/', method: 'POST', body: toBody() })
+    expect(await body.text()).toBe(String(COUNT * piece.length))
+    expect(relay.frames.reduce((sum, length) => sum + length, 0)).toBe(COUNT * piece.length)
+    expect(relay.frames.length).toBeLessThan(COUNT / 10)
+  })
+
+  it('go out at once when nothing follows them', async () => {
+    const heard: string[] = []
+    const { origin } = await startServer((stream) => {
+      stream.on('data', (chunk: Buffer) => {
+        heard.push(chunk.toString())
+        stream.emit('heard')
+      })
+      stream.on('end', () => {
+        stream.respond({ ':status': 200 })
+        stream.end()
+      })
+    })
+    const source = new Readable({ read() {} })
+    const answer = toClient(origin).request({ path: '/', method: 'POST', body: source })
+    for (const word of ['one', 'two']) {
+      source.push(word)
+      await expect.poll(() => heard.at(-1)).toBe(word)
+    }
+    source.push(null)
+    await (await answer).body.dump()
+    expect(heard).toEqual(['one', 'two'])
+  })
+})
+
+describe('an upload that the peer does not take', () => {
+  it.each([
+    { what: 'without a window', settings: { initialWindowSize: 0 } },
+    { what: 'whose window is used up', settings: {} },
+  ])('($what) is pulled only as far as it has room, and goes on later', async ({ settings }) => {
+    let far: ServerHttp2Stream | null = null
+    const server = await startServer(
+      (stream, headers) => {
+        if (headers[':method'] === 'POST') {
+          far = stream
+          return
+        }
+        stream.respond({ ':status': 200 }, { endStream: true })
+      },
+      { settings },
+    )
+    const client = toClient(server.origin)
+    const HEAD = { path: '/', method: 'HEAD' } as const
+    // The peer's settings are known from now on.
+    await client.request(HEAD)
+    const size = 16_384
+    const total = 256
+    let pulled = 0
+    const body = (function* () {
+      for (; pulled < total; pulled++) yield Buffer.alloc(size)
+    })()
+    const call = client.request({ path: '/', method: 'POST', body })
+    await expect.poll(() => far).not.toBeNull()
+    for (let i = 0; i < 30; i++) await client.request(HEAD)
+    // A window of 64 KiB, node's own buffer, and a piece or two that wait: far from all.
+    expect(pulled * size).toBeLessThan(512 * 1024)
+    const stream = far as unknown as ServerHttp2Stream
+    let length = 0
+    stream.on('data', (chunk: Buffer) => {
+      length += chunk.length
+    })
+    stream.on('end', () => stream.respond({ ':status': 200 }, { endStream: true }))
+    server.sessions[0]?.settings({ initialWindowSize: 65_535 })
+    await (await call).body.dump()
+    expect([pulled, length]).toEqual([total, total * size])
+  })
+
+  it('lets go of its source when it is aborted', async () => {
+    const { origin, held } = await startDeaf()
+    const client = toClient(origin)
+    const controller = new AbortController()
+    let isLetGo = false
+    const body = (async function* () {
+      try {
+        for (;;) yield Buffer.alloc(65_536)
+      } finally {
+        isLetGo = true
+      }
+    })()
+    const call = client.request({ path: '/', method: 'POST', body, signal: controller.signal })
+    await expect.poll(() => held.length).toBe(1)
+    await expectHello(client)
+    controller.abort()
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+    await expect.poll(() => isLetGo).toBe(true)
+    await expectHello(client)
+  })
+})
+
+describe('64 uploads of 1 MB that the server does not read', () => {
+  const SIZE = 1024 * 1024
+
+  it.each<[string, () => RequestBody]>([
+    ['bytes', () => Buffer.alloc(SIZE)],
+    ['Blobs', () => new Blob([new Uint8Array(SIZE)])],
+    ['streams', () => () => Readable.from(Array(16).fill(Buffer.alloc(SIZE / 16)))],
+  ])('of %s do not stand in the way of an unrelated request, and end well later', async (_what, toBody) => {
+    const { origin, sessions, held, hear } = await startDeaf()
+    const client = toClient(origin)
+    const uploads = Array.from({ length: 64 }, () =>
+      client.request({ path: '/', method: 'POST', body: toBody() }).then(({ body }) => body.text()),
+    )
+    await expect.poll(() => held.length).toBe(64)
+    for (let i = 0; i < 20; i++) await expectHello(client)
+    hear()
+    expect(await Promise.all(uploads)).toEqual(Array(64).fill(String(SIZE)))
+    expect(sessions).toHaveLength(1)
+  })
+})

@@ -1,0 +1,43 @@
+import { EventEmitter, once } from 'node:events'
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
+import { ENGINES, Harness } from '../support/engines.ts'
+import { startServer } from '../support/server.ts'
+
+describe.each(ENGINES)('on engine %s', (engine) => {
+  it('an upload that is aborted is never taken for a whole one', async () => {
+    const heard = new EventEmitter()
+    const server = await startServer((stream) => {
+      stream.on('data', () => heard.emit('data'))
+      // By END_STREAM, as opposed to a reset.
+      stream.on('end', () => heard.emit('end', stream.closed))
+    })
+    const harness = new Harness(server.origin, { engine })
+    onTestFinished(() => harness.scheduler.tearDown(null))
+    const body = new Readable({ read() {} })
+    const call = harness.dispatch({ method: 'POST', body })
+    body.push('one ')
+    await once(heard, 'data')
+    const ended = once(heard, 'end')
+    call.controller?.abort()
+    expect(await ended).toEqual([true])
+  })
+
+  it('a tunnel that is destroyed is never taken for one that has ended', async () => {
+    const heard = new EventEmitter()
+    const server = await startServer((stream) => {
+      stream.respond({ ':status': 200 })
+      stream.on('data', () => heard.emit('data'))
+      stream.on('end', () => heard.emit('end', stream.closed))
+    })
+    const client = new Client(server.origin, { engine })
+    onTestFinished(() => client.destroy())
+    const { socket } = await client.connect({ path: 'x.example:443' })
+    socket.write('one ')
+    await once(heard, 'data')
+    const ended = once(heard, 'end')
+    socket.destroy()
+    expect(await ended).toEqual([true])
+  })
+})

@@ -1,0 +1,301 @@
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { SendableBody } from '../../../src/core/body.ts'
+import {
+  InvalidArgumentError,
+  InvalidReturnValueError,
+  RequestAbortedError,
+  RequestContentLengthMismatchError,
+  StreamError,
+} from '../../../src/errors.ts'
+import type { Outgoing } from '../../../src/handler/attempt.ts'
+import { HEADERS_TIMEOUT, MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
+
+/** A handler that hears of the body, too. */
+class UploadHandler extends TestHandler {
+  readonly sent: Buffer[] = []
+  requestsSent = 0
+
+  onBodySent(chunk: Buffer): void {
+    this.sent.push(chunk)
+  }
+
+  onRequestSent(): void {
+    this.requestsSent++
+  }
+}
+
+/** What an attempt was given to send; fails where it was given nothing. */
+function toOutgoing(outgoing: Outgoing | null): Outgoing {
+  if (outgoing === null) throw new Error('There is nothing to send')
+  return outgoing
+}
+
+function toText(body: SendableBody): string {
+  if (body.kind !== 'bytes') throw new Error(`It is a body of kind ${body.kind}`)
+  return Buffer.from(body.bytes).toString()
+}
+
+describe('Call', () => {
+  describe('when an attempt begins', () => {
+    test("gives it the request's body and header, untouched", () => {
+      const scene = new Scene({ method: 'POST', body: 'abc' }).to('queued')
+      const outgoing = toOutgoing(scene.call.begin(scene.attempt))
+      expect(outgoing.body).toBe(scene.call.request.body)
+      expect(outgoing.wire).toBe(scene.call.request.wire)
+    })
+
+    test('gives each attempt what its function made for it', () => {
+      let calls = 0
+      const scene = new Scene({ method: 'POST', body: () => 'a'.repeat(++calls) }).to('queued')
+      scene.owner.replays = true
+      const first = toOutgoing(scene.call.begin(scene.attempt))
+      scene.call.attemptFailed(new StreamError('Refused'))
+      const second = toOutgoing(scene.call.begin(new TestAttempt(3)))
+      expect([toText(first.body), toText(second.body)]).toEqual(['a', 'aa'])
+      expect([first.wire['content-length'], second.wire['content-length']]).toEqual(['1', '2'])
+    })
+  })
+
+  describe('when the function that makes its body fails', () => {
+    const error = new Error('No such file')
+    test.each<[string, () => never, object]>([
+      [
+        'it throws',
+        () => {
+          throw error
+        },
+        error,
+      ],
+      ['it makes no body', () => 1 as never, expect.any(InvalidReturnValueError)],
+    ])('fails with that, and lets go of the attempt: %s', (_how, body, expected) => {
+      const scene = new Scene({ method: 'POST', body }).to('queued')
+      expect(scene.call.begin(scene.attempt)).toBeNull()
+      expect(scene.handler.errors).toEqual([expected])
+      expect(scene.attempt.told).toEqual(['cancel'])
+      expect(scene.owner.settled).toEqual(['running'])
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+
+    test('fails with a content-length that is wrong, and ends what was made', () => {
+      const made: string[] = []
+      const body = () => {
+        made.push('made')
+        return 'abcd'
+      }
+      const scene = new Scene({ method: 'POST', body, headers: { 'content-length': 3 } }).to('queued')
+      expect(scene.call.begin(scene.attempt)).toBeNull()
+      expect(scene.handler.errors).toEqual([expect.any(RequestContentLengthMismatchError)])
+      expect(made).toEqual(['made'])
+    })
+  })
+
+  describe('when the function that makes its body aborts it', () => {
+    test('sends nothing, and ends what it made', () => {
+      const made: Readable[] = []
+      const reason = new Error('enough')
+      const scene: Scene = new Scene({
+        method: 'POST',
+        body: () => {
+          scene.call.abort(reason)
+          const readable = new Readable({ read() {} })
+          made.push(readable)
+          return readable
+        },
+      })
+      scene.to('queued')
+      expect(scene.call.begin(scene.attempt)).toBeNull()
+      expect(scene.handler.errors).toEqual([reason])
+      expect(scene.attempt.told).toEqual(['cancel'])
+      expect(made.map(({ destroyed }) => destroyed)).toEqual([true])
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+  })
+
+  describe('when its body breaks', () => {
+    const error = new Error('The file is gone')
+
+    test.each(['queued', 'running', 'receiving'] as const)('fails with that: %s', async (state) => {
+      const body = new Readable({ read() {} })
+      const scene = new Scene({ method: 'POST', body }).to(state)
+      body.destroy(error)
+      await setImmediate()
+      expect(scene.handler.errors).toEqual([error])
+      expect(scene.owner.settled).toEqual([state])
+    })
+
+    test('fails with what a function made, too', async () => {
+      const made: Readable[] = []
+      const body = () => {
+        const readable = new Readable({ read() {} })
+        made.push(readable)
+        return readable
+      }
+      const scene = new Scene({ method: 'POST', body }).to('running')
+      made[0]?.destroy()
+      await setImmediate()
+      expect(scene.handler.errors).toEqual([expect.any(RequestAbortedError)])
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+
+    test('does not fail with the body of an attempt that is over', async () => {
+      const made: Readable[] = []
+      const body = () => {
+        const readable = new Readable({ read() {} })
+        made.push(readable)
+        return readable
+      }
+      const scene = new Scene({ method: 'POST', body }).to('running')
+      scene.owner.replays = true
+      scene.call.attemptFailed(new StreamError('Refused'))
+      await setImmediate()
+      expect(made.map(({ destroyed }) => destroyed)).toEqual([true])
+      expect(scene.call.state).toBe('queued')
+      expect(scene.handler.errors).toEqual([])
+    })
+  })
+
+  describe('when nobody will read its body', () => {
+    test('cancels a web stream that was never opened', async () => {
+      const cancelled: unknown[] = []
+      const body = new ReadableStream({ cancel: (reason) => void cancelled.push(reason) })
+      const scene = new Scene({ method: 'POST', body }).to('queued')
+      const reason = new Error('enough')
+      scene.call.abort(reason)
+      expect(cancelled).toEqual([reason])
+      expect(scene.handler.errors).toEqual([reason])
+    })
+
+    test('tells its handler also when somebody else has locked the stream meanwhile', () => {
+      const body = new ReadableStream()
+      const scene = new Scene({ method: 'POST', body }).to('queued')
+      body.getReader()
+      const reason = new Error('enough')
+      scene.call.abort(reason)
+      expect(scene.handler.errors).toEqual([reason])
+    })
+  })
+
+  describe('when the body goes out', () => {
+    test('tells the handler of each piece, and of the end', () => {
+      const handler = new UploadHandler()
+      const scene = new Scene({ method: 'POST', body: 'abcd' }, handler).to('running')
+      const memory = Buffer.from('abcd')
+      scene.call.sent(memory.subarray(0, 2))
+      scene.call.sent(new Uint8Array(memory.buffer, memory.byteOffset + 2, 2))
+      expect(handler.sent).toEqual([Buffer.from('ab'), Buffer.from('cd')])
+      expect(handler.sent.every((chunk) => Buffer.isBuffer(chunk))).toBe(true)
+      expect(handler.requestsSent).toBe(0)
+      scene.call.uploaded()
+      expect(handler.requestsSent).toBe(1)
+    })
+
+    test('tells it beside the answer, too', () => {
+      const handler = new UploadHandler()
+      const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to('receiving')
+      scene.call.sent(Buffer.from('ab'))
+      scene.call.uploaded()
+      expect([handler.sent.length, handler.requestsSent]).toEqual([1, 1])
+      expect(scene.call.state).toBe('receiving')
+    })
+
+    test.each(['queued', 'settled'] as const)('tells it nothing when it is %s', (state) => {
+      const handler = new UploadHandler()
+      const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to(state)
+      scene.call.sent(Buffer.from('ab'))
+      scene.call.progress()
+      scene.call.uploaded()
+      expect([handler.sent.length, handler.requestsSent]).toEqual([0, 0])
+    })
+
+    test('does without a handler that wants to hear nothing', () => {
+      const scene = new Scene({ method: 'POST', body: 'ab' }).to('running')
+      scene.call.sent(Buffer.from('ab'))
+      scene.call.uploaded()
+      expect(scene.call.state).toBe('running')
+    })
+
+    test.each([
+      'onBodySent',
+      'onRequestSent',
+    ] as const)('fails with what the handler throws in %s', (method) => {
+      const handler = new UploadHandler()
+      const error = new Error('The handler is broken')
+      handler[method] = () => {
+        throw error
+      }
+      const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to('running')
+      scene.call.sent(Buffer.from('ab'))
+      scene.call.uploaded()
+      expect(handler.errors).toEqual([error])
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+  })
+
+  describe("when the body waits for the server's word", () => {
+    test('lets it go after a second, and is not late with it', () => {
+      const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
+      scene.clock.advance(999)
+      expect(scene.attempt.told).toEqual([])
+      scene.clock.advance(MARGIN)
+      expect(scene.attempt.told).toEqual(['proceed'])
+      expect(scene.call.state).toBe('running')
+    })
+
+    test('does not count it against headersTimeout', () => {
+      const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
+      scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
+      expect(scene.call.state).toBe('running')
+    })
+
+    test('does not let it go once it has begun, or once the answer is there', () => {
+      for (const begin of [(scene: Scene) => scene.call.progress(), (scene: Scene) => scene.respond()]) {
+        const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
+        begin(scene)
+        scene.clock.advance(1_000 + MARGIN)
+        expect(scene.attempt.told).toEqual([])
+      }
+    })
+  })
+
+  describe('when its trailers are asked for', () => {
+    test('gives those of the request', () => {
+      const scene = new Scene({ method: 'POST', body: 'a', trailers: () => ({ 'X-A': 1 }) }).to('running')
+      expect({ ...scene.call.toTrailers() }).toEqual({ 'x-a': '1' })
+    })
+
+    test('fails with what the function throws', () => {
+      const error = new Error('No checksum')
+      const trailers = () => {
+        throw error
+      }
+      const scene = new Scene({ method: 'POST', body: 'a', trailers }).to('running')
+      expect(scene.call.toTrailers()).toBeNull()
+      expect(scene.handler.errors).toEqual([error])
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+
+    test('fails with trailers that can be none', () => {
+      const trailers = () => ({ 'content-length': '1' })
+      const scene = new Scene({ method: 'POST', body: 'a', trailers }).to('running')
+      expect(scene.call.toTrailers()).toBeNull()
+      expect(scene.handler.errors).toEqual([expect.any(InvalidArgumentError)])
+    })
+
+    test('gives nothing where the function has aborted its own call', () => {
+      const reason = new Error('enough')
+      const scene: Scene = new Scene({
+        method: 'POST',
+        body: 'a',
+        trailers: () => {
+          scene.call.abort(reason)
+          return { 'x-a': '1' }
+        },
+      })
+      scene.to('running')
+      expect(scene.call.toTrailers()).toBeNull()
+      expect(scene.handler.errors).toEqual([reason])
+    })
+  })
+})

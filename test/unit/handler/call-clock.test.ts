@@ -1,0 +1,367 @@
+import { describe, expect, test } from 'vitest'
+import { Deadlines } from '../../../src/core/clock.ts'
+import { toClientOptions, toLimits } from '../../../src/core/options.ts'
+import type { LateListener, Lateness } from '../../../src/handler/call-clock.ts'
+import { CallClock } from '../../../src/handler/call-clock.ts'
+import type { CallLimits } from '../../../types/limits.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+/** The longest that a deadline may be met after its time, in milliseconds. */
+const RESOLUTION = 50
+/** RFC 9110 §10.1.1: how long a body waits for the server's word. Milliseconds. */
+const CONTINUE_TIMEOUT = 1_000
+
+const LIMITS = {
+  queueTimeout: 10_000,
+  connectTimeout: 3_000,
+  headersTimeout: 20_000,
+  bodyTimeout: 30_000,
+  uploadTimeout: 40_000,
+  requestTimeout: 0,
+}
+
+/** A call's clock, and what it says when. */
+class Scene implements LateListener {
+  readonly time = new FakeClock()
+  readonly deadlines = new Deadlines(this.time)
+  readonly told: [Lateness, number][] = []
+  readonly clock: CallClock
+  readonly #start = this.time.now()
+  /** What happens when something is late: the call ends, but for the server's word that didn't come. */
+  onLimit: (lateness: Lateness) => void = (lateness) => {
+    if (lateness !== 'continue') this.clock.stop()
+  }
+
+  constructor(limits: CallLimits = {}) {
+    this.clock = new CallClock(
+      this.deadlines,
+      toLimits({ ...LIMITS, ...limits }, toClientOptions({}).limits),
+      this,
+    )
+  }
+
+  onLate(lateness: Lateness): void {
+    this.told.push([lateness, this.time.now() - this.#start])
+    this.onLimit(lateness)
+  }
+
+  /** Advances far beyond every limit. */
+  finish(): [Lateness, number][] {
+    this.time.advance(10_000_000)
+    return this.told
+  }
+}
+
+const phases = [
+  ['queue', (clock: CallClock) => clock.queue(), { connectTimeout: 0 }, 10_000],
+  ['connect', (clock: CallClock) => clock.queue(), {}, 3_000],
+  ['continue', (clock: CallClock) => clock.open('waiting'), {}, CONTINUE_TIMEOUT],
+  ['headers', (clock: CallClock) => clock.open('none'), {}, 20_000],
+  ['upload', (clock: CallClock) => clock.open('sending'), {}, 40_000],
+  ['body', (clock: CallClock) => clock.body(), {}, 30_000],
+  ['request', (clock: CallClock) => clock.start(), { requestTimeout: 50_000 }, 50_000],
+] as const
+
+describe('CallClock', () => {
+  describe('when nothing has begun', () => {
+    test('is late with nothing', () => {
+      const scene = new Scene()
+      expect(scene.finish()).toEqual([])
+      expect(scene.deadlines.size).toBe(0)
+    })
+  })
+
+  describe('when one limit runs', () => {
+    test.each(phases)('is late with it at its time, once: %s', (lateness, begin, limits, at) => {
+      const scene = new Scene(limits)
+      begin(scene.clock)
+      scene.time.advance(at - 1)
+      expect(scene.told).toEqual([])
+      expect(scene.finish()).toEqual([[lateness, at]])
+      expect(scene.deadlines.size).toBe(0)
+    })
+
+    test.each(phases)('is late with nothing once it is stopped: %s', (_lateness, begin, limits) => {
+      const scene = new Scene(limits)
+      begin(scene.clock)
+      scene.clock.stop()
+      expect(scene.deadlines.size).toBe(0)
+      expect(scene.finish()).toEqual([])
+    })
+  })
+
+  describe('when a limit is 0', () => {
+    const disabled = [
+      ['queue', (clock: CallClock) => clock.queue(), { queueTimeout: 0, connectTimeout: 0 }],
+      ['headers', (clock: CallClock) => clock.open('none'), { headersTimeout: 0 }],
+      ['upload', (clock: CallClock) => clock.open('sending'), { uploadTimeout: 0 }],
+      ['upload, once it makes progress', (clock: CallClock) => clock.upload(), { uploadTimeout: 0 }],
+      ['body', (clock: CallClock) => clock.body(), { bodyTimeout: 0 }],
+      ['request', (clock: CallClock) => clock.start(), { requestTimeout: 0 }],
+    ] as const
+    test.each(disabled)('is never late with it: %s', (_what, begin, limits) => {
+      const scene = new Scene(limits)
+      begin(scene.clock)
+      expect(scene.finish()).toEqual([])
+    })
+
+    test('asks for no alarm', () => {
+      const scene = new Scene({ queueTimeout: 0, connectTimeout: 0, headersTimeout: 0 })
+      scene.clock.start()
+      scene.clock.queue()
+      scene.clock.open('none')
+      expect(scene.time.made).toBe(0)
+    })
+
+    test('leaves the others', () => {
+      const scene = new Scene({ headersTimeout: 0, requestTimeout: 50_000 })
+      scene.clock.start()
+      scene.clock.open('none')
+      expect(scene.finish()).toEqual([['request', 50_000]])
+    })
+  })
+
+  describe('when connectTimeout is not the own of the request', () => {
+    test('leaves it to the connection attempt', () => {
+      const scene = new Scene()
+      const clock = new CallClock(scene.deadlines, toClientOptions({ connectTimeout: 5 }).limits, scene)
+      clock.queue()
+      scene.time.advance(200_000)
+      expect(scene.told).toEqual([])
+      clock.stop()
+      expect(scene.deadlines.size).toBe(0)
+    })
+  })
+
+  describe('when a stream was opened', () => {
+    test('is late with neither the queue nor the connection', () => {
+      const scene = new Scene({ headersTimeout: 0 })
+      scene.clock.queue()
+      scene.clock.open('none')
+      expect(scene.finish()).toEqual([])
+    })
+
+    test('counts headersTimeout from then', () => {
+      const scene = new Scene()
+      scene.clock.queue()
+      scene.time.advance(2_000)
+      scene.clock.open('none')
+      expect(scene.finish()).toEqual([['headers', 22_000]])
+    })
+  })
+
+  describe('when the body of the request is sent', () => {
+    test('is not late with the answer', () => {
+      const scene = new Scene({ uploadTimeout: 0 })
+      scene.clock.open('sending')
+      expect(scene.finish()).toEqual([])
+    })
+
+    test('counts uploadTimeout from its last progress', () => {
+      const scene = new Scene()
+      scene.clock.open('sending')
+      for (let i = 0; i < 5; i++) {
+        scene.time.advance(39_000)
+        scene.clock.upload()
+      }
+      expect(scene.finish()).toEqual([['upload', 5 * 39_000 + 40_000]])
+    })
+
+    test('counts headersTimeout from its end', () => {
+      const scene = new Scene()
+      scene.clock.open('sending')
+      scene.time.advance(39_000)
+      scene.clock.uploaded()
+      const [[lateness, at] = ['idle', 0]] = scene.finish()
+      expect(lateness).toBe('headers')
+      expect(at).toBeGreaterThanOrEqual(59_000)
+      expect(at).toBeLessThanOrEqual(59_000 + RESOLUTION)
+    })
+  })
+
+  describe("when the body waits for the server's word", () => {
+    test('is late with that first, and then with nothing until the body moves', () => {
+      const scene = new Scene()
+      scene.clock.open('waiting')
+      expect(scene.finish()).toEqual([['continue', CONTINUE_TIMEOUT]])
+    })
+
+    test('counts uploadTimeout from when the body moves', () => {
+      const scene = new Scene()
+      scene.onLimit = (lateness) => (lateness === 'continue' ? scene.clock.upload() : scene.clock.stop())
+      scene.clock.open('waiting')
+      expect(scene.finish()).toEqual([
+        ['continue', CONTINUE_TIMEOUT],
+        ['upload', CONTINUE_TIMEOUT + 40_000],
+      ])
+    })
+
+    test('waits no longer once the word has come', () => {
+      const scene = new Scene()
+      scene.clock.open('waiting')
+      scene.time.advance(500)
+      scene.clock.upload()
+      expect(scene.finish().map(([lateness]) => lateness)).toEqual(['upload'])
+    })
+
+    test('waits no longer once the answer has come', () => {
+      const scene = new Scene()
+      scene.clock.open('waiting')
+      scene.clock.body()
+      expect(scene.finish().map(([lateness]) => lateness)).toEqual(['body'])
+    })
+  })
+
+  describe('when the answer comes while the body is sent', () => {
+    test.each([
+      ['body', { bodyTimeout: 5_000, uploadTimeout: 6_000 }, 5_000],
+      ['upload', { bodyTimeout: 6_000, uploadTimeout: 5_000 }, 5_000],
+    ] as const)('is late with what stands still first: %s', (lateness, limits, at) => {
+      const scene = new Scene(limits)
+      scene.clock.open('sending')
+      scene.clock.body()
+      expect(scene.finish()).toEqual([[lateness, at]])
+    })
+
+    test('does not take the progress of one for that of the other', () => {
+      const scene = new Scene({ bodyTimeout: 5_000, uploadTimeout: 5_000 })
+      scene.clock.open('sending')
+      scene.clock.body()
+      for (let i = 0; i < 4; i++) {
+        scene.time.advance(1_000)
+        scene.clock.upload()
+      }
+      expect(scene.finish()).toEqual([['body', 5_000]])
+    })
+
+    test("does not go back to waiting for the header at the request's end", () => {
+      const scene = new Scene({ headersTimeout: 1_000 })
+      scene.clock.open('sending')
+      scene.clock.body()
+      scene.clock.uploaded()
+      expect(scene.finish()).toEqual([['body', 30_000]])
+    })
+
+    test('is late with the upload alone while the reader holds the answer back', () => {
+      const scene = new Scene({ bodyTimeout: 1_000 })
+      scene.clock.open('sending')
+      scene.clock.body()
+      scene.clock.holdBody()
+      expect(scene.finish()).toEqual([['upload', 40_000]])
+    })
+  })
+
+  describe('when the reader holds the answer back', () => {
+    test('is late with nothing', () => {
+      const scene = new Scene()
+      scene.clock.body()
+      scene.clock.holdBody()
+      expect(scene.finish()).toEqual([])
+    })
+
+    test('counts bodyTimeout anew when it lets go', () => {
+      const scene = new Scene()
+      scene.clock.body()
+      scene.clock.holdBody()
+      scene.time.advance(100_000)
+      scene.clock.body()
+      expect(scene.finish()).toEqual([['body', 130_000]])
+    })
+
+    test('still has the limit of the whole call', () => {
+      const scene = new Scene({ requestTimeout: 50_000 })
+      scene.clock.start()
+      scene.clock.body()
+      scene.clock.holdBody()
+      expect(scene.finish()).toEqual([['request', 50_000]])
+    })
+  })
+
+  describe('when the call is queued again', () => {
+    test('counts the queue anew, and nothing of the attempt that failed', () => {
+      const scene = new Scene({ connectTimeout: 0, uploadTimeout: 5_000 })
+      scene.clock.queue()
+      scene.clock.open('sending')
+      scene.time.advance(4_000)
+      scene.clock.queue()
+      expect(scene.finish()).toEqual([['queue', 14_000]])
+    })
+
+    test('counts the whole call on', () => {
+      const scene = new Scene({ requestTimeout: 50_000, headersTimeout: 0 })
+      scene.clock.start()
+      for (let i = 0; i < 10; i++) {
+        scene.clock.queue()
+        scene.time.advance(2_000)
+        scene.clock.open('none')
+        scene.time.advance(2_000)
+      }
+      expect(scene.finish()).toEqual([['request', 50_000]])
+    })
+  })
+
+  describe('when several limits pass at once', () => {
+    test.each([
+      ['request', { requestTimeout: 5_000, uploadTimeout: 5_000, bodyTimeout: 5_000 }],
+      ['upload', { uploadTimeout: 5_000, bodyTimeout: 5_000 }],
+    ] as const)('is late with one of them, and the call is over: %s', (lateness, limits) => {
+      const scene = new Scene(limits)
+      scene.clock.start()
+      scene.clock.open('sending')
+      scene.clock.body()
+      expect(scene.finish()).toEqual([[lateness, 5_000]])
+      expect(scene.deadlines.size).toBe(0)
+    })
+
+    test('is late with the connection rather than the queue', () => {
+      const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 5_000 })
+      scene.clock.queue()
+      expect(scene.finish()).toEqual([['connect', 5_000]])
+    })
+
+    test('comes to the others where the call outlives the first', () => {
+      const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 3_000 })
+      scene.onLimit = (lateness) => lateness === 'queue' && scene.clock.stop()
+      scene.clock.queue()
+      expect(scene.finish()).toEqual([
+        ['connect', 3_000],
+        ['queue', 5_000],
+      ])
+    })
+
+    test('does so where both have passed when the process comes to its timers', () => {
+      const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 3_000 })
+      scene.onLimit = (lateness) => lateness === 'queue' && scene.clock.stop()
+      scene.clock.queue()
+      scene.time.skip(7_000)
+      scene.time.advance(0)
+      expect(scene.finish().map(([lateness]) => lateness)).toEqual(['connect', 'queue'])
+    })
+  })
+
+  describe('when many limits run', () => {
+    test('has one place in the list', () => {
+      const scene = new Scene({ requestTimeout: 50_000 })
+      scene.clock.start()
+      scene.clock.queue()
+      expect(scene.deadlines.size).toBe(1)
+      scene.clock.open('sending')
+      scene.clock.body()
+      scene.clock.upload()
+      expect(scene.deadlines.size).toBe(1)
+      scene.clock.stop()
+      expect(scene.deadlines.size).toBe(0)
+    })
+
+    test('asks for no alarm with each progress', () => {
+      const scene = new Scene()
+      scene.clock.body()
+      for (let i = 0; i < 1_000; i++) {
+        scene.time.skip(0.1)
+        scene.clock.body()
+        scene.clock.upload()
+      }
+      expect(scene.time.made).toBe(1)
+    })
+  })
+})

@@ -1,0 +1,249 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import {
+  ConnectTimeoutError,
+  HeadersCountError,
+  HeadersOverflowError,
+  QueueTimeoutError,
+  RequestTimeoutError,
+  ResponseContentLengthMismatchError,
+  ResponseExceededMaxSizeError,
+  StreamError,
+  UploadTimeoutError,
+} from '../../../src/errors.ts'
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import { MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
+
+/** A handler that takes a tunnel. */
+class TunnelHandler extends TestHandler {
+  readonly tunnels: unknown[] = []
+  onUpgrade: () => void = () => {}
+
+  onRequestUpgrade(...given: unknown[]): void {
+    this.tunnels.push(given)
+    this.onUpgrade()
+  }
+}
+
+/** The answer's header, with a content-length. */
+function announce(scene: Scene, length: string): void {
+  scene.call.respond(200, { 'content-length': length }, ['content-length', length])
+}
+
+describe('Call', () => {
+  describe('when it waits for a stream', () => {
+    test('fails after queueTimeout, unsent', () => {
+      const scene = new Scene({ queueTimeout: 500 }).to('queued')
+      scene.call.wait()
+      scene.clock.advance(499)
+      expect(scene.call.state).toBe('queued')
+      scene.clock.advance(MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(QueueTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({
+        message: 'No stream within queueTimeout (500 ms)',
+        processed: 'no',
+        attempts: 0,
+        streamId: null,
+      })
+      expect(scene.owner.settled).toEqual(['queued'])
+    })
+
+    test('has no limit of the queue once it has a stream', () => {
+      const scene = new Scene({ queueTimeout: 500, headersTimeout: 0 }).to('queued')
+      scene.call.wait()
+      scene.call.begin(scene.attempt)
+      scene.clock.advance(1_000_000)
+      expect(scene.call.state).toBe('running')
+    })
+
+    test('counts anew when it is queued again, and names the stream that it had', () => {
+      const scene = new Scene({ queueTimeout: 500 }).to('running')
+      scene.owner.replays = true
+      scene.call.attemptFailed(new StreamError('Refused'))
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(QueueTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({ processed: 'no', attempts: 1, streamId: 1 })
+    })
+
+    test('fails after its own connectTimeout while there is no connection', () => {
+      const scene = new Scene({ connectTimeout: 500 }).to('queued')
+      scene.owner.connecting = true
+      scene.call.wait()
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(ConnectTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({
+        message: 'No connection within connectTimeout (500 ms)',
+      })
+    })
+
+    test('goes on to wait where it is room on a connection that it waits for', () => {
+      const scene = new Scene({ connectTimeout: 500, queueTimeout: 5_000 }).to('queued')
+      scene.call.wait()
+      scene.clock.advance(4_000)
+      expect(scene.call.state).toBe('queued')
+      scene.clock.advance(1_000 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(QueueTimeoutError)])
+    })
+  })
+
+  describe('when its body stands still', () => {
+    test('fails after uploadTimeout, and resets the stream', () => {
+      const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('running')
+      for (let i = 0; i < 3; i++) {
+        scene.clock.advance(499)
+        if (i === 0) scene.call.sent(Buffer.from('a'))
+        else scene.call.progress()
+      }
+      expect(scene.call.state).toBe('running')
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(UploadTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({ processed: 'maybe', attempts: 1, streamId: 1 })
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+
+    test('does so beside the answer, too', () => {
+      const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('receiving')
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(UploadTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({ processed: 'yes' })
+    })
+  })
+
+  describe('when the whole call takes too long', () => {
+    test.each(['queued', 'running', 'receiving'] as const)('fails after requestTimeout: %s', (state) => {
+      const scene = new Scene({ requestTimeout: 500 }).to(state)
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
+      expect(scene.owner.settled).toEqual([state])
+    })
+
+    test('does so while the reader holds it back', () => {
+      const scene = new Scene({ requestTimeout: 500 }).to('receiving')
+      scene.call.pause()
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
+    })
+
+    test('counts over all attempts', () => {
+      const scene = new Scene({ requestTimeout: 500 }).to('queued')
+      scene.owner.replays = true
+      for (let i = 0; i < 4; i++) {
+        scene.call.begin(new TestAttempt(2 * i + 1))
+        scene.clock.advance(110)
+        scene.call.attemptFailed(new StreamError('Refused'))
+      }
+      expect(scene.call.state).toBe('queued')
+      scene.clock.advance(60 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(RequestTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({ attempts: 4, streamId: 7 })
+    })
+  })
+
+  describe('when the answer is more than it may be', () => {
+    test.each<[string, object, (scene: Scene) => void]>([
+      ['bytes of the header', HeadersOverflowError, (scene) => scene.respond(200, ['x-a', 'a'.repeat(100)])],
+      ['fields of the header', HeadersCountError, (scene) => scene.respond(200, ['a', '', 'b', '', 'c', ''])],
+      ['bytes of a 103', HeadersOverflowError, (scene) => scene.respond(103, ['x-a', 'a'.repeat(100)])],
+      ['an announced length', ResponseExceededMaxSizeError, (scene) => announce(scene, '6')],
+    ])('fails before its handler hears of it: %s', (_what, type, respond) => {
+      const scene = new Scene({ maxHeaderSize: 100, maxHeadersCount: 2, maxResponseSize: 5 }).to('running')
+      respond(scene)
+      expect(scene.handler.heard).toEqual(['onRequestStart', 'onResponseError'])
+      expect(scene.handler.errors[0]?.constructor).toBe(type)
+      expect(scene.handler.errors[0]).toMatchObject({ processed: 'yes', attempts: 1, streamId: 1 })
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+
+    test('fails at the piece of the body that is too much', () => {
+      const scene = new Scene({ maxResponseSize: 5 }).to('receiving')
+      scene.data()
+      scene.data()
+      expect(scene.handler.heard.slice(2)).toEqual(['onResponseData', 'onResponseError'])
+      expect(scene.handler.errors).toEqual([expect.any(ResponseExceededMaxSizeError)])
+      expect(scene.attempt.told).toEqual(['cancel'])
+    })
+
+    test.each<[string, string[], object]>([
+      ['bytes', ['x-a', 'a'.repeat(100)], HeadersOverflowError],
+      ['fields', ['a', '', 'b', '', 'c', ''], HeadersCountError],
+    ])('fails with trailers that are too much: %s', (_what, raw, type) => {
+      const scene = new Scene({ maxHeaderSize: 100, maxHeadersCount: 2 }).to('receiving')
+      scene.complete(raw)
+      expect(scene.handler.heard.slice(2)).toEqual(['onResponseError'])
+      expect(scene.handler.errors[0]?.constructor).toBe(type)
+      expect(scene.handler.errors[0]).toMatchObject({ processed: 'yes' })
+    })
+  })
+
+  describe('when the body is not as long as announced', () => {
+    test('fails at its end where it is shorter', () => {
+      const scene = new Scene().to('running')
+      announce(scene, '4')
+      scene.data()
+      expect(scene.call.hasWholeBody).toBe(false)
+      scene.complete()
+      expect(scene.handler.errors).toEqual([expect.any(ResponseContentLengthMismatchError)])
+      expect(scene.handler.heard).not.toContain('onResponseEnd')
+    })
+
+    test('fails at the piece that is too much where it is longer', () => {
+      const scene = new Scene().to('running')
+      announce(scene, '3')
+      scene.data()
+      expect(scene.call.hasWholeBody).toBe(true)
+      scene.data()
+      expect(scene.handler.errors).toEqual([expect.any(ResponseContentLengthMismatchError)])
+    })
+  })
+
+  describe('when a tunnel stands', () => {
+    const headers: IncomingHttpHeaders = { 'x-a': '1' }
+    const raw = [':status', '200', 'x-a', '1']
+
+    function toTunnel(onUpgrade: () => void = () => {}) {
+      const handler = new TunnelHandler()
+      handler.onUpgrade = onUpgrade
+      const scene = new Scene({ method: 'CONNECT', path: 'a.example:443', requestTimeout: 500 }, handler)
+      const tunnel = new PassThrough()
+      return { handler, scene: scene.to('running'), tunnel }
+    }
+
+    test('hands it over, and has settled', () => {
+      const { handler, scene, tunnel } = toTunnel()
+      scene.call.upgrade(200, headers, raw, tunnel)
+      expect(handler.tunnels).toEqual([[scene.call, 200, headers, tunnel]])
+      expect(scene.call.rawHeaders).toEqual(['x-a', '1'])
+      expect(scene.owner.settled).toEqual(['receiving'])
+      expect(scene.attempt.told).toEqual([])
+    })
+
+    test('has no say in it any more', () => {
+      const { handler, scene, tunnel } = toTunnel()
+      scene.call.upgrade(200, headers, raw, tunnel)
+      scene.clock.advance(1_000_000)
+      scene.call.abort()
+      expect(tunnel.destroyed).toBe(false)
+      expect(scene.attempt.told).toEqual([])
+      expect(handler.errors).toEqual([])
+      expect(scene.owner.deadlines.size).toBe(0)
+    })
+
+    test('ends it where the handler throws, and tells the handler so', () => {
+      const error = new Error('The handler is broken')
+      const { handler, scene, tunnel } = toTunnel(() => {
+        throw error
+      })
+      scene.call.upgrade(200, headers, raw, tunnel)
+      expect(tunnel.destroyed).toBe(true)
+      expect(handler.errors).toEqual([error])
+      expect(scene.owner.settled).toHaveLength(1)
+    })
+
+    test('takes none once it has settled', () => {
+      const { handler, scene, tunnel } = toTunnel()
+      scene.call.abort()
+      scene.call.upgrade(200, headers, raw, tunnel)
+      expect(handler.tunnels).toEqual([])
+    })
+  })
+})

@@ -1,0 +1,172 @@
+import { expect } from 'vitest'
+import { Deadlines } from '../../../src/core/clock.ts'
+import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
+import { Request } from '../../../src/core/request.ts'
+import type { DodiciError } from '../../../src/errors.ts'
+import type { Attempt } from '../../../src/handler/attempt.ts'
+import type { CallOwner } from '../../../src/handler/call.ts'
+import { Call } from '../../../src/handler/call.ts'
+import type { CallState } from '../../../src/handler/call-state.ts'
+import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import type { DispatchOptions } from '../../../types/request.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+export const HEADERS_TIMEOUT = 1_000
+export const BODY_TIMEOUT = 2_000
+/** More than a deadline may be met late, in milliseconds. */
+export const MARGIN = 60
+
+export type Method =
+  | 'onRequestStart'
+  | 'onResponseStart'
+  | 'onResponseData'
+  | 'onResponseEnd'
+  | 'onResponseError'
+
+/** Writes down what it hears; a test may have it do something more each time. */
+export class TestHandler implements DispatchHandler {
+  readonly heard: Method[] = []
+  readonly statuses: number[] = []
+  readonly errors: Error[] = []
+  readonly controllers = new Set<DispatchController>()
+  /** What it does in its methods besides. */
+  acts: Partial<Record<Method, (controller: DispatchController) => void>> = {}
+
+  onRequestStart(controller: DispatchController): void {
+    this.#hear('onRequestStart', controller)
+  }
+
+  onResponseStart(controller: DispatchController, statusCode: number, _headers: IncomingHttpHeaders): void {
+    this.statuses.push(statusCode)
+    this.#hear('onResponseStart', controller)
+  }
+
+  onResponseData(controller: DispatchController, _chunk: Buffer): void {
+    this.#hear('onResponseData', controller)
+  }
+
+  onResponseEnd(controller: DispatchController, _trailers: IncomingHttpHeaders): void {
+    this.#hear('onResponseEnd', controller)
+  }
+
+  onResponseError(controller: DispatchController, error: Error): void {
+    this.errors.push(error)
+    this.#hear('onResponseError', controller)
+  }
+
+  #hear(method: Method, controller: DispatchController): void {
+    this.heard.push(method)
+    this.controllers.add(controller)
+    this.acts[method]?.(controller)
+  }
+}
+
+export class TestAttempt implements Attempt {
+  readonly streamId: number | null
+  readonly told: string[] = []
+
+  constructor(streamId: number | null = 1) {
+    this.streamId = streamId
+  }
+
+  pause(): void {
+    this.told.push('pause')
+  }
+
+  resume(): void {
+    this.told.push('resume')
+  }
+
+  proceed(): void {
+    this.told.push('proceed')
+  }
+
+  cancel(): void {
+    this.told.push('cancel')
+  }
+}
+
+export class TestOwner implements CallOwner {
+  readonly deadlines: Deadlines
+  /** What mayReplay() answers. */
+  replays = false
+  /** What isConnecting() answers. */
+  connecting = false
+  readonly asked: DodiciError[] = []
+  /** The state that a call was in when it came back. */
+  readonly replayed: CallState[] = []
+  /** The state that a call settled from. */
+  readonly settled: CallState[] = []
+
+  constructor(clock: FakeClock) {
+    this.deadlines = new Deadlines(clock)
+  }
+
+  mayReplay(_call: Call, error: DodiciError): boolean {
+    this.asked.push(error)
+    return this.replays
+  }
+
+  onReplay(call: Call): void {
+    this.replayed.push(call.state)
+  }
+
+  isConnecting(): boolean {
+    return this.connecting
+  }
+
+  onSettled(call: Call, from: CallState): void {
+    expect(call.state).toBe('settled')
+    this.settled.push(from)
+  }
+}
+
+/** A call with all that it touches. */
+export class Scene {
+  readonly clock = new FakeClock()
+  readonly owner = new TestOwner(this.clock)
+  readonly handler: TestHandler
+  readonly attempt = new TestAttempt()
+  readonly call: Call
+
+  constructor(options: Partial<DispatchOptions> = {}, handler: TestHandler = new TestHandler()) {
+    const client = toClientOptions({ headersTimeout: HEADERS_TIMEOUT, bodyTimeout: BODY_TIMEOUT })
+    const request = new Request(
+      { method: 'GET', path: '/', ...options },
+      toOrigin('https://a.example'),
+      client,
+    )
+    this.handler = handler
+    this.call = new Call(request, handler, this.owner, 0)
+  }
+
+  /** Takes the call, which is `created`, to a state. */
+  to(state: CallState): this {
+    const steps: [CallState, () => void][] = [
+      ['queued', () => this.call.start()],
+      ['running', () => this.call.begin(this.attempt)],
+      ['receiving', () => this.respond()],
+      ['settled', () => this.complete()],
+    ]
+    for (const [reached, step] of steps) {
+      if (this.call.state !== state) step()
+      if (this.call.state === state) break
+      expect(this.call.state).toBe(reached)
+    }
+    expect(this.call.state).toBe(state)
+    return this
+  }
+
+  respond(statusCode = 200, raw: readonly string[] = [':status', String(statusCode), 'x-a', '1']): void {
+    this.call.respond(statusCode, { 'x-a': '1' }, raw)
+  }
+
+  data(): void {
+    this.call.data(Buffer.from('abc'))
+  }
+
+  complete(raw: readonly string[] | null = null): void {
+    this.call.complete({}, raw)
+  }
+}

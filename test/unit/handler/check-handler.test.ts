@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { InvalidArgumentError, NotSupportedError } from '../../../src/errors.ts'
+import { checkHandler, checkTunnelHandler } from '../../../src/handler/check-handler.ts'
+import { TestHandler } from './call-scene.ts'
+
+describe('checkHandler', () => {
+  const methods = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
+
+  describe('when the handler has all methods', () => {
+    test('takes it, inherited ones too', () => {
+      expect(() => checkHandler(new TestHandler())).not.toThrow()
+    })
+  })
+
+  describe('when it lacks one', () => {
+    test.each(methods)('names it: %s', (missing) => {
+      const handler = Object.fromEntries(methods.map((name) => [name, () => {}]))
+      handler[missing] = Object.create(null)
+      expect(() => checkHandler(handler)).toThrow(InvalidArgumentError)
+      expect(() => checkHandler(handler)).toThrow(`Invalid handler.${missing}: got an object`)
+      delete handler[missing]
+      expect(() => checkHandler(handler)).toThrow(
+        `Invalid handler.${missing}: got undefined, expected a function`,
+      )
+    })
+  })
+
+  describe('when it is no object', () => {
+    test.each([
+      [undefined, 'undefined'],
+      [null, 'null'],
+      ['a', '"a"'],
+      [() => {}, 'a function'],
+    ])('refuses it: %s', (handler, got) => {
+      expect(() => checkHandler(handler)).toThrow(`Invalid handler: got ${got}, expected an object`)
+    })
+  })
+
+  describe("when it has undici 6's and 7's shape", () => {
+    const legacy = { onConnect() {}, onHeaders() {}, onData() {}, onComplete() {}, onError() {} }
+
+    test('says that this is not there yet', () => {
+      expect(() => checkHandler(legacy)).toThrow(NotSupportedError)
+      expect(() => checkHandler(legacy)).toThrow(/onConnect/)
+    })
+
+    test('takes one that has the other shape too', () => {
+      expect(() => checkHandler(Object.assign(new TestHandler(), legacy))).not.toThrow()
+    })
+  })
+})
+
+describe('checkTunnelHandler', () => {
+  const tunnels = [
+    ['CONNECT', { method: 'CONNECT', path: 'a.example:443' }],
+    ['an upgrade', { method: 'GET', path: '/', upgrade: 'websocket' }],
+    ['upgrade: true', { method: 'GET', path: '/', upgrade: true }],
+  ] as const
+
+  describe('when a tunnel is asked for', () => {
+    test.each(tunnels)('wants the method that takes it: %s', (_kind, options) => {
+      const handler = new TestHandler()
+      expect(() => checkTunnelHandler(options, handler)).toThrow(InvalidArgumentError)
+      expect(() => checkTunnelHandler(options, handler)).toThrow(
+        'Invalid handler.onRequestUpgrade: got undefined, expected a function, since a tunnel is asked for',
+      )
+    })
+
+    test.each(tunnels)('takes a handler that has it: %s', (_kind, options) => {
+      const handler = Object.assign(new TestHandler(), { onRequestUpgrade() {} })
+      expect(() => checkTunnelHandler(options, handler)).not.toThrow()
+    })
+  })
+
+  describe('when none is', () => {
+    test.each([null, undefined, false])('wants nothing: upgrade: %s', (upgrade) => {
+      expect(() => checkTunnelHandler({ method: 'GET', path: '/', upgrade }, new TestHandler())).not.toThrow()
+    })
+  })
+})

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import type { Limits } from '../../../src/core/options.ts'
+import {
+  BodyTimeoutError,
+  ConnectTimeoutError,
+  HeadersTimeoutError,
+  QueueTimeoutError,
+  RequestTimeoutError,
+  UploadTimeoutError,
+} from '../../../src/errors.ts'
+import { toLateError } from '../../../src/handler/late-error.ts'
+
+// Each another one: a message that names the wrong limit is noticed.
+const limits: Limits = {
+  queueTimeout: 1,
+  connectTimeout: 2,
+  headersTimeout: 3,
+  bodyTimeout: 4,
+  uploadTimeout: 5,
+  requestTimeout: 6,
+  maxResponseSize: 7,
+  maxHeaderSize: 8,
+  maxHeadersCount: 9,
+}
+
+describe('toLateError', () => {
+  describe('when a limit has passed', () => {
+    test.each([
+      ['queue', QueueTimeoutError, 'No stream within queueTimeout (1 ms)'],
+      ['connect', ConnectTimeoutError, 'No connection within connectTimeout (2 ms)'],
+      ['headers', HeadersTimeoutError, 'No answer within headersTimeout (3 ms)'],
+      ['body', BodyTimeoutError, 'No progress of the body within bodyTimeout (4 ms)'],
+      ['upload', UploadTimeoutError, "No progress of the request's body within uploadTimeout (5 ms)"],
+      ['request', RequestTimeoutError, 'The call took longer than requestTimeout (6 ms)'],
+    ] as const)('gives its own class, and names the limit and its value: %s', (lateness, type, message) => {
+      const error = toLateError(lateness, limits)
+      expect(error).toBeInstanceOf(type)
+      expect(error.constructor).toBe(type)
+      expect(error).toMatchObject({ message, processed: 'no' })
+    })
+  })
+})

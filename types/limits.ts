@@ -1,0 +1,71 @@
+/**
+ * The limits of one call, for a client or for one request. Durations in milliseconds, sizes in bytes. `null`: the default, which
+ * for a request is its dispatcher's.
+ */
+export interface CallLimits {
+  /**
+   * Until the request gets a stream: how long it waits for a connection, or for the peer's limit. `0`: for ever.
+   *
+   * @default 300_000
+   */
+  queueTimeout?: number | null | undefined
+
+  /**
+   * In a client: until a connection, TLS included, must stand. In a request: how long this one waits for a connection, over
+   * any number of attempts to make one. `0`: no limit.
+   *
+   * @default 10_000
+   */
+  connectTimeout?: number | null | undefined
+
+  /**
+   * From the request's end to the answer's header. It doesn't run while the body is sent. `0`: no limit.
+   *
+   * @default 300_000
+   */
+  headersTimeout?: number | null | undefined
+
+  /**
+   * Between two pieces of the answer's body. Stopped while the reader holds the body back. `0`: no limit.
+   *
+   * @default 300_000
+   */
+  bodyTimeout?: number | null | undefined
+
+  /**
+   * Between two pieces of the request's body that the session took: its source stands still, or the peer takes no more. `0`:
+   * no limit.
+   *
+   * @default 300_000
+   */
+  uploadTimeout?: number | null | undefined
+
+  /**
+   * The whole call: from `dispatch()` to the answer's end, over all attempts. `0`: no limit.
+   *
+   * @default 0
+   */
+  requestTimeout?: number | null | undefined
+
+  /**
+   * How large an answer's body may be. `-1`: any size.
+   *
+   * @default -1
+   */
+  maxResponseSize?: number | null | undefined
+
+  /**
+   * How large an answer's header may be, decoded and counted as RFC 9113 §6.5.2 does (32 bytes for each field besides
+   * its name and value); likewise its trailers, and all informational answers together. At most 1_048_576.
+   *
+   * @default 65_536
+   */
+  maxHeaderSize?: number | null | undefined
+
+  /**
+   * How many fields an answer's header may have; likewise its trailers. At most 32_768.
+   *
+   * @default 2_000
+   */
+  maxHeadersCount?: number | null | undefined
+}

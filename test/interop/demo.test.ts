@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import * as dodici from '../../src/index.ts'
 import type { Exit } from '../support/child.ts'
 import { runNode } from '../support/child.ts'
 import { findFreePort } from '../support/free-port.ts'
 import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
+import { startServer } from '../support/server.ts'
 
 const scripts = new URL('../../scripts/', import.meta.url)
 
@@ -12,20 +14,38 @@ function runDemo(...args: string[]): Promise<Exit> {
   return runNode(fileURLToPath(new URL('demo.mjs', scripts)), ...args)
 }
 
-/** The names of all APIs that the demo shows. */
-async function loadApis(): Promise<string[]> {
-  const cases: unknown = (await import(new URL('demo/cases.mjs', scripts).href)).cases
-  if (!Array.isArray(cases)) throw new Error('The demo has no cases')
-  return cases.map((entry: unknown) => {
-    if (typeof entry !== 'object' || entry === null || !('api' in entry)) throw new Error('A case has no api')
-    return String(entry.api)
-  })
+/** One of the demo's cases, as far as its rows tell. */
+interface Shown {
+  readonly api: string
+  /** What the demo's own server leads to. */
+  readonly status?: string
+  /** What becomes of it on any other server. */
+  readonly elsewhere?: 'sent' | 'may be refused' | 'left out'
 }
 
+/** A row as the table has it. */
+interface Row {
+  readonly api: string
+  readonly status: string
+}
+
+async function load<T>(file: string, name: string): Promise<T> {
+  const module: Record<string, T> = await import(new URL(file, scripts).href)
+  const value = module[name]
+  if (value === undefined) throw new Error(`${file} has no ${name}`)
+  return value
+}
+
+const cases = await load<readonly Shown[]>('demo/cases.mjs', 'cases')
+const ownRows: readonly Row[] = cases.map(({ api, status = '200' }) => ({ api, status }))
+const foreignRows: readonly Row[] = cases
+  .filter(({ elsewhere }) => elsewhere !== 'left out')
+  .map(({ api, elsewhere }) => ({ api, status: elsewhere === 'may be refused' ? 'refused' : '200' }))
+
 /** The table's rows below its head, by protocol: the API and the status of each. */
-function readTable(stdout: string): Record<string, { api: string; status: string }[]> {
+function readTable(stdout: string): Record<string, Row[]> {
   const [, ...lines] = stdout.trimEnd().split('\n')
-  const rows: Record<string, { api: string; status: string }[]> = {}
+  const rows: Record<string, Row[]> = {}
   for (const line of lines) {
     const [api = '', protocol = '', status = ''] = line.split(/ {2,}/)
     rows[protocol] ??= []
@@ -34,9 +54,21 @@ function readTable(stdout: string): Record<string, { api: string; status: string
   return rows
 }
 
-async function toRows(status: string): Promise<{ api: string; status: string }[]> {
-  return (await loadApis()).map((api) => ({ api, status }))
+/** What `runCases()` of the demo is told: `path` and `probed` are null for the demo's own server. */
+interface Target {
+  readonly origin: string
+  readonly path: string | null
+  readonly connect: object
+  readonly probed: string | null
 }
+
+type RunCases = (module: object, target: Target) => Promise<(Row & { failure: string | null })[]>
+
+/** On the source, not on what was built from it. */
+const loadRunCases = (): Promise<RunCases> => load<RunCases>('demo/run.mjs', 'runCases')
+
+/** A server that offers extended CONNECT. */
+const WEBSOCKET = { settings: { enableConnectProtocol: true } }
 
 describe('the demo', () => {
   it('without a URL shows every API over h2 and over h2c against a server of its own, and ends by itself', async () => {
@@ -44,28 +76,71 @@ describe('the demo', () => {
     expect(stderr).toBe('')
     expect([code, signal]).toEqual([0, null])
     expect(stdout.split('\n')[0]).toMatch(/^API +protocol +status +bytes +ms +headers$/)
-    const rows = await toRows('200')
-    expect(rows.map(({ api }) => api)).toContain('dispatch')
-    expect(readTable(stdout)).toEqual({ h2: rows, h2c: rows })
+    expect(readTable(stdout)).toEqual({ h2: ownRows, h2c: ownRows })
+  })
+
+  it.each([
+    ...['dispatch', 'request', 'stream', 'pipeline', 'connect', 'upgrade', 'compose', 'Agent'],
+    ...['request(url)', 'stream(url)', 'pipeline(url)', 'connect(url)', 'upgrade(url)'],
+  ])('has a case for %s', (api) => {
+    expect(ownRows.map((row) => row.api.split(', ')[0])).toContain(api)
+  })
+
+  it('when the server answers wrongly, fails in every row', async () => {
+    const { origin } = await startServer((stream) => {
+      stream.respond({ ':status': 200 })
+      stream.end('wrong')
+      // What a client sends has to go somewhere.
+      stream.resume()
+    }, WEBSOCKET)
+    const rows = await (await loadRunCases())(dodici, { origin, path: null, connect: {}, probed: null })
+    expect(rows.map(({ api }) => api)).toEqual(cases.map(({ api }) => api))
+    expect(rows.filter(({ failure }) => failure === null)).toEqual([])
+  })
+
+  it('when the server refuses tunnels, fails where it is its own, and not elsewhere', async () => {
+    const { origin } = await startServer((stream, headers) => {
+      stream.respond({ ':status': headers[':method'] === 'CONNECT' ? 403 : 200 })
+      stream.end()
+      stream.resume()
+    }, WEBSOCKET)
+    const runCases = await loadRunCases()
+    const own = await runCases(dodici, { origin, path: null, connect: {}, probed: null })
+    expect(own.filter(({ status }) => status === 'DODICI_ERR_TUNNEL_REFUSED')).toHaveLength(4)
+    const foreign = await runCases(dodici, { origin, path: '/', connect: {}, probed: 'h2c' })
+    expect(foreign.map(({ api, status }) => ({ api, status }))).toEqual(foreignRows)
+    expect(foreign.filter(({ failure }) => failure !== null)).toEqual([])
+  })
+
+  it('when the tunnel stands on a server of somebody else, shows its status and sends nothing', async () => {
+    const received: Buffer[] = []
+    const { origin } = await startServer((stream, headers) => {
+      stream.respond({ ':status': 200 })
+      if (headers[':method'] === 'CONNECT') stream.on('data', (chunk: Buffer) => received.push(chunk))
+      else stream.resume().end()
+    }, WEBSOCKET)
+    const rows = await (await loadRunCases())(dodici, { origin, path: '/', connect: {}, probed: 'h2c' })
+    expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['200']))
+    expect(received).toEqual([])
   })
 
   describe.skipIf(lacksNghttpd)('with the URL of nghttpd', () => {
     const files = { 'index.html': '<p>Hello from nghttpd</p>' }
 
-    it('over h2c shows every API', async () => {
+    it('over h2c shows every API that it can answer', async () => {
       const { origin } = await startNghttpd({ files })
       const { code, signal, stdout, stderr } = await runDemo(origin)
       expect(stderr).toBe('')
       expect([code, signal]).toEqual([0, null])
-      expect(readTable(stdout)).toEqual({ h2c: await toRows('200') })
+      expect(readTable(stdout)).toEqual({ h2c: foreignRows })
     })
 
-    it('over TLS with --insecure shows every API', async () => {
+    it('over TLS with --insecure shows every API that it can answer', async () => {
       const { origin } = await startNghttpd({ tls: true, files })
       const { code, signal, stdout, stderr } = await runDemo(`${origin}/index.html`, '--insecure')
       expect(stderr).toBe('')
       expect([code, signal]).toEqual([0, null])
-      expect(readTable(stdout)).toEqual({ h2: await toRows('200') })
+      expect(readTable(stdout)).toEqual({ h2: foreignRows })
     })
 
     it('over TLS without --insecure ends with 1, and says that the certificate is not trusted', async () => {

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { AsyncResource } from 'node:async_hooks'
 import { Duplex, Readable } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
@@ -13,7 +12,7 @@ import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.t
 import { invalid, show } from '../core/options.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching } from './api-handler.ts'
-import { ApiHandler, checkApiOptions, checkMethod, HIGH_WATER_MARK } from './api-handler.ts'
+import { ApiHandler, CallerContext, checkApiOptions, checkMethod, HIGH_WATER_MARK } from './api-handler.ts'
 import { BodyReadable } from './body-readable.ts'
 
 type Callback = (error?: Error | null) => void
@@ -88,6 +87,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   readonly request = new PipelineRequest()
   readonly duplex: PipelineDuplex
   readonly #toAnswer: PipelineHandler<TOpaque, UndiciBodyReadable>
+  readonly #callerContext = new CallerContext()
   readonly #isHead: boolean
   /** The body as it comes; null until there is an answer. */
   #body: BodyReadable | null = null
@@ -126,8 +126,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     const highWaterMark = this.options.highWaterMark ?? HIGH_WATER_MARK
     const body = new BodyReadable(controller, headers, { highWaterMark, isEmpty: this.#isHead })
     this.#body = body
-    const toAnswer = this.#toAnswer
-    const answer: unknown = toAnswer({
+    const answer: unknown = this.#callerContext.run(this.#toAnswer, {
       statusCode,
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,
@@ -198,8 +197,7 @@ export function pipeline<TOpaque>(
     if (options.body !== undefined && options.body !== null)
       throw invalid('body', options.body, 'none: the body is what is written to the duplex')
     if (typeof handler !== 'function') throw invalid('handler', handler, 'a function that returns a Readable')
-    // The caller's async context, also when the answer comes from a socket's.
-    call = new PipelineCall(options, AsyncResource.bind(handler))
+    call = new PipelineCall(options, handler)
     dispatcher.dispatch({ ...options, body: call.request }, call)
   } catch (thrown) {
     const duplex = call?.duplex ?? new Duplex()

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { AsyncResource } from 'node:async_hooks'
 import type { Writable } from 'node:stream'
 import type { Callback } from '../../types/dispatcher.ts'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
@@ -14,7 +13,7 @@ import type { StreamData, StreamFactory } from '../../types/response.ts'
 import { invalid, show } from '../core/options.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, checkApiOptions, checkMethod, perform } from './api-handler.ts'
+import { ApiHandler, CallerContext, checkApiOptions, checkMethod, perform } from './api-handler.ts'
 
 function isOpenWritable(value: unknown): value is Writable {
   if (typeof value !== 'object' || value === null) return false
@@ -26,6 +25,7 @@ function isOpenWritable(value: unknown): value is Writable {
 /** Has a Writable made as soon as the header is there, and writes the body to it. */
 class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> implements DispatchHandler {
   readonly #factory: StreamFactory<TOpaque>
+  readonly #callerContext = new CallerContext()
   readonly #trailers: Trailers
   /** Null until the factory has made it. */
   #writable: Writable | null = null
@@ -34,7 +34,10 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   readonly #onDrain = (): void => this.controller?.resume()
   readonly #onFinish = (): void => this.#finish()
   readonly #onError = (error: Error): void => this.#break(error)
-  readonly #onClose = (): void => this.#break(new RequestAbortedError('The stream was closed before its end'))
+  readonly #onClose = (): void => {
+    // An error is dear, and the usual end is no error.
+    if (!this.isSettled) this.#break(new RequestAbortedError('The stream was closed before its end'))
+  }
 
   constructor(
     options: RequestOptions<TOpaque>,
@@ -56,8 +59,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
       this.inform(controller, statusCode, headers)
       return
     }
-    const factory = this.#factory
-    const writable: unknown = factory({
+    const writable: unknown = this.#callerContext.run(this.#factory, {
       statusCode,
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,
@@ -128,7 +130,6 @@ export function stream<TOpaque>(
     checkApiOptions(options)
     checkMethod(options.method)
     if (typeof factory !== 'function') throw invalid('factory', factory, 'a function that returns a Writable')
-    // The caller's async context, also when the answer comes from a socket's.
-    dispatcher.dispatch(options, new StreamHandler(options, AsyncResource.bind(factory), settle))
+    dispatcher.dispatch(options, new StreamHandler(options, factory, settle))
   })
 }

@@ -112,17 +112,16 @@ abstract class WatchedBody implements StreamBody {
     this.#current = readable
     // For good: a stream's unheard `error` event would end the process.
     readable.on('error', (error) => this.#onGone(readable, error))
-    readable.on('close', () => {
-      this.#onGone(readable, new RequestAbortedError('The request body was destroyed before its end'))
-    })
+    readable.on('close', () => this.#onGone(readable, null))
     return readable
   }
 
-  #onGone(readable: Readable, error: Error): void {
+  #onGone(readable: Readable, error: Error | null): void {
     if (this.#current !== readable) return
     this.#current = null
     // After its end it has no part in the call any more: a Duplex may break there on its other side.
-    if (!readable.readableEnded) this.#onBroken?.(error)
+    if (readable.readableEnded) return
+    this.#onBroken?.(error ?? new RequestAbortedError('The request body was destroyed before its end'))
   }
 }
 

@@ -95,10 +95,10 @@ export function read(stream: ClientHttp2Stream): void {
   if (!stream.destroyed) stream._read(0)
 }
 
-/** The body of the request. */
-export function listenToUpload(stream: ClientHttp2Stream): void {
+/** The body of the request, and the moment for its trailers. */
+export function listenToUpload(stream: ClientHttp2Stream, waitsForTrailers: boolean): void {
   stream.on('finish', onFinish)
-  stream.on('wantTrailers', onWantTrailers)
+  if (waitsForTrailers) stream.on('wantTrailers', onWantTrailers)
 }
 
 function endNothing(): void {}

@@ -111,7 +111,7 @@ export class NodeStream implements Attempt, StreamListener {
     this.#stream = stream
     listen(stream, this)
     if (options === WITHOUT_BODY || isTunnel) return
-    listenToUpload(stream)
+    listenToUpload(stream, trailers !== null)
     if (request.toUpload(body) === 'waiting') this.#waitingBody = body
     else this.#send(body, stream)
   }

@@ -99,13 +99,13 @@ export interface DispatchHandler {
   /** The call failed, or was aborted. */
   onResponseError?(controller: DispatchController, error: Error): void
 
-  /** undici's; not called yet. */
+  /** undici's. Never called: HTTP/2 has no first byte of an answer before its header. */
   onResponseStarted?(): void
 
-  /** undici's, for a chunk of the request's body; not called yet. */
+  /** A piece of the request's body was handed to the session. */
   onBodySent?(chunk: Buffer): void
 
-  /** undici's, for the end of the request's body; not called yet. */
+  /** All of the request was handed to the session, once for each attempt. */
   onRequestSent?(): void
 }
 

@@ -9,6 +9,7 @@ import type { EventEmitter } from 'node:events'
 import type { Callback, Dispatcher } from '../../types/dispatcher.ts'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { DispatchOptions } from '../../types/request.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { invalid, toInteger } from '../core/options.ts'
 import { throwLater, toError } from '../errors.ts'
@@ -124,6 +125,16 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   ): void {
     if (Array.isArray(target)) target.push(...toRawHeaders(controller.rawTrailers ?? trailers))
     else for (const name in trailers) target[name] = trailers[name]
+  }
+
+  /** Dispatches. What an interceptor throws leaves no listener on the signal. */
+  dispatchBy(dispatcher: Dispatching, options: DispatchOptions): void {
+    try {
+      dispatcher.dispatch(options, this)
+    } catch (thrown) {
+      this.removeSignal()
+      throw thrown
+    }
   }
 
   /** An informational answer came. */

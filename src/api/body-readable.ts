@@ -10,9 +10,8 @@ import { ReadableStream } from 'node:stream/web'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
-import { toInteger } from '../core/options.ts'
+import { invalid, toInteger } from '../core/options.ts'
 import { RequestAbortedError } from '../errors.ts'
-import { checkSignal } from './signal.ts'
 
 /** undici's: more than this isn't worth reading to keep a stream alive. Bytes. */
 const DUMP_LIMIT = 131_072
@@ -76,6 +75,10 @@ export class BodyReadable extends Readable implements BodyReadableType {
     if (this.#hasQuietEnd) this.#endLoudly()
     // biome-ignore lint/suspicious/noExplicitAny: that is how node's own type of a listener reads
     return super.on(event, listener as (...args: any[]) => void)
+  }
+
+  override addListener(event: string | symbol, listener: (...args: never[]) => void): this {
+    return this.on(event, listener)
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
@@ -198,7 +201,9 @@ export class BodyReadable extends Readable implements BodyReadableType {
   async dump(options?: DumpOptions | null): Promise<void> {
     const signal = options?.signal ?? undefined
     const limit = toInteger('limit', options?.limit, DUMP_LIMIT, 0, Number.MAX_SAFE_INTEGER, 'bytes')
-    checkSignal(signal)
+    if (signal !== undefined && typeof signal.throwIfAborted !== 'function') {
+      throw invalid('signal', signal, 'an AbortSignal, or null')
+    }
     signal?.throwIfAborted()
     if (this.closed) return
     await new Promise<void>((resolve, reject) => {

@@ -26,6 +26,6 @@ export function connect<TOpaque>(
   return perform<ConnectData<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
     const handler = new TunnelHandler(options, settle, `a tunnel to ${options.path}`)
-    dispatcher.dispatch({ ...options, method: 'CONNECT' }, handler)
+    handler.dispatchBy(dispatcher, { ...options, method: 'CONNECT' })
   })
 }

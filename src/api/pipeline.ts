@@ -91,6 +91,8 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   readonly #isHead: boolean
   /** The body as it comes; null until there is an answer. */
   #body: BodyReadable | null = null
+  /** The answer has come whole. */
+  #isComplete = false
   /** What the caller's handler has made of it; null until then. */
   #answer: Readable | null = null
 
@@ -111,11 +113,13 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
 
   onDestroyed(reason: Error | null): void {
     this.removeSignal()
-    if (reason === null) return
-    this.controller?.abort(reason)
-    this.#body?.on('error', ignoreError).destroy(reason)
-    this.#answer?.destroy(reason)
-    this.request.on('error', ignoreError).destroy(reason)
+    if (reason === null && this.#isComplete) return
+    // Its handler may have ended the duplex without a look at the answer.
+    const error = reason ?? new RequestAbortedError('The pipeline ended before the answer')
+    this.controller?.abort(error)
+    this.#body?.on('error', ignoreError).destroy(error)
+    this.#answer?.destroy(reason ?? undefined)
+    this.request.on('error', ignoreError).destroy(error)
   }
 
   onResponseStart(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
@@ -135,6 +139,11 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     })
     if (!isOpenReadable(answer)) {
       throw new InvalidReturnValueError(`The handler returned ${show(answer)}, expected an open Readable`)
+    }
+    if (this.duplex.destroyed) {
+      // By the handler itself, or by a signal that it has fired.
+      answer.on('error', ignoreError).destroy()
+      return
     }
     this.#answer = answer
     this.#forward(answer)
@@ -159,6 +168,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   }
 
   onResponseEnd(): void {
+    this.#isComplete = true
     this.#body?.finish()
   }
 
@@ -198,7 +208,7 @@ export function pipeline<TOpaque>(
       throw invalid('body', options.body, 'none: the body is what is written to the duplex')
     if (typeof handler !== 'function') throw invalid('handler', handler, 'a function that returns a Readable')
     call = new PipelineCall(options, handler)
-    dispatcher.dispatch({ ...options, body: call.request }, call)
+    call.dispatchBy(dispatcher, { ...options, body: call.request })
   } catch (thrown) {
     const duplex = call?.duplex ?? new Duplex()
     return duplex.destroy(toError(thrown))

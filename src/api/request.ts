@@ -95,6 +95,7 @@ export function request<TOpaque>(
   return perform<Data<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
     checkMethod(options.method)
-    dispatcher.dispatch(options, new RequestHandler(options, settle))
+    const handler = new RequestHandler(options, settle)
+    handler.dispatchBy(dispatcher, options)
   })
 }

@@ -15,6 +15,8 @@ import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkMethod, perform } from './api-handler.ts'
 
+function ignoreError(): void {}
+
 function isOpenWritable(value: unknown): value is Writable {
   if (typeof value !== 'object' || value === null) return false
   const { write, end, on, destroyed, writableEnded } = value as Partial<Writable>
@@ -67,6 +69,11 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
     })
     if (!isOpenWritable(writable)) {
       throw new InvalidReturnValueError(`The factory returned ${show(writable)}, expected an open Writable`)
+    }
+    if (this.isSettled) {
+      // The factory has ended the call, by its signal say.
+      writable.on('error', ignoreError).destroy()
+      return
     }
     this.#writable = writable
     writable.on('drain', this.#onDrain)
@@ -130,6 +137,7 @@ export function stream<TOpaque>(
     checkApiOptions(options)
     checkMethod(options.method)
     if (typeof factory !== 'function') throw invalid('factory', factory, 'a function that returns a Writable')
-    dispatcher.dispatch(options, new StreamHandler(options, factory, settle))
+    const handler = new StreamHandler(options, factory, settle)
+    handler.dispatchBy(dispatcher, options)
   })
 }

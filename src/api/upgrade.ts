@@ -31,6 +31,6 @@ export function upgrade<TOpaque>(
       throw invalid('protocol', protocol, "the name of a protocol, such as 'websocket'")
     }
     const handler = new TunnelHandler(options, settle, `an upgrade to ${protocol}`)
-    dispatcher.dispatch({ ...options, method, upgrade: protocol }, handler)
+    handler.dispatchBy(dispatcher, { ...options, method, upgrade: protocol })
   })
 }

@@ -142,6 +142,10 @@ class OneReadable extends WatchedBody {
   }
 
   open(): Readable {
+    // What somebody else has read while the call waited would be missing.
+    if (this.#readable.readableDidRead) {
+      throw invalid('body', this.#readable, 'a Readable that nobody else reads before it is sent')
+    }
     return this.#readable
   }
 }

@@ -99,7 +99,8 @@ export class ReaderSource implements ChunkSource {
   stop(reason: Error | null): void {
     if (this.#isStopped) return
     this.#isStopped = true
-    this.#reader.cancel(reason).then(undefined, ignoreLateFailure)
+    // A foreign one may return anything.
+    Promise.resolve(this.#reader.cancel(reason)).then(undefined, ignoreLateFailure)
   }
 }
 

@@ -8,7 +8,7 @@ import type { ParsedUrlQueryInput } from 'node:querystring'
 import { stringify } from 'node:querystring'
 import type { RequestHeaders } from '../../types/headers.ts'
 import type { DispatchOptions, RequestTrailers } from '../../types/request.ts'
-import { RequestContentLengthMismatchError } from '../errors.ts'
+import { InvalidReturnValueError, RequestContentLengthMismatchError } from '../errors.ts'
 import type { BodySource, SendableBody } from './body.ts'
 import { toBodySource } from './body.ts'
 import type { HeaderTarget, WireHeaders } from './headers.ts'
@@ -124,7 +124,14 @@ export class Request implements HeaderTarget {
   /** The trailers, made anew for each attempt. @throws what the caller's function throws, and InvalidArgumentError */
   toTrailers(): WireHeaders {
     const { trailers } = this
-    return toTrailers(typeof trailers === 'function' ? trailers() : trailers)
+    if (typeof trailers !== 'function') return toTrailers(trailers)
+    const made: unknown = trailers()
+    if (made instanceof Promise) {
+      throw new InvalidReturnValueError(
+        'The trailers function returned a promise, expected the fields themselves',
+      )
+    }
+    return toTrailers(made as RequestHeaders | null | undefined)
   }
 }
 

@@ -30,6 +30,8 @@ export class Agent extends LivingDispatcher {
   readonly #h2c: boolean
   /** By the origin, as `URL.origin` writes it. */
   readonly #clients = new Map<string, Client>()
+  /** Clients that were dropped, and whose last tunnels are still open. */
+  readonly #leaving = new Set<Client>()
 
   /**
    * @param options those of each Client, and `h2c`; see {@link AgentOptions}
@@ -48,11 +50,15 @@ export class Agent extends LivingDispatcher {
   }
 
   protected override async finish(): Promise<void> {
-    await Promise.all(Array.from(this.#clients.values(), (client) => client.close()))
+    await Promise.all(this.#all().map((client) => client.close()))
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {
-    await Promise.all(Array.from(this.#clients.values(), (client) => client.destroy(error)))
+    await Promise.all(this.#all().map((client) => client.destroy(error)))
+  }
+
+  #all(): Client[] {
+    return [...this.#clients.values(), ...this.#leaving]
   }
 
   #toClient(given: unknown): Client {
@@ -94,7 +100,8 @@ export class Agent extends LivingDispatcher {
     const { connected, size } = client.stats
     if (connected || size > 0 || this.closed) return
     this.#clients.delete(origin.href)
-    void client.close()
+    this.#leaving.add(client)
+    void client.close().then(() => this.#leaving.delete(client))
   }
 }
 

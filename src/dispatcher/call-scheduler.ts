@@ -36,6 +36,9 @@ export interface SchedulerOwner {
   onDrain(): void
 }
 
+/** In place of a session's progress: it was counted as fruitful or fruitless already. */
+const COUNTED = -1
+
 /** Holds what waits in its queue, gives the current session what it has room for, and replaces the session. */
 export class CallScheduler implements CallOwner, SessionOwner {
   readonly deadlines: Deadlines
@@ -46,25 +49,27 @@ export class CallScheduler implements CallOwner, SessionOwner {
   readonly #queue = new PendingQueue<Call>()
   /** Takes new calls; null until there are any, and after it has gone. */
   #current: Session | null = null
-  /** Every session that isn't closed, the current one among them. */
-  readonly #sessions = new Set<Session>()
+  /** Every session that isn't closed, the current one among them: `#progress` when it became ready, or `COUNTED`. */
+  readonly #sessions = new Map<Session, number>()
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
   /** Calls dispatched so far. */
   #sequence = 0
   /** Calls answered so far: replays and reconnects are free while it grows. */
   #progress = 0
-  /** `#progress` when the current session became ready. */
-  #progressAtReady = 0
   /** Sessions in a row that came and went without an answer. */
   #fruitlessSessions = 0
+  /** How many loops that open streams are under way, one within another. */
+  #pumps = 0
   #needsDrain = false
   #isDestroyed = false
   /** What `tearDown()` was given; null for one ClientDestroyedError each. */
   #destroyError: Error | null = null
   /** Resolves `finish()`; null while nobody waits. */
   #onIdle: (() => void) | null = null
-  /** Resolves `tearDown()`; null while nobody waits. */
+  /** That of `tearDown()`; null before. */
+  #gone: Promise<void> | null = null
+  /** Resolves it; null while nobody waits. */
   #onGone: (() => void) | null = null
 
   constructor(origin: Origin, options: ResolvedClientOptions, clock: Clock, owner: SchedulerOwner) {
@@ -120,17 +125,19 @@ export class CallScheduler implements CallOwner, SessionOwner {
    */
   tearDown(error: Error | null, isGraceful = false): Promise<void> {
     this.#isDestroyed = true
-    this.#destroyError = error
+    this.#destroyError ??= error
     this.#failQueued(() => this.#toDestroyError())
-    for (const session of [...this.#sessions]) {
+    for (const session of [...this.#sessions.keys()]) {
       if (isGraceful) session.close()
       else session.destroy(error)
     }
     this.deadlines.stop()
-    return new Promise((resolve) => {
+    // A second time, for what a graceful one has left: there is one promise for both.
+    this.#gone ??= new Promise((resolve) => {
       if (this.#sessions.size === 0) resolve()
       else this.#onGone = resolve
     })
+    return this.#gone
   }
 
   mayReplay(call: Call, error: DodiciError): boolean {
@@ -172,31 +179,33 @@ export class CallScheduler implements CallOwner, SessionOwner {
   }
 
   onSessionReady(session: Session): void {
-    this.#progressAtReady = this.#progress
+    this.#sessions.set(session, this.#progress)
     this.#pump()
     if (this.#sessions.has(session)) this.#owner.onConnect()
   }
 
   onSessionRoom(): void {
-    this.#pump()
+    // A call that ends while it is being opened makes room at once: no deeper, the loop that opens it goes on.
+    if (this.#pumps === 0) this.#pump()
   }
 
   onSessionDraining(session: Session): void {
     if (session === this.#current) this.#current = null
+    // One with streams may still answer.
+    if (session.streams === 0) this.#countFruitless(session, null)
     this.#pump()
   }
 
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {
+    if (wasReady && !this.#isDestroyed) this.#countFruitless(session, cause)
     this.#sessions.delete(session)
     // Before anything is announced: a listener that throws must not keep a destroy() from settling.
     if (this.#sessions.size === 0 && this.#onGone !== null) {
       this.#onGone()
       this.#onGone = null
     }
-    const wasCurrent = session === this.#current
-    if (wasCurrent) this.#current = null
+    if (session === this.#current) this.#current = null
     if (wasReady) {
-      if (wasCurrent) this.#countFruitless(cause)
       this.#pump()
       this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
     } else if (!this.#isDestroyed && cause !== null) {
@@ -207,6 +216,13 @@ export class CallScheduler implements CallOwner, SessionOwner {
 
   /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
   #pump(): void {
+    this.#pumps++
+    this.#openQueued()
+    this.#pumps--
+    this.#announceDrain()
+  }
+
+  #openQueued(): void {
     while (this.#queue.size > 0 && !this.#isDestroyed) {
       const session = this.#toSession()
       if (!session.hasRoom()) {
@@ -217,7 +233,6 @@ export class CallScheduler implements CallOwner, SessionOwner {
       const call = this.#queue.shift()
       if (call !== null) this.#open(call, session)
     }
-    this.#announceDrain()
   }
 
   #open(call: Call, session: Session): void {
@@ -256,14 +271,18 @@ export class CallScheduler implements CallOwner, SessionOwner {
   #toSession(): Session {
     if (this.#current === null) {
       this.#current = new NodeSession(this.#origin, this.#options, this.#clock, this)
-      this.#sessions.add(this.#current)
+      this.#sessions.set(this.#current, this.#progress)
     }
     return this.#current
   }
 
   /** A peer that takes connections and drops them unanswered must not be dialled for ever. */
-  #countFruitless(cause: Error | null): void {
-    this.#fruitlessSessions = this.#progress === this.#progressAtReady ? this.#fruitlessSessions + 1 : 0
+  #countFruitless(session: Session, cause: Error | null): void {
+    const progressAtReady = this.#sessions.get(session)
+    // Each once.
+    this.#sessions.set(session, COUNTED)
+    if (progressAtReady === COUNTED) return
+    this.#fruitlessSessions = this.#progress === progressAtReady ? this.#fruitlessSessions + 1 : 0
     if (this.#fruitlessSessions < MAX_FRUITLESS_ATTEMPTS) return
     this.#fruitlessSessions = 0
     const message = `${MAX_FRUITLESS_ATTEMPTS} connections to ${this.#origin.href} in a row ended without an answer`

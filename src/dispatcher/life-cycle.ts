@@ -25,6 +25,8 @@ export abstract class LivingDispatcher extends Dispatcher {
   #closing: Promise<void> | null = null
   /** Null until `destroy()` is called, or `close()` has come to its end. */
   #destroying: Promise<void> | null = null
+  /** Tunnels, and peers that don't close their side, may still be waited for. */
+  #isGraceful = false
 
   /** Takes a request, for a handler that was checked. Whatever it throws, the handler will hear. */
   protected abstract take(options: DispatchOptions, handler: DispatchHandler): boolean
@@ -33,7 +35,8 @@ export abstract class LivingDispatcher extends Dispatcher {
   protected abstract finish(): Promise<void>
 
   /**
-   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once.
+   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once; and once
+   * more, not gracefully, when somebody loses patience with a graceful one.
    *
    * @param isGraceful `finish()` has settled: there are none
    */
@@ -87,8 +90,14 @@ export abstract class LivingDispatcher extends Dispatcher {
   }
 
   #destroy(error: Error | null, isGraceful = false): Promise<void> {
-    if (this.#destroying === null) {
+    if (this.#destroying !== null) {
+      if (this.#isGraceful && !isGraceful) {
+        this.#isGraceful = false
+        void this.tearDown(error, false)
+      }
+    } else {
       this.#state = 'destroyed'
+      this.#isGraceful = isGraceful
       // First the promise: tearing down calls handlers, and they may call this again.
       let settleDestroying = (): void => {}
       this.#destroying = new Promise((resolve) => {

@@ -33,9 +33,9 @@ export class AnswerLimits {
     this.#method = method
   }
 
-  /** Whether a length was announced, and all of it has come. */
-  get isWhole(): boolean {
-    return this.#expected !== -1 && this.#expected === this.#received
+  /** Whether a length was announced, and all of it has come; `held` bytes of it weren't judged yet. */
+  isWhole(held: number): boolean {
+    return this.#expected !== -1 && this.#expected === this.#received + held
   }
 
   /** The header of an answer: `raw` is in wire order, pseudo-headers may be in it. */

@@ -82,9 +82,9 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     return this.#paused
   }
 
-  /** Whether as many bytes have come as the answer has announced. */
-  get hasWholeBody(): boolean {
-    return this.#answer.isWhole
+  /** Whether as many bytes have come as the answer has announced; `held` of them weren't handed on yet. */
+  hasWholeBody(held: number): boolean {
+    return this.#answer.isWhole(held)
   }
 
   get reason(): Error | null {
@@ -145,10 +145,10 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
   begin(attempt: Attempt): Outgoing | null {
     const { request } = this
     this.#attempt = attempt
-    this.#attempts++
     this.#move('running')
     const { body, wire } = request
     if (body.kind !== 'factory') {
+      this.#attempts++
       this.#clock.open(request.toUpload(body))
       return { body, wire }
     }
@@ -156,6 +156,7 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
       const made = body.make()
       const outgoing = { body: made, wire: request.toWireFor(made) }
       if (this.state === 'running') {
+        this.#attempts++
         this.#clock.open(request.toUpload(made))
         return outgoing
       }
@@ -167,11 +168,11 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     return null
   }
 
-  /** A piece of the body was handed to the stream. */
-  sent(chunk: Uint8Array): void {
-    if (!this.#isUnderWay()) return
+  /** A piece of the body was handed to the stream; null: the peer has taken some of it, or may begin to. */
+  sent(chunk: Uint8Array | null): void {
+    if (this.#attempt === null) return
     this.#clock.upload()
-    if (this.#handler.onBodySent === undefined) return
+    if (chunk === null || this.#handler.onBodySent === undefined) return
     try {
       this.#handler.onBodySent(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     } catch (thrown) {
@@ -179,15 +180,15 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     }
   }
 
-  /** The peer has taken a part of the body, or may begin to. */
-  progress(): void {
-    if (this.#isUnderWay()) this.#clock.upload()
-  }
-
   /** All of the request went out. */
   uploaded(): void {
-    if (!this.#isUnderWay()) return
+    if (this.#attempt === null) return
     this.#clock.uploaded()
+    this.tellSent()
+  }
+
+  /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
+  tellSent(): void {
     try {
       this.#handler.onRequestSent?.()
     } catch (thrown) {
@@ -280,11 +281,12 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     if (this.#state === 'receiving') {
       error.processed = 'yes'
     } else if (this.#owner.mayReplay(this, error)) {
-      this.#dropBody(null)
       this.#answer = new AnswerLimits(this.request.limits, this.request.method)
       this.#move('queued')
       this.#clock.queue()
       this.#owner.onReplay(this)
+      // Last: a source that is let go of runs the caller's code, which may end the call.
+      this.#dropBody(null)
       return
     }
     this.fail(error)
@@ -330,10 +332,6 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
       // The handler's last word has failed, so there is nobody left to tell but the process.
       throwLater(thrown)
     }
-  }
-
-  #isUnderWay(): boolean {
-    return this.#state === 'running' || this.#state === 'receiving'
   }
 
   #settle(): void {

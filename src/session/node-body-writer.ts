@@ -50,20 +50,26 @@ export class NodeBodyWriter {
   #piece: Uint8Array | null = null
   /** How much of it was. */
   #offset = 0
-  #written = 0
+  /** Pieces that came although the source was told to pause: somebody else reads it, too. Null for none. */
+  #backlog: Uint8Array[] | null = null
+  /** Bytes that the source has given. */
+  #received = 0
   /** What the session's buffer knows of this stream. */
   #waiting = 0
   #isSourceEnded = false
+  /** The stream takes no more before its `drain`. */
+  #isBlocked = false
   #isOver = false
 
   readonly #onData = (chunk: unknown): void => this.#receive(chunk)
   readonly #onEnd = (): void => {
     this.#isSourceEnded = true
-    this.#write()
+    if (!this.#isBlocked) this.#write()
   }
   readonly #onDrain = (): void => {
     this.#account()
-    this.#call.progress()
+    this.#isBlocked = false
+    this.#call.sent(null)
     this.#write()
   }
 
@@ -79,6 +85,7 @@ export class NodeBodyWriter {
     this.#stream.on('drain', this.#onDrain)
     if (this.#body.kind === 'bytes') {
       this.#piece = this.#body.bytes
+      this.#received = this.#body.length
       this.#isSourceEnded = true
       this.#write()
       return
@@ -103,27 +110,38 @@ export class NodeBodyWriter {
   }
 
   #receive(chunk: unknown): void {
+    let piece: Uint8Array
     try {
-      this.#piece = toChunk(chunk)
+      piece = toChunk(chunk)
     } catch (thrown) {
       this.#fail(toError(thrown))
       return
     }
     const { contentLength } = this.#call.request
-    const length = this.#written + this.#piece.byteLength
-    if (contentLength !== null && length > contentLength) this.#fail(toMismatch(length, contentLength))
-    else this.#write()
+    this.#received += piece.byteLength
+    if (contentLength !== null && this.#received > contentLength) {
+      this.#fail(toMismatch(this.#received, contentLength))
+    } else if (this.#isBlocked) {
+      if (this.#backlog === null) this.#backlog = [piece]
+      else this.#backlog.push(piece)
+      this.#source?.pause()
+    } else {
+      this.#piece = piece
+      this.#write()
+    }
   }
 
   /** Writes what is there, while the stream takes it; then asks for more, or ends. */
   #write(): void {
-    while (this.#piece !== null && !this.#isOver) {
+    while (!this.#isOver) {
+      this.#piece ??= this.#backlog?.shift() ?? null
+      if (this.#piece === null) break
       const slice = this.#takeSlice(this.#piece)
       if (slice.byteLength === 0) continue
-      const isFlowing = this.#stream.write(slice)
+      this.#isBlocked = !this.#stream.write(slice)
       this.#account()
       this.#call.sent(slice)
-      if (isFlowing || this.#isOver) continue
+      if (!this.#isBlocked || this.#isOver) continue
       this.#source?.pause()
       return
     }
@@ -138,15 +156,13 @@ export class NodeBodyWriter {
     const isLast = end >= piece.byteLength
     this.#offset = isLast ? 0 : end
     if (isLast) this.#piece = null
-    const slice = start === 0 && isLast ? piece : piece.subarray(start, end)
-    this.#written += slice.byteLength
-    return slice
+    return start === 0 && isLast ? piece : piece.subarray(start, end)
   }
 
   #end(): void {
     const { contentLength } = this.#call.request
-    if (contentLength !== null && this.#written !== contentLength) {
-      this.#fail(toMismatch(this.#written, contentLength))
+    if (contentLength !== null && this.#received !== contentLength) {
+      this.#fail(toMismatch(this.#received, contentLength))
       return
     }
     this.#detach()
@@ -169,6 +185,7 @@ export class NodeBodyWriter {
   #detach(): void {
     this.#isOver = true
     this.#piece = null
+    this.#backlog = null
     this.#buffer.add(-this.#waiting)
     this.#waiting = 0
     this.#source?.off('data', this.#onData)
@@ -177,8 +194,8 @@ export class NodeBodyWriter {
   }
 }
 
-function toMismatch(written: number, contentLength: number): RequestContentLengthMismatchError {
-  const counts = `${written} bytes came, content-length says ${contentLength}`
+function toMismatch(received: number, contentLength: number): RequestContentLengthMismatchError {
+  const counts = `${received} bytes came, content-length says ${contentLength}`
   return new RequestContentLengthMismatchError(
     `The request body has another length than announced: ${counts}`,
   )

@@ -110,7 +110,11 @@ export class NodeStream implements Attempt, StreamListener {
     }
     this.#stream = stream
     listen(stream, this)
-    if (options === WITHOUT_BODY || isTunnel) return
+    if (isTunnel) return
+    if (options === WITHOUT_BODY) {
+      this.#call.tellSent()
+      return
+    }
     listenToUpload(stream, trailers !== null)
     if (request.toUpload(body) === 'waiting') this.#waitingBody = body
     else this.#send(body, stream)
@@ -139,9 +143,9 @@ export class NodeStream implements Attempt, StreamListener {
 
   proceed(): void {
     const body = this.#waitingBody
-    if (body === null || this.#stream === null || this.#state !== 'open') return
+    if (body === null || this.#stream === null || this.#state === 'done') return
     this.#waitingBody = null
-    this.#call.progress()
+    this.#call.sent(null)
     this.#send(body, this.#stream)
   }
 
@@ -177,9 +181,13 @@ export class NodeStream implements Attempt, StreamListener {
       return
     }
     if (status >= 200) this.#state = 'responded'
+    // Nothing is handed on from within: the body comes after its header.
+    this.#isHandingOn = true
     this.#call.respond(status, handed, rawList)
-    if (status === 100) this.proceed()
-    else this.resume()
+    this.#isHandingOn = false
+    // A server may say yes without a 100, and may send its answer while it reads.
+    if (status === 100 || (status < 300 && status >= 200 && this.#dataEnd === 'none')) this.proceed()
+    this.resume()
   }
 
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
@@ -254,7 +262,8 @@ export class NodeStream implements Attempt, StreamListener {
 
   /** The peer has closed the stream with NO_ERROR and without END_STREAM. */
   #endEarly(): void {
-    if (this.#state === 'responded' && this.#call.hasWholeBody) this.#complete()
+    const held = this.#held?.reduce((sum, chunk) => sum + chunk.length, 0) ?? 0
+    if (this.#state === 'responded' && this.#call.hasWholeBody(held)) this.#complete()
     else if (this.#state === 'open' || this.#state === 'responded')
       this.#finish(toStreamFailure(this.#owner, this.#stream, this.#error))
   }
@@ -295,7 +304,8 @@ export class NodeStream implements Attempt, StreamListener {
   }
 
   #closeTunnel(tunnel: NodeTunnel): void {
-    const isProper = tunnel.hasPeerEnded && this.#stream?.rstCode === constants.NGHTTP2_NO_ERROR
+    const isIdle = this.#stream?.rstCode === constants.NGHTTP2_NO_ERROR && tunnel.writableLength === 0
+    const isProper = tunnel.hasPeerEnded && (tunnel.writableFinished || (isIdle && !this.#owner.isLost()))
     this.#state = 'done'
     if (isProper) tunnel.close(null)
     else tunnel.close(this.#toTunnelError(toStreamFailure(this.#owner, this.#stream, this.#error)))

@@ -69,7 +69,8 @@ export class NodeTunnel extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: Callback): void {
-    release(this.#stream, false)
+    // Both sides have ended: what is left of ours is on its way, and node's stream closes by itself.
+    if (error !== null || !this.writableFinished || !this.#hasPeerEnded) release(this.#stream, false)
     callback(error)
   }
 

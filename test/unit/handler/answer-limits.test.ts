@@ -163,26 +163,26 @@ describe('AnswerLimits', () => {
   describe('isWhole', () => {
     test('tells when all that was announced has come', () => {
       const answer = make()
-      expect(answer.isWhole).toBe(false)
+      expect(answer.isWhole(0)).toBe(false)
       announce(answer, '3')
-      expect(answer.isWhole).toBe(false)
+      expect(answer.isWhole(0)).toBe(false)
       answer.checkData(2)
-      expect(answer.isWhole).toBe(false)
+      expect(answer.isWhole(0)).toBe(false)
       answer.checkData(1)
-      expect(answer.isWhole).toBe(true)
+      expect(answer.isWhole(0)).toBe(true)
     })
 
     test('is so at once where nothing was announced to come', () => {
       const answer = make()
       announce(answer, '0')
-      expect(answer.isWhole).toBe(true)
+      expect(answer.isWhole(0)).toBe(true)
     })
 
     test('is never so where no length was announced', () => {
       const answer = make()
       answer.checkHeader(200, {}, [])
       answer.checkData(3)
-      expect(answer.isWhole).toBe(false)
+      expect(answer.isWhole(0)).toBe(false)
     })
   })
 })

@@ -204,7 +204,7 @@ describe('Call', () => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to(state)
       scene.call.sent(Buffer.from('ab'))
-      scene.call.progress()
+      scene.call.sent(null)
       scene.call.uploaded()
       expect([handler.sent.length, handler.requestsSent]).toEqual([0, 0])
     })
@@ -250,7 +250,7 @@ describe('Call', () => {
     })
 
     test('does not let it go once it has begun, or once the answer is there', () => {
-      for (const begin of [(scene: Scene) => scene.call.progress(), (scene: Scene) => scene.respond()]) {
+      for (const begin of [(scene: Scene) => scene.call.sent(null), (scene: Scene) => scene.respond()]) {
         const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
         begin(scene)
         scene.clock.advance(1_000 + MARGIN)

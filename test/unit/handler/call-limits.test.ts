@@ -92,7 +92,7 @@ describe('Call', () => {
       for (let i = 0; i < 3; i++) {
         scene.clock.advance(499)
         if (i === 0) scene.call.sent(Buffer.from('a'))
-        else scene.call.progress()
+        else scene.call.sent(null)
       }
       expect(scene.call.state).toBe('running')
       scene.clock.advance(500 + MARGIN)
@@ -180,7 +180,7 @@ describe('Call', () => {
       const scene = new Scene().to('running')
       announce(scene, '4')
       scene.data()
-      expect(scene.call.hasWholeBody).toBe(false)
+      expect(scene.call.hasWholeBody(0)).toBe(false)
       scene.complete()
       expect(scene.handler.errors).toEqual([expect.any(ResponseContentLengthMismatchError)])
       expect(scene.handler.heard).not.toContain('onResponseEnd')
@@ -190,7 +190,7 @@ describe('Call', () => {
       const scene = new Scene().to('running')
       announce(scene, '3')
       scene.data()
-      expect(scene.call.hasWholeBody).toBe(true)
+      expect(scene.call.hasWholeBody(0)).toBe(true)
       scene.data()
       expect(scene.handler.errors).toEqual([expect.any(ResponseContentLengthMismatchError)])
     })

@@ -195,7 +195,7 @@ describe('Call', () => {
       const scene = new Scene({ method: 'POST', body: 'abc' }).to('running')
       for (let i = 0; i < 5; i++) {
         scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
-        scene.call.progress()
+        scene.call.sent(null)
       }
       scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
       scene.call.uploaded()
@@ -214,7 +214,7 @@ describe('Call', () => {
 
     test('waits for ever where headersTimeout is 0', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', headersTimeout: 0 }).to('running')
-      scene.call.progress()
+      scene.call.sent(null)
       scene.call.uploaded()
       scene.clock.advance(2 ** 31)
       expect(scene.call.state).toBe('running')
@@ -251,7 +251,7 @@ describe('Call', () => {
     test('does not count the request that still goes out', () => {
       const scene = new Scene().to('receiving')
       scene.clock.advance(BODY_TIMEOUT - 1)
-      scene.call.progress()
+      scene.call.sent(null)
       scene.clock.advance(MARGIN)
       expect(scene.call.state).toBe('settled')
     })
@@ -391,7 +391,7 @@ describe('Call', () => {
       scene.respond()
       scene.data()
       scene.complete(['x-b', '2'])
-      scene.call.progress()
+      scene.call.sent(null)
       scene.call.fail(new Error('It broke'))
       scene.call.abort(new Error('enough'))
       scene.call.attemptFailed(new StreamError('It broke'))

@@ -5,10 +5,10 @@
  */
 
 export type * from '../types/index.ts'
+export * as errors from './core/error-classes.ts'
 export { toRawHeaders } from './core/headers.ts'
 export { Agent } from './dispatcher/agent.ts'
 export { Client } from './dispatcher/client.ts'
 export { Dispatcher } from './dispatcher/dispatcher.ts'
 export { getGlobalDispatcher, setGlobalDispatcher } from './dispatcher/global.ts'
 export { connect, pipeline, request, stream, upgrade } from './dispatcher/top-level.ts'
-export * as errors from './errors.ts'

@@ -48,9 +48,12 @@ export function checkApiOptions(options: ApiOptions<unknown>): void {
   toInteger('highWaterMark', highWaterMark, HIGH_WATER_MARK, 0, Number.MAX_SAFE_INTEGER, 'bytes')
 }
 
-/** @throws InvalidArgumentError: CONNECT is `connect()`'s, its answer is a tunnel. */
-export function checkMethod(method: unknown): void {
+/** @throws InvalidArgumentError: what is answered by a tunnel is for `connect()` and `upgrade()`. */
+export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
   if (method === 'CONNECT') throw invalid('method', method, 'another one: connect() opens tunnels')
+  if (upgrade !== undefined && upgrade !== null && upgrade !== false) {
+    throw invalid('upgrade', upgrade, 'none: upgrade() is for that')
+  }
 }
 
 /** Trailers as they are handed out: filled when they come, since the data is there before. */

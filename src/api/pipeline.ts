@@ -12,7 +12,7 @@ import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.t
 import { invalid, show } from '../core/options.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching } from './api-handler.ts'
-import { ApiHandler, CallerContext, checkApiOptions, checkMethod, HIGH_WATER_MARK } from './api-handler.ts'
+import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
 import { BodyReadable } from './body-readable.ts'
 
 type Callback = (error?: Error | null) => void
@@ -203,7 +203,7 @@ export function pipeline<TOpaque>(
   let call: PipelineCall<TOpaque> | null = null
   try {
     checkApiOptions(options)
-    checkMethod(options.method)
+    checkNoTunnel(options)
     if (options.body !== undefined && options.body !== null)
       throw invalid('body', options.body, 'none: the body is what is written to the duplex')
     if (typeof handler !== 'function') throw invalid('handler', handler, 'a function that returns a Readable')

@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { RequestOptions } from '../../types/request.ts'
 import type { ResponseData, UndiciBodyReadable } from '../../types/response.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, checkApiOptions, checkMethod, HIGH_WATER_MARK, perform } from './api-handler.ts'
+import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK, perform } from './api-handler.ts'
 import { BodyReadable } from './body-readable.ts'
 
 type Data<TOpaque> = ResponseData<TOpaque, UndiciBodyReadable>
@@ -94,7 +94,7 @@ export function request<TOpaque>(
 ): Promise<Data<TOpaque>> | undefined {
   return perform<Data<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
-    checkMethod(options.method)
+    checkNoTunnel(options)
     const handler = new RequestHandler(options, settle)
     handler.dispatchBy(dispatcher, options)
   })

@@ -13,7 +13,7 @@ import type { StreamData, StreamFactory } from '../../types/response.ts'
 import { invalid, show } from '../core/options.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, CallerContext, checkApiOptions, checkMethod, perform } from './api-handler.ts'
+import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
 
 function ignoreError(): void {}
 
@@ -135,7 +135,7 @@ export function stream<TOpaque>(
 ): Promise<StreamData<TOpaque>> | undefined {
   return perform<StreamData<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
-    checkMethod(options.method)
+    checkNoTunnel(options)
     if (typeof factory !== 'function') throw invalid('factory', factory, 'a function that returns a Writable')
     const handler = new StreamHandler(options, factory, settle)
     handler.dispatchBy(dispatcher, options)

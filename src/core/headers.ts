@@ -296,10 +296,11 @@ export function toFieldsSize(raw: readonly string[]): number {
   return size
 }
 
-/** What may stand for raw headers: what a session made, what an older interceptor assigned, or nothing. */
+/** What may stand for raw headers: what a session made, what an older interceptor assigned, a `Headers`, or nothing. */
 export type RawHeadersSource =
   | readonly (string | Uint8Array | readonly (string | Uint8Array)[])[]
   | Readonly<Record<string, string | readonly string[] | undefined>>
+  | Iterable<readonly [name: string, value: string]>
   | null
   | undefined
 
@@ -311,24 +312,28 @@ function toText(value: string | Uint8Array): string {
 /**
  * The normalizer: any form of headers → a new flat array `[name, value, name, value, …]`.
  *
- * A flat array keeps its order and its duplicates; an object gives a pair for each entry of an array value. Buffers are
- * read as ISO-8859-1. Pseudo-headers are left out. Null and undefined give an empty array.
+ * A flat array keeps its order and its duplicates; an object gives a pair for each entry of an array value; an iterable of
+ * pairs, such as a `Headers` or a `Map`, its pairs. Buffers are read as ISO-8859-1. Pseudo-headers are left out. Null and
+ * undefined give an empty array.
  */
 export function toRawHeaders(headers: RawHeadersSource): string[] {
   const raw: string[] = []
   if (headers === null || headers === undefined) return raw
   if (isFlat(headers)) {
     for (let i = 0; i + 1 < headers.length; i += 2) addRaw(raw, toText(headers[i] as string), headers[i + 1])
+  } else if (Symbol.iterator in headers) {
+    for (const [name, value] of headers as Iterable<readonly [string, string]>) addRaw(raw, name, value)
   } else {
     for (const name of Object.keys(headers)) addRaw(raw, name, headers[name])
   }
   return raw
 }
 
-function isFlat(
-  headers: NonNullable<RawHeadersSource>,
-): headers is Extract<RawHeadersSource, readonly unknown[]> {
-  return Array.isArray(headers)
+type FlatHeaders = readonly (string | Uint8Array | readonly (string | Uint8Array)[])[]
+
+function isFlat(headers: NonNullable<RawHeadersSource>): headers is FlatHeaders {
+  // The first entry of a flat list is a name.
+  return Array.isArray(headers) && !Array.isArray(headers[0])
 }
 
 function addRaw(

@@ -15,6 +15,9 @@ import {
   ResponseExceededMaxSizeError,
 } from '../errors.ts'
 
+/** RFC 9113 §7. */
+const PROTOCOL_ERROR = 1
+
 /** More of them before one final answer are a flood: a server that says 102 every ten seconds gets nearly an hour. */
 const MAX_INFORMATIONAL = 300
 
@@ -53,8 +56,10 @@ export class AnswerLimits {
   /** The fields of a header or of trailers. */
   checkFields(what: 'header' | 'trailers', raw: readonly string[]): DodiciError | null {
     const { maxHeaderSize, maxHeadersCount } = this.#limits
-    if (raw.length / 2 > maxHeadersCount) {
-      const counts = `${raw.length / 2} fields, more than maxHeadersCount (${maxHeadersCount})`
+    // `:status` is no field.
+    const count = raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
+    if (count > maxHeadersCount) {
+      const counts = `${count} fields, more than maxHeadersCount (${maxHeadersCount})`
       return new HeadersCountError(`The answer's ${what} has ${counts}`)
     }
     const size = toFieldsSize(raw)
@@ -71,6 +76,17 @@ export class AnswerLimits {
     if (maxResponseSize !== -1 && this.#received > maxResponseSize) return toSizeError(maxResponseSize)
     if (this.#expected !== -1 && this.#received > this.#expected) return this.#toLengthError('has more than')
     return null
+  }
+
+  /**
+   * The session may judge lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR where one is wrong. Whoever
+   * did it: what was announced hasn't come. Null for a failure of another kind.
+   */
+  toLengthError(cause: DodiciError): DodiciError | null {
+    const { http2ErrorCode } = cause
+    if (this.#expected === -1 || http2ErrorCode !== PROTOCOL_ERROR) return null
+    const message = `The body of the answer isn't the ${this.#expected} bytes that were announced: ${cause.message}`
+    return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })
   }
 
   /** The body's end. */

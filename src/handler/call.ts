@@ -34,10 +34,9 @@ export interface CallOwner {
 }
 
 /**
- * Owns the handler, is its controller, and settles exactly once. Nobody else touches the handler.
- *
- * A handler that throws fails its own call: the stream is reset, and the handler hears its own error. What
- * `onResponseError` itself throws has nowhere to go and becomes an uncaught exception.
+ * Owns the handler, is its controller, and settles exactly once. Nobody else touches the handler. One that throws fails its
+ * own call: the stream is reset, and the handler hears its own error. What `onResponseError` itself throws becomes an
+ * uncaught exception.
  */
 export class Call extends RawFields implements DispatchController, Queued<Call>, LateListener {
   readonly request: Request
@@ -280,7 +279,10 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     this.#attempt = null
     if (this.#state === 'receiving') {
       error.processed = 'yes'
-    } else if (this.#owner.mayReplay(this, error)) {
+      this.fail(this.#answer.toLengthError(error) ?? error)
+      return
+    }
+    if (this.#owner.mayReplay(this, error)) {
       this.#answer = new AnswerLimits(this.request.limits, this.request.method)
       this.#move('queued')
       this.#clock.queue()

@@ -1,0 +1,79 @@
+import type { ServerHttp2Stream } from 'node:http2'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client, errors, toRawHeaders } from '../../src/index.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+async function start(answer: (stream: ServerHttp2Stream) => void): Promise<Client> {
+  const server = await startServer((stream, headers) => {
+    if (headers[':path'] === '/') answer(stream)
+    else {
+      stream.respond({ ':status': 200 })
+      stream.end('hello')
+    }
+  })
+  const client = new Client(server.origin)
+  onTestFinished(() => client.destroy())
+  return client
+}
+
+describe('an answer of another length than its content-length', () => {
+  it.each([
+    { what: 'that is shorter', body: 'four' },
+    { what: 'that is longer', body: 'four more' },
+  ])('$what is an error of its own, and disturbs nobody else', async ({ body }) => {
+    const client = await start((stream) => {
+      stream.respond({ ':status': 200, 'content-length': '5' })
+      stream.end(body)
+    })
+    const sibling = client.request({ path: '/other', method: 'GET' })
+    const answer = await client.request(GET)
+    const error = await answer.body.text().catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(errors.ResponseContentLengthMismatchError)
+    expect(error).toMatchObject({ processed: 'yes', attempts: 1, streamId: 3 })
+    expect(String(error)).toContain('the 5 bytes that were announced')
+    expect(await (await sibling).body.text()).toBe('hello')
+  })
+})
+
+describe('maxHeadersCount', () => {
+  it('counts fields, and :status is none', async () => {
+    const client = await start((stream) => {
+      stream.respond({ ':status': 200, a: '1', b: '2' }, { endStream: true, sendDate: false } as object)
+    })
+    const answer = await client.request({ ...GET, maxHeadersCount: 3 })
+    const count = Object.keys(answer.headers).length
+    await answer.body.dump()
+    expect((await client.request({ ...GET, maxHeadersCount: count })).statusCode).toBe(200)
+    await expect(client.request({ ...GET, maxHeadersCount: count - 1 })).rejects.toBeInstanceOf(
+      errors.HeadersCountError,
+    )
+  })
+})
+
+describe('an upgrade by an API that gives no tunnel', () => {
+  it.each(['request', 'stream', 'pipeline'] as const)('is refused by name: %s', async (name) => {
+    const client = await start(() => {})
+    const options = { ...GET, upgrade: 'websocket' }
+    const error = await new Promise((resolve) => {
+      if (name === 'request') client.request(options).catch(resolve)
+      else if (name === 'stream') client.stream(options, () => process.stdout).catch(resolve)
+      else client.pipeline(options, ({ body }) => body).on('error', resolve)
+    })
+    expect(error).toBeInstanceOf(errors.InvalidArgumentError)
+    expect(String(error)).toContain('upgrade() is for that')
+  })
+})
+
+describe('toRawHeaders()', () => {
+  it.each([
+    { what: 'a Headers', headers: new Headers({ a: '1' }) },
+    { what: 'a Map', headers: new Map([['a', '1']]) },
+    { what: 'pairs', headers: [['a', '1']] as [string, string][] },
+    { what: 'a header object', headers: { a: '1' } },
+    { what: 'a flat list', headers: ['a', '1'] },
+  ])('takes $what', ({ headers }) => {
+    expect(toRawHeaders(headers)).toEqual(['a', '1'])
+  })
+})

@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { END_STREAM, frames, HEADERS, startFramePeer } from '../support/frame-peer.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+const NO_ERROR = 0
+
+/** With 1 the reader holds the answer back from the first piece on. */
+const HIGH_WATER_MARKS = [1, 65_536]
+
+describe.each(ENGINES)('on engine %s', (engine) => {
+  /** Answers a GET, and gives the body, unread, once the client has heard all of the answer. */
+  async function ask(highWaterMark: number, toAnswer: (streamId: number) => Buffer[]) {
+    const peer = await startFramePeer(({ type, streamId }, connection) => {
+      if (type === HEADERS) connection.write(...toAnswer(streamId))
+    })
+    const client = new Client(peer.origin, { engine })
+    onTestFinished(() => client.destroy())
+    const { body } = await client.request({ ...GET, highWaterMark })
+    const [connection] = peer.connections
+    if (connection === undefined) throw new Error('There is no connection')
+    await connection.ping()
+    /** The session dies, and the client knows. */
+    const lose = async () => {
+      const lost = once(client, 'disconnect')
+      connection.socket.destroy()
+      await lost
+    }
+    return { client, body, lose }
+  }
+
+  describe.each(HIGH_WATER_MARKS)('an answer with room for %d bytes of it', (highWaterMark) => {
+    const toPieces = (streamId: number, flags = 0) => [
+      frames.data(streamId, 'aaaaa'),
+      frames.data(streamId, 'bbbbb', flags),
+    ]
+    const toWhole = (id: number) => [frames.answer(id, 0, 10), ...toPieces(id), frames.reset(id, NO_ERROR)]
+    const toBroken = (id: number) => [frames.answer(id), ...toPieces(id), frames.reset(id, NO_ERROR)]
+    const toEnded = (id: number) => [frames.answer(id), ...toPieces(id, END_STREAM)]
+    const brokenOff = { name: 'StreamError', http2ErrorCode: NO_ERROR, processed: 'yes' }
+
+    it('is whole when its content-length has come before RST_STREAM(NO_ERROR)', async () => {
+      const { client, body } = await ask(highWaterMark, toWhole)
+      expect(await body.text()).toBe('aaaaabbbbb')
+      await expect.poll(() => client.stats).toMatchObject({ running: 0, size: 0 })
+    })
+
+    it('is whole when its content-length has come before RST_STREAM(NO_ERROR), though the session dies', async () => {
+      const { body, lose } = await ask(highWaterMark, toWhole)
+      await lose()
+      expect(await body.text()).toBe('aaaaabbbbb')
+    })
+
+    it('fails when RST_STREAM(NO_ERROR) comes in the middle', async () => {
+      const { client, body } = await ask(highWaterMark, toBroken)
+      await expect(body.text()).rejects.toMatchObject(brokenOff)
+      await expect.poll(() => client.stats).toMatchObject({ running: 0, size: 0 })
+    })
+
+    it('tells of RST_STREAM(NO_ERROR) in the middle, though the session dies', async () => {
+      const { body, lose } = await ask(highWaterMark, toBroken)
+      // Before anybody reads.
+      body.on('error', () => {})
+      await lose()
+      await expect(body.text()).rejects.toMatchObject(brokenOff)
+    })
+
+    it('that has come whole survives the death of its session', async () => {
+      const { client, body, lose } = await ask(highWaterMark, toEnded)
+      await lose()
+      expect(await body.text()).toBe('aaaaabbbbb')
+      expect(client.stats).toMatchObject({ running: 0, size: 0 })
+    })
+  })
+})

@@ -1,0 +1,171 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client, errors } from '../../src/index.ts'
+import type { ClientOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { DATA, END_STREAM, frames, HEADERS, startFramePeer } from '../support/frame-peer.ts'
+import { Recorder } from '../support/recorder.ts'
+import { startServer } from '../support/server.ts'
+
+const REFUSED_STREAM = 7
+const MAX_CONCURRENT_STREAMS = 3
+const ENABLE_CONNECT_PROTOCOL = 8
+
+const POST = { path: '/', method: 'POST' } as const
+const GET = { path: '/', method: 'GET' } as const
+
+const BLOCK = Buffer.alloc(65_536)
+
+describe.each(ENGINES)('on engine %s', (engine) => {
+  function toClient(origin: string, options: ClientOptions = {}): Client {
+    const client = new Client(origin, { engine, ...options })
+    onTestFinished(() => client.destroy())
+    return client
+  }
+
+  /** Refuses the first stream once a part of its body has come, and answers the others. */
+  async function startRefusing() {
+    const peer = await startFramePeer((frame, connection) => {
+      const { streamId, type } = frame
+      if (streamId !== 1) {
+        if (type === HEADERS) connection.write(frames.answer(streamId, END_STREAM))
+      } else if (type === DATA && connection.of(1, DATA).length === 1) {
+        connection.write(frames.reset(1, REFUSED_STREAM))
+      }
+    })
+    return { peer, client: toClient(peer.origin) }
+  }
+
+  /** Bodies without an end, each of which tells when it is let go of. */
+  const SOURCES: { readonly what: string; readonly toBody: (onRelease: () => void) => () => unknown }[] = [
+    {
+      what: "a generator's finally",
+      toBody: (onRelease) =>
+        function* () {
+          try {
+            for (;;) yield BLOCK
+          } finally {
+            onRelease()
+          }
+        },
+    },
+    {
+      what: "a Readable's destroy",
+      toBody: (onRelease) => () =>
+        new Readable({
+          read() {
+            this.push(BLOCK)
+          },
+          destroy(error, callback) {
+            onRelease()
+            callback(error)
+          },
+        }),
+    },
+  ]
+
+  describe.each(SOURCES)('a refused body of which $what', ({ toBody }) => {
+    it('aborts the call is not sent again, and the call fails once', async () => {
+      const { peer, client } = await startRefusing()
+      const recorder = new Recorder()
+      const mine = new Error('mine')
+      const body = toBody(() => recorder.controller?.abort(mine)) as () => Readable
+      client.dispatch({ ...POST, body }, recorder)
+      await recorder.settled
+      expect(client.stats).toMatchObject({ pending: 0, running: 0, size: 0 })
+      // Were it sent again, it would be ahead of this one.
+      await (await client.request(GET)).body.dump()
+      expect(recorder.events).toEqual(['start', 'error'])
+      expect(recorder.error).toBe(mine)
+      const streams = peer.connections.flatMap((connection) => connection.frames)
+      expect(streams.filter(({ type }) => type === HEADERS)).toHaveLength(2)
+    })
+
+    it('destroys the client is not sent again, and the call fails once', async () => {
+      const { peer, client } = await startRefusing()
+      const recorder = new Recorder()
+      const destroyed: Promise<void>[] = []
+      const body = toBody(() => destroyed.push(client.destroy())) as () => Readable
+      client.dispatch({ ...POST, body }, recorder)
+      await recorder.settled
+      expect(destroyed).not.toHaveLength(0)
+      await Promise.all(destroyed)
+      expect(recorder.events).toEqual(['start', 'error'])
+      expect(recorder.error).toBeInstanceOf(errors.ClientDestroyedError)
+      expect(client.stats).toMatchObject({ pending: 0, running: 0, size: 0 })
+      expect(peer.connections).toHaveLength(1)
+      expect(peer.connections[0]?.frames.filter(({ type }) => type === HEADERS)).toHaveLength(1)
+    })
+  })
+
+  describe('5,000 queued calls', () => {
+    const COUNT = 5_000
+
+    it('whose body functions throw fail each by itself, and their sibling is answered', async () => {
+      const server = await startServer((stream) => {
+        stream.respond({ ':status': 200 })
+        stream.end('hello')
+      })
+      const client = toClient(server.origin)
+      const mine = new Error('mine')
+      const recorders = Array.from({ length: COUNT }, () => new Recorder())
+      const body = () => {
+        throw mine
+      }
+      for (const recorder of recorders) client.dispatch({ ...POST, body }, recorder)
+      const { body: answer } = await client.request(GET)
+      expect(await answer.text()).toBe('hello')
+      for (const { events, errors } of recorders) {
+        expect(events).toEqual(['start', 'error'])
+        expect(errors).toEqual([mine])
+      }
+      expect(client.stats).toMatchObject({ pending: 0, running: 0 })
+    })
+
+    it('that end as their bodies are sent fail each by itself, and their sibling is answered', async () => {
+      const server = await startServer((stream) => {
+        stream.respond({ ':status': 200 })
+        stream.end('hello')
+      })
+      const client = toClient(server.origin, { maxConcurrentStreams: 1 })
+      const mine = new Error('mine')
+      const recorders = Array.from({ length: COUNT }, () => new Recorder())
+      for (const recorder of recorders) {
+        const onBodySent = () => recorder.controller?.abort(mine)
+        client.dispatch({ ...POST, body: 'x' }, Object.assign(recorder, { onBodySent }))
+      }
+      const { body: answer } = await client.request(GET)
+      expect(await answer.text()).toBe('hello')
+      for (const { events, errors } of recorders) {
+        expect(events).toEqual(['start', 'error'])
+        expect(errors).toEqual([mine])
+      }
+      expect(client.stats).toMatchObject({ pending: 0, running: 0 })
+    })
+  })
+
+  describe('a peer that allows no streams, and retires each connection unused', () => {
+    it.each([
+      // It waits for SETTINGS; a GET doesn't, and is refused each time.
+      {
+        what: 'an upgrade()',
+        kind: errors.SocketError,
+        ask: (client: Client) => client.upgrade({ path: '/' }),
+      },
+      { what: 'a GET', kind: errors.StreamError, ask: (client: Client) => client.request(GET) },
+    ])('fails $what after four connections', async ({ ask, kind }) => {
+      const greeting = Buffer.concat([
+        frames.settings([ENABLE_CONNECT_PROTOCOL, 1], [MAX_CONCURRENT_STREAMS, 0]),
+        frames.goAway(0, 0),
+      ])
+      const peer = await startFramePeer(() => {}, greeting)
+      const client = toClient(peer.origin)
+      const failure: unknown = await ask(client).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(kind)
+      expect(failure).toMatchObject({ processed: 'no' })
+      await client.destroy()
+      expect(peer.connections).toHaveLength(4)
+      expect(client.stats).toMatchObject({ pending: 0, running: 0 })
+    })
+  })
+})

@@ -1,0 +1,242 @@
+import { once } from 'node:events'
+import type { ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { finished } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, Client, errors } from '../../src/index.ts'
+import type { ClientOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { DATA, END_STREAM, frames, HEADERS, RST_STREAM, startFramePeer } from '../support/frame-peer.ts'
+import { Recorder } from '../support/recorder.ts'
+import { startServer } from '../support/server.ts'
+
+const TARGET = { path: 'example.test:443' } as const
+const GET = { path: '/', method: 'GET' } as const
+const POST = { path: '/', method: 'POST' } as const
+const INITIAL_WINDOW_SIZE = 4
+
+/** Its error and its close, as they come; an error that nobody awaits must not end the process. */
+function watch(tunnel: Duplex): { readonly errors: Error[]; readonly closed: Promise<void> } {
+  const heard: Error[] = []
+  tunnel.on('error', (error) => heard.push(error))
+  return { errors: heard, closed: new Promise((resolve) => tunnel.on('close', resolve)) }
+}
+
+/** Writes, or ends with, more than has room on the way; settles with what the callback is told. */
+function send(tunnel: Duplex, verb: 'write' | 'end'): Promise<unknown> {
+  const bytes = Buffer.alloc(100_000)
+  return new Promise((resolve) => {
+    if (verb === 'write') tunnel.write(bytes, resolve)
+    // The types of end() leave the error out.
+    else tunnel.end(bytes, ((error?: Error) => resolve(error)) as () => void)
+  })
+}
+
+describe.each(ENGINES)('on engine %s', (engine) => {
+  function toClient(origin: string, options: ClientOptions = {}): Client {
+    const client = new Client(origin, { engine, ...options })
+    onTestFinished(() => client.destroy())
+    return client
+  }
+
+  function toAgent(): Agent {
+    const agent = new Agent({ engine, h2c: true })
+    onTestFinished(() => agent.destroy())
+    return agent
+  }
+
+  /** A server that takes every tunnel and reads nothing of it: few bytes of ours have room on the way. */
+  async function startHolding() {
+    const sockets: Socket[] = []
+    const streams: ServerHttp2Stream[] = []
+    const server = await startServer(
+      (stream) => {
+        streams.push(stream)
+        stream.pause()
+        stream.respond({ ':status': 200 })
+      },
+      { settings: { initialWindowSize: 1_000 } },
+    )
+    server.server.on('connection', (socket: Socket) => sockets.push(socket))
+    return { server, sockets, streams }
+  }
+
+  describe('destroy() after close(), with a tunnel open', () => {
+    it('ends the tunnel of a Client, and both settle', async () => {
+      const { server } = await startHolding()
+      const client = toClient(server.origin)
+      const { socket } = await client.connect(TARGET)
+      const { errors: heard, closed } = watch(socket)
+      const closing = client.close()
+      // No call is left: it is the tunnel that close() waits for.
+      while (!client.destroyed) await setImmediate()
+      expect(socket.destroyed).toBe(false)
+      const mine = new Error('mine')
+      await client.destroy(mine)
+      await closing
+      await closed
+      expect(heard).toEqual([mine])
+    })
+
+    it('ends the tunnel of an Agent, and both settle', async () => {
+      const { server } = await startHolding()
+      const agent = toAgent()
+      const { socket } = await agent.connect({ ...TARGET, origin: server.origin })
+      const { closed } = watch(socket)
+      const closing = agent.close()
+      // By now its client is at the same point.
+      await setImmediate()
+      expect(socket.destroyed).toBe(false)
+      await agent.destroy()
+      await closing
+      await closed
+    })
+
+    it('by an Agent ends the tunnel of a client that it has dropped, too', async () => {
+      const { server } = await startHolding()
+      const agent = toAgent()
+      const { origin } = server
+      const { socket } = await agent.connect({ ...TARGET, origin })
+      const { closed } = watch(socket)
+      const [session] = server.sessions
+      session?.goaway(0)
+      await new Promise((resolve) => session?.ping(resolve))
+      server.server.close()
+      // With the session retired and no other to be had, the agent keeps the client no longer.
+      await expect(agent.request({ ...GET, origin })).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+      expect(socket.destroyed).toBe(false)
+      await agent.destroy()
+      expect(socket.destroyed).toBe(true)
+      await closed
+    })
+  })
+
+  describe('a web stream that its owner locks while the call is queued', () => {
+    async function startQueued() {
+      const server = await startServer((stream) => stream.respond({ ':status': 200 }))
+      const client = toClient(server.origin, { maxConcurrentStreams: 1 })
+      const { body: first } = await client.request(GET)
+      first.on('error', () => {})
+      const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(10)) })
+      const locked = new Recorder()
+      const others = [new Recorder(), new Recorder()]
+      client.dispatch({ ...POST, body }, locked)
+      for (const other of others) client.dispatch(GET, other)
+      body.getReader()
+      return { client, locked, others }
+    }
+
+    it('lets abort() end the call, and the others wait on', async () => {
+      const { client, locked, others } = await startQueued()
+      const mine = new Error('mine')
+      locked.controller?.abort(mine)
+      await locked.settled
+      expect(locked.error).toBe(mine)
+      expect(client.stats).toMatchObject({ pending: 2, running: 1 })
+      for (const { errors: heard } of others) expect(heard).toEqual([])
+    })
+
+    it('lets destroy() end every call, and settle', async () => {
+      const { client, locked, others } = await startQueued()
+      await client.destroy()
+      for (const { events, error } of [locked, ...others]) {
+        expect(events).toEqual(['start', 'error'])
+        expect(error).toBeInstanceOf(errors.ClientDestroyedError)
+      }
+      expect(client.stats).toMatchObject({ pending: 0, running: 0 })
+    })
+  })
+
+  it('a tunnel that the peer has ended, and then we, is not reset while an upload shares the connection', async () => {
+    const peer = await startFramePeer(
+      ({ type, streamId, payload }, connection) => {
+        const isTunnel = streamId % 4 === 3
+        if (type === HEADERS) connection.write(frames.answer(streamId))
+        if (type === HEADERS && isTunnel) connection.write(frames.data(streamId, 'bye', END_STREAM))
+        // Bit by bit, so that the upload is always at it.
+        if (type === DATA && payload.length > 0) {
+          setImmediate().then(() => connection.write(frames.windowUpdate(0, payload.length)))
+        }
+      },
+      frames.settings([INITIAL_WINDOW_SIZE, 1_000_000_000]),
+    )
+    const client = toClient(peer.origin)
+    for (const streamId of [3, 7, 11, 15]) {
+      const upload = new Recorder()
+      client.dispatch({ ...POST, body: Buffer.alloc(1_000_000) }, upload)
+      const { socket } = await client.connect(TARGET)
+      const { errors: heard, closed } = watch(socket)
+      await once(socket.resume(), 'end')
+      socket.end('last words')
+      await closed
+      expect(heard).toEqual([])
+      const [connection] = peer.connections
+      const isEnded = () => connection?.of(streamId, DATA).at(-1)?.flags === END_STREAM
+      await expect.poll(isEnded).toBe(true)
+      const words = connection?.of(streamId, DATA).map(({ payload }) => payload) ?? []
+      expect(Buffer.concat(words).toString()).toBe('last words')
+      await connection?.ping()
+      expect(connection?.of(streamId, RST_STREAM)).toEqual([])
+    }
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  describe.each([
+    { what: 'and we have read it all', isRead: true },
+    { what: 'and we have read nothing', isRead: false },
+  ])('a tunnel whose peer has ended its half, $what,', ({ isRead }) => {
+    async function openHalf() {
+      const { server, sockets, streams } = await startHolding()
+      const client = toClient(server.origin)
+      const { socket } = await client.connect(TARGET)
+      const [connection] = sockets
+      const [far] = streams
+      if (connection === undefined || far === undefined) throw new Error('There is no tunnel')
+      const watched = watch(socket)
+      far.end('bye')
+      if (isRead) await once(socket.resume(), 'end')
+      else await new Promise((resolve) => far.session?.ping(resolve))
+      const outcome = new Promise((resolve) => finished(socket, resolve))
+      return { socket, connection, far, outcome, ...watched }
+    }
+
+    it('fails when its session dies, with nothing on its way', async () => {
+      const { socket, connection, errors: heard, closed } = await openHalf()
+      connection.destroy()
+      await closed
+      expect(heard).toHaveLength(1)
+      expect(heard[0]).toBeInstanceOf(errors.SocketError)
+      expect(await send(socket, 'write')).toMatchObject({ code: 'ERR_STREAM_DESTROYED' })
+    })
+
+    it.each(['write', 'end'] as const)('tells the callback of %s() when its session dies', async (verb) => {
+      const { socket, connection, errors: heard, closed, outcome } = await openHalf()
+      const told = send(socket, verb)
+      connection.destroy()
+      await closed
+      const [error] = heard
+      expect(heard).toHaveLength(1)
+      expect(error).toBeInstanceOf(errors.SocketError)
+      expect(await told).toBe(error)
+      expect(await outcome).toBe(error)
+    })
+
+    it.each([
+      'write',
+      'end',
+    ] as const)('tells the callback of %s() when the peer resets it with NO_ERROR', async (verb) => {
+      const { socket, far, errors: heard, closed, outcome } = await openHalf()
+      const told = send(socket, verb)
+      far.close(0)
+      far.destroy()
+      await closed
+      const [error] = heard
+      expect(heard).toHaveLength(1)
+      expect(error).toMatchObject({ name: 'StreamError', http2ErrorCode: 0, processed: 'yes' })
+      expect(await told).toBe(error)
+      expect(await outcome).toBe(error)
+    })
+  })
+})

@@ -18,14 +18,14 @@ async function start(answer: (stream: ServerHttp2Stream) => void): Promise<Clien
   return client
 }
 
+/** The table of what node:http2 forces: from Node 22 on, a body that is too long ends the whole session. */
+const ENDS_SESSION = Number(process.versions.node.split('.')[0]) >= 22
+
 describe('an answer of another length than its content-length', () => {
-  it.each([
-    { what: 'that is shorter', body: 'four' },
-    { what: 'that is longer', body: 'four more' },
-  ])('$what is an error of its own, and disturbs nobody else', async ({ body }) => {
+  it('that is shorter is an error of its own, and disturbs nobody else', async () => {
     const client = await start((stream) => {
       stream.respond({ ':status': 200, 'content-length': '5' })
-      stream.end(body)
+      stream.end('four')
     })
     const sibling = client.request({ path: '/other', method: 'GET' })
     const answer = await client.request(GET)
@@ -34,6 +34,19 @@ describe('an answer of another length than its content-length', () => {
     expect(error).toMatchObject({ processed: 'yes', attempts: 1, streamId: 3 })
     expect(String(error)).toContain('the 5 bytes that were announced')
     expect(await (await sibling).body.text()).toBe('hello')
+  })
+
+  it('that is longer is an error, and the client goes on', async () => {
+    const client = await start((stream) => {
+      stream.respond({ ':status': 200, 'content-length': '5' })
+      stream.end('four more')
+    })
+    const answer = await client.request(GET)
+    const error = await answer.body.text().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ processed: 'yes', attempts: 1, streamId: 1 })
+    const type = ENDS_SESSION ? errors.SocketError : errors.ResponseContentLengthMismatchError
+    expect(error).toBeInstanceOf(type)
+    expect(await (await client.request({ path: '/other', method: 'GET' })).body.text()).toBe('hello')
   })
 })
 

@@ -216,7 +216,9 @@ export class NodeStream implements Attempt, StreamListener {
     // A reader may pause and resume from within.
     if (this.#isHandingOn) return
     this.#giveHeld(false)
-    if (this.#held === null && this.#dataEnd === 'proper' && !this.#call.paused) this.#complete()
+    // Its trailers may be a tick behind.
+    if (this.#isEndDue || this.#held !== null) return
+    if (this.#dataEnd === 'proper' && !this.#call.paused) this.#complete()
   }
 
   #giveHeld(isForced: boolean): void {
@@ -331,6 +333,7 @@ export class NodeStream implements Attempt, StreamListener {
     if (this.#isClosed || this.#stream === null || this.#stream.closed) this.#owner.onStreamClosed(this)
   }
 
+  /** Nobody wants the rest, of either body. */
   #release(): void {
     this.#writer?.stop()
     if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null)

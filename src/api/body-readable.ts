@@ -73,8 +73,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** Whoever listens wants to hear the end, also after text(). */
   override on(event: string | symbol, listener: (...args: never[]) => void): this {
     if (this.#hasQuietEnd) this.#endLoudly()
-    // biome-ignore lint/suspicious/noExplicitAny: that is how node's own type of a listener reads
-    return super.on(event, listener as (...args: any[]) => void)
+    return super.on(event, listener as Parameters<Readable['on']>[1])
   }
 
   override addListener(event: string | symbol, listener: (...args: never[]) => void): this {

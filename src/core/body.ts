@@ -6,7 +6,7 @@
 
 import { Readable } from 'node:stream'
 import type { BlobLike, FormDataLike, ReadableStreamLike } from '../../types/body.ts'
-import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
+import { InvalidReturnValueError, RequestAbortedError, throwLater } from '../errors.ts'
 import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
@@ -105,7 +105,13 @@ abstract class WatchedBody implements StreamBody {
   destroy(error: Error | null): void {
     const current = this.#current
     this.#current = null
-    if (current?.destroyed === false) current.destroy(error ?? undefined)
+    if (current === null || current.destroyed) return
+    try {
+      current.destroy(error ?? undefined)
+    } catch (thrown) {
+      // An own destroy() of the caller's has failed: its call must hear its end all the same.
+      throwLater(thrown)
+    }
   }
 
   protected adopt(readable: Readable): Readable {

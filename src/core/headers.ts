@@ -13,7 +13,7 @@ export type WireHeaders = Record<string, string | string[]>
 
 /**
  * Makes objects that inherit nothing (a field may be called `constructor` or `__proto__`), and are still no dictionaries to V8,
- * as those of `Object.create(null)` are: that costs a third of a microsecond for each request.
+ * as those of `Object.create(null)` are: a sixth to a quarter of the time (`bench/micro/objects.mjs`).
  */
 const WireObject = function WireObject() {} as unknown as new () => WireHeaders
 WireObject.prototype = Object.freeze(Object.create(null))

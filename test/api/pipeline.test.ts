@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { read, startServer } from '../support/server.ts'
+import { startWatched } from '../support/watched-server.ts'
 
 const PUT = { path: '/', method: 'PUT' } as const
 
@@ -28,25 +29,6 @@ function toSink(chunks: unknown[]): Writable {
       callback()
     },
   })
-}
-
-/** A server that tells when a stream was reset; `/hello` it answers. */
-async function startWatched(listener: StreamListener) {
-  const events = new EventEmitter()
-  const codes: number[] = []
-  const server = await startServer((stream, headers) => {
-    if (headers[':path'] === '/hello') {
-      stream.respond({ ':status': 200 })
-      stream.end('hello')
-      return
-    }
-    stream.on('close', () => {
-      codes.push(stream.rstCode)
-      events.emit('closed')
-    })
-    listener(stream, headers)
-  })
-  return { server, codes, closed: once(events, 'closed') }
 }
 
 async function expectHello(client: Client): Promise<void> {

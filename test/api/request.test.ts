@@ -5,6 +5,7 @@ import { Client, errors } from '../../src/index.ts'
 import type { BodyReadable, ClientOptions } from '../../types/index.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { read, startServer } from '../support/server.ts'
+import { writeAll } from '../support/watched-server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
@@ -455,21 +456,13 @@ describe('the body of an answer', () => {
     const total = 8 * 1024 * 1024 + 1
     let written = 0
     const server = await startServer((stream, headers) => {
-      stream.respond({ ':status': 200 }, { endStream: headers[':method'] === 'HEAD' })
-      if (headers[':method'] === 'HEAD') return
-      const chunk = Buffer.alloc(65_536)
-      const write = (): void => {
-        while (written < total) {
-          const piece = chunk.subarray(0, total - written)
-          written += piece.length
-          if (!stream.write(piece)) {
-            stream.once('drain', write)
-            return
-          }
-        }
-        stream.end()
+      if (headers[':method'] === 'HEAD') {
+        stream.respond({ ':status': 200 }, { endStream: true })
+        return
       }
-      write()
+      writeAll(stream, total, (count) => {
+        written = count
+      })
     })
     const client = connect(server, { initialWindowSize: 262_144 })
     const { body } = await client.request({ ...GET, highWaterMark: 65_536 })

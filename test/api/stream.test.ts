@@ -5,6 +5,7 @@ import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
+import { writeAll } from '../support/watched-server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
@@ -150,20 +151,9 @@ describe('stream()', () => {
       let written = 0
       const server = await startServer((stream, headers) => {
         if (headers[':path'] === '/hello') return serveHello(stream, headers)
-        stream.respond({ ':status': 200 })
-        const chunk = Buffer.alloc(65_536)
-        const write = (): void => {
-          while (written < total) {
-            const piece = chunk.subarray(0, total - written)
-            written += piece.length
-            if (!stream.write(piece)) {
-              stream.once('drain', write)
-              return
-            }
-          }
-          stream.end()
-        }
-        write()
+        writeAll(stream, total, (count) => {
+          written = count
+        })
       })
       const client = connect(server, { initialWindowSize: 131_072 })
       const sink = new SlowSink()

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { startDeafPeer } from '../support/deaf-peer.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { Recorder } from '../support/recorder.ts'
@@ -406,22 +407,8 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
 
   it('leaves a session that closes also when the peer never closes its side', async () => {
     const clock = new FakeClock()
-    const sockets: Socket[] = []
-    // Half-open, and deaf: an empty SETTINGS frame is all that it ever says.
-    const server = createServer({ allowHalfOpen: true }, (socket) => {
-      sockets.push(socket)
-      socket.on('error', () => {})
-      socket.resume()
-      socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as { port: number }
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    })
-    const harness = new Harness(`http://127.0.0.1:${port}`, { engine }, clock)
+    const { origin, sockets } = await startDeafPeer()
+    const harness = new Harness(origin, { engine }, clock)
     const call = harness.dispatch()
     await expect.poll(() => harness.connections).toEqual(['connect'])
     call.controller?.abort()

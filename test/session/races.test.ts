@@ -1,13 +1,14 @@
 import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
-import { createConnection, createServer } from 'node:net'
+import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Duplex, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { ClientOptions, Connector, ConnectorCallback } from '../../types/index.ts'
+import { startDeafPeer } from '../support/deaf-peer.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { Recorder } from '../support/recorder.ts'
@@ -162,24 +163,11 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('a peer that keeps its side open', () => {
-    /** Speaks just enough HTTP/2: an empty SETTINGS, and what the test writes. */
+    /** It says an empty SETTINGS, and what the test writes. */
     async function startDeaf(): Promise<{ harness: Harness; clock: FakeClock; peer: Socket }> {
       const clock = new FakeClock()
-      const sockets: Socket[] = []
-      const server = createServer({ allowHalfOpen: true }, (socket) => {
-        sockets.push(socket)
-        socket.on('error', () => {})
-        socket.resume()
-        socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-      })
-      server.listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      onTestFinished(() => {
-        for (const socket of sockets) socket.destroy()
-        server.close()
-      })
-      const { port } = server.address() as { port: number }
-      const harness = new Harness(`http://127.0.0.1:${port}`, { engine }, clock)
+      const { origin, sockets } = await startDeafPeer()
+      const harness = new Harness(origin, { engine }, clock)
       harness.dispatch().controller?.abort()
       harness.dispatch().controller?.abort()
       await expect.poll(() => harness.connections).toEqual(['connect'])

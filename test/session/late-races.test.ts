@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import type { ServerHttp2Stream } from 'node:http2'
+import { connect, createServer } from 'node:net'
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { errors } from '../../src/index.ts'
+import { startDeafPeer } from '../support/deaf-peer.ts'
+import { ENGINES, Harness } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { startServer } from '../support/server.ts'
+
+describe.each(ENGINES)('on engine %s', (engine) => {
+  describe('bodyTimeout and the trailers of an answer', () => {
+    /** A call whose body has come, and whose trailers are the test's to send. */
+    async function receive() {
+      const clock = new FakeClock()
+      const far: ServerHttp2Stream[] = []
+      const server = await startServer((stream) => {
+        far.push(stream)
+        stream.respond({ ':status': 200 }, { waitForTrailers: true })
+        stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }))
+        stream.write('body')
+      })
+      const harness = new Harness(server.origin, { engine, bodyTimeout: 1_000 }, clock)
+      onTestFinished(() => harness.scheduler.tearDown(null))
+      const call = harness.dispatch()
+      await expect.poll(() => call.text).toBe('body')
+      const [stream] = far
+      if (stream === undefined) throw new Error('There is no stream')
+      return { clock, harness, call, stream }
+    }
+
+    it('the trailers first: the call is complete, and never late', async () => {
+      const { clock, harness, call, stream } = await receive()
+      stream.end()
+      await call.settled
+      clock.advance(2_000)
+      expect(call.events).toEqual(['start', 'response 200', 'data', 'end'])
+      expect(call.trailers).toEqual({ 'x-sum': '7' })
+      expect(harness.scheduler.deadlines.size).toBe(0)
+    })
+
+    it('the timeout first: the call has failed, and hears of no trailers', async () => {
+      const { clock, harness, call, stream } = await receive()
+      const closed = once(stream, 'close')
+      clock.advance(1_000)
+      // Sent, or not any more: it is all the same to a call that is over.
+      stream.end()
+      await closed
+      expect(call.error).toBeInstanceOf(errors.BodyTimeoutError)
+      expect(call.events).toEqual(['start', 'response 200', 'data', 'error'])
+      const sibling = harness.dispatch()
+      await expect.poll(() => sibling.text).toBe('body')
+      expect(harness.connections).toEqual(['connect'])
+    })
+  })
+
+  it("a request's own connectTimeout of 0 outlives an attempt to connect, and the others' calls don't", async () => {
+    const clock = new FakeClock()
+    const server = await startServer((stream) => stream.respond({ ':status': 204 }, { endStream: true }))
+    const { port } = new URL(server.origin)
+    let attempts = 0
+    const harness = new Harness(
+      server.origin,
+      {
+        engine,
+        connectTimeout: 1_000,
+        connect: (_options, callback) => {
+          attempts++
+          if (attempts > 1) callback(null, connect(Number(port), '127.0.0.1'))
+        },
+      },
+      clock,
+    )
+    onTestFinished(() => harness.scheduler.tearDown(null))
+    const patient = harness.dispatch({ connectTimeout: 0 })
+    const usual = harness.dispatch()
+    clock.advance(1_000)
+    await Promise.all([patient.settled, usual.settled])
+    expect(usual.error).toBeInstanceOf(errors.ConnectTimeoutError)
+    expect(patient.statuses).toEqual([204])
+    expect(attempts).toBe(2)
+    expect(harness.connections).toEqual(['connectionError', 'connect'])
+  })
+
+  it('a client that is destroyed in the middle of a TLS handshake leaves no socket', async () => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as { port: number }
+    const harness = new Harness(`https://127.0.0.1:${port}`, { engine })
+    const connected = once(server, 'connection')
+    const call = harness.dispatch()
+    const [socket] = await connected
+    // It has said its hello, and no answer comes.
+    await once(socket, 'data')
+    const closed = once(socket, 'close')
+    socket.on('error', () => {})
+    await harness.scheduler.tearDown(null)
+    await closed
+    expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)
+    expect(harness.connections).toEqual([])
+  })
+
+  it('a body whose own destroy() throws keeps its call from nothing', async () => {
+    const thrown = new Error('no way out')
+    const uncaught: unknown[] = []
+    process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error))
+    onTestFinished(() => process.setUncaughtExceptionCaptureCallback(null))
+    const body = new Readable({ read() {} })
+    body.destroy = () => {
+      throw thrown
+    }
+    const { origin } = await startDeafPeer()
+    const harness = new Harness(origin, { engine })
+    onTestFinished(() => harness.scheduler.tearDown(null))
+    const call = harness.dispatch({ method: 'POST', body })
+    call.controller?.abort()
+    expect(call.error).toBeInstanceOf(errors.RequestAbortedError)
+    await expect.poll(() => uncaught).toEqual([thrown])
+  })
+})

@@ -166,6 +166,10 @@ brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
 export class InvalidReturnValueError extends DodiciError {}
 brand(InvalidReturnValueError, 'InvalidReturnValueError', 'UND_ERR_INVALID_RETURN_VALUE')
 
+/** An agent has as many origins as `maxOrigins` allows, and each of them has requests. */
+export class MaxOriginsReachedError extends DodiciError {}
+brand(MaxOriginsReachedError, 'MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED')
+
 /** The dispatcher was destroyed, before or during the call. */
 export class ClientDestroyedError extends DodiciError {
   constructor(message = 'The client is destroyed', details?: ErrorDetails) {
@@ -221,6 +225,9 @@ const ERROR_CODE_NAMES: readonly string[] = [
   'INADEQUATE_SECURITY',
   'HTTP_1_1_REQUIRED',
 ]
+
+/** RFC 9113 §7: nothing is wrong. */
+export const NO_ERROR = 0
 
 /** RFC 9113 §7: the stream was closed before any of it was processed. */
 export const REFUSED_STREAM = 7

@@ -1,5 +1,6 @@
 import type { Socket, TcpNetConnectOpts } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import type { Dispatcher } from './dispatcher.ts'
 import type { CallLimits } from './limits.ts'
 
 /** What a {@link Connector} is told: undici's `buildConnector.Options`. */
@@ -86,20 +87,64 @@ export interface ClientOptions extends CallLimits {
   socketPath?: string | null | undefined
 
   /**
-   * The receive window of each stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), at most 2^31 - 1.
+   * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to 2^31 - 1.
    *
-   * It bounds what one unread answer holds in memory, and, with the round-trip time, how fast one answer can come.
+   * With the round-trip time it bounds how fast one answer can come. While many streams are open, they get smaller windows,
+   * so that all of them together stay below {@link ClientOptions.maxSessionBuffer}.
    *
-   * @default 4_194_304
+   * @default 16_777_216
    */
-  initialWindowSize?: number | undefined
+  initialWindowSize?: number | null | undefined
 
   /**
    * The receive window of the whole session, in bytes (RFC 9113 §6.9.2), from 65_535 to 2^31 - 1.
    *
    * @default 16_777_216
    */
-  connectionWindowSize?: number | undefined
+  connectionWindowSize?: number | null | undefined
+
+  /**
+   * What a session buffers at most for readers that don't read, in bytes: its streams' windows together, from 65_535 to
+   * 2^53 - 1. Above one stream for each 16 KiB of it no stream is opened.
+   *
+   * @default 268_435_456
+   */
+  maxSessionBuffer?: number | null | undefined
+
+  /**
+   * How long a session without requests stays open. `0`: until the server closes it.
+   *
+   * @default 300_000
+   */
+  keepAliveTimeout?: number | null | undefined
+
+  /**
+   * After how long without a byte from the server a session that has requests sends a PING (RFC 9113 §6.7); a session
+   * that was idle for so long is verified by one before it takes a request. `0`: never.
+   *
+   * Doubled for an origin each time that it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.
+   *
+   * @default 60_000
+   */
+  pingInterval?: number | null | undefined
+
+  /**
+   * How long the server may take to answer a PING: then the session is destroyed. `0`: for ever.
+   *
+   * @default 15_000
+   */
+  pingTimeout?: number | null | undefined
+
+  /**
+   * Whether a request that may be repeated (see {@link DispatchOptions.idempotent}) is sent once more when its session dies
+   * before any part of the answer has come. `false`: only what the server has provably not processed is.
+   *
+   * @default true
+   */
+  replaySafe?: boolean | null | undefined
+
+  /** HTTP/2's own options, under undici's names. */
+  h2Options?: H2Options | null | undefined
 
   /**
    * How many streams a session may have open at once, as far as we are concerned; the peer's
@@ -126,8 +171,34 @@ export interface ClientOptions extends CallLimits {
   engine?: 'node' | undefined
 }
 
-/** The options of an `Agent`: those of each of its Clients, and its own. */
-export interface AgentOptions extends ClientOptions {
+/** The options of a `Pool`: those of its sessions, and how many there may be. */
+export interface PoolOptions extends ClientOptions {
+  /**
+   * How many sessions may be open to the origin, those that only finish their streams apart. A further one is opened when all
+   * are full. `null`: any number.
+   *
+   * @default 4
+   */
+  connections?: number | null | undefined
+}
+
+/** The options of an `Agent`: those of each of its Pools, and its own. */
+export interface AgentOptions extends PoolOptions {
+  /**
+   * How many origins the agent may hold. For one more, one that has no requests and wasn't used lately is closed; when all have
+   * requests, the new one's fails with a `MaxOriginsReachedError`. `null`: any number; above 1_000 idle ones are closed.
+   *
+   * @default null
+   */
+  maxOrigins?: number | null | undefined
+
+  /**
+   * Makes the dispatcher for one origin. It gets the agent's options without `factory`, `h2c` and `maxOrigins`.
+   *
+   * @default (origin, options) => new Pool(origin, options)
+   */
+  factory?: ((origin: URL, options: PoolOptions) => Dispatcher) | null | undefined
+
   /**
    * Whether `http:` origins are spoken to in HTTP/2 by prior knowledge (RFC 9113 §3.3). `false`: such a request fails with a
    * `NotSupportedError`. The default global dispatcher has `true`.
@@ -135,6 +206,73 @@ export interface AgentOptions extends ClientOptions {
    * @default false
    */
   h2c?: boolean | undefined
+}
+
+/** SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). What is missing isn't sent, and has the protocol's own default. */
+export interface Http2Settings {
+  /** Bytes that the peer's HPACK encoder may use of ours, from 0 to 2^32 - 1. @default 4_096 */
+  headerTableSize?: number | undefined
+  /** Server push: `false` is the only value that is accepted, and what is sent. @default false */
+  enablePush?: boolean | undefined
+  /** Streams that the server may open; it has no use without push. From 0 to 2^32 - 1. */
+  maxConcurrentStreams?: number | undefined
+  /** The same as {@link ClientOptions.initialWindowSize}. */
+  initialWindowSize?: number | undefined
+  /** The largest frame that the server may send, from 16_384 to 2^24 - 1 bytes. @default 16_384 */
+  maxFrameSize?: number | undefined
+  /** What the server should hold its headers below, from 0 to 2^32 - 1 bytes. @default 1_048_576 */
+  maxHeaderListSize?: number | undefined
+  /** Extended CONNECT; only a server's word counts for anything. @default false */
+  enableConnectProtocol?: boolean | undefined
+}
+
+/** undici's `h2Options`. The same thing given here and at the top level must have the same value. */
+export interface H2Options {
+  /** Sent when a session begins. */
+  settings?: Http2Settings | null | undefined
+  /** The same as {@link ClientOptions.connectionWindowSize}. */
+  connectionWindowSize?: number | null | undefined
+  /** The same as {@link ClientOptions.maxConcurrentStreams}. */
+  maxConcurrentStreams?: number | null | undefined
+  /** The same as {@link ClientOptions.pingInterval}. */
+  pingInterval?: number | null | undefined
+}
+
+/**
+ * Why a session was opened:
+ *
+ * - `cold`: there was none
+ * - `full`: all others had no room
+ * - `replacement`: the one before it was lost, or retired by the server, with requests left
+ */
+export type OpenReason = 'cold' | 'full' | 'replacement'
+
+/** A snapshot of one session. */
+export interface SessionStats {
+  /** `verifying`: a PING has to come back before it takes requests again. `draining`: it finishes its streams, and takes no new ones. */
+  state: 'connecting' | 'ready' | 'verifying' | 'draining'
+
+  /** Why it was opened. */
+  openedFor: OpenReason
+
+  /** How many streams are open. */
+  streams: number
+
+  /** The server's SETTINGS_MAX_CONCURRENT_STREAMS. `null`: its SETTINGS haven't come. */
+  peerLimit: number | null
+
+  /** How many streams it may have open now, for every reason that there is. */
+  limit: number
+
+  /** The receive window that its streams are given, in bytes. */
+  streamWindow: number
+
+  /** The round trip of the last PING, in milliseconds. `null`: none has come back. */
+  rtt: number | null
+
+  /** Bytes from and to the socket, TLS's own apart. */
+  bytesRead: number
+  bytesWritten: number
 }
 
 /** A snapshot of what a `Client` is doing. */
@@ -150,4 +288,34 @@ export interface ClientStats {
 
   /** All calls: `pending` and `running`. */
   size: number
+
+  /** Every session that isn't closed, the oldest first. */
+  sessions: SessionStats[]
 }
+
+/** A snapshot of what a `Pool` is doing. */
+export interface PoolStats {
+  /** How many sessions take requests. */
+  connected: number
+
+  /** How many of these have no stream. */
+  free: number
+
+  /** How many calls wait for a stream: undici's name for those that wait in a client. */
+  pending: number
+
+  /** The same as `pending`: there is one queue in front of all sessions. */
+  queued: number
+
+  /** How many calls have a stream. */
+  running: number
+
+  /** All calls: `pending` and `running`. */
+  size: number
+
+  /** Every session that isn't closed, the oldest first. */
+  sessions: SessionStats[]
+}
+
+/** What an `Agent` is doing: the stats of each origin's dispatcher, by origin. */
+export type AgentStats = Record<string, ClientStats | PoolStats>

@@ -43,6 +43,16 @@ export interface DispatcherEvents {
   drain: [origin: URL]
 }
 
+/** How patient `close()` is. */
+export interface CloseOptions {
+  /**
+   * After how many milliseconds what is left is destroyed. `0`: never.
+   *
+   * @default 0
+   */
+  timeout?: number | null | undefined
+}
+
 /** `dispatch()` as a function: what an interceptor gets and gives. */
 export type Dispatch = Dispatcher['dispatch']
 
@@ -125,7 +135,7 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents> {
 
   /** Takes no more requests, and is done when those it has have settled. */
   close(callback: () => void): void
-  close(): Promise<void>
+  close(options?: CloseOptions): Promise<void>
 
   /**
    * Fails every request that hasn't settled, and is done when the connections are gone.

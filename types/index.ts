@@ -9,15 +9,23 @@ export type {
 } from './body.ts'
 export type {
   AgentOptions,
+  AgentStats,
   ClientOptions,
   ClientStats,
   Connector,
   ConnectorCallback,
   ConnectorOptions,
   ConnectTlsOptions,
+  H2Options,
+  Http2Settings,
+  OpenReason,
+  PoolOptions,
+  PoolStats,
+  SessionStats,
 } from './client.ts'
 export type {
   Callback,
+  CloseOptions,
   CodedError,
   ComposedDispatcher,
   Dispatch,

@@ -56,8 +56,9 @@ export interface DispatchOptions extends CallLimits {
   query?: Readonly<Record<string, QueryValue>> | undefined
 
   /**
-   * Whether sending the request twice does no harm (RFC 9110 §9.2.2). Checked, and without effect yet: what is provably
-   * unprocessed is sent again whatever the method, and nothing else is.
+   * Whether sending the request twice does no harm (RFC 9110 §9.2.2): then it is sent once more when its session dies before
+   * any part of the answer has come, if its body can be had again. What is provably unprocessed is sent again anyway. A
+   * tunnel never is.
    *
    * @default true for GET, HEAD, OPTIONS and TRACE, else false
    */

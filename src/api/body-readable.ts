@@ -10,7 +10,7 @@ import { ReadableStream } from 'node:stream/web'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
-import { invalid, toInteger } from '../core/options.ts'
+import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
 
 /** undici's: more than this isn't worth reading to keep a stream alive. Bytes. */

@@ -9,7 +9,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
-import { invalid, show } from '../core/options.ts'
+import { invalid, show } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'

@@ -5,7 +5,7 @@
  */
 
 import { EventEmitter } from 'node:events'
-import { invalid } from '../core/options.ts'
+import { invalid } from '../core/validate.ts'
 import { RequestAbortedError, toError } from '../errors.ts'
 
 /** Who is ended by a signal. */

@@ -10,7 +10,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
-import { invalid, show } from '../core/options.ts'
+import { invalid, show } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'

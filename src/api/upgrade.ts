@@ -7,7 +7,7 @@
 import type { Callback } from '../../types/dispatcher.ts'
 import type { UpgradeOptions } from '../../types/request.ts'
 import type { UpgradeData } from '../../types/response.ts'
-import { invalid } from '../core/options.ts'
+import { invalid } from '../core/validate.ts'
 import type { Dispatching } from './api-handler.ts'
 import { checkApiOptions, perform } from './api-handler.ts'
 import { TunnelHandler } from './tunnel-handler.ts'

@@ -10,7 +10,7 @@ import { InvalidReturnValueError, RequestAbortedError, throwLater } from '../err
 import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
-import { invalid, show } from './options.ts'
+import { invalid, show } from './validate.ts'
 
 /** No body: HEADERS carries END_STREAM. */
 export interface NoBody {

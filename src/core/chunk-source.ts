@@ -7,7 +7,7 @@
 import { Readable } from 'node:stream'
 import type { BlobLike, ReadableStreamLike } from '../../types/body.ts'
 import { toError } from '../errors.ts'
-import { invalid } from './options.ts'
+import { invalid } from './validate.ts'
 
 /** Bytes of a string (as UTF-8) or of what holds bytes, uncopied; null for anything else. */
 export function toBytes(value: unknown): Uint8Array | null {

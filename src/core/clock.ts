@@ -8,13 +8,15 @@
 export interface Alarm {
   /** Idempotent; a no-op once the callback has run. */
   cancel(): void
+  /** Whether the process lives until it rings: for a wait that no socket is held for. */
+  setRef(isNeeded: boolean): void
 }
 
 /** Where time comes from. Tests pass one that they move by hand. */
 export interface Clock {
   /** Milliseconds since some fixed point, never going back. */
   now(): number
-  /** Calls back once, `delay` milliseconds from now. Doesn't keep the process alive. */
+  /** Calls back once, `delay` milliseconds from now. Doesn't keep the process alive, unless `setRef` says so. */
   after(delay: number, callback: () => void): Alarm
 }
 
@@ -22,12 +24,17 @@ class SystemAlarm implements Alarm {
   readonly #timer: NodeJS.Timeout
 
   constructor(delay: number, callback: () => void) {
-    // Whoever waits holds a socket, and that keeps the process alive: the timer alone never should.
+    // Most who wait hold a socket, and that keeps the process alive: the timer alone shouldn't.
     this.#timer = setTimeout(callback, delay).unref()
   }
 
   cancel(): void {
     clearTimeout(this.#timer)
+  }
+
+  setRef(isNeeded: boolean): void {
+    if (isNeeded) this.#timer.ref()
+    else this.#timer.unref()
   }
 }
 

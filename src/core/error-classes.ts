@@ -17,6 +17,7 @@ export {
   HeadersTimeoutError,
   InvalidArgumentError,
   InvalidReturnValueError,
+  MaxOriginsReachedError,
   NotSupportedError,
   QueueTimeoutError,
   RequestAbortedError,

@@ -6,7 +6,7 @@
 
 import type { RequestHeaders } from '../../types/headers.ts'
 import { InvalidArgumentError } from '../errors.ts'
-import { invalid, show } from './options.ts'
+import { invalid, show } from './validate.ts'
 
 /** What node:http2 takes: lower-case names, no prototype, several values of a name in an array. */
 export type WireHeaders = Record<string, string | string[]>

@@ -6,7 +6,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { BlobLike, FormDataLike } from '../../types/body.ts'
-import { invalid } from './options.ts'
+import { invalid } from './validate.ts'
 
 /** A form as it will be sent, as often as it has to be. */
 export interface Multipart {

@@ -4,9 +4,17 @@
  * @module
  */
 
-import type { ClientOptions, Connector, ConnectTlsOptions } from '../../types/client.ts'
+import type {
+  AgentOptions,
+  ClientOptions,
+  Connector,
+  ConnectTlsOptions,
+  PoolOptions,
+} from '../../types/client.ts'
 import type { CallLimits } from '../../types/limits.ts'
-import { InvalidArgumentError } from '../errors.ts'
+import type { SessionOptions } from './session-options.ts'
+import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT, toSessionOptions } from './session-options.ts'
+import { invalid, show, toBoolean, toDelay, toInteger } from './validate.ts'
 
 /** Where a client connects to, taken apart once. */
 export interface Origin {
@@ -44,24 +52,10 @@ export interface ResolvedClientOptions {
   readonly connectTimeout: number
   /** What holds for a request that says nothing else. */
   readonly limits: Limits
-  readonly initialWindowSize: number
-  readonly connectionWindowSize: number
-  readonly maxConcurrentStreams: number
+  readonly session: SessionOptions
   readonly strictContentLength: boolean
+  readonly replaySafe: boolean
 }
-
-/** RFC 9113 §6.9.1: no window may be larger. */
-const MAX_WINDOW_SIZE = 2 ** 31 - 1
-/** RFC 9113 §6.9.2: a connection's window can't be set below this. */
-const MIN_CONNECTION_WINDOW_SIZE = 65_535
-/** RFC 9113 §6.5.2: the largest value of a setting. */
-const MAX_SETTING = 2 ** 32 - 1
-/** An engine must let the largest `maxHeaderSize` pass, so that it is the call that says what is too large. Bytes. */
-export const MAX_HEADER_SIZE = 1_048_576
-/** As many fields as fit into {@link MAX_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113 §6.5.2). */
-export const MAX_HEADERS_COUNT = MAX_HEADER_SIZE / 32
-/** The longest delay that Node's timers take. */
-const MAX_DELAY = 2 ** 31 - 1
 
 const DEFAULT_LIMITS: Limits = Object.freeze({
   queueTimeout: 300_000,
@@ -75,63 +69,10 @@ const DEFAULT_LIMITS: Limits = Object.freeze({
   maxHeadersCount: 2_000,
 })
 
+/** Far above what a process can have. */
+const MAX_COUNT = 2 ** 32 - 1
+
 const ENGINES: readonly unknown[] = ['node']
-
-/** How a value looks in an error message: short, and never throwing. */
-export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
-  if (typeof value === 'function') return 'a function'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object' && value !== null) return toObjectName(value)
-  return String(value)
-}
-
-function toObjectName(value: object): string {
-  try {
-    const name: unknown = value.constructor === undefined ? 'no prototype' : value.constructor.name
-    if (typeof name === 'string' && name !== '') return `an object (${name})`
-  } catch {
-    // Asking an object runs its code, and what that throws would hide the message that is being made.
-  }
-  return 'an object'
-}
-
-/** The error for an argument: what it is called, what came, what would be accepted. */
-export function invalid(name: string, value: unknown, accepted: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Invalid ${name}: got ${show(value)}, expected ${accepted}`)
-}
-
-/** A whole number from `min` to `max`; null and undefined mean the default. */
-export function toInteger(
-  name: string,
-  value: unknown,
-  fallback: number,
-  min: number,
-  max: number,
-  unit: string,
-) {
-  if (value === undefined || value === null) return fallback
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
-    throw invalid(name, value, `a whole number of ${unit} from ${min} to ${max}`)
-  }
-  return value
-}
-
-/** A duration in milliseconds, 0 for none; null and undefined mean the default. */
-export function toDelay(name: string, value: unknown, fallback: number): number {
-  if (value === undefined || value === null) return fallback
-  if (typeof value !== 'number' || !(value >= 0 && value <= MAX_DELAY)) {
-    throw invalid(name, value, `milliseconds from 0 (never) to ${MAX_DELAY}`)
-  }
-  return value
-}
-
-/** `true` or `false`; null and undefined mean the default. */
-export function toBoolean(name: string, value: unknown, fallback: boolean): boolean {
-  if (value === undefined || value === null) return fallback
-  if (typeof value !== 'boolean') throw invalid(name, value, 'true or false')
-  return value
-}
 
 /** What stands before an `@` is nobody's business in a log. */
 function withoutCredentials(value: unknown): unknown {
@@ -242,30 +183,49 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     connectTimeout: toDelay('connectTimeout', options.connectTimeout, 10_000),
     // A client's own connectTimeout is that of its connection attempts.
     limits: toLimits({ ...options, connectTimeout: undefined }, DEFAULT_LIMITS),
-    initialWindowSize: toInteger(
-      'initialWindowSize',
-      options.initialWindowSize,
-      4_194_304,
-      1,
-      MAX_WINDOW_SIZE,
-      'bytes',
-    ),
-    connectionWindowSize: toInteger(
-      'connectionWindowSize',
-      options.connectionWindowSize,
-      16_777_216,
-      MIN_CONNECTION_WINDOW_SIZE,
-      MAX_WINDOW_SIZE,
-      'bytes',
-    ),
-    maxConcurrentStreams: toInteger(
-      'maxConcurrentStreams',
-      options.maxConcurrentStreams,
-      MAX_SETTING,
-      1,
-      MAX_SETTING,
-      'streams',
-    ),
+    session: toSessionOptions(options),
     strictContentLength: toBoolean('strictContentLength', options.strictContentLength, true),
+    replaySafe: toBoolean('replaySafe', options.replaySafe, true),
+  })
+}
+
+/**
+ * Checks `connections` of a Pool.
+ *
+ * @returns Infinity for null
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
+ */
+export function toConnections({ connections }: PoolOptions): number {
+  if (connections === null) return Number.POSITIVE_INFINITY
+  return toInteger('connections', connections, 4, 1, MAX_COUNT, 'sessions (or null: any number)')
+}
+
+/** Origins without requests that an agent keeps when it is not told how many. */
+const IDLE_ORIGINS = 1_000
+
+/** What an Agent decides itself. */
+export interface ResolvedAgentOptions {
+  readonly h2c: boolean
+  /** How many origins it may hold; Infinity for any number. */
+  readonly maxOrigins: number
+  /** Above how many it lets go of idle ones. */
+  readonly keptOrigins: number
+  /** Null for a Pool of ours. */
+  readonly factory: AgentOptions['factory'] | null
+}
+
+/** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
+export function toAgentOptions({ h2c, maxOrigins, factory }: AgentOptions): ResolvedAgentOptions {
+  if (factory !== undefined && factory !== null && typeof factory !== 'function') {
+    throw invalid('factory', factory, 'a function that makes a dispatcher')
+  }
+  const most = maxOrigins ?? Number.POSITIVE_INFINITY
+  const isBounded = most !== Number.POSITIVE_INFINITY
+  if (isBounded) toInteger('maxOrigins', maxOrigins, 0, 1, MAX_COUNT, 'origins (or null: any number)')
+  return Object.freeze({
+    h2c: toBoolean('h2c', h2c, false),
+    maxOrigins: most,
+    keptOrigins: isBounded ? most : IDLE_ORIGINS,
+    factory: factory ?? null,
   })
 }

@@ -17,12 +17,26 @@ export interface ReplayCase {
   readonly replayable: boolean
   /** Attempts that ended unprocessed since the client last completed a call, this one included. */
   readonly fruitless: number
+  /** The whole session died, as opposed to this stream alone. */
+  readonly isSessionLost: boolean
+  /** The server may get the request twice without harm, and the caller agrees. */
+  readonly isSafe: boolean
+  /** It was repeated for that reason before. */
+  readonly wasRepeated: boolean
+  /** Some of an answer has come, an informational one included. */
+  readonly isAnswered: boolean
 }
 
 /**
- * Only what is provably unprocessed is sent again (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the last stream
- * id of a GOAWAY. It is free while the client makes progress, and bounded while it doesn't.
+ * - `unprocessed`: the server has provably not acted on it (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the last stream
+ *   id of a GOAWAY. It is free while the client makes progress, and bounded while it doesn't.
+ * - `safe`: the server may have acted on it, and may do so again (RFC 9110 §9.2.2). Once.
  */
-export function mayReplay({ processed, replayable, fruitless }: ReplayCase): boolean {
-  return processed === 'no' && replayable && fruitless < MAX_FRUITLESS_ATTEMPTS
+export type ReplayReason = 'unprocessed' | 'safe'
+
+/** Null: it must not be sent again. */
+export function toReplayReason(it: ReplayCase): ReplayReason | null {
+  if (!it.replayable) return null
+  if (it.processed === 'no') return it.fruitless < MAX_FRUITLESS_ATTEMPTS ? 'unprocessed' : null
+  return it.isSessionLost && it.isSafe && !it.wasRepeated && !it.isAnswered ? 'safe' : null
 }

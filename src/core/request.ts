@@ -21,7 +21,9 @@ import {
   toTrailers,
 } from './headers.ts'
 import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
-import { invalid, toBoolean, toLimits, toOrigin } from './options.ts'
+import { toLimits, toOrigin } from './options.ts'
+import type { RequestTrace } from './request-trace.ts'
+import { invalid, toBoolean } from './validate.ts'
 
 /** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
 const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
@@ -58,6 +60,8 @@ export class Request implements HeaderTarget {
   readonly headerSize: number
   /** Bytes that the body must have; null where nobody said. */
   readonly contentLength: number | null = null
+  /** What subscribers of undici's channels know it by; null when there are none. */
+  trace: RequestTrace | null = null
 
   /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
   constructor(options: DispatchOptions, origin: Origin, defaults: ResolvedClientOptions) {

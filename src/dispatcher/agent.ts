@@ -1,21 +1,34 @@
 /**
- * One Client for each origin.
+ * Origin → Pool.
  *
  * @module
  */
 
-import type { AgentOptions } from '../../types/client.ts'
+import type { AgentOptions, AgentStats, ClientStats, PoolOptions, PoolStats } from '../../types/client.ts'
 import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
-import type { Origin } from '../core/options.ts'
-import { toBoolean, toClientOptions, toOrigin } from '../core/options.ts'
-import { NotSupportedError } from '../errors.ts'
-import { Client } from './client.ts'
+import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
+import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../core/options.ts'
+import { InvalidReturnValueError, MaxOriginsReachedError, NotSupportedError } from '../errors.ts'
+import { isDispatcher } from './dispatcher.ts'
 import { LivingDispatcher } from './life-cycle.ts'
+import { Pool } from './pool.ts'
+
+/** One origin's dispatcher. */
+interface Entry {
+  readonly dispatcher: DispatcherType
+  /** It has got a request since the agent last looked for one to let go of. */
+  wasUsed: boolean
+}
+
+/** How many origins are looked at for an idle one when that is a courtesy, and not a must. */
+const COURTESY = 64
 
 /**
- * A dispatcher for any origin: each request names its own.
+ * A dispatcher for any origin: each request names its own, and each origin has a {@link Pool}.
+ *
+ * All pools connect with the agent's own `connect` options: two TLS identities are two agents, and share nothing.
  *
  * @example
  * ```ts
@@ -26,83 +39,134 @@ import { LivingDispatcher } from './life-cycle.ts'
  * ```
  */
 export class Agent extends LivingDispatcher {
-  readonly #options: AgentOptions
-  readonly #h2c: boolean
-  /** By the origin, as `URL.origin` writes it. */
-  readonly #clients = new Map<string, Client>()
-  /** Clients that were dropped, and whose last tunnels are still open. */
-  readonly #leaving = new Set<Client>()
+  readonly #poolOptions: PoolOptions
+  readonly #options: ResolvedAgentOptions
+  /** By the origin, as `URL.origin` writes it. In no order that means anything: {@link Agent.#letGo} goes round. */
+  readonly #entries = new Map<string, Entry>()
+  /** Those that were let go of, and whose last tunnels are still open. */
+  readonly #leaving = new Set<DispatcherType>()
 
   /**
-   * @param options those of each Client, and `h2c`; see {@link AgentOptions}
+   * @param options those of each Pool, and the agent's own; see {@link AgentOptions}
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   constructor(options?: AgentOptions) {
     super()
     // Now, rather than with the first request.
     toClientOptions(options)
-    this.#options = { ...options }
-    this.#h2c = toBoolean('h2c', this.#options.h2c, false)
+    const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
+    toConnections(poolOptions)
+    this.#poolOptions = poolOptions
+    this.#options = toAgentOptions(options ?? {})
+  }
+
+  /** How busy each origin is now, by its `URL.origin`: snapshots. */
+  get stats(): AgentStats {
+    const all: AgentStats = {}
+    for (const [origin, { dispatcher }] of this.#entries) {
+      const stats = toStats(dispatcher)
+      if (stats !== null) all[origin] = stats
+    }
+    return all
   }
 
   protected override take(options: DispatchOptions, handler: DispatchHandler): boolean {
-    return this.#toClient(options.origin).dispatch(options, handler)
+    const entry = this.#toEntry(options.origin)
+    entry.wasUsed = true
+    return entry.dispatcher.dispatch(options, handler)
   }
 
   protected override async finish(): Promise<void> {
-    await Promise.all(this.#all().map((client) => client.close()))
+    await Promise.all(this.#all().map((dispatcher) => dispatcher.close()))
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {
-    await Promise.all(this.#all().map((client) => client.destroy(error)))
+    await Promise.all(this.#all().map((dispatcher) => dispatcher.destroy(error)))
   }
 
-  #all(): Client[] {
-    return [...this.#clients.values(), ...this.#leaving]
+  #all(): DispatcherType[] {
+    return [...Array.from(this.#entries.values(), ({ dispatcher }) => dispatcher), ...this.#leaving]
   }
 
-  #toClient(given: unknown): Client {
+  #toEntry(given: unknown): Entry {
     // Most callers give it in this very form already: then it needn't be parsed.
-    const known = typeof given === 'string' ? this.#clients.get(given) : undefined
+    const known = typeof given === 'string' ? this.#entries.get(given) : undefined
     if (known !== undefined) return known
     const origin = toOrigin(given)
-    return this.#clients.get(origin.href) ?? this.#open(origin)
+    return this.#entries.get(origin.href) ?? this.#open(origin)
   }
 
-  #open(origin: Origin): Client {
-    if (origin.scheme === 'http' && !this.#h2c) {
+  #open(origin: Origin): Entry {
+    const { h2c, maxOrigins, keptOrigins } = this.#options
+    if (origin.scheme === 'http' && !h2c) {
       throw new NotSupportedError(
         `${origin.href} would need HTTP/1.1, or HTTP/2 by prior knowledge: set h2c to true for the latter`,
       )
     }
-    const client = new Client(origin.href, this.#options)
-    this.#clients.set(origin.href, client)
-    this.#forward(client, origin)
-    return client
+    if (this.#entries.size >= keptOrigins) this.#letGo()
+    if (this.#entries.size >= maxOrigins) {
+      throw new MaxOriginsReachedError(
+        `${origin.href} would be one origin more than maxOrigins (${maxOrigins}), and each of the others has requests`,
+      )
+    }
+    const entry: Entry = { dispatcher: this.#make(origin), wasUsed: true }
+    this.#entries.set(origin.href, entry)
+    this.#forward(entry.dispatcher)
+    return entry
+  }
+
+  #make(origin: Origin): DispatcherType {
+    const { factory } = this.#options
+    if (factory === null || factory === undefined) return new Pool(origin.href, this.#poolOptions)
+    const made: unknown = factory(new URL(origin.href), this.#poolOptions)
+    if (isDispatcher(made)) return made
+    throw new InvalidReturnValueError(
+      'The factory option returned something else than a dispatcher, with a dispatch() method',
+    )
   }
 
   /** Its events are the agent's, whose listeners find the agent first among the targets. */
-  #forward(client: Client, origin: Origin): void {
-    client.on('connect', (url, targets) => this.emit('connect', url, [this, ...targets]))
-    client.on('drain', (url) => this.emit('drain', url))
-    client.on('disconnect', (url, targets, error) => {
-      this.#drop(client, origin)
-      this.emit('disconnect', url, [this, ...targets], error)
-    })
-    client.on('connectionError', (url, targets: readonly DispatcherType[], error) => {
-      this.#drop(client, origin)
-      this.emit('connectionError', url, [this, ...targets], error)
-    })
+  #forward(dispatcher: DispatcherType): void {
+    dispatcher.on('connect', (url, targets) => this.emit('connect', url, [this, ...targets]))
+    dispatcher.on('drain', (url) => this.emit('drain', url))
+    dispatcher.on('disconnect', (url, targets, error) =>
+      this.emit('disconnect', url, [this, ...targets], error),
+    )
+    dispatcher.on('connectionError', (url, targets, error) =>
+      this.emit('connectionError', url, [this, ...targets], error),
+    )
   }
 
-  /** A client without a connection and without requests is as good as a new one: origins don't pile up. */
-  #drop(client: Client, origin: Origin): void {
-    const { connected, size } = client.stats
-    if (connected || size > 0 || this.closed) return
-    this.#clients.delete(origin.href)
-    this.#leaving.add(client)
-    void client.close().then(() => this.#leaving.delete(client))
+  /**
+   * Closes an idle one, so that origins don't pile up. Those that were used since the last time go to the end of the line first:
+   * that costs a request one assignment, where an order by last use would cost it two changes of the map.
+   */
+  #letGo(): void {
+    const { maxOrigins } = this.#options
+    let left = maxOrigins === Number.POSITIVE_INFINITY ? COURTESY : 2 * this.#entries.size
+    for (const [origin, entry] of this.#entries) {
+      if (left-- === 0) return
+      this.#entries.delete(origin)
+      if (!entry.wasUsed && isIdle(entry.dispatcher)) {
+        this.#leaving.add(entry.dispatcher)
+        void entry.dispatcher.close().then(() => this.#leaving.delete(entry.dispatcher))
+        return
+      }
+      entry.wasUsed = false
+      this.#entries.set(origin, entry)
+    }
   }
+}
+
+/** Null for a dispatcher of the caller's that has none. */
+function toStats(dispatcher: object): ClientStats | PoolStats | null {
+  const stats: unknown = 'stats' in dispatcher ? dispatcher.stats : null
+  return typeof stats === 'object' && stats !== null ? (stats as ClientStats | PoolStats) : null
+}
+
+/** One that doesn't tell may be busy. */
+function isIdle(dispatcher: object): boolean {
+  return toStats(dispatcher)?.size === 0
 }
 
 export declare namespace Agent {

@@ -4,13 +4,14 @@
  * @module
  */
 
+import type { SessionStats } from '../../types/client.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { PendingQueue } from '../core/pending-queue.ts'
-import { MAX_FRUITLESS_ATTEMPTS, mayReplay } from '../core/replay.ts'
+import { toReplayReason } from '../core/replay.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import {
@@ -24,8 +25,11 @@ import {
 import type { CallOwner } from '../handler/call.ts'
 import { Call } from '../handler/call.ts'
 import type { CallState } from '../handler/call-state.ts'
-import { NodeSession } from '../session/node-session.ts'
-import type { Session, SessionOwner } from '../session/session.ts'
+import { trace } from '../handler/traced-handler.ts'
+import type { Session } from '../session/session.ts'
+import { Backoff } from './backoff.ts'
+import type { SessionSetOwner } from './session-set.ts'
+import { SessionSet } from './session-set.ts'
 
 /** Who hears of connections that come and go. Called when the scheduler's own state is settled. */
 export interface SchedulerOwner {
@@ -36,48 +40,47 @@ export interface SchedulerOwner {
   onDrain(): void
 }
 
-/** In place of a session's progress: it was counted as fruitful or fruitless already. */
-const COUNTED = -1
-
-/** Holds what waits in its queue, gives the current session what it has room for, and replaces the session. */
-export class CallScheduler implements CallOwner, SessionOwner {
+/** Holds what waits in its queue, and gives the sessions what they have room for. */
+export class CallScheduler implements CallOwner, SessionSetOwner {
   readonly deadlines: Deadlines
   readonly #origin: Origin
   readonly #options: ResolvedClientOptions
-  readonly #clock: Clock
   readonly #owner: SchedulerOwner
   readonly #queue = new PendingQueue<Call>()
-  /** Takes new calls; null until there are any, and after it has gone. */
-  #current: Session | null = null
-  /** Every session that isn't closed, the current one among them: `#progress` when it became ready, or `COUNTED`. */
-  readonly #sessions = new Map<Session, number>()
+  readonly #sessions: SessionSet
+  /** Holds streams back that a peer would only refuse. */
+  readonly #refusals: Backoff
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
   /** Calls dispatched so far. */
   #sequence = 0
   /** Calls answered so far: replays and reconnects are free while it grows. */
   #progress = 0
-  /** Sessions in a row that came and went without an answer. */
-  #fruitlessSessions = 0
   /** How many loops that open streams are under way, one within another. */
   #pumps = 0
   #needsDrain = false
+  /** What the sessions were told of calls that wait. */
+  #isWaiting = false
   #isDestroyed = false
   /** What `tearDown()` was given; null for one ClientDestroyedError each. */
   #destroyError: Error | null = null
   /** Resolves `finish()`; null while nobody waits. */
   #onIdle: (() => void) | null = null
-  /** That of `tearDown()`; null before. */
-  #gone: Promise<void> | null = null
-  /** Resolves it; null while nobody waits. */
-  #onGone: (() => void) | null = null
 
-  constructor(origin: Origin, options: ResolvedClientOptions, clock: Clock, owner: SchedulerOwner) {
+  /** @param connections how many sessions there may be; Infinity for any number */
+  constructor(
+    origin: Origin,
+    options: ResolvedClientOptions,
+    connections: number,
+    clock: Clock,
+    owner: SchedulerOwner,
+  ) {
     this.#origin = origin
     this.#options = options
-    this.#clock = clock
     this.#owner = owner
     this.deadlines = new Deadlines(clock)
+    this.#sessions = new SessionSet(origin, options, connections, clock, this)
+    this.#refusals = new Backoff(clock, () => this.#pump())
   }
 
   /** Calls that wait for a stream. */
@@ -90,14 +93,24 @@ export class CallScheduler implements CallOwner, SessionOwner {
     return this.#unsettled - this.#queue.size
   }
 
-  get isConnected(): boolean {
-    return this.#current !== null && this.#current.state.name === 'ready'
+  /** How many sessions take calls. */
+  get connected(): number {
+    return this.#sessions.ready
+  }
+
+  get progress(): number {
+    return this.#progress
+  }
+
+  /** Snapshots of the sessions that aren't closed. */
+  toSessionStats(): SessionStats[] {
+    return this.#sessions.toStats()
   }
 
   /** Makes a call of a request. False when it has to wait. */
   add(options: DispatchOptions, handler: DispatchHandler): boolean {
     const request = new Request(options, this.#origin, this.#options)
-    const call = new Call(request, handler, this, this.#sequence++)
+    const call = new Call(request, trace(request, handler), this, this.#sequence++)
     this.#unsettled++
     if (!call.start()) return this.#queue.size === 0
     this.#queue.add(call)
@@ -121,35 +134,40 @@ export class CallScheduler implements CallOwner, SessionOwner {
   /**
    * Fails what is left and ends the sessions; settles when they are gone.
    *
-   * @param isGraceful no call is left: the peer gets time to close its side
+   * @param isGraceful no call is left: the peers get time to close their sides
    */
   tearDown(error: Error | null, isGraceful = false): Promise<void> {
     this.#isDestroyed = true
     this.#destroyError ??= error
     this.#failQueued(() => this.#toDestroyError())
-    for (const session of [...this.#sessions.keys()]) {
-      if (isGraceful) session.close()
-      else session.destroy(error)
-    }
+    this.#refusals.stop()
+    const gone = this.#sessions.end(error, isGraceful)
     this.deadlines.stop()
-    // A second time, for what a graceful one has left: there is one promise for both.
-    this.#gone ??= new Promise((resolve) => {
-      if (this.#sessions.size === 0) resolve()
-      else this.#onGone = resolve
-    })
-    return this.#gone
+    return gone
   }
 
   mayReplay(call: Call, error: DodiciError): boolean {
     if (this.#isDestroyed) return false
     call.fruitless = call.progressMark === this.#progress ? call.fruitless + 1 : 1
     call.progressMark = this.#progress
-    const { processed } = error
-    return mayReplay({ processed, replayable: call.request.body.replayable, fruitless: call.fruitless })
+    const { request } = call
+    const reason = toReplayReason({
+      processed: error.processed,
+      replayable: request.body.replayable,
+      fruitless: call.fruitless,
+      isSessionLost: error instanceof SocketError,
+      isSafe: this.#options.replaySafe && request.idempotent && !request.isTunnel,
+      wasRepeated: call.wasRepeated,
+      isAnswered: call.rawHeaders !== null,
+    })
+    if (reason === 'safe') call.wasRepeated = true
+    return reason !== null
   }
 
   onReplay(call: Call): void {
     this.#queue.add(call)
+    // A peer that refuses while it answers nothing wants a pause.
+    this.#refusals.start(call.fruitless, true)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
     process.nextTick(pumpLater, this)
   }
@@ -158,7 +176,7 @@ export class CallScheduler implements CallOwner, SessionOwner {
     if (from === 'queued') {
       this.#queue.remove(call)
       if (this.#queue.size === 0) {
-        this.#current?.updateRef()
+        this.#tellWaiting()
         this.#announceDrain()
       }
     }
@@ -171,47 +189,42 @@ export class CallScheduler implements CallOwner, SessionOwner {
   }
 
   isConnecting(): boolean {
-    return this.#current === null || this.#current.state.name === 'connecting'
+    return this.#sessions.ready === 0
   }
 
-  hasWaiting(): boolean {
-    return this.#queue.size > 0
+  waiting(): number {
+    return this.#queue.size
   }
 
-  onSessionReady(session: Session): void {
-    this.#sessions.set(session, this.#progress)
-    this.#pump()
-    if (this.#sessions.has(session)) this.#owner.onConnect()
-  }
-
-  onSessionRoom(): void {
+  onRoom(): void {
     // A call that ends while it is being opened makes room at once: no deeper, the loop that opens it goes on.
     if (this.#pumps === 0) this.#pump()
   }
 
-  onSessionDraining(session: Session): void {
-    if (session === this.#current) this.#current = null
-    // One with streams may still answer.
-    if (session.streams === 0) this.#countFruitless(session, null)
-    this.#pump()
+  /** A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours. */
+  failWaiting(cause: Error): void {
+    const isLate = cause instanceof ConnectTimeoutError
+    this.#failQueued(
+      () => toOwnError(toConnectError(cause, this.#origin.href)),
+      (call) => !isLate || call.request.limits.connectTimeout === null,
+    )
   }
 
-  onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {
-    if (wasReady && !this.#isDestroyed) this.#countFruitless(session, cause)
-    this.#sessions.delete(session)
-    // Before anything is announced: a listener that throws must not keep a destroy() from settling.
-    if (this.#sessions.size === 0 && this.#onGone !== null) {
-      this.#onGone()
-      this.#onGone = null
-    }
-    if (session === this.#current) this.#current = null
-    if (wasReady) {
-      this.#pump()
-      this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
-    } else if (!this.#isDestroyed && cause !== null) {
-      this.#failWaiting(cause)
-      this.#owner.onConnectionError(cause)
-    }
+  giveUp(sessions: number, cause: Error | null): void {
+    const message = `${sessions} connections to ${this.#origin.href} in a row ended without an answer`
+    this.#failQueued(() => new SocketError(message, { cause }))
+  }
+
+  onConnect(): void {
+    this.#owner.onConnect()
+  }
+
+  onDisconnect(error: Error): void {
+    this.#owner.onDisconnect(error)
+  }
+
+  onConnectionError(error: Error): void {
+    this.#owner.onConnectionError(error)
   }
 
   /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
@@ -219,24 +232,32 @@ export class CallScheduler implements CallOwner, SessionOwner {
     this.#pumps++
     this.#openQueued()
     this.#pumps--
+    this.#tellWaiting()
     this.#announceDrain()
   }
 
   #openQueued(): void {
-    while (this.#queue.size > 0 && !this.#isDestroyed) {
+    while (this.#queue.size > 0 && !this.#isDestroyed && !this.#refusals.isWaiting) {
       const session = this.#toSession()
-      if (!session.hasRoom()) {
-        session.updateRef()
+      if (session === null) {
+        this.#sessions.grow()
         return
       }
-      if (this.#mustWaitForSettings(session)) return
       const call = this.#queue.shift()
-      if (call !== null) this.#open(call, session)
+      if (call === null) return
+      this.#open(call, session)
+      this.#sessions.update(session)
     }
   }
 
+  /** The one that takes the first call; null when none does now. */
+  #toSession(): Session | null {
+    const session = this.#sessions.pick()
+    return session === null || !this.#mustWaitForSettings(session) ? session : this.#sessions.pickSettled()
+  }
+
   #open(call: Call, session: Session): void {
-    if (call.request.protocol === null || session.offersExtendedConnect) {
+    if (call.request.protocol === null || session.settings.offersExtendedConnect) {
       session.open(call)
       return
     }
@@ -253,50 +274,26 @@ export class CallScheduler implements CallOwner, SessionOwner {
     process.nextTick(drainLater, this.#owner)
   }
 
+  /** Calls that wait keep the process alive. */
+  #tellWaiting(): void {
+    const isWaiting = this.#queue.size > 0
+    if (isWaiting === this.#isWaiting) return
+    this.#isWaiting = isWaiting
+    this.#sessions.updateRefs()
+  }
+
   /**
    * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So
    * such a call goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
    */
   #mustWaitForSettings(session: Session): boolean {
     const request = this.#queue.first?.request
-    if (session.peerLimit !== null || request === undefined) return false
+    if (session.settings.areSettled || request === undefined) return false
     return request.protocol !== null || (session.streams > 0 && !request.body.replayable)
   }
 
   #toDestroyError(): Error {
     return this.#destroyError ?? new ClientDestroyedError()
-  }
-
-  /** The current session, or the first step to one: a burst of calls opens one connection. */
-  #toSession(): Session {
-    if (this.#current === null) {
-      this.#current = new NodeSession(this.#origin, this.#options, this.#clock, this)
-      this.#sessions.set(this.#current, this.#progress)
-    }
-    return this.#current
-  }
-
-  /** A peer that takes connections and drops them unanswered must not be dialled for ever. */
-  #countFruitless(session: Session, cause: Error | null): void {
-    const progressAtReady = this.#sessions.get(session)
-    // Each once.
-    this.#sessions.set(session, COUNTED)
-    if (progressAtReady === COUNTED) return
-    this.#fruitlessSessions = this.#progress === progressAtReady ? this.#fruitlessSessions + 1 : 0
-    if (this.#fruitlessSessions < MAX_FRUITLESS_ATTEMPTS) return
-    this.#fruitlessSessions = 0
-    const message = `${MAX_FRUITLESS_ATTEMPTS} connections to ${this.#origin.href} in a row ended without an answer`
-    this.#failQueued(() => new SocketError(message, { cause }))
-  }
-
-  /** A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours. */
-  #failWaiting(cause: Error): void {
-    const isLate = cause instanceof ConnectTimeoutError
-    this.#failQueued(
-      () => toOwnError(toConnectError(cause, this.#origin.href)),
-      (call) => !isLate || call.request.limits.connectTimeout === null,
-    )
-    this.#pump()
   }
 
   /** Fails what waits now; what handlers dispatch meanwhile waits for the next session. */

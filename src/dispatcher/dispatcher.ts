@@ -8,6 +8,7 @@ import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type {
   Callback,
+  CloseOptions,
   Dispatch,
   DispatcherComposeInterceptor,
   DispatcherEvents,
@@ -36,7 +37,7 @@ import { pipeline } from '../api/pipeline.ts'
 import { request } from '../api/request.ts'
 import { stream } from '../api/stream.ts'
 import { upgrade } from '../api/upgrade.ts'
-import { invalid } from '../core/options.ts'
+import { invalid } from '../core/validate.ts'
 
 /**
  * What can dispatch requests. Its API methods need nothing but `dispatch`, so a class that brings its own gets all of
@@ -58,7 +59,7 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
   abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 
   /** Takes no more requests, and settles once those that it has are done. */
-  abstract close(): Promise<void>
+  abstract close(options?: CloseOptions): Promise<void>
   abstract close(callback: () => void): void
 
   /** Fails all requests with `error`, by default a ClientDestroyedError, and settles once the connections are gone. */
@@ -211,4 +212,11 @@ class ComposedDispatcher extends Dispatcher {
     if (typeof error === 'function') return this.#inner.destroy(error)
     return callback === undefined ? this.#inner.destroy(error) : this.#inner.destroy(error, callback)
   }
+}
+
+/** Whether a value can dispatch. */
+export function isDispatcher(value: unknown): value is DispatcherType {
+  return (
+    typeof value === 'object' && value !== null && 'dispatch' in value && typeof value.dispatch === 'function'
+  )
 }

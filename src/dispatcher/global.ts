@@ -5,8 +5,9 @@
  */
 
 import type { Dispatcher } from '../../types/dispatcher.ts'
-import { invalid } from '../core/options.ts'
+import { invalid } from '../core/validate.ts'
 import { Agent } from './agent.ts'
+import { isDispatcher } from './dispatcher.ts'
 
 /** The ESM and the CJS copy of this package in one process have one global dispatcher. */
 const GLOBAL_DISPATCHER = Symbol.for('dodici.globalDispatcher.1')
@@ -37,11 +38,4 @@ export function setGlobalDispatcher(dispatcher: Dispatcher): void {
     configurable: true,
     enumerable: false,
   })
-}
-
-/** Whether a value can dispatch. */
-export function isDispatcher(value: unknown): value is Dispatcher {
-  return (
-    typeof value === 'object' && value !== null && 'dispatch' in value && typeof value.dispatch === 'function'
-  )
 }

@@ -4,9 +4,11 @@
  * @module
  */
 
+import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
-import { invalid } from '../core/options.ts'
+import { systemClock } from '../core/clock.ts'
+import { invalid, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
 import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -65,11 +67,14 @@ export abstract class LivingDispatcher extends Dispatcher {
     }
   }
 
-  override close(): Promise<void>
+  override close(options?: CloseOptions): Promise<void>
   override close(callback: () => void): void
-  override close(callback?: () => void): unknown {
+  override close(given?: CloseOptions | (() => void)): unknown {
+    const isCallback = typeof given === 'function'
+    const timeout = isCallback ? 0 : toTimeout(given)
     this.#closing ??= this.#close()
-    return settle(this.#closing, callback)
+    if (timeout > 0) this.#limit(this.#closing, timeout)
+    return settle(this.#closing, isCallback ? given : undefined)
   }
 
   override destroy(): Promise<void>
@@ -87,6 +92,12 @@ export abstract class LivingDispatcher extends Dispatcher {
       await this.finish()
     }
     await this.#destroy(null, true)
+  }
+
+  /** What is left after so many milliseconds is destroyed. */
+  #limit(closing: Promise<void>, timeout: number): void {
+    const alarm = systemClock.after(timeout, () => this.#destroy(null))
+    void closing.then(() => alarm.cancel())
   }
 
   #destroy(error: Error | null, isGraceful = false): Promise<void> {
@@ -107,6 +118,15 @@ export abstract class LivingDispatcher extends Dispatcher {
     }
     return this.#destroying
   }
+}
+
+/** Milliseconds; 0 for no limit. */
+function toTimeout(options: unknown): number {
+  if (options === undefined) return 0
+  if (typeof options !== 'object' || options === null) {
+    throw invalid('options', options, 'an object such as { timeout: 5_000 }, or a callback')
+  }
+  return toDelay('timeout', Reflect.get(options, 'timeout'), 0)
 }
 
 /** Both forms of undici: a promise, or a callback that is called once it has settled. */

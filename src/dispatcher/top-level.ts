@@ -26,8 +26,10 @@ import { pipeline as pipelineBy } from '../api/pipeline.ts'
 import { request as requestBy } from '../api/request.ts'
 import { stream as streamBy } from '../api/stream.ts'
 import { upgrade as upgradeBy } from '../api/upgrade.ts'
-import { invalid, toOrigin } from '../core/options.ts'
-import { getGlobalDispatcher, isDispatcher } from './global.ts'
+import { toOrigin } from '../core/options.ts'
+import { invalid } from '../core/validate.ts'
+import { isDispatcher } from './dispatcher.ts'
+import { getGlobalDispatcher } from './global.ts'
 
 type Url = string | URL | UrlObject
 

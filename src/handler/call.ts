@@ -34,19 +34,20 @@ export interface CallOwner {
 }
 
 /**
- * Owns the handler, is its controller, and settles exactly once. Nobody else touches the handler. One that throws fails its
- * own call: the stream is reset, and the handler hears its own error. What `onResponseError` itself throws becomes an
- * uncaught exception.
+ * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream is reset,
+ * and it hears its own error. What `onResponseError` itself throws becomes an uncaught exception.
  */
 export class Call extends RawFields implements DispatchController, Queued<Call>, LateListener {
   readonly request: Request
   readonly sequence: number
   queueNext: Call | null = null
   queuePrevious: Call | null = null
-  /** Attempts that ended unprocessed since the owner last made progress. The owner's. */
+  /** Attempts that ended unprocessed since the owner last made progress. This and the next two are the owner's. */
   fruitless = 0
-  /** The owner's progress at the last attempt that ended unprocessed. The owner's. */
+  /** The owner's progress at the last of them. */
   progressMark = 0
+  /** It was sent again although the server may have acted on it. */
+  wasRepeated = false
 
   readonly #handler: DispatchHandler
   readonly #owner: CallOwner
@@ -81,13 +82,13 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     return this.#paused
   }
 
+  get reason(): Error | null {
+    return this.#reason
+  }
+
   /** Whether as many bytes have come as the answer has announced; `held` of them weren't handed on yet. */
   hasWholeBody(held: number): boolean {
     return this.#answer.isWhole(held)
-  }
-
-  get reason(): Error | null {
-    return this.#reason
   }
 
   /** Ends the call. A no-op once it has settled. Without a reason it fails with a RequestAbortedError. */
@@ -136,11 +137,7 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     if (this.#state === 'queued') this.#clock.queue()
   }
 
-  /**
-   * A stream is being opened for it.
-   *
-   * @returns what to send, or null when the call has ended, by its body factory; it may be paused already
-   */
+  /** A stream is being opened for it. Returns what to send, or null when the call has ended, by its body factory. */
   begin(attempt: Attempt): Outgoing | null {
     const { request } = this
     this.#attempt = attempt
@@ -305,6 +302,8 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
     if (this.#state === 'settled') return
     const attempt = this.#attempt
     if (error instanceof DodiciError) {
+      // An earlier attempt may have been acted on.
+      if (this.wasRepeated && error.processed === 'no') error.processed = 'maybe'
       this.mark(error, attempt?.streamId ?? this.#streamId)
       if (error.processed === 'no' && attempt !== null && attempt.streamId !== null)
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'

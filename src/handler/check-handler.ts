@@ -6,7 +6,7 @@
 
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
-import { invalid } from '../core/options.ts'
+import { invalid } from '../core/validate.ts'
 import { NotSupportedError } from '../errors.ts'
 
 /**

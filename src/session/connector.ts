@@ -8,11 +8,13 @@ import type { Socket } from 'node:net'
 import { connect as connectSocket, isIP } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions, ConnectTlsOptions } from '../../types/client.ts'
-import type { Alarm, Clock } from '../core/clock.ts'
-import type { Origin, ResolvedClientOptions } from '../core/options.ts'
-import { invalid } from '../core/options.ts'
+import type { Alarm } from '../core/clock.ts'
+import type { Origin } from '../core/options.ts'
+import { invalid } from '../core/validate.ts'
 import type { DodiciError } from '../errors.ts'
 import { AlpnError, ConnectTimeoutError, SocketError, toConnectError } from '../errors.ts'
+import type { OriginMemory } from './origin-memory.ts'
+import type { SessionContext } from './session.ts'
 
 /** What a connection attempt ends with: a socket that HTTP/2 can be spoken on, or why there is none. */
 export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
@@ -20,26 +22,31 @@ export type ConnectionResult = { readonly socket: Socket } | { readonly error: D
 /** RFC 9113 §3.2: no other protocol is offered, so that a server without HTTP/2 says so during the handshake. */
 const ALPN_PROTOCOLS = ['h2']
 
+/** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
+const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
+
 /**
  * One attempt to connect. It calls back exactly once, never from within the constructor, and not at all after
  * `cancel()`. A socket that comes too late is destroyed.
  */
 export class ConnectionAttempt {
   readonly #origin: Origin
+  readonly #memory: OriginMemory
   readonly #onResult: (result: ConnectionResult) => void
   /** Null without a `connectTimeout`. */
   readonly #alarm: Alarm | null
   /** Null until it is made: by us, or by the caller's connector. */
   #socket: Socket | null = null
   #isOver = false
+  /** For a while nobody waited for it. */
+  #wasUnreferenced = false
 
   constructor(
-    origin: Origin,
-    options: ResolvedClientOptions,
-    clock: Clock,
+    { origin, options, clock, memory }: SessionContext,
     onResult: (result: ConnectionResult) => void,
   ) {
     this.#origin = origin
+    this.#memory = memory
     this.#onResult = onResult
     const { connect, connectTimeout, socketPath } = options
     this.#alarm =
@@ -55,6 +62,14 @@ export class ConnectionAttempt {
     this.#socket?.destroy()
   }
 
+  /** Whether somebody waits for it, so that it keeps the process alive. */
+  setRef(isNeeded: boolean): void {
+    // A connector of the caller's may hold nothing that would.
+    this.#alarm?.setRef(isNeeded)
+    if (this.#socket !== null) setRef(this.#socket, isNeeded)
+    if (!isNeeded) this.#wasUnreferenced = true
+  }
+
   #connect(connect: ConnectTlsOptions, socketPath: string | null): void {
     const { hostname, port, scheme } = this.#origin
     // With a path the host is what the certificate is held against, no more: without it Node would take 'localhost'.
@@ -64,11 +79,16 @@ export class ConnectionAttempt {
       if (scheme === 'https') {
         // RFC 6066 §3: an IP address is no server name.
         const servername = connect.servername ?? (isIP(hostname) === 0 ? hostname : '')
-        const tlsOptions = { noDelay: true, keepAlive: true, ...connect, ...where, servername }
+        const session = connect.session ?? this.#memory.tlsSession ?? undefined
+        const tlsOptions = { ...SOCKET_OPTIONS, ...connect, ...where, servername, session }
         socket = connectTls({ ...tlsOptions, ALPNProtocols: ALPN_PROTOCOLS })
         socket.once('secureConnect', () => this.#onSocket(socket))
+        // With TLS 1.3 tickets come after the handshake, at any time.
+        socket.on('session', (ticket: Buffer) => {
+          this.#memory.tlsSession = ticket
+        })
       } else {
-        socket = connectSocket({ noDelay: true, keepAlive: true, ...connect, ...where })
+        socket = connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where })
         socket.once('connect', () => this.#onSocket(socket))
       }
     } catch (thrown) {
@@ -150,6 +170,13 @@ export class ConnectionAttempt {
       const choice = socket.alpnProtocol === false ? 'no protocol' : `'${socket.alpnProtocol}'`
       socket.on('error', ignoreLateError).destroy()
       this.#fail(new AlpnError(`${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'`))
+    } else if (this.#wasUnreferenced) {
+      // A socket without a handle carries unref() out by a listener that comes after this one.
+      this.#wasUnreferenced = false
+      process.nextTick(() => {
+        setRef(socket, true)
+        this.#onSocket(socket)
+      })
     } else {
       this.#end()
       this.#onResult({ socket })
@@ -165,6 +192,8 @@ export class ConnectionAttempt {
     if (this.#isOver) return
     this.#end()
     this.#socket?.destroy()
+    // Should it have been the ticket's fault, then it isn't a second time.
+    this.#memory.tlsSession = null
     this.#onResult({ error: toConnectError(cause, this.#origin.href) })
   }
 
@@ -176,6 +205,12 @@ export class ConnectionAttempt {
 
 /** The attempt has reported its one result already, and the socket is being thrown away. */
 function ignoreLateError(): void {}
+
+/** What stands in for a socket may have no such methods. */
+function setRef(socket: Socket, isNeeded: boolean): void {
+  if (isNeeded) socket.ref?.()
+  else socket.unref?.()
+}
 
 /** By its methods: a Duplex that stands in for a socket is welcome, as node:http2 takes one too. */
 function isSocket(value: unknown): value is Socket {

@@ -4,10 +4,11 @@
  * @module
  */
 
-import type { ClientHttp2Stream } from 'node:http2'
+import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
 import type { Readable } from 'node:stream'
-import type { BytesBody, StreamBody } from '../core/body.ts'
+import type { BytesBody, SendableBody, StreamBody } from '../core/body.ts'
 import { toChunk } from '../core/chunk-source.ts'
+import type { Request } from '../core/request.ts'
 import { RequestContentLengthMismatchError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 
@@ -17,6 +18,19 @@ const SLICE_SIZE = 65_536
 const SMALL_SLICE_SIZE = 16_384
 /** Bytes that all uploads of a session may have waiting before their slices become small. */
 const SESSION_BUFFER = 16_777_216
+
+const WITHOUT_BODY = Object.freeze({ endStream: true, waitForTrailers: false })
+const WITH_BODY = Object.freeze({ endStream: false, waitForTrailers: false })
+const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
+
+/** How node opens a stream that a request's body is to go into. */
+export function toStreamOptions(
+  { isTunnel, trailers }: Request,
+  body: SendableBody,
+): ClientSessionRequestOptions & { readonly endStream: boolean } {
+  if (trailers !== null) return WITH_TRAILERS
+  return body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
+}
 
 /** What the uploads of one session have written and the session has not sent yet. */
 export class UploadBuffer {

@@ -5,77 +5,70 @@
  */
 
 import type { ClientHttp2Session, Settings } from 'node:http2'
-import { connect, constants } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { Alarm, Clock } from '../core/clock.ts'
-import type { Origin, ResolvedClientOptions } from '../core/options.ts'
-import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT } from '../core/options.ts'
-import { ClientDestroyedError, DodiciError, SocketError, toError, toErrorCodeName } from '../errors.ts'
+import type { OpenReason, SessionStats } from '../../types/client.ts'
+import type { Alarm } from '../core/clock.ts'
+import type { SocketError } from '../errors.ts'
+import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connector.ts'
 import { ConnectionAttempt } from './connector.ts'
+import type { Kept } from './keepalive.ts'
+import { Keepalive } from './keepalive.ts'
+import type { Goaway } from './loss.ts'
+import { isOfPings, toLossError } from './loss.ts'
 import { UploadBuffer } from './node-body-writer.ts'
+import { connectHttp2 } from './node-connect.ts'
 import type { NodeStreamOwner } from './node-stream.ts'
 import { NodeStream } from './node-stream.ts'
-import type { Session, SessionOwner, SessionState } from './session.ts'
+import { PeerSettings } from './peer-settings.ts'
+import type { Resettable } from './reset-budget.ts'
+import { ResetBudget } from './reset-budget.ts'
+import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
-
-/** Streams that may be open before the peer has told its limit: RFC 9113 §6.5.2 recommends no limit below this. */
-const LIMIT_BEFORE_SETTINGS = 100
-
-/**
- * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM. Far
- * above what `core/headers.ts` lets through, as nghttp2 compares a generous estimate with it.
- */
-const MAX_HEADER_BLOCK = 1_048_576
-
-/** Megabytes. Node's default of 10 makes an unrelated request fail while a large upload waits. */
-const MAX_SESSION_MEMORY = 1_024
-
-/** The largest value of a setting: nghttp2 must not queue above a limit of its own, since we hold calls back ourselves. */
-const UNLIMITED = 2 ** 32 - 1
+import { SessionReport } from './session-report.ts'
+import { StreamWindow } from './stream-window.ts'
 
 /** How long the peer may take to close its side once we have closed ours, in milliseconds. */
 const LINGER = 1_000
 
-/** What a peer's GOAWAY said. */
-interface Goaway {
-  readonly code: number
-  readonly lastStreamId: number
-  readonly debugData: Buffer | null
-}
-
 /** One connection of node:http2, from the first SYN to the last event. */
-export class NodeSession implements Session, NodeStreamOwner {
-  readonly #origin: Origin
-  readonly #options: ResolvedClientOptions
-  readonly #owner: SessionOwner
+export class NodeSession implements Session, NodeStreamOwner, Kept {
+  heapIndex = -1
+  readonly id: number
+  answered = 0
+  readonly settings: PeerSettings
+  readonly uploadBuffer = new UploadBuffer()
+  readonly #context: SessionContext
+  readonly #report: SessionReport
   readonly #connection: ConnectionAttempt
   readonly #streams = new Set<NodeStream>()
-  readonly uploadBuffer = new UploadBuffer()
+  readonly #resets: ResetBudget
   #state: SessionState = { name: 'connecting' }
-  /** Null until there is a socket. */
+  /** These three are null until there is a socket. */
   #http2: ClientHttp2Session | null = null
-  /** Null until it is connected. */
   #socket: Socket | null = null
-  #peerLimit: number | null = null
-  #offersExtendedConnect = false
-  /** How many streams may be open now: the peer's limit or, until it is known, ours; never more than the option says. */
-  #limit: number
+  #keepalive: Keepalive | null = null
+  #window: StreamWindow
+  /** Changes of the window that the peer hasn't acknowledged. */
+  #retunings = 0
+  #rtt: number | null = null
   #goaway: Goaway | null = null
-  /** Whether the session keeps the process alive: while it has streams, or calls that wait for one. */
+  /** Whether the session keeps the process alive: while somebody waits for its streams, or for one. */
   #isReferenced = true
-  readonly #clock: Clock
   /** Armed while a closed session has no streams left, and its socket is still there. */
   #linger: Alarm | null = null
 
-  constructor(origin: Origin, options: ResolvedClientOptions, clock: Clock, owner: SessionOwner) {
-    this.#origin = origin
-    this.#options = options
-    this.#clock = clock
-    this.#owner = owner
-    this.#limit = Math.min(LIMIT_BEFORE_SETTINGS, options.maxConcurrentStreams)
-    this.#connection = new ConnectionAttempt(origin, options, clock, (result) => this.#onConnection(result))
+  constructor(context: SessionContext, id: number, openedFor: OpenReason) {
+    this.id = id
+    this.#context = context
+    this.#report = new SessionReport(context, id, openedFor)
+    this.#resets = new ResetBudget(context.deadlines)
+    this.#window = StreamWindow.expecting(1, context.options.session)
+    const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#window.maxStreams)
+    this.settings = new PeerSettings(ownLimit, context.memory)
+    this.#report.open()
+    this.#connection = new ConnectionAttempt(context, (result) => this.#onConnection(result))
   }
 
   get state(): SessionState {
@@ -86,35 +79,77 @@ export class NodeSession implements Session, NodeStreamOwner {
     return this.#streams.size
   }
 
-  get peerLimit(): number | null {
-    return this.#peerLimit
+  get streamWindow(): number {
+    return this.#window.size
   }
 
-  get offersExtendedConnect(): boolean {
-    return this.#offersExtendedConnect
+  get liveStreams(): number {
+    return this.#streams.size - this.#resets.waiting
+  }
+
+  get bytesRead(): number | null {
+    const bytes: unknown = this.#socket?.bytesRead
+    return typeof bytes === 'number' ? bytes : null
+  }
+
+  get isStale(): boolean {
+    return this.#state.name === 'ready' && this.#keepalive?.isTrusted === false
+  }
+
+  get isVerifying(): boolean {
+    return this.#state.name === 'ready' && this.#keepalive?.isVerifying === true
   }
 
   hasRoom(): boolean {
-    if (this.#state.name !== 'ready' || this.#streams.size >= this.#limit) return false
+    if (this.#state.name !== 'ready' || this.#streams.size >= this.settings.limit || this.isStale)
+      return false
     // node knows of a GOAWAY, and of a death, some ticks before it tells.
     return this.#http2 !== null && !this.#http2.closed && !this.#http2.destroyed
+  }
+
+  isFull(): boolean {
+    const { peerLimit } = this.settings
+    if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
+    return peerLimit > 0 && this.#streams.size >= this.settings.limit
+  }
+
+  verify(): void {
+    this.#keepalive?.verify()
   }
 
   open(call: Call): void {
     if (this.#http2 === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
     const stream = new NodeStream(this, call)
     this.#streams.add(stream)
+    if (this.#streams.size === 1) this.#keepalive?.onBusy()
+    const { size } = this.#streams
+    if (size > this.#window.capacity && this.#window.shrink(size)) this.#announceWindow()
     if (!this.#isReferenced) this.updateRef()
     stream.open(this.#http2)
   }
 
   updateRef(): void {
-    if (this.#state.name !== 'ready') return
-    const isNeeded = this.#streams.size > 0 || this.#owner.hasWaiting()
-    if (isNeeded === this.#isReferenced) return
+    const isNeeded = this.liveStreams > 0 || this.#context.owner.waiting() > 0
+    if (this.#state.name === 'connecting') this.#connection.setRef(isNeeded)
+    if (this.#state.name !== 'ready' || isNeeded === this.#isReferenced) return
     this.#isReferenced = isNeeded
     if (isNeeded) this.#http2?.ref()
     else this.#http2?.unref()
+  }
+
+  toStats(): SessionStats {
+    const { name } = this.#state
+    return {
+      state: name === 'closed' ? 'draining' : this.isVerifying ? 'verifying' : name,
+      openedFor: this.#report.session.openedFor,
+      streams: this.#streams.size,
+      peerLimit: this.settings.peerLimit,
+      limit: this.settings.limit,
+      streamWindow: this.#window.size,
+      rtt: this.#rtt,
+      bytesRead: this.bytesRead ?? 0,
+      bytesWritten: this.#socket?.bytesWritten ?? 0,
+    }
   }
 
   close(): void {
@@ -140,35 +175,65 @@ export class NodeSession implements Session, NodeStreamOwner {
 
   onStreamClosed(stream: NodeStream): void {
     if (!this.#streams.delete(stream)) return
-    if (this.#state.name === 'ready') this.#owner.onSessionRoom(this)
+    if (this.#resets.waiting > 0) this.#resets.delete(stream)
+    if (this.#streams.size === 0) this.#keepalive?.onIdle()
+    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
     else this.#lingerWhenIdle()
-    if (this.#streams.size === 0) this.updateRef()
+    if (this.liveStreams === 0) this.updateRef()
+  }
+
+  onAnswered(): void {
+    this.answered++
+  }
+
+  onLargeAnswer(): void {
+    if (this.#retunings === 0 && this.#window.grow(this.#streams.size)) this.#announceWindow()
+  }
+
+  reset(stream: Resettable): void {
+    if (this.#resets.reset(stream)) this.#keepalive?.onReset()
+    else if (this.liveStreams === 0) this.updateRef()
   }
 
   toLossError(streamId: number | null, error: Error | null): DodiciError {
-    const goaway = this.#goaway
-    const isUnprocessed = streamId === null || (goaway !== null && streamId > goaway.lastStreamId)
-    const processed = isUnprocessed ? 'no' : 'maybe'
-    const cause = (this.#state.name === 'closed' ? this.#state.cause : null) ?? error
-    if (goaway !== null && goaway.code !== constants.NGHTTP2_NO_ERROR) {
-      const message = `The peer sent GOAWAY with ${toErrorCodeName(goaway.code)}`
-      const { code, debugData } = goaway
-      return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })
-    }
-    const message = cause === null ? 'The connection was closed' : `The connection was lost: ${cause.message}`
-    return new SocketError(message, { cause, processed, goawayDebugData: goaway?.debugData ?? null })
+    return toLossError(
+      streamId,
+      this.#goaway,
+      this.#state.name === 'closed' ? (this.#state.cause ?? error) : error,
+    )
   }
 
   isLost(): boolean {
     return this.#state.name === 'closed' || this.#http2?.destroyed === true
   }
 
-  retire(): void {
-    this.close()
-  }
-
   isAboveGoaway(streamId: number): boolean {
     return this.#goaway !== null && streamId > this.#goaway.lastStreamId
+  }
+
+  ping(onAck: () => void): boolean {
+    if (this.#http2 === null || this.#http2.destroyed) return false
+    return this.#http2.ping((error) => {
+      // An error means that the session has ended first: its own event tells.
+      if (error === null) onAck()
+    })
+  }
+
+  onPong(rtt: number): void {
+    this.#rtt = rtt
+    this.#report.ping(rtt)
+  }
+
+  onVerified(): void {
+    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
+  }
+
+  onIdleTimeout(): void {
+    if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
+  }
+
+  onDead(error: SocketError): void {
+    this.#onError(error)
   }
 
   #onConnection(result: ConnectionResult): void {
@@ -182,9 +247,11 @@ export class NodeSession implements Session, NodeStreamOwner {
     // the session's `error`, where it does, from a later listener of the same event.
     socket.on('close', () => process.nextTick(() => this.#onClose()))
     socket.on('error', (error) => this.#onError(error))
+    const { origin, options, owner, deadlines, memory } = this.#context
+    this.#window = StreamWindow.expecting(owner.waiting(), options.session)
     let http2: ClientHttp2Session
     try {
-      http2 = this.#connect(socket)
+      http2 = connectHttp2(origin, options.session, socket, this.#window.size)
     } catch (thrown) {
       // Not a socket after all: a connector may yield anything.
       socket.destroy()
@@ -197,48 +264,49 @@ export class NodeSession implements Session, NodeStreamOwner {
     http2.on('remoteSettings', (settings) => this.#onSettings(settings))
     this.#http2 = http2
     if (!this.#move({ name: 'ready' })) return
-    this.#owner.onSessionReady(this)
+    this.#keepalive = new Keepalive(this, options.session, deadlines, memory)
+    this.#report.ready(socket)
+    owner.onSessionReady(this)
     this.updateRef()
   }
 
-  #connect(socket: Socket): ClientHttp2Session {
-    const { initialWindowSize, connectionWindowSize } = this.#options
-    const http2 = connect(this.#origin.href, {
-      createConnection: () => socket,
-      // Above either of the two node resets the stream with a bare ENHANCE_YOUR_CALM: the call's own limits trip first.
-      settings: { enablePush: false, initialWindowSize, maxHeaderListSize: MAX_HEADER_SIZE },
-      maxHeaderListPairs: MAX_HEADERS_COUNT,
-      maxSessionMemory: MAX_SESSION_MEMORY,
-      maxSendHeaderBlockLength: MAX_HEADER_BLOCK,
-      maxReservedRemoteStreams: 0,
-      peerMaxConcurrentStreams: UNLIMITED,
+  #announceWindow(): void {
+    if (this.#http2 === null || this.#http2.destroyed) return
+    this.#retunings++
+    this.#http2.settings({ initialWindowSize: this.#window.size }, () => {
+      this.#retunings--
     })
-    if (http2.destroyed) throw new SocketError('The socket was closed before a session could begin')
-    http2.setLocalWindowSize(connectionWindowSize)
-    return http2
   }
 
-  #onSettings({ maxConcurrentStreams = UNLIMITED, enableConnectProtocol = false }: Settings): void {
-    this.#offersExtendedConnect = enableConnectProtocol
-    this.#peerLimit = maxConcurrentStreams
-    this.#limit = Math.min(maxConcurrentStreams, this.#options.maxConcurrentStreams)
-    if (this.hasRoom()) this.#owner.onSessionRoom(this)
+  #onSettings(settings: Settings): void {
+    this.settings.update(settings)
+    // A peer that is about to leave may greet with a GOAWAY too: calls that wait for its first SETTINGS shall see both.
+    if (!this.settings.areSettled) setImmediate(() => this.#onSettled())
+    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
+  }
+
+  #onSettled(): void {
+    this.settings.settle()
+    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
   }
 
   #onGoaway(code: number, lastStreamId: number, debugData: Buffer | undefined): void {
     this.#goaway = { code, lastStreamId, debugData: debugData === undefined ? null : Buffer.from(debugData) }
+    if (isOfPings(this.#goaway)) this.#context.memory.onTooManyPings()
     this.#drain()
     this.#lingerWhenIdle()
   }
 
   #drain(): void {
-    if (this.#move({ name: 'draining' })) this.#owner.onSessionDraining(this)
+    if (!this.#move({ name: 'draining' })) return
+    this.#report.draining(this.#goaway)
+    this.#context.owner.onSessionDraining(this)
   }
 
   /** node:http2 has ended its side then, and would wait for the peer's end for ever. */
   #lingerWhenIdle(): void {
     if (this.#state.name !== 'draining' || this.#streams.size > 0) return
-    this.#linger ??= this.#clock.after(LINGER, () => this.#cut())
+    this.#linger ??= this.#context.clock.after(LINGER, () => this.#cut())
   }
 
   /** A session of node's that was closed gracefully counts as destroyed while its socket still waits for the peer. */
@@ -251,7 +319,7 @@ export class NodeSession implements Session, NodeStreamOwner {
   /** The first error is the cause; the `close` that follows it has none to tell. */
   #onError(error: Error): void {
     this.#close(error)
-    this.#http2?.destroy()
+    this.#cut()
   }
 
   #onClose(): void {
@@ -264,8 +332,11 @@ export class NodeSession implements Session, NodeStreamOwner {
     const wasReady = this.#state.name !== 'connecting'
     if (!this.#move({ name: 'closed', cause })) return
     this.#linger?.cancel()
+    this.#keepalive?.stop()
+    this.#resets.stop()
     for (const stream of [...this.#streams]) stream.lose()
-    this.#owner.onSessionClosed(this, cause, wasReady)
+    this.#report.closed(cause, wasReady)
+    this.#context.owner.onSessionClosed(this, cause, wasReady)
   }
 
   #move(state: SessionState): boolean {

@@ -11,29 +11,24 @@ import type { SendableBody } from '../core/body.ts'
 import { DodiciError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
-import type { UploadBuffer } from './node-body-writer.ts'
-import { NodeBodyWriter } from './node-body-writer.ts'
+import { NodeBodyWriter, toStreamOptions } from './node-body-writer.ts'
 import type { StreamListener } from './node-events.ts'
 import { listen, listenToUpload, read, release } from './node-events.ts'
 import { toHandedHeaders, toRawList } from './node-headers.ts'
+import type { NodeStreamHost } from './node-stream-host.ts'
 import { NodeTunnel } from './node-tunnel.ts'
-import type { FailureContext } from './stream-failure.ts'
+import type { Resettable } from './reset-budget.ts'
+import { reportSent } from './session-report.ts'
 import { toOpenError, toStreamFailure } from './stream-failure.ts'
 
-/** The session, as its streams see it. */
-export interface NodeStreamOwner extends FailureContext {
-  readonly uploadBuffer: UploadBuffer
+/** The session, which counts its streams. */
+export interface NodeStreamOwner extends NodeStreamHost {
   /** The stream no longer counts against the peer's limit. */
   onStreamClosed(stream: NodeStream): void
 }
 
 /**
- * How far the answer has come, for the call.
- *
- * ```
- * open → responded → done      (and from open to done)
- * open → tunnel → done
- * ```
+ * How far the answer has come, for the call: `open → responded → done`, `open → tunnel → done`, or `open → done`.
  *
  * `done` is said once: completely answered, failed, or cancelled. The stream itself may still be closing then.
  */
@@ -42,17 +37,13 @@ type StreamState = 'open' | 'responded' | 'tunnel' | 'done'
 /** How the answer's data ended: not yet, by END_STREAM, or because the stream was closed without. */
 type DataEnd = 'none' | 'proper' | 'closed'
 
-const WITHOUT_BODY = Object.freeze({ endStream: true })
-const WITH_BODY = Object.freeze({ endStream: false })
-const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
-
 /** Bytes. A body of this size or less goes out in one piece. */
 const SMALL_BODY = 16_384
 
 const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
-export class NodeStream implements Attempt, StreamListener {
+export class NodeStream implements Attempt, Resettable, StreamListener {
   readonly #owner: NodeStreamOwner
   readonly #call: Call
   #state: StreamState = 'open'
@@ -67,6 +58,8 @@ export class NodeStream implements Attempt, StreamListener {
   /** What has come and wasn't handed on: before `response`, or while the call holds it back. Null for nothing. */
   #held: Buffer[] | null = null
   #dataEnd: DataEnd = 'none'
+  /** Bytes of data that have come. */
+  #received = 0
   #isHandingOn = false
   /** `end()` is about to be called. */
   #isEndDue = false
@@ -95,10 +88,8 @@ export class NodeStream implements Attempt, StreamListener {
       return
     }
     const { request } = this.#call
-    const { isTunnel, trailers } = request
     const { body, wire } = outgoing
-    let options = body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
-    if (trailers !== null) options = WITH_TRAILERS
+    const options = toStreamOptions(request, body)
     let stream: ClientHttp2Stream
     try {
       stream = session.request(wire, options)
@@ -109,13 +100,14 @@ export class NodeStream implements Attempt, StreamListener {
       return
     }
     this.#stream = stream
+    if (request.trace !== null) reportSent(request.trace, session.socket, wire)
     listen(stream, this)
-    if (isTunnel) return
-    if (options === WITHOUT_BODY) {
+    if (request.isTunnel) return
+    if (options.endStream) {
       this.#call.tellSent()
       return
     }
-    listenToUpload(stream, trailers !== null)
+    listenToUpload(stream, request.trailers !== null)
     if (request.toUpload(body) === 'waiting') this.#waitingBody = body
     else this.#send(body, stream)
   }
@@ -132,8 +124,7 @@ export class NodeStream implements Attempt, StreamListener {
     }
   }
 
-  /** What comes while the call is paused is held here, and node is told to stop. */
-  pause(): void {}
+  pause(): void {} // What comes is held here then, and node is told to stop.
 
   resume(): void {
     if (this.#state !== 'responded') return
@@ -196,6 +187,7 @@ export class NodeStream implements Attempt, StreamListener {
     const tunnel = new NodeTunnel(stream)
     this.#state = 'tunnel'
     this.#tunnel = tunnel
+    this.#owner.onAnswered()
     for (const chunk of this.#held ?? []) tunnel.push(chunk)
     this.#held = null
     if (this.#dataEnd === 'proper') tunnel.onPeerEnd()
@@ -203,6 +195,8 @@ export class NodeStream implements Attempt, StreamListener {
   }
 
   onData(chunk: Buffer): boolean {
+    this.#received += chunk.length
+    if (this.#received > this.#owner.streamWindow) this.#owner.onLargeAnswer()
     if (this.#tunnel !== null) return this.#tunnel.push(chunk)
     if (this.#state === 'done') return false
     if (this.#state === 'responded' && this.#held === null && !this.#call.paused) this.#call.data(chunk)
@@ -278,6 +272,9 @@ export class NodeStream implements Attempt, StreamListener {
     if (this.#waitingBody?.kind === 'stream') this.#waitingBody.destroy(null)
     // The answer is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
     if (this.#stream?.writableFinished === false) this.#release()
+    // Both sides have ended: the peer counts it no more, whatever node says some ticks later.
+    else this.#owner.onStreamClosed(this)
+    this.#owner.onAnswered()
     this.#leave()
     this.#call.complete(this.#trailers ?? NO_TRAILERS, this.#rawTrailers)
   }
@@ -336,7 +333,13 @@ export class NodeStream implements Attempt, StreamListener {
   /** Nobody wants the rest, of either body. */
   #release(): void {
     this.#writer?.stop()
+    if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
+  }
+
+  /** Its turn has come. */
+  reset(): void {
     if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null)
+    this.#leave()
   }
 }
 

@@ -4,7 +4,12 @@
  * @module
  */
 
+import type { SessionStats } from '../../types/client.ts'
+import type { Clock, Deadlines } from '../core/clock.ts'
+import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import type { Call } from '../handler/call.ts'
+import type { OriginMemory } from './origin-memory.ts'
+import type { PeerSettings } from './peer-settings.ts'
 
 /**
  * Where a session is. It only moves forward; the first cause of its end wins.
@@ -35,34 +40,59 @@ export function canMove(from: SessionState, to: SessionState): boolean {
 export interface SessionOwner {
   /** It takes calls from now on. */
   onSessionReady(session: Session): void
-  /** It may have room for another call: a stream has closed, or the peer's limit was raised. */
+  /** It may have room for another call: a stream has closed, the peer's limit was raised, or it was verified. */
   onSessionRoom(session: Session): void
+  /** It has had no stream for `keepAliveTimeout`. */
+  onSessionIdle(session: Session): void
   /** It takes no calls any more, but finishes those that it has. */
   onSessionDraining(session: Session): void
-  /** Whether calls wait for room: then the session keeps the process alive, although it may have no streams. */
-  hasWaiting(): boolean
+  /** How many calls wait for room: while there are any, the session keeps the process alive, although it may have no streams. */
+  waiting(): number
   /** It is gone, and so is each of its streams. `wasReady` is false for a connection that never came about. */
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void
 }
 
+/** What all sessions of one origin have in common. */
+export interface SessionContext {
+  readonly origin: Origin
+  readonly options: ResolvedClientOptions
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  readonly memory: OriginMemory
+  readonly owner: SessionOwner
+}
+
 /** One HTTP/2 connection, whatever frames it. */
 export interface Session {
+  /** Its place in the owner's heap, -1 outside. The owner's. */
+  heapIndex: number
+  /** In the order in which its owner's sessions were opened, from 1. */
+  readonly id: number
   readonly state: SessionState
   /** Streams that are open. */
   readonly streams: number
-  /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS; null until its SETTINGS have come. */
-  readonly peerLimit: number | null
-  /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3); false until the peer's SETTINGS have come. */
-  readonly offersExtendedConnect: boolean
+  /** Calls that it has answered completely, and tunnels. */
+  readonly answered: number
+  readonly settings: PeerSettings
   /** Whether `open` may be called now. */
   hasRoom(): boolean
+  /** Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of 0. */
+  isFull(): boolean
+  /** Idle for so long that a PING has to come back before it has room again. */
+  readonly isStale: boolean
+  /** That PING is under way. */
+  readonly isVerifying: boolean
+  /** Sends it. */
+  verify(): void
   /**
    * Opens a stream for a call and sends its request. The call hears of everything that follows, also of a failure;
    * nothing is thrown.
    */
   open(call: Call): void
-  /** The owner's answer to `hasWaiting()` has changed. */
+  /** The owner's answer to `waiting()` has become 0, or isn't any longer. */
   updateRef(): void
+  /** A snapshot. */
+  toStats(): SessionStats
   /** Finishes its streams, then closes. Idempotent. */
   close(): void
   /** Ends at once. Its calls fail, for `cause` or, when that is null, because the session was destroyed. Idempotent. */

@@ -11,8 +11,8 @@ import { REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
 
 /** What the session knows of it. */
 export interface FailureContext {
-  /** The session can open no further stream: it finishes those that it has. */
-  retire(): void
+  /** The session can open no further stream: it finishes those that it has, and closes. */
+  close(): void
   /** Whether the connection is gone. */
   isLost(): boolean
   /** The peer has promised by GOAWAY not to process the stream (RFC 9113 §6.8). */
@@ -45,7 +45,7 @@ export function toStreamFailure(
   if (context.isLost()) return context.toLossError(streamId, error)
   if (streamId === null) {
     // Node 24 and later say so on the stream; all of them do when the ids are used up (RFC 9113 §5.1.1).
-    context.retire()
+    context.close()
     return toOpenError(error)
   }
   const code = stream?.rstCode ?? constants.NGHTTP2_NO_ERROR

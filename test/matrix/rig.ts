@@ -20,7 +20,7 @@ export class MatrixClient extends LivingDispatcher implements SchedulerOwner {
 
   constructor(origin: string, options: ClientOptions, clock: FakeClock) {
     super()
-    this.scheduler = new CallScheduler(toOrigin(origin), toClientOptions(options), clock, this)
+    this.scheduler = new CallScheduler(toOrigin(origin), toClientOptions(options), 1, clock, this)
   }
 
   /** How many calls there are, and how many of them may be late. */

@@ -127,7 +127,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
     }
     expect(harness.connections).toEqual(['connectionError'])
     expect(harness.errors[0]).toBeInstanceOf(errorClass)
-    expect(harness.scheduler).toMatchObject({ pending: 0, running: 0, isConnected: false })
+    expect(harness.scheduler).toMatchObject({ pending: 0, running: 0, connected: 0 })
     return first
   }
 
@@ -592,7 +592,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         expect(call.events).toEqual(['start', 'error'])
       }
       expect(harness.connections).toEqual([])
-      expect(harness.scheduler).toMatchObject({ pending: 0, running: 0, isConnected: false })
+      expect(harness.scheduler).toMatchObject({ pending: 0, running: 0, connected: 0 })
     }
 
     it.each([

@@ -148,7 +148,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     it('fails as maybe processed, and the next call opens another', async () => {
       const server = await startFirst((stream) => stream.session?.destroy())
       const harness = start(server)
-      const call = harness.dispatch()
+      const call = harness.dispatch({ method: 'POST' })
       await call.settled
       expect(call.error).toBeInstanceOf(errors.SocketError)
       expect(call.error).toMatchObject({ processed: 'maybe', attempts: 1, streamId: 1 })
@@ -163,7 +163,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       const harness = start(
         await startFirst((stream) => stream.session?.goaway(11, 0x7fffffff, Buffer.from('too much'))),
       )
-      const call = harness.dispatch()
+      const call = harness.dispatch({ method: 'POST' })
       await call.settled
       expect(call.error).toMatchObject({ processed: 'maybe', http2ErrorCode: 11 })
       expect(String((call.error as errors.DodiciError).goawayDebugData)).toBe('too much')

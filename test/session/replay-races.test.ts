@@ -146,14 +146,10 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
   describe('a peer that allows no streams, and retires each connection unused', () => {
     it.each([
-      // It waits for SETTINGS; a GET doesn't, and is refused each time.
-      {
-        what: 'an upgrade()',
-        kind: errors.SocketError,
-        ask: (client: Client) => client.upgrade({ path: '/' }),
-      },
-      { what: 'a GET', kind: errors.StreamError, ask: (client: Client) => client.request(GET) },
-    ])('fails $what after four connections', async ({ ask, kind }) => {
+      { what: 'an upgrade()', ask: (client: Client) => client.upgrade({ path: '/' }) },
+      // It doesn't wait for the first SETTINGS; those that follow find the limit of 0 remembered.
+      { what: 'a GET', ask: (client: Client) => client.request(GET) },
+    ])('fails $what after four connections', async ({ ask }) => {
       const greeting = Buffer.concat([
         frames.settings([ENABLE_CONNECT_PROTOCOL, 1], [MAX_CONCURRENT_STREAMS, 0]),
         frames.goAway(0, 0),
@@ -161,7 +157,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const peer = await startFramePeer(() => {}, greeting)
       const client = toClient(peer.origin)
       const failure: unknown = await ask(client).catch((error: unknown) => error)
-      expect(failure).toBeInstanceOf(kind)
+      expect(failure).toBeInstanceOf(errors.SocketError)
       expect(failure).toMatchObject({ processed: 'no' })
       await client.destroy()
       expect(peer.connections).toHaveLength(4)

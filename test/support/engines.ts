@@ -1,9 +1,9 @@
 import type { Clock } from '../../src/core/clock.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { toClientOptions, toOrigin } from '../../src/core/options.ts'
+import { toClientOptions, toConnections, toOrigin } from '../../src/core/options.ts'
 import type { SchedulerOwner } from '../../src/dispatcher/call-scheduler.ts'
 import { CallScheduler } from '../../src/dispatcher/call-scheduler.ts'
-import type { ClientOptions, DispatchOptions } from '../../types/index.ts'
+import type { ClientOptions, DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { Recorder } from './recorder.ts'
 
 /** The engines that `test/session` runs on. */
@@ -20,8 +20,10 @@ export class Harness implements SchedulerOwner {
     return this.events.filter((event) => event !== 'drain')
   }
 
-  constructor(origin: string, options: ClientOptions = {}, clock: Clock = systemClock) {
-    this.scheduler = new CallScheduler(toOrigin(origin), toClientOptions(options), clock, this)
+  /** With one connection, like a Client, unless the options say more. */
+  constructor(origin: string, options: PoolOptions = {}, clock: Clock = systemClock) {
+    const connections = toConnections({ connections: 1, ...options })
+    this.scheduler = new CallScheduler(toOrigin(origin), toClientOptions(options), connections, clock, this)
   }
 
   /** Dispatches a GET of `/`, or what the options say. */

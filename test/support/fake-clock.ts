@@ -15,6 +15,9 @@ class FakeAlarm implements Alarm {
   cancel(): void {
     this.#alarms.delete(this)
   }
+
+  /** Only a real one has a process to keep alive. */
+  setRef(): void {}
 }
 
 /** A clock that stands still until a test moves it. Times are in milliseconds. */

@@ -106,6 +106,12 @@ const classes = [
     as: [],
   },
   {
+    type: ours.MaxOriginsReachedError,
+    name: 'MaxOriginsReachedError',
+    code: 'UND_ERR_MAX_ORIGINS_REACHED',
+    as: ['MaxOriginsReachedError'],
+  },
+  {
     type: ours.InvalidReturnValueError,
     name: 'InvalidReturnValueError',
     code: 'UND_ERR_INVALID_RETURN_VALUE',

@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Limits, ResolvedClientOptions } from '../../../src/core/options.ts'
-import {
-  invalid,
-  show,
-  toBoolean,
-  toClientOptions,
-  toDelay,
-  toInteger,
-  toOrigin,
-} from '../../../src/core/options.ts'
+import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
+import type { SessionOptions } from '../../../src/core/session-options.ts'
+import { invalid, show, toBoolean, toDelay, toInteger } from '../../../src/core/validate.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 import type { ClientOptions } from '../../../types/client.ts'
 
@@ -40,26 +34,38 @@ const limits: Limits = {
   maxHeadersCount: 2_000,
 }
 
+const session: SessionOptions = {
+  initialWindowSize: 16_777_216,
+  connectionWindowSize: 16_777_216,
+  maxSessionBuffer: 268_435_456,
+  maxConcurrentStreams: 4_294_967_295,
+  keepAliveTimeout: 300_000,
+  pingInterval: 60_000,
+  pingTimeout: 15_000,
+  settings: { enablePush: false, maxHeaderListSize: 1_048_576 },
+}
+
 const defaults: ResolvedClientOptions = {
   engine: 'node',
   connect: {},
   socketPath: null,
   connectTimeout: 10_000,
   limits,
-  initialWindowSize: 4_194_304,
-  connectionWindowSize: 16_777_216,
-  maxConcurrentStreams: 4_294_967_295,
+  session,
   strictContentLength: true,
+  replaySafe: true,
 }
 
 /** The defaults, with what was given in its place: a limit among the limits, but for the connection attempts' own. */
 function toExpected(given: object): ResolvedClientOptions {
   const entries = Object.entries(given)
   const isLimit = ([name]: [string, unknown]) => name in limits && name !== 'connectTimeout'
+  const isOfSession = ([name]: [string, unknown]) => name in session
   return {
     ...defaults,
-    ...Object.fromEntries(entries.filter((entry) => !isLimit(entry))),
+    ...Object.fromEntries(entries.filter((entry) => !isLimit(entry) && !isOfSession(entry))),
     limits: { ...limits, ...Object.fromEntries(entries.filter(isLimit)) },
+    session: { ...session, ...Object.fromEntries(entries.filter(isOfSession)) },
   }
 }
 
@@ -77,7 +83,7 @@ describe('toClientOptions', () => {
 
   describe('when an option is null or undefined', () => {
     test.each(
-      Object.keys({ ...defaults, ...limits }).flatMap((name) => [
+      Object.keys({ ...defaults, ...limits, ...session }).flatMap((name) => [
         [name, null],
         [name, undefined],
       ]),
@@ -120,7 +126,7 @@ describe('toClientOptions', () => {
 
   const delays = [
     ...['connectTimeout', 'queueTimeout', 'headersTimeout', 'bodyTimeout', 'uploadTimeout'],
-    'requestTimeout',
+    ...['requestTimeout', 'keepAliveTimeout', 'pingInterval', 'pingTimeout'],
   ]
   describe.each(delays)('when %s is given', (name) => {
     test.each([0, 1, 0.5, 2_147_483_647])('accepts %d', (value) => {
@@ -149,6 +155,7 @@ describe('toClientOptions', () => {
   const integers = [
     { name: 'initialWindowSize', unit: 'bytes', min: 1, max: 2_147_483_647 },
     { name: 'connectionWindowSize', unit: 'bytes', min: 65_535, max: 2_147_483_647 },
+    { name: 'maxSessionBuffer', unit: 'bytes', min: 65_535, max: Number.MAX_SAFE_INTEGER },
     { name: 'maxConcurrentStreams', unit: 'streams', min: 1, max: 4_294_967_295 },
     { name: 'maxHeaderSize', unit: 'bytes', min: 1, max: 1_048_576 },
     { name: 'maxHeadersCount', unit: 'fields', min: 1, max: 32_768 },
@@ -177,15 +184,14 @@ describe('toClientOptions', () => {
     })
   })
 
-  describe('when strictContentLength is given', () => {
-    test.each([true, false])('accepts %s', (strictContentLength) => {
-      expect(toClientOptions({ strictContentLength })).toEqual({ ...defaults, strictContentLength })
+  describe.each(['strictContentLength', 'replaySafe'])('when %s is given', (name) => {
+    test.each([true, false])('accepts %s', (value) => {
+      expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })
 
-    test.each([0, 1, 'false', {}])('refuses %j', (strictContentLength) => {
-      expect(() => resolve({ strictContentLength })).toThrow(
-        /^Invalid strictContentLength: got .+, expected true or false$/,
-      )
+    test.each([0, 1, 'false', {}])('refuses %j', (value) => {
+      expect(() => resolve({ [name]: value })).toThrow(`Invalid ${name}: got `)
+      expect(() => resolve({ [name]: value })).toThrow(', expected true or false')
     })
   })
 

@@ -1,32 +1,56 @@
 import { describe, expect, test } from 'vitest'
-import { MAX_FRUITLESS_ATTEMPTS, mayReplay } from '../../../src/core/replay.ts'
+import type { ReplayCase } from '../../../src/core/replay.ts'
+import { MAX_FRUITLESS_ATTEMPTS, toReplayReason } from '../../../src/core/replay.ts'
 
-describe('mayReplay', () => {
+/** A POST of which nothing was sent, for the first time. */
+const UNPROCESSED: ReplayCase = {
+  processed: 'no',
+  replayable: true,
+  fruitless: 1,
+  isSessionLost: false,
+  isSafe: false,
+  wasRepeated: false,
+  isAnswered: false,
+}
+
+/** A GET whose session has died. */
+const LOST: ReplayCase = { ...UNPROCESSED, processed: 'maybe', isSessionLost: true, isSafe: true }
+
+describe('toReplayReason', () => {
   describe('when the server certainly did not act on the attempt', () => {
     test.each([
-      [1, true],
-      [2, true],
-      [3, true],
-      [4, false],
-      [5, false],
+      [1, 'unprocessed'],
+      [2, 'unprocessed'],
+      [3, 'unprocessed'],
+      [4, null],
+      [5, null],
     ])('is bounded: %i fruitless attempts give %s', (fruitless, expected) => {
       expect(MAX_FRUITLESS_ATTEMPTS).toBe(4)
-      expect(mayReplay({ processed: 'no', replayable: true, fruitless })).toBe(expected)
+      expect(toReplayReason({ ...UNPROCESSED, fruitless })).toBe(expected)
     })
 
-    test('is false where the body cannot be had again', () => {
-      expect(mayReplay({ processed: 'no', replayable: false, fruitless: 1 })).toBe(false)
+    test('is null where the body cannot be had again', () => {
+      expect(toReplayReason({ ...UNPROCESSED, replayable: false })).toBe(null)
+    })
+
+    test('is no matter of safety: a GET that was repeated may be refused and sent again', () => {
+      expect(toReplayReason({ ...LOST, processed: 'no', wasRepeated: true })).toBe('unprocessed')
     })
   })
 
   describe('when the server may have acted on the attempt', () => {
-    test.each([
-      ['maybe', true],
-      ['maybe', false],
-      ['yes', true],
-      ['yes', false],
-    ] as const)('is false: processed %s, replayable %s', (processed, replayable) => {
-      expect(mayReplay({ processed, replayable, fruitless: 1 })).toBe(false)
+    test('is safe for one that may be repeated, when its session has died', () => {
+      expect(toReplayReason(LOST)).toBe('safe')
+    })
+
+    test.each<[string, Partial<ReplayCase>]>([
+      ['the session lives', { isSessionLost: false }],
+      ['it may not be repeated', { isSafe: false }],
+      ['it was repeated already', { wasRepeated: true }],
+      ['some of an answer has come', { isAnswered: true }],
+      ['its body cannot be had again', { replayable: false }],
+    ])('is null when %s', (_what, given) => {
+      expect(toReplayReason({ ...LOST, ...given })).toBe(null)
     })
   })
 })

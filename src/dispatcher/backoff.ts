@@ -1,0 +1,54 @@
+/**
+ * How long to wait after things have gone wrong several times in a row.
+ *
+ * @module
+ */
+
+import type { Alarm, Clock } from '../core/clock.ts'
+
+/** What the second setback in a row costs, at most; the first costs nothing. Milliseconds. */
+const FIRST_DELAY = 100
+/** What none exceeds. */
+const LONGEST_DELAY = 2_000
+
+/** Doubling delays with jitter, so that clients that lost the same server don't come back in step. */
+export class Backoff {
+  readonly #clock: Clock
+  readonly #onOver: () => void
+  /** Null while nothing is waited for. */
+  #alarm: Alarm | null = null
+
+  constructor(clock: Clock, onOver: () => void) {
+    this.#clock = clock
+    this.#onOver = onOver
+  }
+
+  get isWaiting(): boolean {
+    return this.#alarm !== null
+  }
+
+  /**
+   * @param setbacks how many there were in a row
+   * @param keepsAlive whether somebody waits for the end of it
+   */
+  start(setbacks: number, keepsAlive: boolean): void {
+    if (setbacks < 2 || this.#alarm !== null) return
+    const longest = Math.min(FIRST_DELAY * 2 ** (setbacks - 2), LONGEST_DELAY)
+    const delay = (longest * (1 + Math.random())) / 2
+    this.#alarm = this.#clock.after(delay, () => {
+      this.#alarm = null
+      this.#onOver()
+    })
+    this.#alarm.setRef(keepsAlive)
+  }
+
+  /** Whether somebody waits for the end of it: then the process lives until then. */
+  setRef(isNeeded: boolean): void {
+    this.#alarm?.setRef(isNeeded)
+  }
+
+  stop(): void {
+    this.#alarm?.cancel()
+    this.#alarm = null
+  }
+}

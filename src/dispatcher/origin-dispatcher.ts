@@ -1,0 +1,75 @@
+/**
+ * What Client and Pool have in common: one origin, a queue, sessions.
+ *
+ * @module
+ */
+
+import type { ClientOptions } from '../../types/client.ts'
+import type { DispatchHandler } from '../../types/handler.ts'
+import type { DispatchOptions } from '../../types/request.ts'
+import { systemClock } from '../core/clock.ts'
+import { toClientOptions, toOrigin } from '../core/options.ts'
+import { toCodedError } from '../errors.ts'
+import type { SchedulerOwner } from './call-scheduler.ts'
+import { CallScheduler } from './call-scheduler.ts'
+import { LivingDispatcher } from './life-cycle.ts'
+
+/** A dispatcher for one origin. */
+export abstract class OriginDispatcher extends LivingDispatcher {
+  readonly #scheduler: CallScheduler
+
+  /**
+   * @param connections how many sessions there may be; Infinity for any number
+   * @throws InvalidArgumentError that names the option, its value, and what would be accepted
+   */
+  protected constructor(origin: unknown, options: ClientOptions | undefined, connections: number) {
+    super()
+    const where = toOrigin(origin)
+    const announcer = new Announcer(this, where.url)
+    this.#scheduler = new CallScheduler(where, toClientOptions(options), connections, systemClock, announcer)
+  }
+
+  /** What the stats are made of. */
+  protected get scheduler(): Pick<CallScheduler, 'pending' | 'running' | 'connected' | 'toSessionStats'> {
+    return this.#scheduler
+  }
+
+  protected override take(options: DispatchOptions, handler: DispatchHandler): boolean {
+    return this.#scheduler.add(options, handler)
+  }
+
+  protected override finish(): Promise<void> {
+    return this.#scheduler.finish()
+  }
+
+  protected override tearDown(error: Error | null, isGraceful: boolean): Promise<void> {
+    return this.#scheduler.tearDown(error, isGraceful)
+  }
+}
+
+/** Emits the dispatcher's events, as undici names and fills them. */
+class Announcer implements SchedulerOwner {
+  readonly #dispatcher: OriginDispatcher
+  readonly #origin: URL
+
+  constructor(dispatcher: OriginDispatcher, origin: URL) {
+    this.#dispatcher = dispatcher
+    this.#origin = origin
+  }
+
+  onConnect(): void {
+    this.#dispatcher.emit('connect', this.#origin, [this.#dispatcher])
+  }
+
+  onDisconnect(error: Error): void {
+    this.#dispatcher.emit('disconnect', this.#origin, [this.#dispatcher], toCodedError(error))
+  }
+
+  onConnectionError(error: Error): void {
+    this.#dispatcher.emit('connectionError', this.#origin, [this.#dispatcher], toCodedError(error))
+  }
+
+  onDrain(): void {
+    this.#dispatcher.emit('drain', this.#origin)
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * One origin, several sessions, one queue in front of them.
+ *
+ * @module
+ */
+
+import type { PoolOptions, PoolStats } from '../../types/client.ts'
+import { toConnections } from '../core/options.ts'
+import { OriginDispatcher } from './origin-dispatcher.ts'
+
+/**
+ * A dispatcher for one origin over as many HTTP/2 connections as it takes, up to `connections`.
+ *
+ * The first request opens one. A further one is opened when every other has as many streams as its peer allows, and is closed
+ * when it has been idle for `keepAliveTimeout`. A request goes to the session with the fewest streams; when none has room, it
+ * waits for the first that has.
+ *
+ * @example
+ * ```ts
+ * const pool = new Pool('https://localhost:8443', { connections: 2 })
+ * const { statusCode, body } = await pool.request({ path: '/', method: 'GET' })
+ * console.log(statusCode, await body.text(), pool.stats.connected)
+ * await pool.close()
+ * ```
+ */
+export class Pool extends OriginDispatcher {
+  /**
+   * @param origin an `http:` or `https:` URL without path, query, fragment or credentials
+   * @param options see {@link PoolOptions}
+   * @throws InvalidArgumentError that names the option, its value, and what would be accepted
+   */
+  constructor(origin: string | URL, options?: PoolOptions) {
+    super(origin, options, toConnections(options ?? {}))
+  }
+
+  /** How busy the pool is now: a snapshot. */
+  get stats(): PoolStats {
+    const { connected, pending, running } = this.scheduler
+    const sessions = this.scheduler.toSessionStats()
+    const free = sessions.filter(({ state, streams }) => state === 'ready' && streams === 0).length
+    return { connected, free, pending, queued: pending, running, size: pending + running, sessions }
+  }
+}
+
+export declare namespace Pool {
+  /** undici's name for {@link PoolOptions}. */
+  export type Options = PoolOptions
+  /** undici's name for {@link PoolStats}. */
+  export type Stats = PoolStats
+}

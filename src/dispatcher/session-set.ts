@@ -1,0 +1,255 @@
+/**
+ * The sessions of one origin: which of them takes the next call, when there is to be another one, when none.
+ *
+ * @module
+ */
+
+import type { OpenReason, SessionStats } from '../../types/client.ts'
+import type { Clock } from '../core/clock.ts'
+import { Deadlines } from '../core/clock.ts'
+import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import { MAX_FRUITLESS_ATTEMPTS } from '../core/replay.ts'
+import { SocketError } from '../errors.ts'
+import { NodeSession } from '../session/node-session.ts'
+import { OriginMemory } from '../session/origin-memory.ts'
+import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
+import { Backoff } from './backoff.ts'
+import { SessionHeap } from './session-heap.ts'
+
+/** Whose calls run on the sessions. */
+export interface SessionSetOwner {
+  /** Calls answered so far. */
+  readonly progress: number
+  /** Calls that wait for a stream. */
+  waiting(): number
+  /** There may be room, or a reason to ask for some. */
+  onRoom(): void
+  /** No connection could be made, and there is no other: what waits now must not wait any longer. */
+  failWaiting(cause: Error): void
+  /** So many sessions in a row came and went without an answer that there is no point in another one. */
+  giveUp(sessions: number, cause: Error | null): void
+  onConnect(): void
+  onDisconnect(error: Error): void
+  onConnectionError(error: Error): void
+}
+
+/** Opens sessions while calls wait and all others are full, and replaces what is lost. */
+export class SessionSet implements SessionOwner {
+  readonly #context: SessionContext
+  readonly #owner: SessionSetOwner
+  readonly #connections: number
+  /** Those with room, as far as they have told. */
+  readonly #heap = new SessionHeap<Session>()
+  /** Every session that isn't closed, the oldest first. */
+  readonly #all = new Set<Session>()
+  /** Those of them that are connecting or take calls. */
+  readonly #usable = new Set<Session>()
+  /** Those of them that were counted as fruitful or fruitless already. */
+  readonly #judged = new Set<Session>()
+  readonly #backoff: Backoff
+  /** The one that was opened last; null before the first. */
+  #newest: Session | null = null
+  /** Sessions opened so far. */
+  #opened = 0
+  /** A session was lost with calls left, and none was opened since. */
+  #isReplacing = false
+  /** Connections in a row that failed, or ended without an answer. */
+  #setbacks = 0
+  /** The owner's, at the last of these. */
+  #progressAtSetback = 0
+  /** Of the setbacks those that were sessions, since the last one that had answered something or was given up for. */
+  #fruitless = 0
+  #isEnded = false
+  /** Resolves `end()`; null while nobody waits. */
+  #onGone: (() => void) | null = null
+  /** That of `end()`; null before. */
+  #gone: Promise<void> | null = null
+
+  constructor(
+    origin: Origin,
+    options: ResolvedClientOptions,
+    connections: number,
+    clock: Clock,
+    owner: SessionSetOwner,
+  ) {
+    const deadlines = new Deadlines(clock)
+    this.#context = { origin, options, clock, deadlines, memory: new OriginMemory(), owner: this }
+    this.#connections = connections
+    this.#owner = owner
+    this.#backoff = new Backoff(clock, () => owner.onRoom())
+  }
+
+  /** How many take calls. */
+  get ready(): number {
+    let ready = 0
+    for (const session of this.#usable) if (session.state.name === 'ready') ready++
+    return ready
+  }
+
+  /** Snapshots, the oldest session first. */
+  toStats(): SessionStats[] {
+    return [...this.#all].map((session) => session.toStats())
+  }
+
+  /** The least loaded session that has room, or null. */
+  pick(): Session | null {
+    for (let session = this.#heap.first; session !== null; session = this.#heap.first) {
+      if (session.hasRoom()) return session
+      this.#heap.delete(session)
+    }
+    return null
+  }
+
+  /** One that has room, and whose peer has told its settings; or null. */
+  pickSettled(): Session | null {
+    for (const session of this.#usable) {
+      if (session.settings.areSettled && session.hasRoom()) return session
+    }
+    return null
+  }
+
+  /** Its load has changed. */
+  update(session: Session): void {
+    if (session.hasRoom()) this.#heap.set(session)
+    else this.#heap.delete(session)
+  }
+
+  /** Calls wait, and no session has room. */
+  grow(): void {
+    if (this.#usable.size > 0 && this.#mustWait()) return
+    if (this.#usable.size >= this.#connections || this.#backoff.isWaiting || this.#isEnded) return
+    const session = new NodeSession(this.#context, ++this.#opened, this.#toReason())
+    this.#newest = session
+    this.#isReplacing = false
+    this.#all.add(session)
+    this.#usable.add(session)
+    session.updateRef()
+  }
+
+  /** Whether calls wait has changed: they keep the process alive. */
+  updateRefs(): void {
+    for (const session of this.#all) session.updateRef()
+    this.#backoff.setRef(this.waiting() > 0)
+  }
+
+  /**
+   * Ends all sessions; settles when they are gone. Once more, not gracefully, for what a graceful one has left.
+   *
+   * @param isGraceful no call is left: the peers get time to close their sides
+   */
+  end(error: Error | null, isGraceful: boolean): Promise<void> {
+    this.#isEnded = true
+    this.#backoff.stop()
+    for (const session of [...this.#all]) {
+      if (isGraceful) session.close()
+      else session.destroy(error)
+    }
+    this.#gone ??= new Promise((resolve) => {
+      this.#onGone = resolve
+      if (this.#all.size === 0) this.#onAllClosed()
+    })
+    return this.#gone
+  }
+
+  waiting(): number {
+    return this.#owner.waiting()
+  }
+
+  onSessionReady(session: Session): void {
+    this.update(session)
+    this.#owner.onRoom()
+    if (this.#all.has(session)) this.#owner.onConnect()
+  }
+
+  onSessionRoom(session: Session): void {
+    this.update(session)
+    this.#owner.onRoom()
+  }
+
+  onSessionIdle(session: Session): void {
+    // It was not the peer that ended it.
+    this.#judged.add(session)
+    session.close()
+  }
+
+  onSessionDraining(session: Session): void {
+    if (this.#leave(session)) this.#isReplacing = session.streams > 0 || this.waiting() > 0
+    // One with streams may still answer.
+    if (session.streams === 0) this.#judge(session, null)
+    this.#owner.onRoom()
+  }
+
+  onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {
+    if (this.#leave(session) && wasReady) this.#isReplacing = this.waiting() > 0
+    if (wasReady) this.#judge(session, cause)
+    this.#all.delete(session)
+    this.#judged.delete(session)
+    // Before anything is announced: a listener that throws must not keep a destroy() from settling.
+    if (this.#all.size === 0) this.#onAllClosed()
+    if (wasReady) {
+      this.#owner.onRoom()
+      this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
+    } else if (!this.#isEnded && cause !== null) {
+      this.#addSetback()
+      // Others will come to what waits.
+      if (this.ready === 0) this.#owner.failWaiting(cause)
+      this.#owner.onRoom()
+      this.#owner.onConnectionError(cause)
+    }
+  }
+
+  /**
+   * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told its limit.
+   * A limit of 0 is a peer that wants to be left alone: nobody works around it with another connection.
+   */
+  #mustWait(): boolean {
+    // The usual case, whatever the number of sessions.
+    if (this.#newest?.state.name === 'connecting') return true
+    for (const session of this.#usable) {
+      if (session.isFull()) continue
+      if (session.isStale && !session.isVerifying) session.verify()
+      return true
+    }
+    return false
+  }
+
+  #onAllClosed(): void {
+    if (this.#onGone === null) return
+    this.#context.deadlines.stop()
+    this.#onGone()
+  }
+
+  #toReason(): OpenReason {
+    if (this.#usable.size > 0) return 'full'
+    return this.#isReplacing ? 'replacement' : 'cold'
+  }
+
+  /** It takes no calls any more. False when it didn't before. */
+  #leave(session: Session): boolean {
+    this.#heap.delete(session)
+    return this.#usable.delete(session)
+  }
+
+  /** Each once: a peer that takes connections and drops them unanswered must not be dialled for ever. */
+  #judge(session: Session, cause: Error | null): void {
+    if (this.#judged.has(session) || this.#isEnded) return
+    this.#judged.add(session)
+    if (session.answered > 0) {
+      this.#fruitless = 0
+      this.#setbacks = 0
+      return
+    }
+    this.#addSetback()
+    this.#fruitless++
+    if (this.#fruitless < MAX_FRUITLESS_ATTEMPTS || this.ready > 0) return
+    this.#fruitless = 0
+    this.#owner.giveUp(MAX_FRUITLESS_ATTEMPTS, cause)
+  }
+
+  #addSetback(): void {
+    const { progress } = this.#owner
+    this.#setbacks = progress === this.#progressAtSetback ? this.#setbacks + 1 : 1
+    this.#progressAtSetback = progress
+    this.#backoff.start(this.#setbacks, this.waiting() > 0)
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Publishes what becomes of a request on undici's channels, where somebody listens.
+ *
+ * @module
+ */
+
+import type { Duplex } from 'node:stream'
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { clientChannels, requestChannels } from '../core/diagnostics.ts'
+import type { Request } from '../core/request.ts'
+import { RequestTrace } from '../core/request-trace.ts'
+
+const CHANNELS = Object.freeze([...Object.values(requestChannels), clientChannels.sendHeaders])
+
+function hasSubscribers(): boolean {
+  for (const channel of CHANNELS) if (channel.hasSubscribers) return true
+  return false
+}
+
+/** What undici's subscribers expect of header fields. */
+function toBuffers(fields: readonly string[] | null): Buffer[] {
+  return (fields ?? []).map((field) => Buffer.from(field, 'latin1'))
+}
+
+/** @returns the handler itself when nobody listens */
+export function trace(request: Request, handler: DispatchHandler): DispatchHandler {
+  if (!hasSubscribers()) return handler
+  const traced = new RequestTrace(request)
+  request.trace = traced
+  if (requestChannels.create.hasSubscribers) requestChannels.create.publish({ request: traced })
+  return new TracedHandler(traced, handler)
+}
+
+/** Passes everything on, and publishes it first. */
+class TracedHandler implements DispatchHandler {
+  readonly #request: RequestTrace
+  readonly #handler: DispatchHandler
+
+  constructor(request: RequestTrace, handler: DispatchHandler) {
+    this.#request = request
+    this.#handler = handler
+  }
+
+  onRequestStart(controller: DispatchController, context: unknown): void {
+    this.#handler.onRequestStart?.(controller, context)
+  }
+
+  onRequestUpgrade(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.#publishHeaders(controller, statusCode)
+    // What follows is no answer any more: a span ends here.
+    this.#publishEnd(null)
+    this.#handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
+  }
+
+  onResponseStart(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage: string,
+  ): void {
+    if (statusCode >= 200) this.#publishHeaders(controller, statusCode)
+    this.#handler.onResponseStart?.(controller, statusCode, headers, statusMessage)
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    const { bodyChunkReceived } = requestChannels
+    if (bodyChunkReceived.hasSubscribers) bodyChunkReceived.publish({ request: this.#request, chunk })
+    this.#handler.onResponseData?.(controller, chunk)
+  }
+
+  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    this.#publishEnd(controller.rawTrailers)
+    this.#handler.onResponseEnd?.(controller, trailers)
+  }
+
+  onResponseError(controller: DispatchController, error: Error): void {
+    this.#request.aborted = true
+    if (requestChannels.error.hasSubscribers) requestChannels.error.publish({ request: this.#request, error })
+    this.#handler.onResponseError?.(controller, error)
+  }
+
+  onBodySent(chunk: Buffer): void {
+    const { bodyChunkSent } = requestChannels
+    if (bodyChunkSent.hasSubscribers) bodyChunkSent.publish({ request: this.#request, chunk })
+    this.#handler.onBodySent?.(chunk)
+  }
+
+  onRequestSent(): void {
+    const { bodySent } = requestChannels
+    if (bodySent.hasSubscribers) bodySent.publish({ request: this.#request })
+    this.#handler.onRequestSent?.()
+  }
+
+  #publishHeaders({ rawHeaders }: DispatchController, statusCode: number): void {
+    if (!requestChannels.headers.hasSubscribers) return
+    const response = { statusCode, statusText: '', headers: toBuffers(rawHeaders) }
+    requestChannels.headers.publish({ request: this.#request, response })
+  }
+
+  #publishEnd(rawTrailers: readonly string[] | null): void {
+    this.#request.completed = true
+    if (!requestChannels.trailers.hasSubscribers) return
+    requestChannels.trailers.publish({ request: this.#request, trailers: toBuffers(rawTrailers) })
+  }
+}

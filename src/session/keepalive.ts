@@ -1,0 +1,211 @@
+/**
+ * Idle time, PING with a deadline, verify-before-reuse.
+ *
+ * @module
+ */
+
+import type { Deadlines, Timed } from '../core/clock.ts'
+import type { SessionOptions } from '../core/session-options.ts'
+import { SocketError } from '../errors.ts'
+import type { OriginMemory } from './origin-memory.ts'
+
+/** A session, as its keepalive sees it. */
+export interface Kept {
+  /** Grows with each byte that comes; null where that can't be told. */
+  readonly bytesRead: number | null
+  /** Streams that somebody still waits for. */
+  readonly liveStreams: number
+  /**
+   * Sends a PING.
+   *
+   * @param onAck called once its answer has come, and not at all when the session ends before
+   * @returns whether it went out
+   */
+  ping(onAck: () => void): boolean
+  /** The round trip of a PING, in milliseconds. */
+  onPong(rtt: number): void
+  /** It takes calls again. */
+  onVerified(): void
+  /** There was no stream for `keepAliveTimeout`. */
+  onIdleTimeout(): void
+  /** The peer hasn't answered. */
+  onDead(error: SocketError): void
+}
+
+/**
+ * - `trusted`: the peer was heard of lately, or is about to be asked because it wasn't
+ * - `stale`: idle for so long that it has to prove itself before it takes a call
+ * - `verifying`: it was asked to
+ */
+type Trust = 'trusted' | 'stale' | 'verifying'
+
+/** An idle connection that lives answers sooner; one that doesn't is replaced at no cost but this. Milliseconds. */
+const VERIFY_TIMEOUT = 2_000
+
+/** A PING that goes with RST_STREAM comes no sooner than this after the one before. Milliseconds. */
+const MIN_PING_GAP = 1_000
+
+/** How often, for each interval, it looks whether anything was read: reading itself costs nothing that way. */
+const LOOKS = 4
+
+const NEVER = Number.POSITIVE_INFINITY
+
+/** Watches one session from the moment it is ready until it is closed. */
+export class Keepalive implements Timed {
+  deadline = NEVER
+  deadlineIndex = -1
+  readonly #kept: Kept
+  readonly #deadlines: Deadlines
+  readonly #memory: OriginMemory
+  readonly #idleTimeout: number
+  readonly #pingTimeout: number
+  readonly #configuredInterval: number
+  #trust: Trust = 'trusted'
+  /** When there was no stream any more; NEVER while there are some. */
+  #idleAt: number
+  /** When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's answer counts. */
+  #readAt: number
+  #bytesRead: number | null = null
+  /** When the PING that is under way went out; NEVER without one. */
+  #pingAt = NEVER
+  #lastPingAt = Number.NEGATIVE_INFINITY
+  /** What had been read when the last answer to a PING came. */
+  #bytesAtPong: number | null = null
+  /** How long the PING that is under way may take. */
+  #patience = NEVER
+  #isOver = false
+
+  constructor(kept: Kept, options: SessionOptions, deadlines: Deadlines, memory: OriginMemory) {
+    this.#kept = kept
+    this.#deadlines = deadlines
+    this.#memory = memory
+    this.#idleTimeout = options.keepAliveTimeout === 0 ? NEVER : options.keepAliveTimeout
+    this.#pingTimeout = options.pingTimeout === 0 ? NEVER : options.pingTimeout
+    this.#configuredInterval = options.pingInterval === 0 ? NEVER : options.pingInterval
+    const now = deadlines.now()
+    this.#idleAt = now
+    this.#readAt = now
+    this.#bytesRead = kept.bytesRead
+    this.#arm(now)
+  }
+
+  /** Whether it may take a call without being asked first. */
+  get isTrusted(): boolean {
+    return this.#trust === 'trusted'
+  }
+
+  get isVerifying(): boolean {
+    return this.#trust === 'verifying'
+  }
+
+  /** The first stream is opened. */
+  onBusy(): void {
+    const now = this.#deadlines.now()
+    this.#idleAt = NEVER
+    // Neither silence nor news from before there was anything to wait for counts.
+    this.#readAt = now
+    this.#bytesRead = this.#kept.bytesRead
+    this.#arm(now)
+  }
+
+  /** The last stream is gone. */
+  onIdle(): void {
+    const now = this.#deadlines.now()
+    this.#idleAt = now
+    this.#readAt = now
+    this.#arm(now)
+  }
+
+  /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. */
+  onReset(): void {
+    if (this.#pingAt !== NEVER || this.#isOver) return
+    const now = this.#deadlines.now()
+    const gap = now - this.#lastPingAt
+    // Servers that count PINGs (gRPC) forget them when they have sent something: without that, one is enough for a while.
+    const hasHeard = this.#kept.bytesRead === null || this.#kept.bytesRead !== this.#bytesAtPong
+    if (gap < MIN_PING_GAP || (!hasHeard && gap < this.#interval)) return
+    this.#ping(now, this.#pingTimeout)
+  }
+
+  /** Somebody wants to use it, and it isn't trusted. */
+  verify(): void {
+    if (this.#trust !== 'stale') return
+    this.#trust = 'verifying'
+    if (this.#pingAt === NEVER) this.#ping(this.#deadlines.now(), Math.min(VERIFY_TIMEOUT, this.#pingTimeout))
+  }
+
+  /** The session is closed. */
+  stop(): void {
+    this.#isOver = true
+    this.#deadlines.delete(this)
+  }
+
+  onDeadline(): void {
+    const now = this.#deadlines.now()
+    if (this.#kept.liveStreams > 0) this.#look(now)
+    if (this.#pingAt !== NEVER) {
+      if (now - this.#pingAt >= this.#patience) {
+        this.#die(now - this.#pingAt)
+        return
+      }
+    } else if (this.#kept.liveStreams > 0) {
+      if (now - this.#readAt >= this.#interval) this.#ping(now, this.#pingTimeout)
+    } else if (now - this.#idleAt >= this.#idleTimeout) {
+      this.#kept.onIdleTimeout()
+      return
+    } else if (this.#trust === 'trusted' && now - this.#readAt >= this.#interval) {
+      this.#trust = 'stale'
+    }
+    this.#arm(now)
+  }
+
+  get #interval(): number {
+    return this.#configuredInterval * this.#memory.pingFactor
+  }
+
+  #look(now: number): void {
+    const { bytesRead } = this.#kept
+    if (bytesRead === this.#bytesRead) return
+    this.#bytesRead = bytesRead
+    this.#readAt = now
+  }
+
+  #ping(now: number, patience: number): void {
+    if (!this.#kept.ping(() => this.#onAck(now))) return
+    this.#pingAt = now
+    this.#lastPingAt = now
+    this.#patience = patience
+    this.#arm(now)
+  }
+
+  #onAck(sentAt: number): void {
+    if (this.#isOver) return
+    const now = this.#deadlines.now()
+    this.#pingAt = NEVER
+    this.#readAt = now
+    this.#bytesRead = this.#kept.bytesRead
+    this.#bytesAtPong = this.#bytesRead
+    const wasTrusted = this.isTrusted
+    this.#trust = 'trusted'
+    this.#arm(now)
+    this.#kept.onPong(now - sentAt)
+    if (!wasTrusted) this.#kept.onVerified()
+  }
+
+  #die(waited: number): void {
+    const message = `The peer has not answered a PING within ${Math.round(waited)} ms`
+    this.#kept.onDead(new SocketError(message, { processed: 'maybe' }))
+  }
+
+  #arm(now: number): void {
+    if (!this.#isOver) this.#deadlines.set(this, this.#toDeadline(now), now)
+  }
+
+  #toDeadline(now: number): number {
+    if (this.#pingAt !== NEVER) return this.#pingAt + this.#patience
+    const interval = this.#interval
+    if (this.#kept.liveStreams > 0) return Math.min(this.#readAt + interval, now + interval / LOOKS)
+    const idleEnd = this.#idleAt + this.#idleTimeout
+    return this.#trust === 'trusted' ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
+  }
+}

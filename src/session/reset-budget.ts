@@ -1,0 +1,92 @@
+/**
+ * How many streams a session may reset, and how fast.
+ *
+ * @module
+ */
+
+import type { Deadlines, Timed } from '../core/clock.ts'
+
+/**
+ * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a second;
+ * Envoy looks at the first 500 streams. (All of them since CVE-2023-44487, "rapid reset".)
+ */
+const BURST = 400
+/** And so many for each second since. */
+const RATE = 30
+const SECOND = 1_000
+/** How often those that wait are looked at, in milliseconds. */
+const TICK = 500
+
+/** A stream that nobody wants any more, and that isn't reset yet. */
+export interface Resettable {
+  reset(): void
+}
+
+/**
+ * A bucket of tokens, one for each RST_STREAM. A stream that gets none stays open: it takes its place on the session until the
+ * server has answered it or there is a token again.
+ */
+export class ResetBudget implements Timed {
+  deadline = Number.POSITIVE_INFINITY
+  deadlineIndex = -1
+  readonly #deadlines: Deadlines
+  readonly #waiting = new Set<Resettable>()
+  #tokens = BURST
+  /** When the tokens were counted last. */
+  #countedAt: number
+
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines
+    this.#countedAt = deadlines.now()
+  }
+
+  /** How many streams wait for their reset. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** Resets the stream now, or as soon as there is a token. True for now. */
+  reset(stream: Resettable): boolean {
+    const now = this.#deadlines.now()
+    if (this.#waiting.size === 0 && this.#take(now)) {
+      stream.reset()
+      return true
+    }
+    this.#waiting.add(stream)
+    this.#arm(now)
+    return false
+  }
+
+  /** The stream has closed by itself. */
+  delete(stream: Resettable): void {
+    if (this.#waiting.delete(stream) && this.#waiting.size === 0) this.stop()
+  }
+
+  /** The session is gone. */
+  stop(): void {
+    this.#waiting.clear()
+    this.#deadlines.delete(this)
+  }
+
+  onDeadline(): void {
+    const now = this.#deadlines.now()
+    for (const stream of this.#waiting) {
+      if (!this.#take(now)) break
+      this.#waiting.delete(stream)
+      stream.reset()
+    }
+    if (this.#waiting.size > 0) this.#arm(now)
+  }
+
+  #take(now: number): boolean {
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#countedAt) * RATE) / SECOND)
+    this.#countedAt = now
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
+  }
+
+  #arm(now: number): void {
+    if (this.deadlineIndex === -1) this.#deadlines.set(this, now + TICK, now)
+  }
+}

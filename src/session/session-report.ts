@@ -1,0 +1,96 @@
+/**
+ * What `dodici:session:*` and undici's channels of connections hear of one session.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import type { OpenReason } from '../../types/client.ts'
+import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
+import type { WireHeaders } from '../core/headers.ts'
+import type { RequestTrace } from '../core/request-trace.ts'
+import type { Goaway } from './loss.ts'
+import type { SessionContext } from './session.ts'
+
+/** undici's description of where a connection goes. */
+interface ConnectParams {
+  readonly host: string
+  readonly hostname: string
+  readonly protocol: string
+  readonly port: string
+  readonly version: 'h2'
+  readonly servername: string | null
+  readonly localAddress: string | null
+}
+
+/** Publishes each step of a session's life, where somebody listens. */
+export class SessionReport {
+  /** The same object in every message. */
+  readonly session: { readonly id: number; readonly origin: string; readonly openedFor: OpenReason }
+  readonly #context: SessionContext
+
+  constructor(context: SessionContext, id: number, openedFor: OpenReason) {
+    this.#context = context
+    this.session = Object.freeze({ id, origin: context.origin.href, openedFor })
+  }
+
+  open(): void {
+    if (sessionChannels.open.hasSubscribers) sessionChannels.open.publish({ session: this.session })
+    if (clientChannels.beforeConnect.hasSubscribers) {
+      clientChannels.beforeConnect.publish(this.#toConnectMessage())
+    }
+  }
+
+  ready(socket: Socket): void {
+    if (sessionChannels.ready.hasSubscribers) sessionChannels.ready.publish({ session: this.session, socket })
+    if (clientChannels.connected.hasSubscribers) {
+      clientChannels.connected.publish({ ...this.#toConnectMessage(), socket })
+    }
+  }
+
+  draining(goaway: Goaway | null): void {
+    if (sessionChannels.draining.hasSubscribers) {
+      sessionChannels.draining.publish({ session: this.session, goaway })
+    }
+  }
+
+  /** @param wasReady false for a connection that never came about */
+  closed(cause: Error | null, wasReady: boolean): void {
+    if (sessionChannels.closed.hasSubscribers)
+      sessionChannels.closed.publish({ session: this.session, cause })
+    if (!wasReady && cause !== null && clientChannels.connectError.hasSubscribers) {
+      clientChannels.connectError.publish({ ...this.#toConnectMessage(), error: cause })
+    }
+  }
+
+  ping(rtt: number): void {
+    if (sessionChannels.ping.hasSubscribers) sessionChannels.ping.publish({ session: this.session, rtt })
+  }
+
+  stall(streamId: number, scope: 'stream' | 'session'): void {
+    sessionChannels.stall.publish({ session: this.session, streamId, scope })
+  }
+
+  #toConnectMessage(): { connectParams: ConnectParams; connector: unknown } {
+    const { origin, options } = this.#context
+    const { connect } = options
+    const own = typeof connect === 'function' ? null : connect
+    const connectParams: ConnectParams = {
+      host: origin.authority,
+      hostname: origin.hostname,
+      protocol: `${origin.scheme}:`,
+      port: origin.url.port,
+      version: 'h2',
+      servername: own?.servername ?? null,
+      localAddress: own?.localAddress ?? null,
+    }
+    return { connectParams, connector: connect }
+  }
+}
+
+/** An attempt was sent. `headers` is what undici's subscribers look at: HTTP/1.1's form, pseudo-headers included. */
+export function reportSent(request: RequestTrace, socket: Socket | undefined, wire: WireHeaders): void {
+  if (!clientChannels.sendHeaders.hasSubscribers) return
+  const lines = Object.entries(wire).map(([name, value]) => `${name}: ${String(value)}\r\n`)
+  clientChannels.sendHeaders.publish({ request, headers: lines.join(''), socket })
+}

@@ -50,6 +50,9 @@ export const sessionChannels = Object.freeze({
   closed: channel('dodici:session:closed'),
   /** `{ session, rtt }`: a PING has come back, after so many milliseconds. */
   ping: channel('dodici:session:ping'),
-  /** `{ session, streamId, scope }`: an upload waits for the peer's window, that of the `'stream'` or of the `'session'`. */
+  /**
+   * `{ session, streamId, sessionWindow }`: an upload has to wait for the peer to read. `sessionWindow` is what the whole session
+   * may still send, in bytes: 0 when that is what is used up, more when it's the stream's own window, or the socket.
+   */
   stall: channel('dodici:session:stall'),
 })

@@ -8,9 +8,11 @@ import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { BytesBody, SendableBody, StreamBody } from '../core/body.ts'
 import { toChunk } from '../core/chunk-source.ts'
+import { sessionChannels } from '../core/diagnostics.ts'
 import type { Request } from '../core/request.ts'
 import { RequestContentLengthMismatchError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
+import type { SessionReport } from './session-report.ts'
 
 /** Bytes that go into a stream at once: more would only wait there. */
 const SLICE_SIZE = 65_536
@@ -34,11 +36,22 @@ export function toStreamOptions(
 
 /** What the uploads of one session have written and the session has not sent yet. */
 export class UploadBuffer {
+  readonly #report: SessionReport
   /** Bytes. */
   #size = 0
 
+  constructor(report: SessionReport) {
+    this.#report = report
+  }
+
   get sliceSize(): number {
     return this.#size < SESSION_BUFFER ? SLICE_SIZE : SMALL_SLICE_SIZE
+  }
+
+  /** An upload is held up. */
+  onStall(stream: ClientHttp2Stream): void {
+    const sessionWindow = stream.session?.state.remoteWindowSize
+    if (stream.id !== undefined && sessionWindow !== undefined) this.#report.stall(stream.id, sessionWindow)
   }
 
   /** Some more, or less, is waiting. */
@@ -157,6 +170,7 @@ export class NodeBodyWriter {
       this.#call.sent(slice)
       if (!this.#isBlocked || this.#isOver) continue
       this.#source?.pause()
+      if (sessionChannels.stall.hasSubscribers) setImmediate(reportStall, this)
       return
     }
     if (this.#isOver) return
@@ -189,6 +203,11 @@ export class NodeBodyWriter {
     this.#call.fail(error)
   }
 
+  /** What was written a while ago is still there: it wasn't only waiting for its turn. */
+  reportStall(): void {
+    if (this.#isBlocked && !this.#isOver && !this.#stream.destroyed) this.#buffer.onStall(this.#stream)
+  }
+
   /** Tells the session how much of ours waits now. */
   #account(): void {
     const waiting = this.#stream.writableLength
@@ -206,6 +225,10 @@ export class NodeBodyWriter {
     this.#source?.off('end', this.#onEnd)
     this.#stream.off('drain', this.#onDrain)
   }
+}
+
+function reportStall(writer: NodeBodyWriter): void {
+  writer.reportStall()
 }
 
 function toMismatch(received: number, contentLength: number): RequestContentLengthMismatchError {

@@ -38,7 +38,7 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
   readonly id: number
   answered = 0
   readonly settings: PeerSettings
-  readonly uploadBuffer = new UploadBuffer()
+  readonly uploadBuffer: UploadBuffer
   readonly #context: SessionContext
   readonly #report: SessionReport
   readonly #connection: ConnectionAttempt
@@ -63,6 +63,7 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
     this.id = id
     this.#context = context
     this.#report = new SessionReport(context, id, openedFor)
+    this.uploadBuffer = new UploadBuffer(this.#report)
     this.#resets = new ResetBudget(context.deadlines)
     this.#window = StreamWindow.expecting(1, context.options.session)
     const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#window.maxStreams)

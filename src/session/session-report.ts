@@ -67,8 +67,10 @@ export class SessionReport {
     if (sessionChannels.ping.hasSubscribers) sessionChannels.ping.publish({ session: this.session, rtt })
   }
 
-  stall(streamId: number, scope: 'stream' | 'session'): void {
-    sessionChannels.stall.publish({ session: this.session, streamId, scope })
+  /** @param sessionWindow bytes that the peer still takes on this session */
+  stall(streamId: number, sessionWindow: number): void {
+    if (!sessionChannels.stall.hasSubscribers) return
+    sessionChannels.stall.publish({ session: this.session, streamId, sessionWindow })
   }
 
   #toConnectMessage(): { connectParams: ConnectParams; connector: unknown } {

@@ -1,11 +1,15 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runNode } from '../support/child.ts'
+import { frames } from '../support/frame-peer.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
@@ -15,7 +19,7 @@ let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dodici-children-'))
   await build({
-    entryPoints: ['close', 'idle', 'import', 'load', 'pending', 'waiting'].map((name) =>
+    entryPoints: ['close', 'idle', 'import', 'load', 'pending', 'unconnected', 'waiting'].map((name) =>
       fileURLToPath(new URL(`${name}.ts`, children)),
     ),
     outdir: folder,
@@ -129,6 +133,50 @@ describe('a process', () => {
       const { origin } = await startDoor(async () => {})
       const heard = [{ pending: 1, running: 0 }, { name: 'AbortError' }]
       expect(await runChild('waiting', origin, 'aborted')).toEqual(heard)
+    })
+  })
+
+  describe('whose request waits for a connection', () => {
+    /** Listens until the test ends. */
+    async function listen(onSocket: (socket: Socket) => void): Promise<number> {
+      const sockets: Socket[] = []
+      const server = createServer((socket) => {
+        sockets.push(socket)
+        socket.on('error', () => {})
+        onSocket(socket)
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy()
+        server.close()
+      })
+      return (server.address() as AddressInfo).port
+    }
+
+    it('stays until connectTimeout, though the connector holds nothing', async () => {
+      const heard = await runChild('unconnected', 'silent connector')
+      expect(heard).toEqual([{ name: 'ConnectTimeoutError' }])
+    })
+
+    it('stays while it backs off', async () => {
+      let connections = 0
+      const port = await listen((socket) => {
+        connections++
+        // It retires each connection unused, and closes it.
+        socket.end(Buffer.concat([frames.settings(), frames.goAway(0, 0)]))
+        socket.resume()
+      })
+      const [facts] = await runChild('unconnected', 'lost again and again', `http://127.0.0.1:${port}`)
+      expect(facts?.name).toMatch(/^(?:Stream|Socket)Error$/)
+      // From the third on there is a pause before each, in which there is no socket at all.
+      expect(connections).toBe(4)
+    })
+
+    it('ends when it is aborted in the middle of a handshake', async () => {
+      const port = await listen(() => {})
+      const heard = await runChild('unconnected', 'aborted', `https://127.0.0.1:${port}`)
+      expect(heard).toEqual([{ name: 'AbortError' }])
     })
   })
 

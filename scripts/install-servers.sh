@@ -1,29 +1,64 @@
 #!/usr/bin/env bash
-# Installs the HTTP/2 server that others wrote and the interop tests run against: nghttpd, of Debian's nghttp2.
+# Installs what others wrote and the interop tests run against, as far as it is missing, by one call of Debian's apt-get:
+# nghttpd, nginx, Apache with mod_http2, and Go, whose standard library has the server of the rolling restart.
 set -euo pipefail
-
-if command -v nghttpd >/dev/null; then
-  nghttpd --version
-  exit 0
-fi
+cd "$(dirname "$0")/.."
 
 fail() {
-  echo "$0: $1; the interop tests need nghttpd (https://nghttp2.org)" >&2
+  echo "$0: $1; the interop tests need nghttpd, nginx, apache2 with mod_http2, and go" >&2
   exit 1
 }
 
-command -v apt-get >/dev/null || fail 'nghttpd is missing and there is no apt-get to install it with'
+# The servers are in sbin, which isn't in everybody's PATH.
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+has() { command -v "$1" >/dev/null; }
 
-as_root=()
-if [[ "$(id -u)" != 0 ]]; then
-  command -v sudo >/dev/null || fail 'nghttpd is missing, and installing it needs root or sudo'
-  as_root=(sudo)
+# Not apache2 but apache2-bin: the same server with all its modules, and without a service of the system's.
+packages=()
+has nghttpd || packages+=(nghttp2)
+has nginx || packages+=(nginx)
+has apache2 || packages+=(apache2-bin)
+has go || packages+=(golang-go)
+
+if ((${#packages[@]} > 0)); then
+  missing="${packages[*]}"
+  has apt-get || fail "missing: $missing, and there is no apt-get to install it with"
+
+  as_root=()
+  if [[ "$(id -u)" != 0 ]]; then
+    has sudo || fail "missing: $missing, and installing it needs root or sudo"
+    as_root=(sudo)
+  fi
+
+  # Debian starts a service once it is installed, unless this file says 101: 'forbidden'. One that is there already is
+  # the administrator's word on that, and stays.
+  policy=/usr/sbin/policy-rc.d
+  if [[ ! -e "$policy" ]]; then
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null || fail "cannot write $policy"
+    "${as_root[@]}" chmod 755 "$policy"
+  fi
+
+  "${as_root[@]}" apt-get update -qq || fail 'apt-get update failed'
+  # `env` and not an assignment: sudo drops the caller's environment.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "${packages[@]}" || fail "apt-get install $missing failed"
+
+  # The tests start servers of their own: what was installed for them shall not run now, nor at the next boot. Without
+  # systemd, as in most containers, nothing but the policy is needed.
+  if [[ " $missing " == *' nginx '* && -d /run/systemd/system ]]; then
+    "${as_root[@]}" systemctl disable --now --quiet nginx || fail 'nginx was installed, and its service does not stop'
+  fi
 fi
 
-"${as_root[@]}" apt-get update -qq || fail 'apt-get update failed'
-# `env` and not an assignment: sudo drops the caller's environment.
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nghttp2 ||
-  fail 'apt-get install nghttp2 failed'
+for server in nghttpd nginx apache2 go; do
+  has "$server" || fail "all packages are installed, and there is still no $server"
+done
 
-command -v nghttpd >/dev/null || fail 'nghttp2 is installed and there is still no nghttpd'
 nghttpd --version
+nginx -v 2>&1
+apache2 -v | sed -n 1p
+go version
+
+# Go compiles its standard library once for each machine. That takes half a minute, which no test should wait for.
+go build -o /dev/null ./test/interop/children/restarting.go || fail 'go cannot build the server of the rolling restart'

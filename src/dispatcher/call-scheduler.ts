@@ -160,7 +160,10 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
       wasRepeated: call.wasRepeated,
       isAnswered: call.rawHeaders !== null,
     })
-    if (reason === 'safe') call.wasRepeated = true
+    if (reason === 'safe') {
+      call.wasRepeated = true
+      this.#sessions.doubt()
+    }
     return reason !== null
   }
 

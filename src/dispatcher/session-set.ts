@@ -114,6 +114,14 @@ export class SessionSet implements SessionOwner {
     else this.#heap.delete(session)
   }
 
+  /** One was lost under a call that is to be repeated, once: the others have to prove themselves before they take it. */
+  doubt(): void {
+    for (const session of this.#usable) {
+      session.doubt()
+      this.update(session)
+    }
+  }
+
   /** Calls wait, and no session has room. */
   grow(): void {
     if (this.#usable.size > 0 && this.#mustWait()) return
@@ -208,7 +216,8 @@ export class SessionSet implements SessionOwner {
     for (const session of this.#usable) {
       if (session.isFull()) continue
       if (session.isStale && !session.isVerifying) session.verify()
-      return true
+      // With streams on it, it gets all the time that a PING may take: too long for calls that another one could serve.
+      if (!session.isStale || session.streams === 0) return true
     }
     return false
   }

@@ -28,13 +28,13 @@ export interface Kept {
   onVerified(): void
   /** There was no stream for `keepAliveTimeout`. */
   onIdleTimeout(): void
-  /** The peer hasn't answered. */
-  onDead(error: SocketError): void
+  /** The peer hasn't answered: it is lost. */
+  onError(error: Error): void
 }
 
 /**
  * - `trusted`: the peer was heard of lately, or is about to be asked because it wasn't
- * - `stale`: idle for so long that it has to prove itself before it takes a call
+ * - `stale`: idle for so long, or so near to one that was lost, that it has to prove itself before it takes a call
  * - `verifying`: it was asked to
  */
 type Trust = 'trusted' | 'stale' | 'verifying'
@@ -131,7 +131,17 @@ export class Keepalive implements Timed {
   verify(): void {
     if (this.#trust !== 'stale') return
     this.#trust = 'verifying'
-    if (this.#pingAt === NEVER) this.#ping(this.#deadlines.now(), Math.min(VERIFY_TIMEOUT, this.#pingTimeout))
+    if (this.#pingAt !== NEVER) return
+    const isIdle = this.#kept.liveStreams === 0
+    this.#ping(
+      this.#deadlines.now(),
+      isIdle ? Math.min(VERIFY_TIMEOUT, this.#pingTimeout) : this.#pingTimeout,
+    )
+  }
+
+  /** Another session of the same origin was lost: this one may be about to be. */
+  doubt(): void {
+    if (this.#trust === 'trusted' && this.#configuredInterval !== NEVER) this.#trust = 'stale'
   }
 
   /** The session is closed. */
@@ -194,7 +204,7 @@ export class Keepalive implements Timed {
 
   #die(waited: number): void {
     const message = `The peer has not answered a PING within ${Math.round(waited)} ms`
-    this.#kept.onDead(new SocketError(message, { processed: 'maybe' }))
+    this.#kept.onError(new SocketError(message, { processed: 'maybe' }))
   }
 
   #arm(now: number): void {

@@ -8,7 +8,6 @@ import type { ClientHttp2Session, Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { OpenReason, SessionStats } from '../../types/client.ts'
 import type { Alarm } from '../core/clock.ts'
-import type { SocketError } from '../errors.ts'
 import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connector.ts'
@@ -116,6 +115,10 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
 
   verify(): void {
     this.#keepalive?.verify()
+  }
+
+  doubt(): void {
+    this.#keepalive?.doubt()
   }
 
   open(call: Call): void {
@@ -233,10 +236,6 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
     if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
   }
 
-  onDead(error: SocketError): void {
-    this.#onError(error)
-  }
-
   #onConnection(result: ConnectionResult): void {
     if ('error' in result) this.#close(result.error)
     else this.#start(result.socket)
@@ -247,7 +246,7 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
     // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
     // the session's `error`, where it does, from a later listener of the same event.
     socket.on('close', () => process.nextTick(() => this.#onClose()))
-    socket.on('error', (error) => this.#onError(error))
+    socket.on('error', (error) => this.onError(error))
     const { origin, options, owner, deadlines, memory } = this.#context
     this.#window = StreamWindow.expecting(owner.waiting(), options.session)
     let http2: ClientHttp2Session
@@ -259,7 +258,7 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
       this.#close(toError(thrown))
       return
     }
-    http2.on('error', (error) => this.#onError(error))
+    http2.on('error', (error) => this.onError(error))
     http2.on('close', () => this.#onClose())
     http2.on('goaway', (code, lastStreamId, debugData) => this.#onGoaway(code, lastStreamId, debugData))
     http2.on('remoteSettings', (settings) => this.#onSettings(settings))
@@ -318,7 +317,7 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
   }
 
   /** The first error is the cause; the `close` that follows it has none to tell. */
-  #onError(error: Error): void {
+  onError(error: Error): void {
     this.#close(error)
     this.#cut()
   }

@@ -78,12 +78,14 @@ export interface Session {
   hasRoom(): boolean
   /** Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of 0. */
   isFull(): boolean
-  /** Idle for so long that a PING has to come back before it has room again. */
+  /** A PING has to come back before it has room again: it was idle for long, or in doubt. */
   readonly isStale: boolean
   /** That PING is under way. */
   readonly isVerifying: boolean
   /** Sends it. */
   verify(): void
+  /** Makes it stale, where it may send PINGs. */
+  doubt(): void
   /**
    * Opens a stream for a call and sends its request. The call hears of everything that follows, also of a failure;
    * nothing is thrown.

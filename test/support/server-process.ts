@@ -1,0 +1,106 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { findFreePort } from './free-port.ts'
+
+/** A running server that others wrote. */
+export interface ServerProcess {
+  readonly port: number
+  /** Sends it a signal, and settles once it has said this. */
+  signal(name: NodeJS.Signals, answer: string): Promise<void>
+  /** Ends it, and settles once it is gone. */
+  stop(): Promise<void>
+}
+
+/** How to start a server in the foreground. */
+interface Launch {
+  readonly command: string
+  readonly args: readonly string[]
+  /** What it says once it listens. */
+  readonly ready: string
+}
+
+/** Another process may take a port between our look and the server's. */
+const MAX_STARTS = 3
+
+/** Debian has its servers where not everybody looks. */
+const env = { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin` }
+
+/** Whether tests against a program are left out. In CI they never are: there they fail where it is missing. */
+export function lacks(command: string, ...args: string[]): boolean {
+  if (spawnSync(command, args, { env }).error === undefined || process.env.CI === 'true') return false
+  const reason = 'as it is not installed (see scripts/install-servers.sh)'
+  console.warn(`SKIPPED: the tests against ${command}, ${reason}`)
+  return true
+}
+
+/** A folder that goes with the test. */
+export async function makeFolder(name: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `dodici-${name}-`))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  // A server that was started by root serves as somebody else, who has to get in.
+  await chmod(folder, 0o755)
+  return folder
+}
+
+/** Starts a server on a free port of the loopback interface. It ends with the test. */
+export async function startProcess(toLaunch: (port: number) => Promise<Launch>): Promise<ServerProcess> {
+  for (let starts = 1; ; starts++) {
+    const port = await findFreePort()
+    const { command, args, ready } = await toLaunch(port)
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const words = new Words(child)
+    const stop = async (): Promise<void> => {
+      // Its own way to end: killed, it would leave its workers behind.
+      child.kill('SIGTERM')
+      await words.ended
+    }
+    onTestFinished(stop)
+    try {
+      await words.hear(ready)
+    } catch (error) {
+      if (starts === MAX_STARTS) throw new Error(`${command} did not start ${starts} times`, { cause: error })
+      continue
+    }
+    const signal = async (name: NodeJS.Signals, answer: string): Promise<void> => {
+      const answered = words.hear(answer)
+      child.kill(name)
+      await answered
+    }
+    return { port, signal, stop }
+  }
+}
+
+/** What a process says, and when it says no more. */
+class Words {
+  readonly ended: Promise<void>
+  #said = ''
+  #listeners: (() => void)[] = []
+
+  constructor(child: ChildProcess) {
+    for (const pipe of [child.stdout, child.stderr]) {
+      pipe?.setEncoding('utf8').on('data', (text: string) => {
+        this.#said += text
+        for (const listener of this.#listeners) listener()
+      })
+    }
+    // Not `exit`: the pipes may still hold something then. One that can't be spawned emits `error`, and `close` as well.
+    this.ended = new Promise((resolve) => child.on('error', ignore).on('close', () => resolve()))
+  }
+
+  /** Settles once it says this after now. */
+  async hear(text: string): Promise<void> {
+    const from = this.#said.length
+    await new Promise<void>((resolve, reject) => {
+      this.#listeners.push(() => {
+        if (this.#said.includes(text, from)) resolve()
+      })
+      void this.ended.then(() => reject(new Error(`It ended without '${text}'. It said: ${this.#said}`)))
+    })
+  }
+}
+
+function ignore(): void {}

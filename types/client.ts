@@ -90,7 +90,8 @@ export interface ClientOptions extends CallLimits {
    * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to 2^31 - 1.
    *
    * With the round-trip time it bounds how fast one answer can come. While many streams are open, they get smaller windows,
-   * so that all of them together stay below {@link ClientOptions.maxSessionBuffer}.
+   * so that all of them together stay below {@link ClientOptions.maxSessionBuffer}. Given, it is what a session begins with,
+   * where it fits; by default a session begins with 1 MiB, and answers that outgrow that make it larger.
    *
    * @default 16_777_216
    */

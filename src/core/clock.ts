@@ -54,6 +54,9 @@ export interface Timed {
   onDeadline(): void
 }
 
+/** The longest delay that Node's timers take: a later deadline is found out about on the way. Milliseconds. */
+const MAX_DELAY = 2 ** 31 - 1
+
 /** No two looks at the list come closer than this, in milliseconds: it bounds what 10,000 staggered deadlines cost. */
 const RESOLUTION = 50
 
@@ -65,14 +68,17 @@ const RESOLUTION = 50
  */
 export class Deadlines {
   readonly #clock: Clock
+  readonly #keepsAlive: boolean
   readonly #items: Timed[] = []
   readonly #onAlarm = (): void => this.#ring()
   #alarm: Alarm | null = null
   /** When the alarm rings; Infinity without one. */
   #alarmAt = Number.POSITIVE_INFINITY
 
-  constructor(clock: Clock) {
+  /** @param keepsAlive whether the process lives until they have been met: for waits that no socket is held for */
+  constructor(clock: Clock, keepsAlive = false) {
     this.#clock = clock
+    this.#keepsAlive = keepsAlive
   }
 
   /** How many things can be late. */
@@ -115,7 +121,8 @@ export class Deadlines {
   #arm(now: number, at: number): void {
     this.#alarm?.cancel()
     this.#alarmAt = at
-    this.#alarm = this.#clock.after(Math.max(0, Math.ceil(at - now)), this.#onAlarm)
+    this.#alarm = this.#clock.after(Math.min(MAX_DELAY, Math.max(0, Math.ceil(at - now))), this.#onAlarm)
+    if (this.#keepsAlive) this.#alarm.setRef(true)
   }
 
   #disarm(): void {
@@ -134,11 +141,20 @@ export class Deadlines {
       else if (item.deadline < soonest) soonest = item.deadline
     }
     if (soonest !== Number.POSITIVE_INFINITY) this.#arm(now, Math.max(soonest, now + RESOLUTION))
-    for (const item of late) {
-      // A callback before this one may have taken it off the list, or given it more time.
-      if (item.deadlineIndex === -1 || item.deadline > now) continue
-      this.delete(item)
-      item.onDeadline()
+    let isDone = false
+    try {
+      for (const item of late) this.#tell(item, now)
+      isDone = true
+    } finally {
+      // Somebody's listener has thrown: those behind it are late all the same.
+      if (!isDone) this.#arm(now, now + RESOLUTION)
     }
+  }
+
+  #tell(item: Timed, now: number): void {
+    // A callback before this one may have taken it off the list, or given it more time.
+    if (item.deadlineIndex === -1 || item.deadline > now) return
+    this.delete(item)
+    item.onDeadline()
   }
 }

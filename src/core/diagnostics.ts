@@ -28,11 +28,11 @@ export const requestChannels = Object.freeze({
 
 /** undici's, of connections. */
 export const clientChannels = Object.freeze({
-  /** `{ connectParams, connector }` */
+  /** `{ connectParams, connector }`; `connector` is the `connect` option. */
   beforeConnect: channel('undici:client:beforeConnect'),
   /** `{ connectParams, connector, socket }` */
   connected: channel('undici:client:connected'),
-  /** `{ connectParams, connector, socket, error }` */
+  /** `{ connectParams, connector, error }` */
   connectError: channel('undici:client:connectError'),
   /** `{ request, headers, socket }`, by each attempt. `headers` is what HTTP/1.1 would look like. */
   sendHeaders: channel('undici:client:sendHeaders'),

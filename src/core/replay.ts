@@ -9,6 +9,9 @@ import type { Processed } from '../../types/errors.ts'
 /** How many attempts in a row may end unprocessed while no other call of the client completes. */
 export const MAX_FRUITLESS_ATTEMPTS = 4
 
+/** How often in all one call may be refused, whatever becomes of the others. */
+export const MAX_REFUSALS = 8
+
 /** All that the answer depends on. */
 export interface ReplayCase {
   /** Whether the server may have acted on the attempt that failed. */
@@ -17,6 +20,8 @@ export interface ReplayCase {
   readonly replayable: boolean
   /** Attempts that ended unprocessed since the client last completed a call, this one included. */
   readonly fruitless: number
+  /** How often it was refused (REFUSED_STREAM), this time included. */
+  readonly refusals: number
   /** The whole session died, as opposed to this stream alone. */
   readonly isSessionLost: boolean
   /** The server may get the request twice without harm, and the caller agrees. */
@@ -29,7 +34,7 @@ export interface ReplayCase {
 
 /**
  * - `unprocessed`: the server has provably not acted on it (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the last stream
- *   id of a GOAWAY. It is free while the client makes progress, and bounded while it doesn't.
+ *   id of a GOAWAY. It is free while the client makes progress, and bounded while it doesn't; refusals are bounded anyway.
  * - `safe`: the server may have acted on it, and may do so again (RFC 9110 §9.2.2). Once.
  */
 export type ReplayReason = 'unprocessed' | 'safe'
@@ -37,6 +42,8 @@ export type ReplayReason = 'unprocessed' | 'safe'
 /** Null: it must not be sent again. */
 export function toReplayReason(it: ReplayCase): ReplayReason | null {
   if (!it.replayable) return null
-  if (it.processed === 'no') return it.fruitless < MAX_FRUITLESS_ATTEMPTS ? 'unprocessed' : null
+  if (it.processed === 'no') {
+    return it.fruitless < MAX_FRUITLESS_ATTEMPTS && it.refusals < MAX_REFUSALS ? 'unprocessed' : null
+  }
   return it.isSessionLost && it.isSafe && !it.wasRepeated && !it.isAnswered ? 'safe' : null
 }

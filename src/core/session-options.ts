@@ -14,6 +14,8 @@ export type SentSettings = Readonly<Omit<Http2Settings, 'initialWindowSize'>>
 export interface SessionOptions {
   /** The largest window of a stream. */
   readonly initialWindowSize: number
+  /** Whether the caller has said so. */
+  readonly isWindowGiven: boolean
   readonly connectionWindowSize: number
   /** All windows of streams together. */
   readonly maxSessionBuffer: number
@@ -103,6 +105,7 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
   const { maxSessionBuffer, keepAliveTimeout, pingTimeout } = options
   return Object.freeze({
     initialWindowSize: toInteger('initialWindowSize', streamWindow, 16_777_216, 1, MAX_WINDOW_SIZE, 'bytes'),
+    isWindowGiven: streamWindow !== undefined,
     connectionWindowSize: toInteger(
       'connectionWindowSize',
       one('connectionWindowSize'),

@@ -77,11 +77,11 @@ export class Agent extends LivingDispatcher {
   }
 
   protected override async finish(): Promise<void> {
-    await Promise.all(this.#all().map((dispatcher) => dispatcher.close()))
+    await settleAll(this.#all().map((dispatcher) => dispatcher.close()))
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {
-    await Promise.all(this.#all().map((dispatcher) => dispatcher.destroy(error)))
+    await settleAll(this.#all().map((dispatcher) => dispatcher.destroy(error)))
   }
 
   #all(): DispatcherType[] {
@@ -110,8 +110,8 @@ export class Agent extends LivingDispatcher {
       )
     }
     const entry: Entry = { dispatcher: this.#make(origin), wasUsed: true }
-    this.#entries.set(origin.href, entry)
     this.#forward(entry.dispatcher)
+    this.#entries.set(origin.href, entry)
     return entry
   }
 
@@ -119,14 +119,17 @@ export class Agent extends LivingDispatcher {
     const { factory } = this.#options
     if (factory === null || factory === undefined) return new Pool(origin.href, this.#poolOptions)
     const made: unknown = factory(new URL(origin.href), this.#poolOptions)
-    if (isDispatcher(made)) return made
+    if (isDispatcher(made) && typeof made.close === 'function' && typeof made.destroy === 'function')
+      return made
     throw new InvalidReturnValueError(
-      'The factory option returned something else than a dispatcher, with a dispatch() method',
+      'The factory option returned something else than a dispatcher, with dispatch(), close() and destroy()',
     )
   }
 
   /** Its events are the agent's, whose listeners find the agent first among the targets. */
   #forward(dispatcher: DispatcherType): void {
+    // One of the caller's may have none.
+    if (typeof dispatcher.on !== 'function') return
     dispatcher.on('connect', (url, targets) => this.emit('connect', url, [this, ...targets]))
     dispatcher.on('drain', (url) => this.emit('drain', url))
     dispatcher.on('disconnect', (url, targets, error) =>
@@ -138,23 +141,29 @@ export class Agent extends LivingDispatcher {
   }
 
   /**
-   * Closes an idle one, so that origins don't pile up. Those that were used since the last time go to the end of the line first:
+   * Closes idle ones, so that origins don't pile up. Those that were used since the last time go to the end of the line first:
    * that costs a request one assignment, where an order by last use would cost it two changes of the map.
    */
   #letGo(): void {
-    const { maxOrigins } = this.#options
+    const { maxOrigins, keptOrigins } = this.#options
     let left = maxOrigins === Number.POSITIVE_INFINITY ? COURTESY : 2 * this.#entries.size
     for (const [origin, entry] of this.#entries) {
-      if (left-- === 0) return
+      if (left-- === 0 || this.#entries.size < keptOrigins) return
       this.#entries.delete(origin)
       if (!entry.wasUsed && isIdle(entry.dispatcher)) {
-        this.#leaving.add(entry.dispatcher)
-        void entry.dispatcher.close().then(() => this.#leaving.delete(entry.dispatcher))
-        return
+        this.#close(entry.dispatcher)
+      } else {
+        entry.wasUsed = false
+        this.#entries.set(origin, entry)
       }
-      entry.wasUsed = false
-      this.#entries.set(origin, entry)
     }
+  }
+
+  #close(dispatcher: DispatcherType): void {
+    this.#leaving.add(dispatcher)
+    // One of the caller's may have been destroyed by the caller, and say so: then it is gone, too.
+    const onGone = (): boolean => this.#leaving.delete(dispatcher)
+    new Promise<void>((resolve) => resolve(dispatcher.close())).then(onGone, onGone)
   }
 }
 
@@ -166,7 +175,13 @@ function toStats(dispatcher: object): ClientStats | PoolStats | null {
 
 /** One that doesn't tell may be busy. */
 function isIdle(dispatcher: object): boolean {
-  return toStats(dispatcher)?.size === 0
+  return dispatcher instanceof Pool ? dispatcher.isIdle : toStats(dispatcher)?.size === 0
+}
+
+/** Waits for all of them, and fails with the first that has failed. */
+async function settleAll(promises: Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(promises)
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
 export declare namespace Agent {

@@ -11,7 +11,19 @@ const FIRST_DELAY = 100
 /** What none exceeds. */
 const LONGEST_DELAY = 2_000
 
-/** Doubling delays with jitter, so that clients that lost the same server don't come back in step. */
+/**
+ * Doubling delays with jitter, so that clients that lost the same server don't come back in step.
+ *
+ * @param setbacks how many there were in a row
+ * @returns milliseconds
+ */
+export function toDelay(setbacks: number): number {
+  if (setbacks < 2) return 0
+  const longest = Math.min(FIRST_DELAY * 2 ** (setbacks - 2), LONGEST_DELAY)
+  return (longest * (1 + Math.random())) / 2
+}
+
+/** One such delay at a time. */
 export class Backoff {
   readonly #clock: Clock
   readonly #onOver: () => void
@@ -32,9 +44,8 @@ export class Backoff {
    * @param keepsAlive whether somebody waits for the end of it
    */
   start(setbacks: number, keepsAlive: boolean): void {
-    if (setbacks < 2 || this.#alarm !== null) return
-    const longest = Math.min(FIRST_DELAY * 2 ** (setbacks - 2), LONGEST_DELAY)
-    const delay = (longest * (1 + Math.random())) / 2
+    const delay = toDelay(setbacks)
+    if (delay === 0 || this.#alarm !== null) return
     this.#alarm = this.#clock.after(delay, () => {
       this.#alarm = null
       this.#onOver()

@@ -18,6 +18,7 @@ import {
   ClientDestroyedError,
   ConnectTimeoutError,
   NotSupportedError,
+  REFUSED_STREAM,
   SocketError,
   toConnectError,
   toOwnError,
@@ -27,7 +28,7 @@ import { Call } from '../handler/call.ts'
 import type { CallState } from '../handler/call-state.ts'
 import { trace } from '../handler/traced-handler.ts'
 import type { Session } from '../session/session.ts'
-import { Backoff } from './backoff.ts'
+import { DelayedCalls } from './delayed-calls.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 
@@ -40,6 +41,9 @@ export interface SchedulerOwner {
   onDrain(): void
 }
 
+/** How deep loops that open streams may lie one within another. */
+const MAX_PUMPS = 4
+
 /** Holds what waits in its queue, and gives the sessions what they have room for. */
 export class CallScheduler implements CallOwner, SessionSetOwner {
   readonly deadlines: Deadlines
@@ -48,8 +52,8 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   readonly #owner: SchedulerOwner
   readonly #queue = new PendingQueue<Call>()
   readonly #sessions: SessionSet
-  /** Holds streams back that a peer would only refuse. */
-  readonly #refusals: Backoff
+  /** Those that were refused, and wait before they enter the queue again. */
+  readonly #delayed: DelayedCalls
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
   /** Calls dispatched so far. */
@@ -80,17 +84,17 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     this.#owner = owner
     this.deadlines = new Deadlines(clock)
     this.#sessions = new SessionSet(origin, options, connections, clock, this)
-    this.#refusals = new Backoff(clock, () => this.#pump())
+    this.#delayed = new DelayedCalls(clock, (call) => this.#requeue(call))
   }
 
   /** Calls that wait for a stream. */
   get pending(): number {
-    return this.#queue.size
+    return this.#queue.size + this.#delayed.size
   }
 
   /** Calls that have a stream. */
   get running(): number {
-    return this.#unsettled - this.#queue.size
+    return this.#unsettled - this.pending
   }
 
   /** How many sessions take calls. */
@@ -140,7 +144,6 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     this.#isDestroyed = true
     this.#destroyError ??= error
     this.#failQueued(() => this.#toDestroyError())
-    this.#refusals.stop()
     const gone = this.#sessions.end(error, isGraceful)
     this.deadlines.stop()
     return gone
@@ -150,11 +153,13 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     if (this.#isDestroyed) return false
     call.fruitless = call.progressMark === this.#progress ? call.fruitless + 1 : 1
     call.progressMark = this.#progress
+    if (error.http2ErrorCode === REFUSED_STREAM) call.refusals++
     const { request } = call
     const reason = toReplayReason({
       processed: error.processed,
       replayable: request.body.replayable,
       fruitless: call.fruitless,
+      refusals: call.refusals,
       isSessionLost: error instanceof SocketError,
       isSafe: this.#options.replaySafe && request.idempotent && !request.isTunnel,
       wasRepeated: call.wasRepeated,
@@ -168,16 +173,20 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   }
 
   onReplay(call: Call): void {
+    if (this.#delayed.add(call, call.refusals)) return
     this.#queue.add(call)
-    // A peer that refuses while it answers nothing wants a pause.
-    this.#refusals.start(call.fruitless, true)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
     process.nextTick(pumpLater, this)
   }
 
+  #requeue(call: Call): void {
+    this.#queue.add(call)
+    this.#pump()
+  }
+
   onSettled(call: Call, from: CallState): void {
     if (from === 'queued') {
-      this.#queue.remove(call)
+      if (!this.#delayed.delete(call)) this.#queue.remove(call)
       if (this.#queue.size === 0) {
         this.#tellWaiting()
         this.#announceDrain()
@@ -232,24 +241,27 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
 
   /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
   #pump(): void {
+    // Deeper, the loops above go on with what is left: a handler that dispatches from within must not use up the stack.
+    if (this.#pumps >= MAX_PUMPS) return
     this.#pumps++
-    this.#openQueued()
-    this.#pumps--
+    try {
+      this.#openQueued()
+    } finally {
+      this.#pumps--
+    }
     this.#tellWaiting()
     this.#announceDrain()
   }
 
   #openQueued(): void {
-    while (this.#queue.size > 0 && !this.#isDestroyed && !this.#refusals.isWaiting) {
+    while (this.#queue.size > 0 && !this.#isDestroyed) {
       const session = this.#toSession()
       if (session === null) {
         this.#sessions.grow()
         return
       }
       const call = this.#queue.shift()
-      if (call === null) return
-      this.#open(call, session)
-      this.#sessions.update(session)
+      if (call !== null) this.#open(call, session)
     }
   }
 
@@ -304,6 +316,7 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     const calls: Call[] = []
     for (let call = this.#queue.shift(); call !== null; call = this.#queue.shift()) calls.push(call)
     for (const call of calls) this.#queue.add(call)
+    calls.push(...this.#delayed.toArray())
     for (const call of calls) if (isConcerned(call)) call.fail(toError())
   }
 

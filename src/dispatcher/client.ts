@@ -1,5 +1,5 @@
 /**
- * One origin, one current session, a queue.
+ * One origin, one session at a time, a queue.
  *
  * @module
  */

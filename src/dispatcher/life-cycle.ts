@@ -87,34 +87,39 @@ export abstract class LivingDispatcher extends Dispatcher {
   }
 
   async #close(): Promise<void> {
-    if (this.#state === 'open') {
-      this.#state = 'closing'
-      await this.finish()
+    try {
+      if (this.#state === 'open') {
+        this.#state = 'closing'
+        await this.finish()
+      }
+    } finally {
+      await this.#destroy(null, true)
     }
-    await this.#destroy(null, true)
   }
 
   /** What is left after so many milliseconds is destroyed. */
   #limit(closing: Promise<void>, timeout: number): void {
     const alarm = systemClock.after(timeout, () => this.#destroy(null))
-    void closing.then(() => alarm.cancel())
+    const onSettled = (): void => alarm.cancel()
+    closing.then(onSettled, onSettled)
   }
 
   #destroy(error: Error | null, isGraceful = false): Promise<void> {
     if (this.#destroying !== null) {
       if (this.#isGraceful && !isGraceful) {
         this.#isGraceful = false
+        // Its promise is that of the first time.
         void this.tearDown(error, false)
       }
     } else {
       this.#state = 'destroyed'
       this.#isGraceful = isGraceful
       // First the promise: tearing down calls handlers, and they may call this again.
-      let settleDestroying = (): void => {}
+      let start = (_tornDown: Promise<void>): void => {}
       this.#destroying = new Promise((resolve) => {
-        settleDestroying = resolve
+        start = resolve
       })
-      this.tearDown(error, isGraceful).then(settleDestroying)
+      start(this.tearDown(error, isGraceful))
     }
     return this.#destroying
   }

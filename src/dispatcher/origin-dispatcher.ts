@@ -29,6 +29,11 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     this.#scheduler = new CallScheduler(where, toClientOptions(options), connections, systemClock, announcer)
   }
 
+  /** Whether it has no request at all. */
+  get isIdle(): boolean {
+    return this.#scheduler.pending + this.#scheduler.running === 0
+  }
+
   /** What the stats are made of. */
   protected get scheduler(): Pick<CallScheduler, 'pending' | 'running' | 'connected' | 'toSessionStats'> {
     return this.#scheduler

@@ -37,7 +37,9 @@ export class Pool extends OriginDispatcher {
   get stats(): PoolStats {
     const { connected, pending, running } = this.scheduler
     const sessions = this.scheduler.toSessionStats()
-    const free = sessions.filter(({ state, streams }) => state === 'ready' && streams === 0).length
+    const free = sessions.filter(
+      ({ state, streams }) => streams === 0 && (state === 'ready' || state === 'verifying'),
+    ).length
     return { connected, free, pending, queued: pending, running, size: pending + running, sessions }
   }
 }

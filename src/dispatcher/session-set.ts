@@ -131,7 +131,7 @@ export class SessionSet implements SessionOwner {
     this.#isReplacing = false
     this.#all.add(session)
     this.#usable.add(session)
-    session.updateRef()
+    session.start()
   }
 
   /** Whether calls wait has changed: they keep the process alive. */
@@ -149,7 +149,7 @@ export class SessionSet implements SessionOwner {
     this.#isEnded = true
     this.#backoff.stop()
     for (const session of [...this.#all]) {
-      if (isGraceful) session.close()
+      if (isGraceful) session.close(true)
       else session.destroy(error)
     }
     this.#gone ??= new Promise((resolve) => {
@@ -172,6 +172,10 @@ export class SessionSet implements SessionOwner {
   onSessionRoom(session: Session): void {
     this.update(session)
     this.#owner.onRoom()
+  }
+
+  onSessionLoad(session: Session): void {
+    this.update(session)
   }
 
   onSessionIdle(session: Session): void {
@@ -213,13 +217,14 @@ export class SessionSet implements SessionOwner {
   #mustWait(): boolean {
     // The usual case, whatever the number of sessions.
     if (this.#newest?.state.name === 'connecting') return true
+    let mustWait = false
     for (const session of this.#usable) {
       if (session.isFull()) continue
       if (session.isStale && !session.isVerifying) session.verify()
       // With streams on it, it gets all the time that a PING may take: too long for calls that another one could serve.
-      if (!session.isStale || session.streams === 0) return true
+      if (!session.isStale || session.streams === 0) mustWait = true
     }
-    return false
+    return mustWait
   }
 
   #onAllClosed(): void {
@@ -248,6 +253,7 @@ export class SessionSet implements SessionOwner {
       this.#setbacks = 0
       return
     }
+    if (this.#owner.progress !== this.#progressAtSetback) this.#fruitless = 0
     this.#addSetback()
     this.#fruitless++
     if (this.#fruitless < MAX_FRUITLESS_ATTEMPTS || this.ready > 0) return

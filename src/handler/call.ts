@@ -42,8 +42,9 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
   readonly sequence: number
   queueNext: Call | null = null
   queuePrevious: Call | null = null
-  /** Attempts that ended unprocessed since the owner last made progress. This and the next two are the owner's. */
+  /** Attempts that ended unprocessed since the owner last made progress; refused ones in all. These four are the owner's. */
   fruitless = 0
+  refusals = 0
   /** The owner's progress at the last of them. */
   progressMark = 0
   /** It was sent again although the server may have acted on it. */

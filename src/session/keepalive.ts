@@ -13,6 +13,8 @@ import type { OriginMemory } from './origin-memory.ts'
 export interface Kept {
   /** Grows with each byte that comes; null where that can't be told. */
   readonly bytesRead: number | null
+  /** Somebody waits for its streams, or for one. */
+  readonly isNeeded: boolean
   /** Streams that somebody still waits for. */
   readonly liveStreams: number
   /**
@@ -25,8 +27,8 @@ export interface Kept {
   /** The round trip of a PING, in milliseconds. */
   onPong(rtt: number): void
   /** It takes calls again. */
-  onVerified(): void
-  /** There was no stream for `keepAliveTimeout`. */
+  onRoom(): void
+  /** Nobody needed it for `keepAliveTimeout`. */
   onIdleTimeout(): void
   /** The peer hasn't answered: it is lost. */
   onError(error: Error): void
@@ -61,7 +63,7 @@ export class Keepalive implements Timed {
   readonly #pingTimeout: number
   readonly #configuredInterval: number
   #trust: Trust = 'trusted'
-  /** When there was no stream any more; NEVER while there are some. */
+  /** Since when nobody needs it; NEVER while somebody does. */
   #idleAt: number
   /** When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's answer counts. */
   #readAt: number
@@ -83,7 +85,7 @@ export class Keepalive implements Timed {
     this.#pingTimeout = options.pingTimeout === 0 ? NEVER : options.pingTimeout
     this.#configuredInterval = options.pingInterval === 0 ? NEVER : options.pingInterval
     const now = deadlines.now()
-    this.#idleAt = now
+    this.#idleAt = kept.isNeeded ? NEVER : now
     this.#readAt = now
     this.#bytesRead = kept.bytesRead
     this.#arm(now)
@@ -98,7 +100,7 @@ export class Keepalive implements Timed {
     return this.#trust === 'verifying'
   }
 
-  /** The first stream is opened. */
+  /** It is needed from now on. */
   onBusy(): void {
     const now = this.#deadlines.now()
     this.#idleAt = NEVER
@@ -108,7 +110,7 @@ export class Keepalive implements Timed {
     this.#arm(now)
   }
 
-  /** The last stream is gone. */
+  /** It isn't needed any more. */
   onIdle(): void {
     const now = this.#deadlines.now()
     this.#idleAt = now
@@ -118,7 +120,7 @@ export class Keepalive implements Timed {
 
   /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. */
   onReset(): void {
-    if (this.#pingAt !== NEVER || this.#isOver) return
+    if (this.#pingAt !== NEVER || this.#isOver || this.#configuredInterval === NEVER) return
     const now = this.#deadlines.now()
     const gap = now - this.#lastPingAt
     // Servers that count PINGs (gRPC) forget them when they have sent something: without that, one is enough for a while.
@@ -132,11 +134,9 @@ export class Keepalive implements Timed {
     if (this.#trust !== 'stale') return
     this.#trust = 'verifying'
     if (this.#pingAt !== NEVER) return
-    const isIdle = this.#kept.liveStreams === 0
-    this.#ping(
-      this.#deadlines.now(),
-      isIdle ? Math.min(VERIFY_TIMEOUT, this.#pingTimeout) : this.#pingTimeout,
-    )
+    const isShort = this.#kept.liveStreams === 0 && this.#pingTimeout > VERIFY_TIMEOUT
+    const isForEver = this.#pingTimeout === NEVER
+    this.#ping(this.#deadlines.now(), isShort && !isForEver ? VERIFY_TIMEOUT : this.#pingTimeout)
   }
 
   /** Another session of the same origin was lost: this one may be about to be. */
@@ -152,21 +152,36 @@ export class Keepalive implements Timed {
 
   onDeadline(): void {
     const now = this.#deadlines.now()
-    if (this.#kept.liveStreams > 0) this.#look(now)
-    if (this.#pingAt !== NEVER) {
-      if (now - this.#pingAt >= this.#patience) {
-        this.#die(now - this.#pingAt)
-        return
-      }
-    } else if (this.#kept.liveStreams > 0) {
-      if (now - this.#readAt >= this.#interval) this.#ping(now, this.#pingTimeout)
+    if (this.#kept.isNeeded || this.#pingAt !== NEVER) this.#look(now)
+    if (this.#pingAt !== NEVER && now >= this.#toPingEnd()) {
+      this.#lookOnce(this.#pingAt)
     } else if (now - this.#idleAt >= this.#idleTimeout) {
       this.#kept.onIdleTimeout()
       return
-    } else if (this.#trust === 'trusted' && now - this.#readAt >= this.#interval) {
-      this.#trust = 'stale'
+    } else if (this.#pingAt === NEVER && now - this.#readAt >= this.#interval) {
+      if (this.#kept.isNeeded) this.#ping(now, this.#pingTimeout)
+      else this.#trust = 'stale'
     }
     this.#arm(now)
+  }
+
+  /**
+   * A process that was busy comes late to its timers, and has what the peer has said meanwhile still before it: it reads that
+   * before it judges.
+   */
+  #lookOnce(pingAt: number): void {
+    setImmediate(() => {
+      if (this.#isOver || this.#pingAt !== pingAt) return
+      const now = this.#deadlines.now()
+      this.#look(now)
+      if (now >= this.#toPingEnd()) this.#die(now - pingAt)
+      else this.#arm(now)
+    })
+  }
+
+  /** By when the peer has to be heard of. An answer may be on its way behind much else. */
+  #toPingEnd(): number {
+    return Math.max(this.#pingAt, this.#readAt) + this.#patience
   }
 
   get #interval(): number {
@@ -181,6 +196,8 @@ export class Keepalive implements Timed {
   }
 
   #ping(now: number, patience: number): void {
+    // What came before doesn't answer it.
+    this.#look(now)
     if (!this.#kept.ping(() => this.#onAck(now))) return
     this.#pingAt = now
     this.#lastPingAt = now
@@ -199,7 +216,7 @@ export class Keepalive implements Timed {
     this.#trust = 'trusted'
     this.#arm(now)
     this.#kept.onPong(now - sentAt)
-    if (!wasTrusted) this.#kept.onVerified()
+    if (!wasTrusted) this.#kept.onRoom()
   }
 
   #die(waited: number): void {
@@ -212,10 +229,14 @@ export class Keepalive implements Timed {
   }
 
   #toDeadline(now: number): number {
-    if (this.#pingAt !== NEVER) return this.#pingAt + this.#patience
-    const interval = this.#interval
-    if (this.#kept.liveStreams > 0) return Math.min(this.#readAt + interval, now + interval / LOOKS)
     const idleEnd = this.#idleAt + this.#idleTimeout
+    if (this.#pingAt !== NEVER) {
+      const end = this.#toPingEnd()
+      // Overdue, and about to be judged.
+      return Math.min(idleEnd, end > now ? end : NEVER)
+    }
+    const interval = this.#interval
+    if (this.#kept.isNeeded) return Math.min(this.#readAt + interval, now + interval / LOOKS)
     return this.#trust === 'trusted' ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
   }
 }

@@ -6,6 +6,7 @@
 
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
+import { REFUSED_STREAM } from '../errors.ts'
 
 /** Who hears of one stream. */
 export interface StreamListener {
@@ -76,7 +77,12 @@ function onError(this: ClientHttp2Stream, error: Error): void {
   Carrier.get(this).onError(error)
 }
 function onClose(this: ClientHttp2Stream): void {
-  Carrier.get(this).onClose()
+  // nghttp2 closes what lies above a GOAWAY before anybody hears of the GOAWAY: in the next turn everybody knows.
+  if (this.rstCode === REFUSED_STREAM) setImmediate(tellClose, this)
+  else tellClose(this)
+}
+function tellClose(stream: ClientHttp2Stream): void {
+  Carrier.get(stream).onClose()
 }
 
 /** The answer, data and all. Node reads no more than the stream's first window before `read()` is called. */

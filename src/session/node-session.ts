@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ClientHttp2Session, Settings } from 'node:http2'
+import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { OpenReason, SessionStats } from '../../types/client.ts'
 import type { Alarm } from '../core/clock.ts'
@@ -17,11 +17,11 @@ import { Keepalive } from './keepalive.ts'
 import type { Goaway } from './loss.ts'
 import { isOfPings, toLossError } from './loss.ts'
 import { UploadBuffer } from './node-body-writer.ts'
-import { connectHttp2 } from './node-connect.ts'
-import type { NodeStreamOwner } from './node-stream.ts'
+import type { ConnectionListener } from './node-connection.ts'
+import { NodeConnection } from './node-connection.ts'
 import { NodeStream } from './node-stream.ts'
+import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { PeerSettings } from './peer-settings.ts'
-import type { Resettable } from './reset-budget.ts'
 import { ResetBudget } from './reset-budget.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
@@ -32,29 +32,30 @@ import { StreamWindow } from './stream-window.ts'
 const LINGER = 1_000
 
 /** One connection of node:http2, from the first SYN to the last event. */
-export class NodeSession implements Session, NodeStreamOwner, Kept {
+export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, ConnectionListener {
   heapIndex = -1
   readonly id: number
   answered = 0
+  goaway: Goaway | null = null
   readonly settings: PeerSettings
   readonly uploadBuffer: UploadBuffer
   readonly #context: SessionContext
   readonly #report: SessionReport
-  readonly #connection: ConnectionAttempt
   readonly #streams = new Set<NodeStream>()
   readonly #resets: ResetBudget
-  #state: SessionState = { name: 'connecting' }
-  /** These three are null until there is a socket. */
-  #http2: ClientHttp2Session | null = null
-  #socket: Socket | null = null
-  #keepalive: Keepalive | null = null
+  /** Made anew when there is a connection. */
   #window: StreamWindow
-  /** Changes of the window that the peer hasn't acknowledged. */
-  #retunings = 0
+  #state: SessionState = { name: 'connecting' }
+  /** Null before `start()`. */
+  #attempt: ConnectionAttempt | null = null
+  /** These two are null until there is a socket. */
+  #connection: NodeConnection | null = null
+  #keepalive: Keepalive | null = null
   #rtt: number | null = null
-  #goaway: Goaway | null = null
-  /** Whether the session keeps the process alive: while somebody waits for its streams, or for one. */
-  #isReferenced = true
+  /** Somebody waits for its streams, or for one: then it keeps the process alive, and its peer has to. */
+  #isNeeded = true
+  /** Somebody waits for its end. */
+  #isAwaited = false
   /** Armed while a closed session has no streams left, and its socket is still there. */
   #linger: Alarm | null = null
 
@@ -63,12 +64,19 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
     this.#context = context
     this.#report = new SessionReport(context, id, openedFor)
     this.uploadBuffer = new UploadBuffer(this.#report)
-    this.#resets = new ResetBudget(context.deadlines)
-    this.#window = StreamWindow.expecting(1, context.options.session)
+    this.#resets = new ResetBudget(context.deadlines, () => this.#keepalive?.onReset())
+    this.#window = new StreamWindow(context.options.session, 0)
     const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#window.maxStreams)
     this.settings = new PeerSettings(ownLimit, context.memory)
+  }
+
+  start(): void {
     this.#report.open()
-    this.#connection = new ConnectionAttempt(context, (result) => this.#onConnection(result))
+    // Whoever was told may have ended it; and so may the connector, which is the caller's own.
+    if (this.#state.name !== 'connecting') return
+    this.#attempt = new ConnectionAttempt(this.#context, (result) => this.#onConnection(result))
+    if (this.#state.name !== 'connecting') this.#attempt.cancel()
+    else this.updateRef()
   }
 
   get state(): SessionState {
@@ -87,9 +95,16 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
     return this.#streams.size - this.#resets.waiting
   }
 
+  get isNeeded(): boolean {
+    return this.#isNeeded
+  }
+
+  get socket(): Socket | null {
+    return this.#connection?.socket ?? null
+  }
+
   get bytesRead(): number | null {
-    const bytes: unknown = this.#socket?.bytesRead
-    return typeof bytes === 'number' ? bytes : null
+    return this.#connection?.bytesRead ?? null
   }
 
   get isStale(): boolean {
@@ -101,16 +116,15 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
   }
 
   hasRoom(): boolean {
-    if (this.#state.name !== 'ready' || this.#streams.size >= this.settings.limit || this.isStale)
-      return false
-    // node knows of a GOAWAY, and of a death, some ticks before it tells.
-    return this.#http2 !== null && !this.#http2.closed && !this.#http2.destroyed
+    const { size } = this.#streams
+    if (this.#state.name !== 'ready' || size >= this.settings.limit || !this.#window.hasRoom) return false
+    return this.#connection?.isOpen === true && !this.isStale
   }
 
   isFull(): boolean {
     const { peerLimit } = this.settings
     if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
-    return peerLimit > 0 && this.#streams.size >= this.settings.limit
+    return peerLimit > 0 && (this.#streams.size >= this.settings.limit || this.#window.isFull)
   }
 
   verify(): void {
@@ -122,23 +136,25 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
   }
 
   open(call: Call): void {
-    if (this.#http2 === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
+    if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
     const stream = new NodeStream(this, call)
     this.#streams.add(stream)
-    if (this.#streams.size === 1) this.#keepalive?.onBusy()
-    const { size } = this.#streams
-    if (size > this.#window.capacity && this.#window.shrink(size)) this.#announceWindow()
-    if (!this.#isReferenced) this.updateRef()
-    stream.open(this.#http2)
+    this.#window.open(stream)
+    this.#context.owner.onSessionLoad(this)
+    if (this.#window.shrink(this.#streams.size)) this.#announceWindow()
+    if (!this.#isNeeded) this.updateRef()
+    stream.open(this.#connection.http2)
   }
 
   updateRef(): void {
-    const isNeeded = this.liveStreams > 0 || this.#context.owner.waiting() > 0
-    if (this.#state.name === 'connecting') this.#connection.setRef(isNeeded)
-    if (this.#state.name !== 'ready' || isNeeded === this.#isReferenced) return
-    this.#isReferenced = isNeeded
-    if (isNeeded) this.#http2?.ref()
-    else this.#http2?.unref()
+    const mayServe = this.#state.name === 'connecting' || this.#state.name === 'ready'
+    const isNeeded = this.liveStreams > 0 || (mayServe && this.#context.owner.waiting() > 0)
+    if (this.#state.name === 'connecting') this.#attempt?.setRef(isNeeded)
+    if (this.#connection === null || isNeeded === this.#isNeeded) return
+    this.#isNeeded = isNeeded
+    if (isNeeded) this.#keepalive?.onBusy()
+    else this.#keepalive?.onIdle()
+    this.#connection.setRef(isNeeded || this.#isAwaited)
   }
 
   toStats(): SessionStats {
@@ -152,17 +168,17 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
       streamWindow: this.#window.size,
       rtt: this.#rtt,
       bytesRead: this.bytesRead ?? 0,
-      bytesWritten: this.#socket?.bytesWritten ?? 0,
+      bytesWritten: this.socket?.bytesWritten ?? 0,
     }
   }
 
-  close(): void {
+  close(isAwaited = false): void {
     if (this.#state.name === 'connecting') {
       this.destroy(null)
-    } else if (this.#http2 !== null && this.#state.name !== 'closed') {
-      // Whoever waits for the close has a right to see it.
-      this.#http2.ref()
-      this.#http2.close()
+    } else if (this.#connection !== null && this.#state.name !== 'closed') {
+      this.#isAwaited ||= isAwaited
+      if (isAwaited) this.#connection.setRef(true)
+      this.#connection.http2.close()
       this.#drain()
       this.#lingerWhenIdle()
     }
@@ -170,20 +186,19 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
 
   destroy(cause: Error | null): void {
     if (this.#state.name === 'closed') return
-    this.#connection.cancel()
+    this.#attempt?.cancel()
     for (const stream of [...this.#streams]) stream.fail(cause ?? new ClientDestroyedError())
     // Its `close` event tells the owner; without a socket there will be none.
-    if (this.#http2 === null) this.#close(cause)
-    else this.#cut()
+    if (this.#connection === null) this.#close(cause)
+    else this.#connection.cut()
   }
 
   onStreamClosed(stream: NodeStream): void {
     if (!this.#streams.delete(stream)) return
+    this.#window.close(stream)
     if (this.#resets.waiting > 0) this.#resets.delete(stream)
-    if (this.#streams.size === 0) this.#keepalive?.onIdle()
-    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
-    else this.#lingerWhenIdle()
-    if (this.liveStreams === 0) this.updateRef()
+    this.onRoom()
+    if (this.liveStreams === 0) this.#onNoStreams()
   }
 
   onAnswered(): void {
@@ -191,36 +206,28 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
   }
 
   onLargeAnswer(): void {
-    if (this.#retunings === 0 && this.#window.grow(this.#streams.size)) this.#announceWindow()
+    if (this.#window.grow(this.#streams)) this.#announceWindow()
   }
 
-  reset(stream: Resettable): void {
-    if (this.#resets.reset(stream)) this.#keepalive?.onReset()
-    else if (this.liveStreams === 0) this.updateRef()
+  reset(stream: NodeStream): void {
+    this.#resets.add(stream)
+    if (this.liveStreams === 0) this.#onNoStreams()
   }
 
   toLossError(streamId: number | null, error: Error | null): DodiciError {
     return toLossError(
       streamId,
-      this.#goaway,
+      this.goaway,
       this.#state.name === 'closed' ? (this.#state.cause ?? error) : error,
     )
   }
 
   isLost(): boolean {
-    return this.#state.name === 'closed' || this.#http2?.destroyed === true
-  }
-
-  isAboveGoaway(streamId: number): boolean {
-    return this.#goaway !== null && streamId > this.#goaway.lastStreamId
+    return this.#state.name === 'closed' || this.#connection?.isDestroyed === true
   }
 
   ping(onAck: () => void): boolean {
-    if (this.#http2 === null || this.#http2.destroyed) return false
-    return this.#http2.ping((error) => {
-      // An error means that the session has ended first: its own event tells.
-      if (error === null) onAck()
-    })
+    return this.#connection?.ping(onAck) === true
   }
 
   onPong(rtt: number): void {
@@ -228,7 +235,7 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
     this.#report.ping(rtt)
   }
 
-  onVerified(): void {
+  onRoom(): void {
     if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
   }
 
@@ -242,27 +249,16 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
   }
 
   #start(socket: Socket): void {
-    this.#socket = socket
-    // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
-    // the session's `error`, where it does, from a later listener of the same event.
-    socket.on('close', () => process.nextTick(() => this.#onClose()))
-    socket.on('error', (error) => this.onError(error))
     const { origin, options, owner, deadlines, memory } = this.#context
-    this.#window = StreamWindow.expecting(owner.waiting(), options.session)
-    let http2: ClientHttp2Session
+    this.#window = new StreamWindow(options.session, owner.waiting())
     try {
-      http2 = connectHttp2(origin, options.session, socket, this.#window.size)
+      this.#connection = new NodeConnection(origin, options.session, socket, this.#window.size, this)
     } catch (thrown) {
       // Not a socket after all: a connector may yield anything.
       socket.destroy()
       this.#close(toError(thrown))
       return
     }
-    http2.on('error', (error) => this.onError(error))
-    http2.on('close', () => this.#onClose())
-    http2.on('goaway', (code, lastStreamId, debugData) => this.#onGoaway(code, lastStreamId, debugData))
-    http2.on('remoteSettings', (settings) => this.#onSettings(settings))
-    this.#http2 = http2
     if (!this.#move({ name: 'ready' })) return
     this.#keepalive = new Keepalive(this, options.session, deadlines, memory)
     this.#report.ready(socket)
@@ -271,60 +267,60 @@ export class NodeSession implements Session, NodeStreamOwner, Kept {
   }
 
   #announceWindow(): void {
-    if (this.#http2 === null || this.#http2.destroyed) return
-    this.#retunings++
-    this.#http2.settings({ initialWindowSize: this.#window.size }, () => {
-      this.#retunings--
+    this.#connection?.announceWindow(this.#window.size, () => {
+      this.#window.acknowledge(this.#streams)
+      this.onRoom()
     })
   }
 
-  #onSettings(settings: Settings): void {
+  onSettings(settings: Settings): void {
     this.settings.update(settings)
     // A peer that is about to leave may greet with a GOAWAY too: calls that wait for its first SETTINGS shall see both.
     if (!this.settings.areSettled) setImmediate(() => this.#onSettled())
-    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
+    this.onRoom()
   }
 
   #onSettled(): void {
     this.settings.settle()
-    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
+    this.onRoom()
   }
 
-  #onGoaway(code: number, lastStreamId: number, debugData: Buffer | undefined): void {
-    this.#goaway = { code, lastStreamId, debugData: debugData === undefined ? null : Buffer.from(debugData) }
-    if (isOfPings(this.#goaway)) this.#context.memory.onTooManyPings()
+  onGoaway(code: number, lastStreamId: number, debugData: Buffer | undefined): void {
+    this.goaway = { code, lastStreamId, debugData: debugData === undefined ? null : Buffer.from(debugData) }
+    if (isOfPings(this.goaway)) this.#context.memory.onTooManyPings()
     this.#drain()
     this.#lingerWhenIdle()
   }
 
   #drain(): void {
     if (!this.#move({ name: 'draining' })) return
-    this.#report.draining(this.#goaway)
+    this.#report.draining(this.goaway)
     this.#context.owner.onSessionDraining(this)
   }
 
-  /** node:http2 has ended its side then, and would wait for the peer's end for ever. */
-  #lingerWhenIdle(): void {
-    if (this.#state.name !== 'draining' || this.#streams.size > 0) return
-    this.#linger ??= this.#context.clock.after(LINGER, () => this.#cut())
+  #onNoStreams(): void {
+    this.updateRef()
+    this.#lingerWhenIdle()
   }
 
-  /** A session of node's that was closed gracefully counts as destroyed while its socket still waits for the peer. */
-  #cut(): void {
-    const isClosing = this.#http2?.closed === true
-    if (this.#http2?.destroyed === false) this.#http2.destroy()
-    if (isClosing) this.#socket?.destroy()
+  /** node:http2 has ended its side then, and would wait for the peer's end for ever; or for streams that nobody wants. */
+  #lingerWhenIdle(): void {
+    if (this.#state.name !== 'draining' || this.liveStreams > 0) return
+    this.#linger ??= this.#context.clock.after(LINGER, () => this.#connection?.cut())
   }
 
   /** The first error is the cause; the `close` that follows it has none to tell. */
   onError(error: Error): void {
-    this.#close(error)
-    this.#cut()
+    try {
+      this.#close(error)
+    } finally {
+      this.#connection?.cut()
+    }
   }
 
-  #onClose(): void {
+  onClose(): void {
     this.#close(null)
-    this.#http2?.destroy()
+    this.#connection?.cut()
   }
 
   /** The one exit. */

@@ -15,17 +15,12 @@ import { NodeBodyWriter, toStreamOptions } from './node-body-writer.ts'
 import type { StreamListener } from './node-events.ts'
 import { listen, listenToUpload, read, release } from './node-events.ts'
 import { toHandedHeaders, toRawList } from './node-headers.ts'
-import type { NodeStreamHost } from './node-stream-host.ts'
+import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnel } from './node-tunnel.ts'
 import type { Resettable } from './reset-budget.ts'
 import { reportSent } from './session-report.ts'
 import { toOpenError, toStreamFailure } from './stream-failure.ts'
-
-/** The session, which counts its streams. */
-export interface NodeStreamOwner extends NodeStreamHost {
-  /** The stream no longer counts against the peer's limit. */
-  onStreamClosed(stream: NodeStream): void
-}
+import type { Windowed } from './stream-window.ts'
 
 /**
  * How far the answer has come, for the call: `open → responded → done`, `open → tunnel → done`, or `open → done`.
@@ -43,8 +38,8 @@ const SMALL_BODY = 16_384
 const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
-export class NodeStream implements Attempt, Resettable, StreamListener {
-  readonly #owner: NodeStreamOwner
+export class NodeStream implements Attempt, Resettable, StreamListener, Windowed {
+  readonly #owner: NodeStreamOwner<NodeStream>
   readonly #call: Call
   #state: StreamState = 'open'
   /** Null until node has made it. */
@@ -58,6 +53,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener {
   /** What has come and wasn't handed on: before `response`, or while the call holds it back. Null for nothing. */
   #held: Buffer[] | null = null
   #dataEnd: DataEnd = 'none'
+  window = 0
   /** Bytes of data that have come. */
   #received = 0
   #isHandingOn = false
@@ -71,13 +67,17 @@ export class NodeStream implements Attempt, Resettable, StreamListener {
   /** What node says of a stream that fails; its `close` follows. */
   #error: Error | null = null
 
-  constructor(owner: NodeStreamOwner, call: Call) {
+  constructor(owner: NodeStreamOwner<NodeStream>, call: Call) {
     this.#owner = owner
     this.#call = call
   }
 
   get streamId(): number | null {
     return this.#stream?.id ?? null
+  }
+
+  get isHeld(): boolean {
+    return this.#held !== null || this.#call.paused
   }
 
   /** Sends the request. Whatever goes wrong is the call's failure. */
@@ -100,7 +100,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener {
       return
     }
     this.#stream = stream
-    if (request.trace !== null) reportSent(request.trace, session.socket, wire)
+    if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
     listen(stream, this)
     if (request.isTunnel) return
     if (options.endStream) {
@@ -167,6 +167,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener {
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
     const rawList = toRawList(raw, handed)
+    if (status >= 200) this.#owner.onAnswered()
     if (status >= 200 && status < 300 && this.#call.request.isTunnel) {
       this.#becomeTunnel(status, handed, rawList)
       return
@@ -187,7 +188,6 @@ export class NodeStream implements Attempt, Resettable, StreamListener {
     const tunnel = new NodeTunnel(stream)
     this.#state = 'tunnel'
     this.#tunnel = tunnel
-    this.#owner.onAnswered()
     for (const chunk of this.#held ?? []) tunnel.push(chunk)
     this.#held = null
     if (this.#dataEnd === 'proper') tunnel.onPeerEnd()
@@ -274,7 +274,6 @@ export class NodeStream implements Attempt, Resettable, StreamListener {
     if (this.#stream?.writableFinished === false) this.#release()
     // Both sides have ended: the peer counts it no more, whatever node says some ticks later.
     else this.#owner.onStreamClosed(this)
-    this.#owner.onAnswered()
     this.#leave()
     this.#call.complete(this.#trailers ?? NO_TRAILERS, this.#rawTrailers)
   }

@@ -70,7 +70,9 @@ export class NodeTunnel extends Duplex {
 
   override _destroy(error: Error | null, callback: Callback): void {
     // Both sides have ended: what is left of ours is on its way, and node's stream closes by itself.
-    if (error !== null || !this.writableFinished || !this.#hasPeerEnded) release(this.#stream, false)
+    // A turn later, as with any stream: see `ResetBudget`.
+    if (error !== null || !this.writableFinished || !this.#hasPeerEnded)
+      setImmediate(release, this.#stream, false)
     callback(error)
   }
 

@@ -25,18 +25,29 @@ export interface Resettable {
 /**
  * A bucket of tokens, one for each RST_STREAM. A stream that gets none stays open: it takes its place on the session until the
  * server has answered it or there is a token again.
+ *
+ * No stream is reset at once. A caller may be running inside nghttp2, which is reading, and must not be made to send then: it
+ * would ask for the data of streams that are going, for ever, or write to freed memory (docs/differences.md).
  */
 export class ResetBudget implements Timed {
   deadline = Number.POSITIVE_INFINITY
   deadlineIndex = -1
   readonly #deadlines: Deadlines
+  readonly #onReset: () => void
   readonly #waiting = new Set<Resettable>()
+  readonly #flushSoon = (): void => {
+    this.#isFlushDue = false
+    this.onDeadline()
+  }
+  #isFlushDue = false
   #tokens = BURST
   /** When the tokens were counted last. */
   #countedAt: number
 
-  constructor(deadlines: Deadlines) {
+  /** @param onReset called after streams were reset */
+  constructor(deadlines: Deadlines, onReset: () => void) {
     this.#deadlines = deadlines
+    this.#onReset = onReset
     this.#countedAt = deadlines.now()
   }
 
@@ -45,16 +56,12 @@ export class ResetBudget implements Timed {
     return this.#waiting.size
   }
 
-  /** Resets the stream now, or as soon as there is a token. True for now. */
-  reset(stream: Resettable): boolean {
-    const now = this.#deadlines.now()
-    if (this.#waiting.size === 0 && this.#take(now)) {
-      stream.reset()
-      return true
-    }
+  /** Resets the stream in the next turn of the event loop, or as soon as there is a token. */
+  add(stream: Resettable): void {
     this.#waiting.add(stream)
-    this.#arm(now)
-    return false
+    if (this.#isFlushDue) return
+    this.#isFlushDue = true
+    setImmediate(this.#flushSoon)
   }
 
   /** The stream has closed by itself. */
@@ -70,12 +77,14 @@ export class ResetBudget implements Timed {
 
   onDeadline(): void {
     const now = this.#deadlines.now()
+    const before = this.#waiting.size
     for (const stream of this.#waiting) {
       if (!this.#take(now)) break
       this.#waiting.delete(stream)
       stream.reset()
     }
-    if (this.#waiting.size > 0) this.#arm(now)
+    if (this.#waiting.size < before) this.#onReset()
+    if (this.#waiting.size > 0 && this.deadlineIndex === -1) this.#deadlines.set(this, now + TICK, now)
   }
 
   #take(now: number): boolean {
@@ -84,9 +93,5 @@ export class ResetBudget implements Timed {
     if (this.#tokens < 1) return false
     this.#tokens--
     return true
-  }
-
-  #arm(now: number): void {
-    if (this.deadlineIndex === -1) this.#deadlines.set(this, now + TICK, now)
   }
 }

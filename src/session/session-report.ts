@@ -91,7 +91,7 @@ export class SessionReport {
 }
 
 /** An attempt was sent. `headers` is what undici's subscribers look at: HTTP/1.1's form, pseudo-headers included. */
-export function reportSent(request: RequestTrace, socket: Socket | undefined, wire: WireHeaders): void {
+export function reportSent(request: RequestTrace, socket: Socket | null, wire: WireHeaders): void {
   if (!clientChannels.sendHeaders.hasSubscribers) return
   const lines = Object.entries(wire).map(([name, value]) => `${name}: ${String(value)}\r\n`)
   clientChannels.sendHeaders.publish({ request, headers: lines.join(''), socket })

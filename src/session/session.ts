@@ -42,11 +42,13 @@ export interface SessionOwner {
   onSessionReady(session: Session): void
   /** It may have room for another call: a stream has closed, the peer's limit was raised, or it was verified. */
   onSessionRoom(session: Session): void
+  /** A stream is being opened on it. */
+  onSessionLoad(session: Session): void
   /** It has had no stream for `keepAliveTimeout`. */
   onSessionIdle(session: Session): void
   /** It takes no calls any more, but finishes those that it has. */
   onSessionDraining(session: Session): void
-  /** How many calls wait for room: while there are any, the session keeps the process alive, although it may have no streams. */
+  /** How many calls wait for room: while there are any, the session is needed, although it may have no streams. */
   waiting(): number
   /** It is gone, and so is each of its streams. `wasReady` is false for a connection that never came about. */
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void
@@ -71,7 +73,7 @@ export interface Session {
   readonly state: SessionState
   /** Streams that are open. */
   readonly streams: number
-  /** Calls that it has answered completely, and tunnels. */
+  /** Calls of which it has brought a final answer's header. */
   readonly answered: number
   readonly settings: PeerSettings
   /** Whether `open` may be called now. */
@@ -95,8 +97,14 @@ export interface Session {
   updateRef(): void
   /** A snapshot. */
   toStats(): SessionStats
-  /** Finishes its streams, then closes. Idempotent. */
-  close(): void
+  /** Begins to connect. Once, when its owner knows of it: what is told, or asked for a socket, may be the caller's own. */
+  start(): void
+  /**
+   * Finishes its streams, then closes. Idempotent.
+   *
+   * @param isAwaited whether somebody waits for that, so that it keeps the process alive
+   */
+  close(isAwaited?: boolean): void
   /** Ends at once. Its calls fail, for `cause` or, when that is null, because the session was destroyed. Idempotent. */
   destroy(cause: Error | null): void
 }

@@ -8,6 +8,7 @@ import type { ClientHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { DodiciError } from '../errors.ts'
 import { REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
+import type { Goaway } from './loss.ts'
 
 /** What the session knows of it. */
 export interface FailureContext {
@@ -15,8 +16,8 @@ export interface FailureContext {
   close(): void
   /** Whether the connection is gone. */
   isLost(): boolean
-  /** The peer has promised by GOAWAY not to process the stream (RFC 9113 §6.8). */
-  isAboveGoaway(streamId: number): boolean
+  /** What the peer has said with its GOAWAY; null without one. */
+  readonly goaway: Goaway | null
   /**
    * Why a stream is lost with its session: for the session's own reason or, where it has none yet, for `error`.
    *
@@ -42,18 +43,22 @@ export function toStreamFailure(
   error: Error | null,
 ): DodiciError {
   const streamId = stream?.id ?? null
-  if (context.isLost()) return context.toLossError(streamId, error)
+  const code = stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
+  // What was refused before the connection went is unprocessed all the same.
+  if (context.isLost() && code !== REFUSED_STREAM) return context.toLossError(streamId, error)
   if (streamId === null) {
     // Node 24 and later say so on the stream; all of them do when the ids are used up (RFC 9113 §5.1.1).
     context.close()
     return toOpenError(error)
   }
-  const code = stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
-  const isUnprocessed = code === REFUSED_STREAM || context.isAboveGoaway(streamId)
+  const { goaway } = context
+  // RFC 9113 §6.8: the peer has promised not to process what lies above.
+  const isUnprocessed = code === REFUSED_STREAM || (goaway !== null && streamId > goaway.lastStreamId)
   const processed = isUnprocessed ? 'no' : 'maybe'
   if (code !== constants.NGHTTP2_NO_ERROR) {
     const message = `The stream was reset with ${toErrorCodeName(code)}`
-    return new StreamError(message, { cause: error, processed, http2ErrorCode: code })
+    const goawayDebugData = isUnprocessed ? (goaway?.debugData ?? null) : null
+    return new StreamError(message, { cause: error, processed, http2ErrorCode: code, goawayDebugData })
   }
   const message = 'The stream was closed without a complete answer'
   return new StreamError(message, { cause: error, processed, http2ErrorCode: code })

@@ -9,41 +9,52 @@ import type { SessionOptions } from '../core/session-options.ts'
 /** Bytes. No stream is given less, whatever the others hold: one frame of the usual size. */
 const MIN_WINDOW = 16_384
 
-/** What servers allow: RFC 9113 §6.5.2 recommends no less. */
-const USUAL_LIMIT = 100
+/** Streams that a session is ready for without a change: as many as most servers allow. */
+const USUAL_STREAMS = 100
 
 /** By what windows shrink and grow at a time: each change is a SETTINGS frame and its ACK. */
 const STEP = 4
+
+/** After a change there is room for so many times the streams that there are: another one shouldn't be due at once. */
+const HEADROOM = 4
+
+/** One that has a window. */
+export interface Windowed {
+  /** What it may hold at most, in bytes; 0 before it was opened. {@link StreamWindow}'s own. */
+  window: number
+  /** Its reader holds it back: some of its window may be used up. */
+  readonly isHeld: boolean
+}
 
 /**
  * All streams have one window (SETTINGS_INITIAL_WINDOW_SIZE, RFC 9113 §6.9.2), and what readers leave unread may fill each of
  * them. So it is large while there are few streams, and smaller the more there are: together they stay below a bound. Many
  * streams lose no speed by that, since the connection's window is what they share.
+ *
+ * A change counts when the peer has acknowledged it (§6.5.3): until then it may use the larger one of the two. And a smaller
+ * one takes nothing back of what a stream holds already.
  */
 export class StreamWindow {
   readonly #largest: number
   readonly #smallest: number
   readonly #bound: number
+  /** What was announced last. */
   #size: number
+  /** What the peer may use: what it has acknowledged last, or what was announced since, if that is more. */
+  #usable: number
+  /** A change is on its way. */
+  #isChanging = false
+  /** What all streams together may hold. */
+  #reserved = 0
 
-  /**
-   * @param largest bytes
-   * @param bound of all windows together, in bytes
-   * @param streams how many there are about to be
-   */
-  constructor(largest: number, bound: number, streams: number) {
-    this.#largest = largest
-    this.#smallest = Math.min(MIN_WINDOW, largest)
-    this.#bound = bound
-    this.#size = this.#toSize(streams)
-  }
-
-  /** For a session that is about to open so many. */
-  static expecting(streams: number, options: SessionOptions): StreamWindow {
-    const { initialWindowSize, maxSessionBuffer, maxConcurrentStreams } = options
-    // More than these don't come before the peer has said that it wants more.
-    const expected = Math.max(1, Math.min(streams, maxConcurrentStreams, USUAL_LIMIT))
-    return new StreamWindow(initialWindowSize, maxSessionBuffer, expected)
+  /** @param streams how many there may be at once before anything can be changed */
+  constructor({ initialWindowSize, maxSessionBuffer, isWindowGiven }: SessionOptions, streams: number) {
+    this.#largest = initialWindowSize
+    this.#smallest = Math.min(MIN_WINDOW, initialWindowSize)
+    this.#bound = maxSessionBuffer
+    // Whoever names a window gets it, where it fits; otherwise an answer that could use a larger one gets it later.
+    this.#size = this.#toSize(Math.max(isWindowGiven ? 1 : USUAL_STREAMS, streams), maxSessionBuffer)
+    this.#usable = this.#size
   }
 
   /** What was announced last. Bytes. */
@@ -56,31 +67,66 @@ export class StreamWindow {
     return Math.floor(this.#bound / this.#smallest)
   }
 
-  /** So many it allows with these. */
-  get capacity(): number {
-    return Math.floor(this.#bound / this.#size)
+  /** Whether the bound allows for one more. */
+  get hasRoom(): boolean {
+    return this.#reserved + this.#usable <= this.#bound
   }
 
-  /** There are more streams than {@link capacity}. True when `size` has changed. */
+  /** Whether there won't be room either once the peer has acknowledged what is on its way. */
+  get isFull(): boolean {
+    return !this.#isChanging && !this.hasRoom
+  }
+
+  /** A stream is opened. */
+  open(stream: Windowed): void {
+    stream.window = this.#usable
+    this.#reserved += this.#usable
+  }
+
+  /** A stream is gone. */
+  close(stream: Windowed): void {
+    this.#reserved -= stream.window
+    stream.window = 0
+  }
+
+  /** True when `size` has changed: half of the bound is given away, and what comes needs smaller windows. */
   shrink(streams: number): boolean {
-    // For twice as many: another such change shouldn't be due at once.
-    return this.#resize(Math.min(this.#size, this.#toSize(streams * 2)))
+    if (this.#isChanging || this.#reserved * 2 <= this.#bound) return false
+    const size = this.#toSize(streams * HEADROOM, this.#bound - this.#reserved)
+    return this.#change(Math.min(this.#size, size))
   }
 
-  /** A stream has received more than one window: it would go faster with a larger one. True when `size` has changed. */
-  grow(streams: number): boolean {
-    return this.#resize(Math.max(this.#size, this.#toSize(streams * 2)))
-  }
-
-  #resize(size: number): boolean {
-    if (size === this.#size) return false
-    this.#size = size
+  /** True when `size` has changed: a stream has received more than one window, and would go faster with a larger one. */
+  grow(streams: ReadonlySet<Windowed>): boolean {
+    const size = Math.max(this.#size, this.#toSize(streams.size * HEADROOM, this.#bound))
+    if (this.#isChanging || !this.#change(size)) return false
+    this.#usable = size
+    for (const stream of streams) this.#resize(stream)
     return true
   }
 
-  #toSize(streams: number): number {
+  /** The peer has acknowledged the change. All that it had sent before has come. */
+  acknowledge(streams: ReadonlySet<Windowed>): void {
+    this.#isChanging = false
+    this.#usable = this.#size
+    for (const stream of streams) if (!stream.isHeld) this.#resize(stream)
+  }
+
+  #resize(stream: Windowed): void {
+    this.close(stream)
+    this.open(stream)
+  }
+
+  #change(size: number): boolean {
+    this.#isChanging = size !== this.#size
+    this.#size = size
+    return this.#isChanging
+  }
+
+  /** The largest of which so many fit into so many bytes. */
+  #toSize(streams: number, bytes: number): number {
     let size = this.#largest
-    while (size * streams > this.#bound && size > this.#smallest) {
+    while (size * streams > bytes && size > this.#smallest) {
       size = Math.max(this.#smallest, Math.floor(size / STEP))
     }
     return size

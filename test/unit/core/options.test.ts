@@ -36,6 +36,7 @@ const limits: Limits = {
 
 const session: SessionOptions = {
   initialWindowSize: 16_777_216,
+  isWindowGiven: false,
   connectionWindowSize: 16_777_216,
   maxSessionBuffer: 268_435_456,
   maxConcurrentStreams: 4_294_967_295,
@@ -65,7 +66,11 @@ function toExpected(given: object): ResolvedClientOptions {
     ...defaults,
     ...Object.fromEntries(entries.filter((entry) => !isLimit(entry) && !isOfSession(entry))),
     limits: { ...limits, ...Object.fromEntries(entries.filter(isLimit)) },
-    session: { ...session, ...Object.fromEntries(entries.filter(isOfSession)) },
+    session: {
+      ...session,
+      ...Object.fromEntries(entries.filter(isOfSession)),
+      isWindowGiven: 'initialWindowSize' in given,
+    },
   }
 }
 

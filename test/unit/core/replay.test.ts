@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { ReplayCase } from '../../../src/core/replay.ts'
-import { MAX_FRUITLESS_ATTEMPTS, toReplayReason } from '../../../src/core/replay.ts'
+import { MAX_FRUITLESS_ATTEMPTS, MAX_REFUSALS, toReplayReason } from '../../../src/core/replay.ts'
 
 /** A POST of which nothing was sent, for the first time. */
 const UNPROCESSED: ReplayCase = {
   processed: 'no',
   replayable: true,
   fruitless: 1,
+  refusals: 0,
   isSessionLost: false,
   isSafe: false,
   wasRepeated: false,
@@ -27,6 +28,14 @@ describe('toReplayReason', () => {
     ])('is bounded: %i fruitless attempts give %s', (fruitless, expected) => {
       expect(MAX_FRUITLESS_ATTEMPTS).toBe(4)
       expect(toReplayReason({ ...UNPROCESSED, fruitless })).toBe(expected)
+    })
+
+    test.each([
+      [7, 'unprocessed'],
+      [8, null],
+    ])('is bounded for one that is refused again and again: %i refusals give %s', (refusals, expected) => {
+      expect(MAX_REFUSALS).toBe(8)
+      expect(toReplayReason({ ...UNPROCESSED, refusals })).toBe(expected)
     })
 
     test('is null where the body cannot be had again', () => {

@@ -1,0 +1,146 @@
+/**
+ * A relay that hands on each byte a fixed time after it came, in order, both ways: emulated distance, and nothing else. It
+ * bounds no rate and holds nobody back. Writes `listening PORT` when it is ready, and ends when its standard input does,
+ * which also happens when the process that started it dies.
+ */
+import { connect, createServer } from 'node:net'
+
+/** @type {{ port: number, delay: number }} port: where to; delay: milliseconds, one way */
+const { port, delay } = JSON.parse(process.argv[2] ?? '{}')
+
+/** Timers are late by as much on the average: what is due so soon, in milliseconds, may leave. */
+const SLACK = 0.75
+/** What a read from the server may bring, and what its memory is cut from, in bytes. Small reads would be the bottleneck. */
+const READ_SIZE = 2 ** 19
+const SLAB_SIZE = 2 ** 22
+
+/**
+ * Memory for what comes from the server. It is used again and again: fresh pages cost more than the copying.
+ *
+ * @typedef {{ bytes: Buffer, used: number, waiting: number }} Slab `waiting`: pieces of it that haven't been written yet
+ */
+
+/** @type {Slab[]} */
+const spare = []
+let slab = toSlab()
+
+/** @returns {Slab} */
+function toSlab() {
+  const used = spare.pop()
+  if (used === undefined) return { bytes: Buffer.allocUnsafeSlow(SLAB_SIZE), used: 0, waiting: 0 }
+  used.used = 0
+  return used
+}
+
+/** Room for the next read. */
+function toRoom() {
+  if (slab.used + READ_SIZE > SLAB_SIZE) {
+    const full = slab
+    slab = toSlab()
+    if (full.waiting === 0) spare.push(full)
+  }
+  return slab.bytes.subarray(slab.used, slab.used + READ_SIZE)
+}
+
+/** @param {Slab} from */
+function giveBack(from) {
+  from.waiting--
+  if (from.waiting === 0 && from !== slab) spare.push(from)
+}
+
+/**
+ * One direction of one connection.
+ *
+ * @param {import('node:net').Socket} to
+ * @returns {{ take(bytes: Buffer | null, from?: Slab): void, drop(): void }} null is the end
+ */
+function makeWay(to) {
+  /** What is on its way, and when it is there; null is the end. @type {{ at: number, bytes: Buffer | null, from: Slab | undefined }[]} */
+  let waiting = []
+  let first = 0
+  /** @type {NodeJS.Timeout | null} */
+  let timer = null
+
+  function deliver() {
+    timer = null
+    const now = performance.now()
+    // One write to the socket for all that is there by now.
+    to.cork()
+    while (first < waiting.length && waiting[first].at <= now + SLACK) {
+      const { bytes, from } = waiting[first++]
+      if (bytes === null) to.end()
+      else if (to.writable) to.write(bytes, from === undefined ? undefined : () => giveBack(from))
+    }
+    to.uncork()
+    if (first === waiting.length) {
+      waiting = []
+      first = 0
+    } else {
+      // Not one by one: that would be quadratic.
+      if (first > 1_000) {
+        waiting = waiting.slice(first)
+        first = 0
+      }
+      timer = setTimeout(deliver, waiting[first].at - now - SLACK)
+    }
+  }
+
+  /**
+   * @param {Buffer | null} bytes
+   * @param {Slab} [from]
+   */
+  function take(bytes, from) {
+    waiting.push({ at: performance.now() + delay, bytes, from })
+    if (delay === 0) deliver()
+    else timer ??= setTimeout(deliver, delay - SLACK)
+  }
+
+  return {
+    take,
+    drop() {
+      if (timer !== null) clearTimeout(timer)
+      to.destroy()
+    },
+  }
+}
+
+/**
+ * Tells a way of the end of the side that it comes from.
+ *
+ * @param {import('node:net').Socket} from
+ * @param {ReturnType<typeof makeWay>} way
+ */
+function watch(from, way) {
+  from.on('end', () => way.take(null))
+  from.on('close', () => {
+    if (!from.readableEnded) way.drop()
+  })
+  from.on('error', () => {})
+}
+
+const options = { noDelay: true, allowHalfOpen: true }
+const server = createServer(options, (near) => {
+  // Neither side is ever paused: what waits is bounded by HTTP/2's own windows.
+  const down = makeWay(near)
+  /** @param {number} length */
+  const callback = (length) => {
+    const bytes = slab.bytes.subarray(slab.used, slab.used + length)
+    slab.used += length
+    slab.waiting++
+    down.take(bytes, slab)
+    return true
+  }
+  const far = connect({ port, host: '127.0.0.1', ...options, onread: { buffer: toRoom, callback } })
+  const up = makeWay(far)
+  near.on('data', (bytes) => up.take(bytes))
+  watch(near, up)
+  watch(far, down)
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  process.stdout.write(`listening ${address.port}\n`)
+})
+
+process.stdin.on('end', () => process.exit())
+process.stdin.resume()

@@ -1,0 +1,232 @@
+/**
+ * The kinds of calls: each takes a dispatcher to an answer that is looked at, or leaves it in one of the ways in which
+ * callers do. Each settles with the name of its outcome.
+ */
+import { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Expected } from './watch.mjs'
+
+/**
+ * @typedef {import('./random.mjs').Random} Random
+ *
+ * @typedef {object} Context
+ * @property {Random} random
+ * @property {any} dispatcher
+ * @property {object} options origin, path, limits and signal
+ * @property {string} tag names a body: its first 9 bytes
+ * @property {(moment: 'header' | 'end') => void} reached how far it has come
+ */
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** @param {number} count */
+async function turns(count) {
+  for (let index = 0; index < count; index++) await turn()
+}
+
+/** The servers answer with a body that says how long it is, or with the one that was sent. @param {string} text @param {string} tag */
+function check(text, tag) {
+  if (text.startsWith(tag)) return
+  if (Number.parseInt(text, 10) !== text.length) {
+    throw new Error(`a body of ${text.length} bytes was taken for whole: ${text.slice(0, 20)}…`)
+  }
+}
+
+/** @param {Context} context @param {object} extra */
+async function ask({ dispatcher, options, tag, reached }, extra) {
+  const { statusCode, body } = await dispatcher.request({ ...options, ...extra })
+  reached('header')
+  if (statusCode !== 200) throw new Error(`status ${statusCode}`)
+  check(await body.text(), tag)
+  reached('end')
+  return 'answered'
+}
+
+/** @param {Context} context */
+function toPieces({ random, tag }) {
+  const filler = Buffer.alloc(random.integer(1, 3_000), 'p')
+  return Array.from({ length: random.integer(1, 8) }, (_, index) => (index === 0 ? Buffer.from(tag) : filler))
+}
+
+/** @param {Buffer[]} pieces */
+async function* trickle(pieces) {
+  for (const piece of pieces) {
+    await turn()
+    yield piece
+  }
+}
+
+/** @param {Buffer[]} pieces */
+async function* break_(pieces) {
+  yield* trickle(pieces)
+  throw new Expected('body threw')
+}
+
+async function* endless(/** @type {string} */ tag) {
+  yield Buffer.from(tag)
+  for (;;) {
+    await turn()
+    yield Buffer.alloc(200, 'e')
+  }
+}
+
+class Sink extends Writable {
+  text = ''
+
+  /** @param {Buffer} chunk @param {unknown} _encoding @param {() => void} callback */
+  _write(chunk, _encoding, callback) {
+    this.text += chunk
+    if (chunk.length % 3 === 0) setImmediate(callback)
+    else callback()
+  }
+}
+
+/** A handler that counts, and holds the body back now and then. */
+class OwnHandler {
+  /** @param {Context} context @param {(outcome: string) => void} resolve @param {(error: unknown) => void} reject */
+  constructor(context, resolve, reject) {
+    Object.assign(this, { context, resolve, reject })
+    this.context = context
+    this.resolve = resolve
+    this.reject = reject
+    this.text = ''
+    this.ends = 0
+  }
+
+  onRequestStart() {}
+
+  /** @param {any} controller */
+  onResponseStart(controller) {
+    const { random, reached } = this.context
+    reached('header')
+    if (random.chance(0.05)) controller.abort(new Expected('aborted by its controller'))
+  }
+
+  /** @param {any} controller @param {Buffer} chunk */
+  onResponseData(controller, chunk) {
+    this.text += chunk
+    if (!this.context.random.chance(0.2)) return
+    controller.pause()
+    setImmediate(() => controller.resume())
+  }
+
+  onResponseEnd() {
+    if (++this.ends > 1) this.reject(new Error('a second end'))
+    this.context.reached('end')
+    try {
+      check(this.text, this.context.tag)
+      this.resolve('answered')
+    } catch (error) {
+      this.reject(error)
+    }
+  }
+
+  /** @param {any} _controller @param {unknown} error */
+  onResponseError(_controller, error) {
+    this.reject(++this.ends > 1 ? new Error('a second end') : error)
+  }
+}
+
+/** @type {Readonly<Record<string, (context: Context) => Promise<string>>>} */
+export const kinds = {
+  get: (context) => ask(context, { method: 'GET' }),
+
+  async iterate(context) {
+    const { body } = await context.dispatcher.request({ ...context.options, method: 'GET' })
+    context.reached('header')
+    let text = ''
+    for await (const chunk of body) text += chunk
+    check(text, context.tag)
+    context.reached('end')
+    return 'answered'
+  },
+
+  /** Read by nobody, and thrown away after a while. */
+  async drop({ dispatcher, options, random }) {
+    const { body } = await dispatcher.request({ ...options, method: 'GET' })
+    await turns(random.integer(0, 10))
+    body.destroy()
+    return 'dropped'
+  },
+
+  async dump({ dispatcher, options }) {
+    const { body } = await dispatcher.request({ ...options, method: 'GET' })
+    await body.dump()
+    return 'dumped'
+  },
+
+  /** Read by nobody, and never thrown away: only its own limit ends it. A signal would hold it for as long as it lives. */
+  async forget({ dispatcher, options }) {
+    await dispatcher.request({ ...options, method: 'GET', requestTimeout: 500, signal: null })
+    return 'forgotten'
+  },
+
+  async stream({ dispatcher, options, tag, reached }) {
+    const sink = new Sink()
+    await dispatcher.stream({ ...options, method: 'GET' }, () => {
+      reached('header')
+      return sink
+    })
+    check(sink.text, tag)
+    reached('end')
+    return 'answered'
+  },
+
+  async pipeline(context) {
+    const { dispatcher, options, tag, reached } = context
+    const sink = new Sink()
+    const duplex = dispatcher.pipeline({ ...options, method: 'POST' }, (/** @type {any} */ { body }) => {
+      reached('header')
+      return body
+    })
+    // Node 22 and later refuse one that is destroyed already, and leave its error, which comes a tick later, to us.
+    duplex.on('error', () => {})
+    try {
+      await pipeline(Readable.from(trickle(toPieces(context))), duplex, sink)
+    } catch (error) {
+      throw duplex.errored ?? error
+    }
+    check(sink.text, tag)
+    reached('end')
+    return 'answered'
+  },
+
+  dispatch: (context) =>
+    new Promise((resolve, reject) => {
+      const handler = new OwnHandler(context, resolve, reject)
+      context.dispatcher.dispatch({ ...context.options, method: 'GET' }, handler)
+    }),
+
+  postBytes: (context) => ask(context, { method: 'POST', body: Buffer.concat(toPieces(context)) }),
+
+  postGenerator: (context) => ask(context, { method: 'POST', body: trickle(toPieces(context)) }),
+
+  postReadable: (context) => ask(context, { method: 'POST', body: Readable.from(toPieces(context)) }),
+
+  /** Makes a new body for each attempt. */
+  postFactory(context) {
+    const pieces = toPieces(context)
+    return ask(context, { method: 'POST', body: () => trickle(pieces) })
+  },
+
+  postThrows: (context) => ask(context, { method: 'POST', body: break_(toPieces(context)) }),
+
+  postEndless: (context) => ask(context, { method: 'POST', body: endless(context.tag), requestTimeout: 200 }),
+}
+
+export const WEIGHTS = {
+  get: 40,
+  iterate: 8,
+  drop: 5,
+  dump: 3,
+  forget: 2,
+  stream: 8,
+  pipeline: 4,
+  dispatch: 10,
+  postBytes: 8,
+  postGenerator: 4,
+  postReadable: 3,
+  postFactory: 4,
+  postThrows: 1,
+  postEndless: 0.5,
+}

@@ -1,0 +1,338 @@
+/**
+ * One connection of a server that speaks HTTP/2 by the frame: reads, keeps to the client's windows, and leaves it to
+ * `faults.mjs` what to answer and what to do wrong.
+ */
+import { actOn, beginFaults, disturb } from './faults.mjs'
+import * as http2 from './frames.mjs'
+
+/** As many bytes of a POST's body name it. */
+const TAG_LENGTH = 9
+const DEFAULT_WINDOW = 65_535
+const MAX_ID = 2 ** 31 - 1
+const NO_BYTES = Buffer.alloc(0)
+
+/**
+ * What all connections of a server have counted.
+ *
+ * @typedef {object} Tally
+ * @property {Record<string, number>} faults by name
+ * @property {Map<string, string[]>} touched each time that a POST was taken, by its tag
+ * @property {string[]} violations
+ * @property {number} connections
+ * @property {number} streams
+ */
+
+/** One stream. */
+export class Stream {
+  /** @param {number} id @param {number} window @param {boolean} hasBody */
+  constructor(id, window, hasBody) {
+    this.id = id
+    this.window = window
+    this.hasBody = hasBody
+    this.hasAllOfIt = !hasBody
+    this.received = 0
+    /** The beginning of its body; null: refused, so it was never taken. @type {string | null} */
+    this.tag = ''
+    /** Frames and data that wait for the client's window. @type {{ data: Buffer | null, frame: Buffer | null, isLast: boolean }[]} */
+    this.outgoing = []
+    this.isClosed = false
+    this.hasAnswered = false
+    this.isPlanned = false
+  }
+}
+
+export class Connection {
+  /** @type {Map<number, Stream>} */
+  streams = new Map()
+  /** The last stream id of a GOAWAY that was sent; null: none. @type {number | null} */
+  goaway = null
+  /** The last id that anything was done for. */
+  lastTouched = 0
+  lastId = 0
+  /** The largest number of streams, as the client knows it: each value counts from its ACK. */
+  limit = Number.POSITIVE_INFINITY
+  /** The last one that was sent. */
+  lastLimit = Number.POSITIVE_INFINITY
+  /** It hears nothing, and says nothing. */
+  isDeaf = false
+  /** No stream is left to be waited for: it closes. */
+  isEnding = false
+
+  /**
+   * @param {import('node:net').Socket} socket
+   * @param {import('./random.mjs').Random} random
+   * @param {Tally} tally
+   */
+  constructor(socket, random, tally) {
+    this.socket = socket
+    this.random = random
+    this.tally = tally
+    this.window = DEFAULT_WINDOW
+    this.initialWindow = DEFAULT_WINDOW
+    this.maxFrame = 16_384
+    /** Limits that were sent and not acknowledged; null: the SETTINGS had none. @type {(number | null)[]} */
+    this.sentLimits = []
+    this.bytes = NO_BYTES
+    this.isGreeted = false
+    /** @type {Buffer[]} */
+    this.written = []
+    this.number = ++tally.connections
+    socket.setNoDelay(true)
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => this.receive(bytes))
+    socket.on('close', () => this.onClose())
+    beginFaults(this)
+  }
+
+  /** @param {Buffer} frame */
+  write(frame) {
+    if (this.isDeaf || this.socket.destroyed) return
+    // What one turn has to say leaves in one piece.
+    if (this.written.push(frame) === 1) process.nextTick(() => this.flush())
+  }
+
+  flush() {
+    const { written } = this
+    this.written = []
+    if (written.length > 0 && this.socket.writable) this.socket.write(Buffer.concat(written))
+  }
+
+  /** @param {(readonly [id: number, value: number])[]} entries */
+  writeSettings(...entries) {
+    this.sentLimits.push(entries.find(([id]) => id === http2.MAX_CONCURRENT_STREAMS)?.[1] ?? null)
+    this.write(http2.toSettings(entries))
+  }
+
+  /** @param {string} name */
+  count(name) {
+    this.tally.faults[name] = (this.tally.faults[name] ?? 0) + 1
+  }
+
+  /** @param {Stream} stream @param {number} code */
+  reset(stream, code) {
+    if (stream.isClosed) return
+    this.write(http2.toReset(stream.id, code))
+    this.drop(stream)
+  }
+
+  /**
+   * What has a higher id than anything that was touched may be sent again.
+   *
+   * @param {number} code
+   */
+  sendGoaway(code) {
+    // It may be less than what was said before, never more (RFC 9113 §6.8).
+    const lastId = Math.min(this.goaway ?? MAX_ID, this.random.integer(this.lastTouched, this.lastId))
+    this.goaway = lastId
+    this.write(http2.toGoaway(lastId, code, 'soak'))
+    for (const stream of [...this.streams.values()]) {
+      if (stream.id <= lastId) continue
+      stream.tag = null
+      this.drop(stream)
+    }
+    this.endWhenIdle()
+  }
+
+  /** Another one will follow, and say where the end is. */
+  announceGoaway() {
+    this.goaway = MAX_ID
+    this.write(http2.toGoaway(MAX_ID, 0))
+  }
+
+  /** Closes when the streams that are left have been answered. */
+  endWhenIdle() {
+    this.isEnding = true
+    if (this.streams.size > 0) return
+    this.flush()
+    this.socket.end()
+  }
+
+  /**
+   * Data that keeps to the client's windows, and what has to stay in order with it.
+   *
+   * @param {Stream} stream @param {{ data?: Buffer, frame?: Buffer, isLast?: boolean }} piece
+   */
+  send(stream, { data = undefined, frame = undefined, isLast = false }) {
+    if (stream.isClosed) return
+    stream.outgoing.push({ data: data ?? null, frame: frame ?? null, isLast })
+    this.pump(stream)
+  }
+
+  /** @param {Stream} stream */
+  pump(stream) {
+    for (
+      let piece = stream.outgoing[0];
+      piece !== undefined && !stream.isClosed;
+      piece = stream.outgoing[0]
+    ) {
+      if (piece.frame !== null) {
+        this.write(piece.frame)
+      } else if (piece.data !== null) {
+        const room = Math.min(piece.data.length, this.maxFrame, stream.window, this.window)
+        if (room <= 0 && piece.data.length > 0) return
+        const isWhole = room === piece.data.length
+        const flags = piece.isLast && isWhole ? http2.END_STREAM : 0
+        this.write(http2.toFrame(http2.DATA, flags, stream.id, piece.data.subarray(0, room)))
+        stream.window -= room
+        this.window -= room
+        if (!isWhole) {
+          piece.data = piece.data.subarray(room)
+          continue
+        }
+      }
+      stream.outgoing.shift()
+      if (piece.isLast) this.onAnswered(stream)
+    }
+  }
+
+  /** @param {Stream} stream */
+  onAnswered(stream) {
+    stream.hasAnswered = true
+    if (stream.hasAllOfIt) this.drop(stream)
+    // An answer that doesn't wait for the request's end (RFC 9113 §8.1).
+    else if (this.random.chance(0.7)) this.reset(stream, 0)
+  }
+
+  /** Nothing more will be done for it. @param {Stream} stream */
+  drop(stream) {
+    if (stream.isClosed) return
+    stream.isClosed = true
+    this.streams.delete(stream.id)
+    if (stream.tag !== null && stream.tag.length === TAG_LENGTH) this.touch(stream.tag, stream)
+    if (this.isEnding) this.endWhenIdle()
+  }
+
+  /** @param {string} tag @param {Stream} stream */
+  touch(tag, { id, hasAnswered, hasAllOfIt }) {
+    const { number, goaway, tally } = this
+    const what = `stream ${id} of connection ${number}, ${hasAllOfIt ? 'whole' : 'in part'}, ${hasAnswered ? '' : 'not '}answered, last id of GOAWAY ${goaway}`
+    const times = [...(tally.touched.get(tag) ?? []), what]
+    tally.touched.set(tag, times)
+    if (times.length > 1 && tag.startsWith('P')) {
+      tally.violations.push(`the POST ${tag} was taken ${times.length} times: ${times.join('; ')}`)
+    }
+  }
+
+  /** @param {Buffer} bytes */
+  receive(bytes) {
+    if (this.isDeaf) return
+    let rest = this.bytes.length === 0 ? bytes : Buffer.concat([this.bytes, bytes])
+    if (!this.isGreeted) {
+      if (rest.length < http2.PREFACE_LENGTH) {
+        this.bytes = rest
+        return
+      }
+      rest = rest.subarray(http2.PREFACE_LENGTH)
+      this.isGreeted = true
+    }
+    while (rest.length >= http2.HEAD_LENGTH) {
+      const end = http2.HEAD_LENGTH + rest.readUIntBE(0, 3)
+      if (rest.length < end) break
+      this.take(rest[3], rest[4], rest.readUInt32BE(5) & 0x7fffffff, rest.subarray(http2.HEAD_LENGTH, end))
+      rest = rest.subarray(end)
+      if (this.isDeaf) return
+    }
+    this.bytes = rest
+  }
+
+  /**
+   * @param {number} type
+   * @param {number} flags
+   * @param {number} id
+   * @param {Buffer} payload
+   */
+  take(type, flags, id, payload) {
+    const isFlagged = (flags & http2.END_STREAM) !== 0
+    const stream = this.streams.get(id)
+    if (type === http2.HEADERS) {
+      if (stream !== undefined) this.onRequestEnd(stream)
+      else this.onRequest(id, !isFlagged)
+    } else if (type === http2.DATA) {
+      this.onData(id, stream, payload, isFlagged)
+    } else if (type === http2.RST_STREAM) {
+      if (stream !== undefined) this.drop(stream)
+    } else if (type === http2.SETTINGS) {
+      if (isFlagged) this.onSettingsAck()
+      else this.onSettings(payload)
+    } else if (type === http2.PING) {
+      if (!isFlagged) this.write(http2.toFrame(http2.PING, http2.ACK, 0, payload))
+    } else if (type === http2.WINDOW_UPDATE) {
+      this.onWindowUpdate(id, stream, payload.readUInt32BE(0))
+    } else if (type === http2.GOAWAY) {
+      this.endWhenIdle()
+    }
+  }
+
+  /** @param {number} id @param {boolean} hasBody */
+  onRequest(id, hasBody) {
+    this.lastId = Math.max(this.lastId, id)
+    // Promised never to be looked at (RFC 9113 §6.8).
+    if (this.goaway !== null && id > this.goaway) return
+    this.tally.streams++
+    if (this.streams.size >= this.limit) {
+      this.tally.violations.push(
+        `a stream was opened above the limit of ${this.limit} that had been acknowledged`,
+      )
+    }
+    const stream = new Stream(id, this.initialWindow, hasBody)
+    this.streams.set(id, stream)
+    actOn(this, stream)
+    disturb(this)
+  }
+
+  /** @param {number} id @param {Stream | undefined} stream @param {Buffer} payload @param {boolean} isLast */
+  onData(id, stream, payload, isLast) {
+    if (payload.length > 0) {
+      this.write(http2.toWindowUpdate(0, payload.length))
+      if (stream !== undefined && !isLast) this.write(http2.toWindowUpdate(id, payload.length))
+    }
+    if (stream === undefined) return
+    if (stream.tag !== null && stream.tag.length < TAG_LENGTH) {
+      stream.tag += payload.toString('latin1', 0, TAG_LENGTH - stream.tag.length)
+    }
+    this.lastTouched = Math.max(this.lastTouched, id)
+    stream.received += payload.length
+    if (isLast) this.onRequestEnd(stream)
+  }
+
+  /** @param {Stream} stream */
+  onRequestEnd(stream) {
+    stream.hasAllOfIt = true
+    if (stream.hasAnswered) this.drop(stream)
+    else actOn(this, stream)
+  }
+
+  onSettingsAck() {
+    this.limit = this.sentLimits.shift() ?? this.limit
+  }
+
+  /** @param {Buffer} payload */
+  onSettings(payload) {
+    for (let at = 0; at + 6 <= payload.length; at += 6) {
+      const [id, value] = [payload.readUInt16BE(at), payload.readUInt32BE(at + 2)]
+      if (id === http2.MAX_FRAME_SIZE) this.maxFrame = value
+      if (id !== http2.INITIAL_WINDOW_SIZE) continue
+      for (const stream of this.streams.values()) stream.window += value - this.initialWindow
+      this.initialWindow = value
+    }
+    this.write(http2.settingsAck)
+    for (const stream of [...this.streams.values()]) this.pump(stream)
+  }
+
+  /** @param {number} id @param {Stream | undefined} stream @param {number} increment */
+  onWindowUpdate(id, stream, increment) {
+    if (stream !== undefined) {
+      stream.window += increment
+      this.pump(stream)
+    } else if (id === 0) {
+      this.window += increment
+      for (const one of [...this.streams.values()]) this.pump(one)
+    }
+  }
+
+  onClose() {
+    this.isDeaf = true
+    this.isEnding = false
+    for (const stream of [...this.streams.values()]) this.drop(stream)
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * The servers of a soak, each in a process of its own that doesn't outlive this one.
+ */
+import { fork, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * @typedef {{ faults: Record<string, number>, violations: string[], connections: number, streams: number, posts: number }} PeerTally
+ *
+ * @typedef {object} Peer a server that misbehaves
+ * @property {string} origin
+ * @property {() => Promise<PeerTally>} tally
+ * @property {() => void} sayAlive whatever runs besides ends with the soak, however that ends
+ * @property {() => Promise<void>} stop
+ */
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+
+function killAll() {
+  for (const child of running) child.kill('SIGKILL')
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+function keep(child) {
+  // A listener while there is something to kill, and none afterwards.
+  if (running.size === 0) process.on('exit', killAll)
+  running.add(child)
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+async function end(child) {
+  const isGone = child.exitCode !== null || child.signalCode !== null
+  const exited = isGone ? null : once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+  running.delete(child)
+  if (running.size === 0) process.off('exit', killAll)
+}
+
+/**
+ * @param {number} seed
+ * @returns {Promise<Peer>}
+ */
+export async function startPeer(seed) {
+  const script = fileURLToPath(new URL('peer.mjs', import.meta.url))
+  const child = fork(script, [JSON.stringify({ seed })], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  keep(child)
+  const [{ port }] = await once(child, 'message')
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    async tally() {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`a server has died: ${child.signalCode ?? child.exitCode}`)
+      }
+      const heard = once(child, 'message')
+      child.send('tally')
+      const [tally] = await heard
+      return tally
+    },
+    sayAlive() {
+      const wards = [...running].filter((other) => other !== child).map(({ pid }) => pid)
+      if (child.connected) child.send({ wards })
+    },
+    async stop() {
+      if (child.connected) child.disconnect()
+      await end(child)
+    },
+  }
+}
+
+export const hasNghttpd = spawnSync('nghttpd', ['--version']).status === 0
+
+/** @returns {Promise<number>} a port that was free a moment ago */
+async function findFreePort() {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+/** @param {number} port */
+async function isListening(port) {
+  const socket = connect(port, '127.0.0.1')
+  const closed = once(socket, 'close').catch(() => {})
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+    // It must not be found among this process's resources later.
+    await closed
+  }
+}
+
+/**
+ * A server that does nothing wrong, for the sake of what goes wrong on our side alone.
+ *
+ * @returns {Promise<{ origin: string, stop(): Promise<void> }>}
+ */
+export async function startNghttpd() {
+  const folder = mkdtempSync(join(tmpdir(), 'dodici-soak-'))
+  // The body says how long it is.
+  writeFileSync(join(folder, 'soak'), '20:'.padEnd(20, 'n'))
+  for (let start = 0; start < 3; start++) {
+    const port = await findFreePort()
+    const args = ['--no-tls', '--address=127.0.0.1', '--echo-upload', `--htdocs=${folder}`, `${port}`]
+    const child = spawn('nghttpd', args, { stdio: 'ignore' })
+    keep(child)
+    for (let look = 0; look < 500 && child.exitCode === null; look++) {
+      if ((await isListening(port)) && child.exitCode === null) {
+        const stop = async () => {
+          await end(child)
+          rmSync(folder, { recursive: true, force: true })
+        }
+        return { origin: `http://127.0.0.1:${port}`, stop }
+      }
+      await setTimeout(10)
+    }
+    await end(child)
+  }
+  rmSync(folder, { recursive: true, force: true })
+  throw new Error('nghttpd did not start')
+}

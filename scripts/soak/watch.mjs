@@ -1,0 +1,168 @@
+/**
+ * What the soak knows of the calls that it has made: those that are open, how the others ended, and what was wrong.
+ */
+
+/** Milliseconds after which a call, or a dispatcher's end, counts as lost: far more than any limit that calls have. */
+const LOST = 30_000
+
+/** A call that failed in a way that the soak has made itself. */
+export class Expected extends Error {}
+
+/** Dodici's own errors. What node or the soak throws under another name must not get out. */
+const KNOWN_CODES = /^(UND_ERR|DODICI_ERR)/
+/** Nothing that the soak asks for is either. */
+const OUR_MISTAKES = ['InvalidArgumentError', 'NotSupportedError']
+const MAX_VIOLATIONS = 20
+
+export class Watch {
+  /** @type {Record<string, number>} */
+  outcomes = {}
+  /** @type {Record<string, number>} */
+  errors = {}
+  /** @type {string[]} */
+  violations = []
+  violationCount = 0
+  settled = 0
+  /** Calls that were lost though the server had provably not processed them, and though they might have been sent again. */
+  needless = 0
+  /** When they began, by a description. @type {Map<object, { what: string, begun: number }>} */
+  open = new Map()
+  /** Handlers that were watched call by call. */
+  handlers = 0
+
+  /** @param {string} what */
+  violate(what) {
+    this.violationCount++
+    if (this.violations.length < MAX_VIOLATIONS) this.violations.push(what)
+  }
+
+  /**
+   * @param {string} what
+   * @param {() => Promise<string>} run settles with how it ended
+   */
+  async followCall(what, run) {
+    const key = {}
+    this.open.set(key, { what, begun: performance.now() })
+    try {
+      this.count(this.outcomes, await run())
+    } catch (error) {
+      this.#judge(what, error)
+    }
+    this.open.delete(key)
+    this.settled++
+  }
+
+  /**
+   * @param {string} what
+   * @param {() => Promise<void>} end of a dispatcher: it never fails
+   */
+  async followEnd(what, end) {
+    const key = {}
+    this.open.set(key, { what, begun: performance.now() })
+    try {
+      await end()
+    } catch (error) {
+      this.violate(`${what} failed: ${error instanceof Error ? error.stack : String(error)}`)
+    }
+    this.open.delete(key)
+  }
+
+  /** @param {Record<string, number>} table @param {string} name */
+  count(table, name) {
+    table[name] = (table[name] ?? 0) + 1
+  }
+
+  /** @param {string} what @param {unknown} error */
+  #judge(what, error) {
+    if (error instanceof Expected) {
+      this.count(this.outcomes, error.message)
+      return
+    }
+    const { code, name, message, processed } = Object(error)
+    const isKnown = typeof code === 'string' && (KNOWN_CODES.test(code) || name === 'ConnectError')
+    if (!isKnown || OUR_MISTAKES.includes(name) || !['no', 'maybe', 'yes'].includes(processed)) {
+      this.violate(`${what} failed with ${error instanceof Error ? error.stack : String(error)}`)
+    } else {
+      this.count(this.outcomes, 'failed')
+      // Origins and durations are many, and would be so many lines.
+      const text = message.replace(/http:\S+/g, '…').replace(/\b[A-Z][A-Z\d_]+$|\d+(x[\da-f]+)?/g, '…')
+      this.count(this.errors, `${name}, processed: ${processed}: ${text}`)
+    }
+  }
+
+  /** Whatever has been open for too long. */
+  findLost() {
+    const now = performance.now()
+    for (const [key, { what, begun }] of this.open) {
+      if (now - begun < LOST) continue
+      this.violate(`${what} has not settled within ${LOST / 1_000} s`)
+      this.open.delete(key)
+    }
+  }
+}
+
+/**
+ * Counts what a handler is told, and hands it on.
+ */
+class WatchedHandler {
+  /** @param {any} handler @param {Watch} watch @param {string} what */
+  constructor(handler, watch, what) {
+    this.handler = handler
+    this.watch = watch
+    this.what = what
+    this.ends = 0
+    watch.handlers++
+    watch.open.set(this, { what: `the handler of ${what}`, begun: performance.now() })
+  }
+
+  /** @param {string} event */
+  check(event, isEnd = false) {
+    if (this.ends > 0) this.watch.violate(`${this.what}: ${event} after its end`)
+    if (!isEnd) return
+    this.ends++
+    this.watch.open.delete(this)
+  }
+
+  onRequestStart(/** @type {any[]} */ ...args) {
+    this.check('onRequestStart')
+    this.handler.onRequestStart(...args)
+  }
+
+  onRequestUpgrade(/** @type {any[]} */ ...args) {
+    this.check('onRequestUpgrade', true)
+    this.handler.onRequestUpgrade(...args)
+  }
+
+  onResponseStart(/** @type {any[]} */ ...args) {
+    this.check('onResponseStart')
+    this.handler.onResponseStart(...args)
+  }
+
+  onResponseData(/** @type {any[]} */ ...args) {
+    this.check('onResponseData')
+    this.handler.onResponseData(...args)
+  }
+
+  onResponseEnd(/** @type {any[]} */ ...args) {
+    this.check('onResponseEnd', true)
+    this.handler.onResponseEnd(...args)
+  }
+
+  onResponseError(/** @type {any[]} */ ...args) {
+    this.check('onResponseError', true)
+    this.handler.onResponseError(...args)
+  }
+}
+
+/**
+ * An interceptor that watches each call.
+ *
+ * @param {Watch} watch
+ */
+export function toInterceptor(watch) {
+  /** @param {(options: any, handler: any) => boolean} dispatch */
+  return (dispatch) =>
+    /** @param {any} options @param {any} handler */
+    (options, handler) =>
+      dispatch(options, new WatchedHandler(handler, watch, `${options.method} ${options.path}`))
+}

@@ -1,0 +1,26 @@
+/**
+ * The session, as its streams see it.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import type { UploadBuffer } from './node-body-writer.ts'
+import type { FailureContext } from './stream-failure.ts'
+
+/** @typeParam TStream what a stream is to it */
+export interface NodeStreamOwner<TStream> extends FailureContext {
+  readonly uploadBuffer: UploadBuffer
+  /** The receive window that each stream has, in bytes. */
+  readonly streamWindow: number
+  /** Resets the stream, soon or as soon as the peer won't mind. */
+  reset(stream: TStream): void
+  /** The stream no longer counts against the peer's limit. */
+  onStreamClosed(stream: TStream): void
+  /** Null until it is connected. */
+  readonly socket: Socket | null
+  /** A call has got the header of its final answer. */
+  onAnswered(): void
+  /** A stream has received more than one window: it might go faster with a larger one. */
+  onLargeAnswer(): void
+}

@@ -236,7 +236,9 @@ export class Keepalive implements Timed {
       return Math.min(idleEnd, end > now ? end : NEVER)
     }
     const interval = this.#interval
-    if (this.#kept.isNeeded) return Math.min(this.#readAt + interval, now + interval / LOOKS)
+    const due = this.#readAt + interval
+    // Past due where no PING could be sent: the session is about to end.
+    if (this.#kept.isNeeded) return Math.min(due > now ? due : NEVER, now + interval / LOOKS)
     return this.#trust === 'trusted' ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
   }
 }

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import type { PoolOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { Setting, Type } from '../support/scripted-peer-frames.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+
+/** About 1,050 at once make Node's server, and nghttpd, end a session. */
+const BURST = 500
+const RATE = 30
+
+describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) => {
+  const options: PoolOptions = { engine, connections: 1, pingInterval: 60_000, pingTimeout: 15_000 }
+
+  /** Answers what isn't one of the many. */
+  const HOLD: PeerScript = {
+    settings: [[Setting.MAX_CONCURRENT_STREAMS, 4_000]],
+    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+  }
+
+  async function abortAll(count: number, script: PeerScript = HOLD) {
+    const clock = new FakeClock()
+    const peer = await startPeer(script)
+    const harness = startHarness(peer, options, clock)
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    const sibling = ask(harness, 'POST /sibling')
+    const calls = Array.from({ length: count }, () => ask(harness, 'GET /many'))
+    await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === count + 2)
+    const connection = peer.connection(0)
+    // What the peer has had to say until now has been read.
+    await connection.ping()
+    for (const call of calls) call.controller?.abort()
+    return { clock, peer, harness, sibling, calls, connection }
+  }
+
+  it('three thousand settle at once, and their resets come at a rate that servers tolerate, with a PING', async () => {
+    const { clock, peer, sibling, calls, connection } = await abortAll(3_000)
+    for (const { events } of calls) expect(events).toEqual(['start', 'error'])
+    await connection.ping()
+    const resets = () => connection.of(Type.RST_STREAM).length
+    expect(resets()).toBeGreaterThan(0)
+    expect(resets()).toBeLessThanOrEqual(BURST)
+    expect(connection.pings).toHaveLength(1)
+    const first = resets()
+    for (let second = 1; second <= 5; second++) {
+      for (let step = 0; step < 20; step++) clock.advance(50)
+      await connection.ping()
+      expect(resets()).toBeGreaterThan(first)
+      expect(resets()).toBeLessThanOrEqual(BURST + second * RATE)
+    }
+    expect(connection.pings.length).toBeLessThanOrEqual(6)
+    peer.request('/sibling').answer()
+    expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('a thousand leave nothing behind once the server has answered those that were not reset', async () => {
+    const { harness, peer, sibling, connection } = await abortAll(1_000)
+    await connection.ping()
+    for (const stream of connection.streams) if (stream.isOpen) stream.answer()
+    expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
+    await connection.ping()
+    expect(connection.open).toBe(0)
+    expect(harness.scheduler.toSessionStats()).toMatchObject([{ streams: 0 }])
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('a few on a dead path: the PING shows it, and the sibling fails', async () => {
+    const { clock, peer, sibling, connection } = await abortAll(10, { ...HOLD, acksPings: false })
+    connection.fallSilent()
+    await peer.until(() => connection.pings.length === 1)
+    clock.advance(15_100)
+    expect(await toOutcomes([sibling])).toEqual(['SocketError maybe code=null attempts=1 stream=3'])
+    await peer.until(() => connection.hasEnded)
+  })
+})

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import { Flag, Setting, Type } from '../support/scripted-peer-frames.ts'
+import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import type { PeerStream } from '../support/scripted-peer-stream.ts'
+
+const { MAX_CONCURRENT_STREAMS } = Setting
+const REFUSED_STREAM = 7
+const COUNT = 1_000
+/** RFC 9113 §6.5.2 recommends no limit below this: as many are sent before SETTINGS. */
+const BEFORE_SETTINGS = 100
+
+const toWhat = (i: number): string => `${i % 2 === 0 ? 'GET' : 'POST'} /${i}`
+
+describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine %s', (engine) => {
+  function burst(harness: Harness): Recorder[] {
+    return Array.from({ length: COUNT }, (_, i) => ask(harness, toWhat(i)))
+  }
+
+  /** So many requests have come once the client has said all that it has to. */
+  async function expectStreams(connection: PeerConnection, count: number): Promise<void> {
+    await connection.ping()
+    expect(connection.streams).toHaveLength(count)
+  }
+
+  /** How many came before the ACK of the first SETTINGS: what they allow comes after it. */
+  function countBeforeSettings({ frames }: PeerConnection): number {
+    const end = frames.findIndex(({ type, flags }) => type === Type.SETTINGS && flags === Flag.ACK)
+    return frames.slice(0, end).filter(({ type }) => type === Type.HEADERS).length
+  }
+
+  /** Refuses what is above its limit, from the moment at which that is known. */
+  function enforcing(limit: number, served: PeerStream[] = []): PeerScript {
+    return {
+      settings: [[MAX_CONCURRENT_STREAMS, limit]],
+      onRequest: (stream, connection) => {
+        if (connection.open > limit) stream.reset(REFUSED_STREAM)
+      },
+      onComplete: (stream) => {
+        if (stream.isRefused) return
+        served.push(stream)
+        stream.answer()
+      },
+    }
+  }
+
+  it('opens one connection, and sends a hundred requests before SETTINGS', async () => {
+    const peer = await startPeer({ settings: null })
+    const harness = startHarness(peer, { engine, connections: 4 })
+    const calls = burst(harness)
+    await peer.until(() => peer.requests.length === BEFORE_SETTINGS)
+    expect(harness.scheduler.pending).toBe(COUNT - BEFORE_SETTINGS)
+    expect(peer.connections).toHaveLength(1)
+    // With room for all of them there is no need of a second one.
+    await peer.connection(0).settings([MAX_CONCURRENT_STREAMS, COUNT])
+    await expectStreams(peer.connection(0), COUNT)
+    expect(countBeforeSettings(peer.connection(0))).toBe(BEFORE_SETTINGS)
+    for (const stream of peer.requests) stream.answer()
+    expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
+    expect(peer.requests.map(String)).toEqual(calls.map((_, i) => toWhat(i)))
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('keeps to a limit of 10 once that is known; what was refused is replayed, and none is lost', async () => {
+    const served: PeerStream[] = []
+    const peer = await startPeer(enforcing(10, served))
+    const harness = startHarness(peer, { engine, connections: 1 })
+    const calls = burst(harness)
+    expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
+    // Whatever was refused was sent before the limit was known.
+    const refused = peer.requests.filter(({ isRefused }) => isRefused)
+    expect(refused.length).toBeLessThanOrEqual(BEFORE_SETTINGS)
+    for (const stream of refused) expect(stream.id).toBeLessThan(2 * BEFORE_SETTINGS)
+    expect(served.map(String).sort()).toEqual(calls.map((_, i) => toWhat(i)).sort())
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('has no more than 10 open at once from the SETTINGS on that say so', async () => {
+    const peer = await startPeer({ settings: null })
+    const harness = startHarness(peer, { engine, connections: 1 })
+    const calls = burst(harness)
+    await peer.until(() => peer.requests.filter((it) => it.isComplete).length === BEFORE_SETTINGS)
+    const connection = peer.connection(0)
+    await connection.settings([MAX_CONCURRENT_STREAMS, 10])
+    for (const stream of connection.streams.slice(10)) stream.reset(REFUSED_STREAM)
+    connection.maxOpen = connection.open
+    expect(connection.maxOpen).toBe(10)
+    for (let served = 0; served < COUNT; served++) {
+      await peer.until(() => connection.streams.some((it) => it.isOpen && it.isComplete))
+      connection.streams.find((it) => it.isOpen && it.isComplete)?.answer()
+    }
+    expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
+    expect(connection.maxOpen).toBe(10)
+    expect(peer.requests).toHaveLength(COUNT + BEFORE_SETTINGS - 10)
+  })
+
+  it.each([
+    { what: 'the limit that the one before had', limit: 30, expected: 30 },
+    { what: 'a hundred, where the one before had more', limit: 500, expected: BEFORE_SETTINGS },
+  ])('sends before the SETTINGS of a second connection $what', async ({ limit, expected }) => {
+    const peer = await startPeer([
+      { settings: [[MAX_CONCURRENT_STREAMS, limit]], onComplete: (stream) => stream.answer() },
+      { settings: null },
+    ])
+    const harness = startHarness(peer, { engine, connections: 1 })
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    peer.connection(0).goAway(1, 0)
+    await heard(harness, ['connect', 'disconnect'])
+    burst(harness)
+    await peer.until(() => (peer.connections[1]?.streams.length ?? 0) >= expected)
+    expect(harness.scheduler.pending).toBe(COUNT - expected)
+    await peer.connection(1).settings([MAX_CONCURRENT_STREAMS, COUNT])
+    await expectStreams(peer.connection(1), COUNT)
+    expect(countBeforeSettings(peer.connection(1))).toBe(expected)
+    expect(peer.connections).toHaveLength(2)
+  })
+
+  it('never sends more than maxConcurrentStreams, before SETTINGS or after', async () => {
+    const peer = await startPeer({ settings: null })
+    const harness = startHarness(peer, { engine, connections: 1, maxConcurrentStreams: 7 })
+    const calls = burst(harness)
+    await peer.until(() => peer.requests.length === 7)
+    await peer.connection(0).settings([MAX_CONCURRENT_STREAMS, 1_000])
+    await expectStreams(peer.connection(0), 7)
+    for (let served = 0; served < COUNT; served++) {
+      await peer.until(() => peer.requests[served]?.isComplete === true)
+      peer.requests[served]?.answer()
+    }
+    expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
+    expect(peer.connection(0).maxOpen).toBe(7)
+  })
+})

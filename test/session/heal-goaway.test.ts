@@ -1,0 +1,174 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import { MAX_STREAM_ID, Setting } from '../support/scripted-peer-frames.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+
+const NO_ERROR = 0
+const ENHANCE_YOUR_CALM = 11
+
+describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
+  const options: PoolOptions = { engine, connections: 1 }
+
+  /** Takes so many streams on its first connection, does something, and answers whatever comes on later ones. */
+  function retiring(count: number, act: (connection: PeerConnection) => void): readonly PeerScript[] {
+    const first: PeerScript = {
+      settings: [[Setting.MAX_CONCURRENT_STREAMS, count]],
+      onComplete: (_stream, connection) => {
+        if (connection.streams.filter(({ isComplete }) => isComplete).length === count) act(connection)
+      },
+    }
+    return [first, SERVE]
+  }
+
+  /** Paths of a connection, in the order of their HEADERS. */
+  const pathsOf = (connection: PeerConnection): string[] => connection.streams.map(({ path }) => path)
+
+  it('before any stream: all calls are answered by the next connection', async () => {
+    const peer = await startPeer([{ onConnection: (connection) => connection.goAway(0, NO_ERROR) }, SERVE])
+    const harness = startHarness(peer, options)
+    const calls = [
+      ask(harness, 'GET /0'),
+      ask(harness, 'POST /1'),
+      ask(harness, 'POST /2', { body: () => Readable.from(['made again']) }),
+    ]
+    expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1', 'POST /2'])
+    expect(peer.connections).toHaveLength(2)
+    expect(pathsOf(peer.connection(1))).toEqual(['/0', '/1', '/2'])
+  })
+
+  it('before any stream: a body that can not be had again has waited, and is sent once', async () => {
+    const peer = await startPeer([{ onConnection: (connection) => connection.goAway(0, NO_ERROR) }, SERVE])
+    const harness = startHarness(peer, options)
+    const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1', { body: Readable.from(['only once']) })]
+    expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1'])
+    expect(pathsOf(peer.connection(0))).not.toContain('/1')
+    expect(peer.request('/1').body).toBe('only once')
+  })
+
+  it('among streams: those up to the last id are answered while it drains, the others replayed', async () => {
+    const peer = await startPeer(retiring(6, (connection) => connection.goAway(5, NO_ERROR, 'moving')))
+    const harness = startHarness(peer, options)
+    const what = ['GET /0', 'POST /1', 'GET /2', 'GET /3', 'POST /4', 'DELETE /5']
+    const calls = what.map((each) => ask(harness, each))
+    const replayed = calls.slice(3)
+    expect(await toOutcomes(replayed)).toEqual(what.slice(3))
+    expect(calls.slice(0, 3).map(({ events }) => events)).toEqual(Array(3).fill(['start']))
+    for (const stream of peer.connection(0).streams.slice(0, 3)) stream.answer(`late ${stream}`)
+    expect(await toOutcomes(calls.slice(0, 3))).toEqual(['late GET /0', 'late POST /1', 'late GET /2'])
+    expect(peer.ledger.slice(6)).toEqual(['1/1 GET /3', '1/3 POST /4', '1/5 DELETE /5'])
+    expect(peer.request('/4').body).toBe('body')
+    expect(replayed.map(({ events }) => events[0])).toEqual(['start', 'start', 'start'])
+    expect(replayed.flatMap(({ events }) => events.filter((event) => event === 'start'))).toHaveLength(3)
+  })
+
+  it('among streams: what is replayed goes in dispatch order, and ahead of calls that came later', async () => {
+    const peer = await startPeer(retiring(4, (connection) => connection.goAway(3, NO_ERROR)))
+    const harness = startHarness(peer, options)
+    // Before its SETTINGS a limit isn't known: the first call is there to learn it.
+    const first = ask(harness, 'GET /0')
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    const rest = Array.from({ length: 9 }, (_, i) =>
+      ask(harness, `${i % 2 === 0 ? 'POST' : 'GET'} /${i + 1}`),
+    )
+    expect(harness.scheduler.pending).toBe(6)
+    await Promise.all(rest.slice(1).map((call) => call.settled))
+    expect(pathsOf(peer.connection(0))).toEqual(['/0', '/1', '/2', '/3'])
+    expect(pathsOf(peer.connection(1))).toEqual(['/2', '/3', '/4', '/5', '/6', '/7', '/8', '/9'])
+    for (const path of ['/0', '/1']) peer.request(path).answer('late')
+    expect((await toOutcomes([first, ...rest])).slice(0, 3)).toEqual(['late', 'late', 'GET /2'])
+  })
+
+  it('among streams: a body that can not be had again fails its call, as unprocessed', async () => {
+    const peer = await startPeer(retiring(2, (connection) => connection.goAway(1, NO_ERROR, 'moving')))
+    const harness = startHarness(peer, options)
+    const first = ask(harness, 'GET /0')
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    const gone = ask(harness, 'POST /1', { body: Readable.from(['only once']) })
+    await gone.settled
+    expect(gone.error).toMatchObject({ processed: 'no', attempts: 1, streamId: 3 })
+    expect(String(Object(gone.error).goawayDebugData)).toBe('moving')
+    peer.request('/0').answer()
+    expect(await toOutcomes([first])).toEqual(['GET /0'])
+    expect(peer.counts).toEqual({ 'GET /0': 1, 'POST /1': 1 })
+  })
+
+  it('after all streams: the next call goes to another connection, and none is sent twice', async () => {
+    const peer = await startPeer([SERVE, SERVE])
+    const harness = startHarness(peer, options)
+    const before = [ask(harness, 'GET /0'), ask(harness, 'POST /1')]
+    expect(await toOutcomes(before)).toEqual(['GET /0', 'POST /1'])
+    peer.connection(0).goAway(3, NO_ERROR)
+    await heard(harness, ['connect', 'disconnect'])
+    const next = [ask(harness, 'POST /2'), ask(harness, 'GET /3')]
+    expect(await toOutcomes(next)).toEqual(['POST /2', 'GET /3'])
+    expect(peer.ledger).toEqual(['0/1 GET /0', '0/3 POST /1', '1/1 POST /2', '1/3 GET /3'])
+  })
+
+  it('after all streams, as the next call is on its way: that one is replayed', async () => {
+    const peer = await startPeer([{ onComplete: (stream) => stream.path !== '/2' && stream.answer() }, SERVE])
+    const harness = startHarness(peer, options)
+    expect(await toOutcomes([ask(harness, 'GET /0')])).toEqual(['GET /0'])
+    const crossing = ask(harness, 'POST /2')
+    await peer.until(() => peer.requests.length === 2)
+    peer.connection(0).goAway(1, NO_ERROR)
+    expect(await toOutcomes([crossing])).toEqual(['POST /2'])
+    expect(peer.ledger).toEqual(['0/1 GET /0', '0/3 POST /2', '1/1 POST /2'])
+  })
+
+  it('in two steps: nothing is replayed at the first, and only what is above the last id at the second', async () => {
+    const peer = await startPeer(retiring(3, (connection) => connection.goAway(MAX_STREAM_ID, NO_ERROR)))
+    const harness = startHarness(peer, options)
+    const calls = ['GET /0', 'POST /1', 'POST /2'].map((each) => ask(harness, each))
+    await peer.until(() => peer.requests.length === 3)
+    // The client has heard of it then.
+    await peer.connection(0).ping()
+    const newer = ask(harness, 'POST /3')
+    expect(await toOutcomes([newer])).toEqual(['POST /3'])
+    expect(peer.ledger.slice(3)).toEqual(['1/1 POST /3'])
+    peer.connection(0).goAway(3, NO_ERROR)
+    expect(await toOutcomes(calls.slice(2))).toEqual(['POST /2'])
+    peer.request('/0').answer()
+    peer.request('/1').answer()
+    expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1', 'POST /2'])
+    expect(peer.ledger.slice(4)).toEqual(['1/3 POST /2'])
+    expect(peer.connections).toHaveLength(2)
+  })
+
+  it('and then breaks the connection: what it accepted fails as maybe processed or, where safe, is replayed', async () => {
+    const peer = await startPeer(
+      retiring(3, (connection) => {
+        connection.goAway(5, NO_ERROR, 'restarting')
+        void connection.ping().then(() => connection.break())
+      }),
+    )
+    const harness = startHarness(peer, options)
+    const calls = ['GET /0', 'POST /1', 'GET /2'].map((each) => ask(harness, each))
+    const lost = 'SocketError maybe code=null attempts=1 stream=3'
+    expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2'])
+    expect(String(Object(calls[1]?.error).goawayDebugData)).toBe('restarting')
+    expect(peer.ledger.slice(3)).toEqual(['1/1 GET /0', '1/3 GET /2'])
+  })
+
+  it('with an error: what it accepted fails as maybe processed or, where safe, is replayed; all else is', async () => {
+    const peer = await startPeer(
+      retiring(5, (connection) => connection.goAway(5, ENHANCE_YOUR_CALM, 'too much')),
+    )
+    const harness = startHarness(peer, options)
+    const what = ['GET /0', 'POST /1', 'POST /2', 'GET /3', 'POST /4']
+    const calls = what.map((each) => ask(harness, each))
+    const lost = (stream: number) => `SocketError maybe code=11 attempts=1 stream=${stream}`
+    expect(await toOutcomes(calls)).toEqual(['GET /0', lost(3), lost(5), 'GET /3', 'POST /4'])
+    for (const call of calls.slice(1, 3)) {
+      expect(call.error).toBeInstanceOf(errors.SocketError)
+      expect(String(Object(call.error).goawayDebugData)).toBe('too much')
+    }
+    expect(peer.ledger.slice(5)).toEqual(['1/1 GET /0', '1/3 GET /3', '1/5 POST /4'])
+    expect(peer.connections).toHaveLength(2)
+  })
+})

@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import { Flag, frames } from '../support/scripted-peer-frames.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+
+const INTERVAL = 10_000
+const TIMEOUT = 4_000
+/** Whether something was read is looked for a few times in an interval: so much later a PING may go out. */
+const SLACK = INTERVAL / 4 + 100
+const ENHANCE_YOUR_CALM = 11
+
+describe.each(ENGINES)('keepalive on engine %s', (engine) => {
+  const options: PoolOptions = {
+    engine,
+    connections: 1,
+    pingInterval: INTERVAL,
+    pingTimeout: TIMEOUT,
+    keepAliveTimeout: 0,
+  }
+
+  /** Serves `/warm`, and holds everything else. */
+  const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.answer() }
+
+  async function begin(scripts: PeerScript | readonly PeerScript[]) {
+    const clock = new FakeClock()
+    const peer = await startPeer(scripts)
+    const harness = startHarness(peer, options, clock)
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    return { clock, peer, harness, connection: peer.connection(0) }
+  }
+
+  /** Two calls whose requests have come; all that the peer had to say to that has been read. */
+  async function run(harness: Harness, connection: PeerConnection): Promise<Recorder[]> {
+    const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1')]
+    while (connection.streams.at(-1)?.body !== 'body') await connection.ping()
+    await connection.ping()
+    return calls
+  }
+
+  const pathsOf = (connection: PeerConnection): string[] => connection.streams.map(({ path }) => path)
+
+  describe('while calls run', () => {
+    it('a silent peer gets a PING after pingInterval, and is given up after pingTimeout', async () => {
+      const { clock, peer, harness, connection } = await begin([HOLD, SERVE])
+      const calls = await run(harness, connection)
+      connection.fallSilent()
+      clock.advance(INTERVAL - 1)
+      // Frames keep their order: a PING would come before this.
+      const late = ask(harness, 'GET /late')
+      await peer.until(() => pathsOf(connection).includes('/late'))
+      expect(connection.pings).toHaveLength(0)
+      clock.advance(1 + SLACK)
+      await peer.until(() => connection.pings.length === 1)
+      clock.advance(TIMEOUT - SLACK)
+      expect(calls.flatMap(({ errors }) => errors)).toEqual([])
+      clock.advance(SLACK)
+      const lost = 'SocketError maybe code=null attempts=1 stream=5'
+      expect(await toOutcomes([...calls, late])).toEqual(['GET /0', lost, 'GET /late'])
+      expect(calls[1]?.error).toBeInstanceOf(errors.SocketError)
+      expect(calls[1]?.error.message).toContain('PING')
+      await peer.until(() => connection.hasEnded)
+      expect(pathsOf(peer.connection(1))).toEqual(['/0', '/late'])
+      expect(peer.counts['POST /1']).toBe(1)
+      expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
+    })
+
+    it('a peer that answers PINGs is asked once an interval, and its session lives', async () => {
+      const { clock, peer, harness, connection } = await begin(HOLD)
+      const calls = await run(harness, connection)
+      for (let count = 1; count <= 5; count++) {
+        clock.advance(INTERVAL + SLACK)
+        await peer.until(() => connection.pings.length === count)
+        // The answer was heard, too.
+        await connection.ping()
+      }
+      for (const path of ['/0', '/1']) peer.request(path).answer('at last')
+      expect(await toOutcomes(calls)).toEqual(['at last', 'at last'])
+      expect(peer.connections).toHaveLength(1)
+    })
+
+    it('the round trip of a PING is in the stats', async () => {
+      const { clock, peer, harness, connection } = await begin({ ...HOLD, acksPings: false })
+      await run(harness, connection)
+      expect(harness.scheduler.toSessionStats()).toMatchObject([{ rtt: null }])
+      clock.advance(INTERVAL + SLACK)
+      await peer.until(() => connection.pings.length === 1)
+      clock.advance(150)
+      acknowledge(connection)
+      await connection.ping()
+      const rtt = harness.scheduler.toSessionStats()[0]?.rtt
+      expect(rtt).toBeGreaterThanOrEqual(150)
+      expect(rtt).toBeLessThanOrEqual(150 + SLACK)
+    })
+
+    it('data that comes puts the PING off', async () => {
+      const { clock, peer, harness, connection } = await begin(HOLD)
+      const [call] = await run(harness, connection)
+      const stream = peer.request('/0')
+      stream.respond(200)
+      for (let i = 0; i < 12; i++) {
+        stream.data('x')
+        while (call?.text.length !== i + 1) await connection.ping()
+        clock.advance(INTERVAL / 2)
+      }
+      await connection.ping()
+      expect(connection.pings).toHaveLength(0)
+    })
+  })
+
+  /** Answers the PING that came last. */
+  function acknowledge(connection: PeerConnection): void {
+    connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
+  }
+
+  it('an idle session sends no PING', async () => {
+    const { clock, connection } = await begin(HOLD)
+    for (let i = 0; i < 10; i++) clock.advance(INTERVAL)
+    await connection.ping()
+    expect(connection.pings).toHaveLength(0)
+  })
+
+  describe('after pingInterval without a call, the next one', () => {
+    it('waits for a PING, and is sent once that is answered', async () => {
+      const { clock, peer, harness, connection } = await begin({ ...SERVE, acksPings: false })
+      clock.advance(INTERVAL + SLACK)
+      const call = ask(harness, 'POST /next')
+      await peer.until(() => connection.pings.length === 1)
+      await connection.ping()
+      expect(pathsOf(connection)).toEqual(['/warm'])
+      expect(harness.scheduler.toSessionStats()).toMatchObject([{ state: 'verifying' }])
+      acknowledge(connection)
+      expect(await toOutcomes([call])).toEqual(['POST /next'])
+      expect(peer.ledger).toEqual(['0/1 GET /warm', '0/3 POST /next'])
+      // It was heard of lately: no second PING.
+      expect(await toOutcomes([ask(harness, 'POST /again')])).toEqual(['POST /again'])
+      expect(connection.pings).toHaveLength(1)
+      expect(peer.connections).toHaveLength(1)
+    })
+
+    it('is sent once, on another session, when the PING is not answered', async () => {
+      const { clock, peer, harness, connection } = await begin([SERVE, SERVE])
+      connection.fallSilent()
+      clock.advance(INTERVAL + SLACK)
+      const calls = [ask(harness, 'POST /next'), ask(harness, 'GET /other')]
+      await peer.until(() => connection.pings.length === 1)
+      clock.advance(TIMEOUT + 100)
+      expect(await toOutcomes(calls)).toEqual(['POST /next', 'GET /other'])
+      expect(peer.ledger).toEqual(['0/1 GET /warm', '1/1 POST /next', '1/3 GET /other'])
+      await peer.until(() => connection.hasEnded)
+      for (const { events } of calls) expect(events).toEqual(['start', 'response 200', 'data', 'end'])
+    })
+
+    it('is sent at once before that time', async () => {
+      const { clock, peer, harness, connection } = await begin({ ...SERVE, acksPings: false })
+      clock.advance(INTERVAL - 100)
+      expect(await toOutcomes([ask(harness, 'POST /next')])).toEqual(['POST /next'])
+      expect(connection.pings).toHaveLength(0)
+      expect(peer.connections).toHaveLength(1)
+    })
+  })
+
+  it('GOAWAY with too_many_pings doubles the interval, for the sessions that follow', async () => {
+    const { clock, peer, harness, connection } = await begin([HOLD, { ...HOLD, ...SERVE }, HOLD])
+    connection.goAway(1, ENHANCE_YOUR_CALM, 'too_many_pings')
+    await heard(harness, ['connect', 'disconnect'])
+    const retry = ask(harness, 'GET /warm')
+    expect(await toOutcomes([retry])).toEqual(['GET /warm'])
+    const second = peer.connection(1)
+    second.goAway(1, ENHANCE_YOUR_CALM, 'something else')
+    await heard(harness, ['connect', 'disconnect', 'connect', 'disconnect'])
+    ask(harness, 'GET /0')
+    await peer.until(() => peer.connections[2]?.streams.length === 1)
+    const third = peer.connection(2)
+    await third.ping()
+    clock.advance(INTERVAL * 2 - 1)
+    ask(harness, 'GET /sync')
+    await peer.until(() => third.streams.length === 2)
+    expect(third.pings).toHaveLength(0)
+    clock.advance(1 + 2 * SLACK)
+    await peer.until(() => third.pings.length === 1)
+  })
+})

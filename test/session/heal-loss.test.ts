@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { ScriptedPeer } from '../support/scripted-peer.ts'
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import { Setting } from '../support/scripted-peer-frames.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { toTlsPeer } from '../support/scripted-peer-tls.ts'
+
+describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
+  const options: PoolOptions = { engine, connections: 1 }
+
+  /** Answers what its client begins with, and then nothing more. */
+  const FIRST: PeerScript = {
+    settings: [[Setting.MAX_CONCURRENT_STREAMS, 2]],
+    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+  }
+
+  /** Two calls are on the wire, two wait. */
+  async function fill(peer: ScriptedPeer, harness: Harness): Promise<Recorder[]> {
+    // It makes the limit known.
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    const calls = ['GET /0', 'POST /1', 'GET /2', 'POST /3'].map((what) => ask(harness, what))
+    await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === 3)
+    expect(harness.scheduler.pending).toBe(2)
+    return calls
+  }
+
+  /** What was on the wire and is safe is replayed, what was there and isn't has failed, and what waited is sent once. */
+  async function expectHealed(peer: ScriptedPeer, harness: Harness, calls: Recorder[]): Promise<void> {
+    const lost = 'SocketError maybe code=null attempts=1 stream=5'
+    expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2', 'POST /3'])
+    expect(calls[1]?.error).toBeInstanceOf(errors.SocketError)
+    expect(peer.ledger.slice(3)).toEqual(['1/1 GET /0', '1/3 GET /2', '1/5 POST /3'])
+    expect(peer.counts).toEqual({ 'GET /warm': 1, 'GET /0': 2, 'POST /1': 1, 'GET /2': 1, 'POST /3': 1 })
+    await heard(harness, ['connect', 'disconnect', 'connect'])
+  }
+
+  it.each<{ how: string; script: PeerScript; lose: (connection: PeerConnection) => void }>([
+    { how: 'by a FIN of the peer', script: FIRST, lose: (connection) => connection.end() },
+    {
+      how: 'by a FIN of a peer that never closes for good',
+      script: { ...FIRST, staysHalfOpen: true },
+      lose: (connection) => connection.end(),
+    },
+    { how: 'by a RST of the peer', script: FIRST, lose: (connection) => connection.break() },
+    {
+      how: 'in the middle of a frame',
+      script: FIRST,
+      lose: (connection) => {
+        connection.write(Buffer.from([0, 0, 100, 1, 4, 0, 0]))
+        connection.end()
+      },
+    },
+  ])('$how: what is safe is replayed, what waits is sent, the rest fails as maybe processed', async ({
+    script,
+    lose,
+  }) => {
+    const peer = await startPeer([script, SERVE])
+    const harness = startHarness(peer, options)
+    const calls = await fill(peer, harness)
+    lose(peer.connection(0))
+    await expectHealed(peer, harness, calls)
+  })
+
+  it('by a fatal TLS alert: what is safe is replayed, what waits is sent, the rest fails as maybe processed', async () => {
+    const tls = await toTlsPeer()
+    const peer = await startPeer([FIRST, SERVE], tls.options)
+    const harness = startHarness(peer, { ...options, connect: { ca: tls.ca } })
+    const calls = await fill(peer, harness)
+    tls.alert(peer.connection(0))
+    await expectHealed(peer, harness, calls)
+    const { cause } = Object(calls[1]?.error)
+    expect(String(Object(cause).code)).toMatch(/^ERR_SSL_/)
+  })
+
+  it.each<{ how: string; lose: (connection: PeerConnection) => void }>([
+    { how: 'a FIN', lose: (connection) => connection.end() },
+    { how: 'a RST', lose: (connection) => connection.break() },
+  ])('by $how while it is idle: the next call, a POST, opens another and is sent once', async ({ lose }) => {
+    const peer = await startPeer(SERVE)
+    const harness = startHarness(peer, options)
+    expect(await toOutcomes([ask(harness, 'POST /0')])).toEqual(['POST /0'])
+    lose(peer.connection(0))
+    await heard(harness, ['connect', 'disconnect'])
+    expect(await toOutcomes([ask(harness, 'POST /1')])).toEqual(['POST /1'])
+    expect(peer.ledger).toEqual(['0/1 POST /0', '1/1 POST /1'])
+  })
+
+  it('by a fatal TLS alert while it is idle: the next call, a POST, opens another and is sent once', async () => {
+    const tls = await toTlsPeer()
+    const peer = await startPeer(SERVE, tls.options)
+    const harness = startHarness(peer, { ...options, connect: { ca: tls.ca } })
+    expect(await toOutcomes([ask(harness, 'POST /0')])).toEqual(['POST /0'])
+    tls.alert(peer.connection(0))
+    await heard(harness, ['connect', 'disconnect'])
+    expect(await toOutcomes([ask(harness, 'POST /1')])).toEqual(['POST /1'])
+    expect(peer.ledger).toEqual(['0/1 POST /0', '1/1 POST /1'])
+  })
+
+  it('before its SETTINGS came: what is safe is replayed, and a POST on the wire fails', async () => {
+    const peer = await startPeer([{ settings: null }, SERVE])
+    const harness = startHarness(peer, options)
+    const calls = ['GET /0', 'POST /1', 'GET /2'].map((what) => ask(harness, what))
+    await peer.until(() => peer.requests.length === 3)
+    peer.connection(0).break()
+    const lost = 'SocketError maybe code=null attempts=1 stream=3'
+    expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2'])
+    expect(peer.ledger.slice(3)).toEqual(['1/1 GET /0', '1/3 GET /2'])
+  })
+})

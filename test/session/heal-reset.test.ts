@@ -1,0 +1,175 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { ERROR_CODES } from '../support/scripted-peer-frames.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import type { PeerStream } from '../support/scripted-peer-stream.ts'
+
+const REFUSED_STREAM = 7
+/** One that no RFC knows. */
+const UNKNOWN = 0xbad
+
+const ALL = [...ERROR_CODES.map((name, code) => ({ name, code })), { name: '0xbad', code: UNKNOWN }]
+const FINAL = ALL.filter(({ code }) => code !== REFUSED_STREAM)
+
+describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => {
+  const options: PoolOptions = { engine, connections: 1 }
+
+  /** Does something to the first request of `/bad`, and answers everything else. */
+  function onFirst(act: (stream: PeerStream) => void): PeerScript {
+    let isDone = false
+    return {
+      onComplete: (stream) => {
+        if (stream.path !== '/bad' || isDone) {
+          stream.answer()
+        } else {
+          isDone = true
+          act(stream)
+        }
+      },
+    }
+  }
+
+  describe('before an answer', () => {
+    it.each(FINAL)('with $name: a call of any method fails as maybe processed, and is seen once', async ({
+      name,
+      code,
+    }) => {
+      const peer = await startPeer({
+        onComplete: (stream) => (stream.path === '/bad' ? stream.reset(code) : stream.answer()),
+      })
+      const harness = startHarness(peer, options)
+      const bad = ['GET', 'POST', 'DELETE'].map((method) => ask(harness, `${method} /bad`))
+      const sibling = ask(harness, 'GET /sibling')
+      const failure = (stream: number) => `StreamError maybe code=${code} attempts=1 stream=${stream}`
+      const outcomes = await toOutcomes([...bad, sibling])
+      expect(outcomes).toEqual([failure(1), failure(3), failure(5), 'GET /sibling'])
+      for (const { error } of bad) {
+        expect(error).toBeInstanceOf(errors.StreamError)
+        if (code !== 0) expect(error.message).toContain(name)
+      }
+      // The session is as good as before.
+      expect(await toOutcomes([ask(harness, 'POST /next')])).toEqual(['POST /next'])
+      expect(peer.counts).toEqual({
+        'GET /bad': 1,
+        'POST /bad': 1,
+        'DELETE /bad': 1,
+        'GET /sibling': 1,
+        'POST /next': 1,
+      })
+      expect(harness.connections).toEqual(['connect'])
+    })
+
+    it.each(
+      FINAL,
+    )('with $name in the middle of an upload: the call fails, and its body is let go of', async ({
+      code,
+    }) => {
+      const peer = await startPeer({
+        onData: (stream) => stream.sentResetCode === null && stream.reset(code),
+        onComplete: (stream) => stream.answer(),
+      })
+      const harness = startHarness(peer, options)
+      const body = new Readable({
+        read() {
+          this.push(Buffer.alloc(16_384))
+        },
+      })
+      const bad = ask(harness, 'POST /bad', { body })
+      expect(await toOutcomes([bad])).toEqual([`StreamError maybe code=${code} attempts=1 stream=1`])
+      expect(body.destroyed).toBe(true)
+      expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+      expect(peer.ledger).toEqual(['0/1 POST /bad', '0/3 GET /next'])
+    })
+
+    describe('with REFUSED_STREAM', () => {
+      it.each([
+        'GET',
+        'POST',
+        'DELETE',
+        'PATCH',
+      ])('a %s is replayed on the same connection', async (method) => {
+        const peer = await startPeer(onFirst((stream) => stream.reset(REFUSED_STREAM)))
+        const harness = startHarness(peer, options)
+        const refused = ask(harness, `${method} /bad`)
+        expect(await toOutcomes([refused])).toEqual([`${method} /bad`])
+        expect(refused.events).toEqual(['start', 'response 200', 'data', 'end'])
+        expect(peer.ledger).toEqual([`0/1 ${method} /bad`, `0/3 ${method} /bad`])
+      })
+
+      it('a body made by a function is made again, and arrives whole', async () => {
+        const peer = await startPeer(onFirst((stream) => stream.reset(REFUSED_STREAM)))
+        const harness = startHarness(peer, options)
+        let made = 0
+        const body = () => Readable.from([`body ${++made}`])
+        expect(await toOutcomes([ask(harness, 'POST /bad', { body })])).toEqual(['POST /bad'])
+        expect(peer.requests.map((stream) => stream.body)).toEqual(['body 1', 'body 2'])
+      })
+
+      it('a body that can not be had again fails its call as unprocessed', async () => {
+        const peer = await startPeer(onFirst((stream) => stream.reset(REFUSED_STREAM)))
+        const harness = startHarness(peer, options)
+        const gone = ask(harness, 'POST /bad', { body: Readable.from(['only once']) })
+        expect(await toOutcomes([gone])).toEqual(['StreamError no code=7 attempts=1 stream=1'])
+        expect(peer.counts).toEqual({ 'POST /bad': 1 })
+      })
+    })
+  })
+
+  it.each(
+    ALL,
+  )('with $name in the middle of an answer: the call fails as processed, and is seen once', async ({
+    code,
+  }) => {
+    const peer = await startPeer({
+      onComplete: (stream) => {
+        if (stream.path !== '/bad') {
+          stream.answer()
+          return
+        }
+        stream.respond(200)
+        stream.data('half')
+        stream.reset(code)
+      },
+    })
+    const harness = startHarness(peer, options)
+    const bad = ['GET /bad', 'POST /bad'].map((what) => ask(harness, what))
+    const sibling = ask(harness, 'GET /sibling')
+    const failure = (stream: number) => `StreamError yes code=${code} attempts=1 stream=${stream}`
+    expect(await toOutcomes([...bad, sibling])).toEqual([failure(1), failure(3), 'GET /sibling'])
+    for (const { events, statuses } of bad) {
+      expect(statuses).toEqual([200])
+      expect(events.at(-1)).toBe('error')
+    }
+    expect(peer.counts).toEqual({ 'GET /bad': 1, 'POST /bad': 1, 'GET /sibling': 1 })
+    expect(harness.connections).toEqual(['connect'])
+  })
+
+  it('with NO_ERROR after a whole answer, while the request is still being sent: that answer is good', async () => {
+    const peer = await startPeer([
+      {
+        onRequest: (stream) => {
+          stream.respond(413, [['content-length', '3']])
+          stream.end('too')
+          stream.reset(0)
+        },
+      },
+      SERVE,
+    ])
+    const harness = startHarness(peer, options)
+    const body = new Readable({
+      read() {
+        this.push(Buffer.alloc(16_384))
+      },
+    })
+    const early = ask(harness, 'POST /bad', { body })
+    await early.settled
+    expect(early.statuses).toEqual([413])
+    expect(early.text).toBe('too')
+    expect(body.destroyed).toBe(true)
+    expect(peer.counts).toEqual({ 'POST /bad': 1 })
+  })
+})

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { ScriptedPeer } from '../support/scripted-peer.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { Setting } from '../support/scripted-peer-frames.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+
+const { MAX_CONCURRENT_STREAMS, HEADER_TABLE_SIZE, ENABLE_CONNECT_PROTOCOL } = Setting
+
+describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine) => {
+  describe.each([{ connections: 1 }, { connections: 4 }])('with connections: $connections', ({
+    connections,
+  }) => {
+    const options: PoolOptions = { engine, connections }
+
+    /** Serves `/warm`, and holds everything else; the limit is known, and so are its SETTINGS. */
+    async function begin(limit: number, clock?: FakeClock) {
+      const script: PeerScript = {
+        settings: [[MAX_CONCURRENT_STREAMS, limit]],
+        onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+      }
+      const peer = await startPeer(script)
+      const harness = startHarness(peer, options, clock)
+      await ask(harness, 'GET /warm').settled
+      const connection = peer.connection(0)
+      await connection.ping()
+      return { peer, harness, connection }
+    }
+
+    const askMany = (harness: Harness, count: number, from = 0): Recorder[] =>
+      Array.from({ length: count }, (_, i) => ask(harness, `${i % 2 === 0 ? 'GET' : 'POST'} /${from + i}`))
+
+    /** Answers what is open, until so many were. */
+    async function serve(peer: ScriptedPeer, count: number): Promise<void> {
+      for (let served = 0; served < count; served++) {
+        await peer.until(() => peer.requests.some(({ isOpen, isComplete }) => isOpen && isComplete))
+        peer.requests.find(({ isOpen, isComplete }) => isOpen && isComplete)?.answer()
+      }
+    }
+
+    it('lowers its limit to 0: what runs finishes, what waits is bounded by queueTimeout, nothing is dialled', async () => {
+      const clock = new FakeClock()
+      const { peer, harness, connection } = await begin(2, clock)
+      const running = askMany(harness, 2)
+      await peer.until(() => peer.requests.length === 3)
+      await connection.settings([MAX_CONCURRENT_STREAMS, 0])
+      const late = ask(harness, 'GET /late', { queueTimeout: 5_000 })
+      const patient = ask(harness, 'POST /patient', { queueTimeout: 60_000 })
+      await serve(peer, 2)
+      expect(await toOutcomes(running)).toEqual(['GET /0', 'POST /1'])
+      await connection.ping()
+      expect(connection.open).toBe(0)
+      clock.advance(4_999)
+      expect(late.errors).toEqual([])
+      clock.advance(101)
+      expect(late.error).toBeInstanceOf(errors.QueueTimeoutError)
+      expect(late.error).toMatchObject({ processed: 'no', attempts: 0, streamId: null })
+      expect(patient.errors).toEqual([])
+      await connection.settings([MAX_CONCURRENT_STREAMS, 1])
+      await serve(peer, 1)
+      expect(await toOutcomes([patient])).toEqual(['POST /patient'])
+      expect(peer.connections).toHaveLength(1)
+      expect(peer.counts).toEqual({ 'GET /warm': 1, 'GET /0': 1, 'POST /1': 1, 'POST /patient': 1 })
+    })
+
+    it('begins with a limit of 0: the call that was sent before is refused, and served when there is room', async () => {
+      const clock = new FakeClock()
+      const script: PeerScript = {
+        settings: [[MAX_CONCURRENT_STREAMS, 0]],
+        onComplete: (stream) => (isOpen ? stream.answer() : stream.reset(7)),
+      }
+      let isOpen = false
+      const peer = await startPeer(script)
+      const harness = startHarness(peer, options, clock)
+      const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1')]
+      await peer.until(() => peer.requests.length === 2)
+      await peer.connection(0).ping()
+      expect(harness.scheduler.pending).toBe(2)
+      expect(peer.requests).toHaveLength(2)
+      isOpen = true
+      await peer.connection(0).settings([MAX_CONCURRENT_STREAMS, 2])
+      expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1'])
+      expect(peer.ledger.slice(2)).toEqual(['0/5 GET /0', '0/7 POST /1'])
+      expect(peer.connections).toHaveLength(1)
+    })
+  })
+
+  const options: PoolOptions = { engine, connections: 1 }
+
+  it('raises its limit, and lowers it: as many are open as it says, and none is refused', async () => {
+    const peer = await startPeer({
+      settings: [[MAX_CONCURRENT_STREAMS, 2]],
+      onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+    })
+    const harness = startHarness(peer, options)
+    await ask(harness, 'GET /warm').settled
+    const connection = peer.connection(0)
+    const calls = Array.from({ length: 8 }, (_, i) => ask(harness, `POST /${i}`))
+    await connection.ping()
+    expect(connection.open).toBe(2)
+    await connection.settings([MAX_CONCURRENT_STREAMS, 4])
+    await connection.ping()
+    expect(connection.open).toBe(4)
+    await connection.settings([MAX_CONCURRENT_STREAMS, 1])
+    for (const stream of connection.streams.slice(1, 4)) stream.answer()
+    await connection.ping()
+    // One is left of the four, and that is as many as there may be.
+    expect([connection.open, connection.streams.length]).toEqual([1, 5])
+    for (let next = 4; next < 8; next++) {
+      connection.streams[next]?.answer()
+      await connection.ping()
+      expect([connection.open, connection.streams.length]).toEqual([1, next + 2])
+    }
+    connection.streams[8]?.answer()
+    expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => `POST /${i}`))
+    expect(Object.values(peer.counts)).toEqual(Array(9).fill(1))
+  })
+
+  it('takes its header table away, and gives another: requests can be read all the while', async () => {
+    const peer = await startPeer(SERVE)
+    const harness = startHarness(peer, options)
+    const headers = { 'x-token': 'a value that is worth an entry of the table', 'x-other': 'another' }
+    const send = (path: string) => toOutcomes([ask(harness, `GET ${path}`, { headers })])
+    await send('/0')
+    await send('/1')
+    const connection = peer.connection(0)
+    const sizes: number[] = []
+    for (const size of [0, 128, 65_536]) {
+      await connection.settings([HEADER_TABLE_SIZE, size])
+      for (const path of [`/${size}/a`, `/${size}/b`]) expect(await send(path)).toEqual([`GET ${path}`])
+      expect(connection.hpack.tableSize).toBeLessThanOrEqual(size)
+      sizes.push(connection.hpack.tableSize)
+    }
+    expect(sizes[0]).toBe(0)
+    for (const stream of peer.requests) expect(stream.field('x-token')).toBe(headers['x-token'])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('offers extended CONNECT late: before that there is none, and then there is', async () => {
+    const peer = await startPeer({ onRequest: (stream) => stream.answer() })
+    const harness = startHarness(peer, options)
+    await ask(harness, 'GET /').settled
+    const upgrade = () => {
+      const call = ask(harness, 'GET /chat', { upgrade: 'websocket' })
+      return call.settled.then(() => call)
+    }
+    const early = await upgrade()
+    expect(early.error).toBeInstanceOf(errors.NotSupportedError)
+    expect(early.error).toMatchObject({ processed: 'no', attempts: 0 })
+    const connection = peer.connection(0)
+    await connection.settings([ENABLE_CONNECT_PROTOCOL, 1])
+    void upgrade()
+    await peer.until(() => peer.requests.length === 2)
+    const stream = peer.request('/chat')
+    expect([stream.method, stream.field(':protocol')]).toEqual(['CONNECT', 'websocket'])
+    expect(peer.connections).toHaveLength(1)
+  })
+})

@@ -1,0 +1,66 @@
+/** Scripted peers in our own tests: they end with the test, and so does what talks to them. */
+
+import { expect, onTestFinished } from 'vitest'
+import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
+import { Harness } from './engines.ts'
+import type { FakeClock } from './fake-clock.ts'
+import type { Recorder } from './recorder.ts'
+import type { PeerOptions } from './scripted-peer.ts'
+import { ScriptedPeer } from './scripted-peer.ts'
+import type { PeerScript } from './scripted-peer-connection.ts'
+
+/** Answers each request as soon as it is whole, by its own method and path. */
+export const SERVE: PeerScript = { onComplete: (stream) => stream.answer() }
+
+export async function startPeer(
+  scripts: PeerScript | readonly PeerScript[],
+  options: PeerOptions = {},
+): Promise<ScriptedPeer> {
+  const peer = await ScriptedPeer.listen(scripts, options)
+  onTestFinished(() => peer.close())
+  return peer
+}
+
+export function startHarness(peer: ScriptedPeer, options: PoolOptions, clock?: FakeClock): Harness {
+  const harness = new Harness(peer.origin, options, clock)
+  onTestFinished(() => harness.scheduler.tearDown(null))
+  return harness
+}
+
+/** Settles once these are the connections that came and went, as a client's events tell. */
+export async function heard(harness: Harness, events: readonly string[]): Promise<void> {
+  await expect.poll(() => harness.connections, { interval: 5, timeout: 10_000 }).toEqual(events)
+}
+
+/** A call by its method and path: `'GET /a'`. A POST gets a body, unless the options have one. */
+export function ask(harness: Harness, what: string, options: Partial<DispatchOptions> = {}): Recorder {
+  const [method = 'GET', path = '/'] = what.split(' ')
+  const body = method === 'POST' ? { body: 'body' } : {}
+  return harness.dispatch({ method, path, ...body, ...options })
+}
+
+/** How a call ended, in a word: the answer's text, or what its error says of itself. */
+export function toOutcome(call: Recorder): string {
+  if (call.events.at(-1) === 'end') return call.text
+  const { processed, http2ErrorCode, attempts, streamId } = Object(call.error)
+  return `${call.error.name} ${processed} code=${http2ErrorCode} attempts=${attempts} stream=${streamId}`
+}
+
+/** How each of the calls has ended, once all have. */
+export async function toOutcomes(calls: readonly Recorder[]): Promise<string[]> {
+  await Promise.all(calls.map((call) => call.settled))
+  return calls.map(toOutcome)
+}
+
+/**
+ * Lets calls settle whose connections back off: moves the clock, a little in each turn of the event loop. Everything else that
+ * the clock bounds must be off, or large.
+ */
+export async function settle(clock: FakeClock, calls: readonly Recorder[]): Promise<void> {
+  let left = calls.length
+  for (const call of calls) void call.settled.then(() => left--)
+  while (left > 0) {
+    await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(10)
+  }
+}

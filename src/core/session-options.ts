@@ -46,11 +46,12 @@ function toObject(name: string, value: unknown): object {
   return value
 }
 
-/** The one value of an option that has two names. */
-function toOne(name: string, value: unknown, nested: string, nestedValue: unknown): unknown {
+/** The one value of an option that has two names, after the name that it was given by. */
+function toOne(name: string, value: unknown, nested: string, nestedValue: unknown): [string, unknown] {
   const first = value ?? undefined
   const second = nestedValue ?? undefined
-  if (first === undefined || second === undefined || first === second) return first ?? second
+  if (second === undefined || first === second) return [name, first]
+  if (first === undefined) return [nested, second]
   throw invalid(nested, second, `the same as ${name} (${String(first)}), or only one of them`)
 }
 
@@ -93,10 +94,10 @@ function toSettings(given: object): SentSettings {
 export function toSessionOptions(options: ClientOptions): SessionOptions {
   const h2Options: H2Options = toObject('h2Options', options.h2Options)
   const settings: Http2Settings = toObject('h2Options.settings', h2Options.settings)
-  const one = (name: keyof H2Options & keyof ClientOptions): unknown =>
+  const one = (name: keyof H2Options & keyof ClientOptions): [string, unknown] =>
     toOne(name, options[name], `h2Options.${name}`, h2Options[name])
   const window = 'h2Options.settings.initialWindowSize'
-  const streamWindow = toOne(
+  const [windowName, streamWindow] = toOne(
     'initialWindowSize',
     options.initialWindowSize,
     window,
@@ -104,11 +105,10 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
   )
   const { maxSessionBuffer, keepAliveTimeout, pingTimeout } = options
   return Object.freeze({
-    initialWindowSize: toInteger('initialWindowSize', streamWindow, 16_777_216, 1, MAX_WINDOW_SIZE, 'bytes'),
+    initialWindowSize: toInteger(windowName, streamWindow, 16_777_216, 1, MAX_WINDOW_SIZE, 'bytes'),
     isWindowGiven: streamWindow !== undefined,
     connectionWindowSize: toInteger(
-      'connectionWindowSize',
-      one('connectionWindowSize'),
+      ...one('connectionWindowSize'),
       16_777_216,
       MIN_CONNECTION_WINDOW_SIZE,
       MAX_WINDOW_SIZE,
@@ -122,16 +122,9 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
       Number.MAX_SAFE_INTEGER,
       'bytes',
     ),
-    maxConcurrentStreams: toInteger(
-      'maxConcurrentStreams',
-      one('maxConcurrentStreams'),
-      MAX_SETTING,
-      1,
-      MAX_SETTING,
-      'streams',
-    ),
+    maxConcurrentStreams: toInteger(...one('maxConcurrentStreams'), MAX_SETTING, 1, MAX_SETTING, 'streams'),
     keepAliveTimeout: toDelay('keepAliveTimeout', keepAliveTimeout, 300_000),
-    pingInterval: toDelay('pingInterval', one('pingInterval'), 60_000),
+    pingInterval: toDelay(...one('pingInterval'), 60_000),
     pingTimeout: toDelay('pingTimeout', pingTimeout, 15_000),
     settings: toSettings(settings),
   })

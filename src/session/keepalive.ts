@@ -198,7 +198,12 @@ export class Keepalive implements Timed {
   #ping(now: number, patience: number): void {
     // What came before doesn't answer it.
     this.#look(now)
-    if (!this.#kept.ping(() => this.#onAck(now))) return
+    if (!this.#kept.ping(() => this.#onAck(now))) {
+      // The session is about to end; should it not, this is due again after an interval.
+      this.#readAt = now
+      if (this.#trust === 'verifying') this.#trust = 'stale'
+      return
+    }
     this.#pingAt = now
     this.#lastPingAt = now
     this.#patience = patience
@@ -236,9 +241,7 @@ export class Keepalive implements Timed {
       return Math.min(idleEnd, end > now ? end : NEVER)
     }
     const interval = this.#interval
-    const due = this.#readAt + interval
-    // Past due where no PING could be sent: the session is about to end.
-    if (this.#kept.isNeeded) return Math.min(due > now ? due : NEVER, now + interval / LOOKS)
+    if (this.#kept.isNeeded) return Math.min(this.#readAt + interval, now + interval / LOOKS)
     return this.#trust === 'trusted' ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
   }
 }

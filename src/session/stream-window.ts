@@ -98,10 +98,11 @@ export class StreamWindow {
 
   /** True when `size` has changed: a stream has received more than one window, and would go faster with a larger one. */
   grow(streams: ReadonlySet<Windowed>): boolean {
-    const size = Math.max(this.#size, this.#toSize(streams.size * HEADROOM, this.#bound))
-    if (this.#isChanging || !this.#change(size)) return false
-    this.#usable = size
-    for (const stream of streams) this.#resize(stream)
+    const size = this.#toSize(streams.size * HEADROOM, this.#bound - this.#reserved)
+    if (this.#isChanging || !this.#change(Math.max(this.#size, size))) return false
+    this.#usable = this.#size
+    // What a stream holds of a larger window that there was before, it holds still.
+    for (const stream of streams) if (!stream.isHeld || stream.window < size) this.#resize(stream)
     return true
   }
 

@@ -37,7 +37,13 @@ function toUint32(value: number): Buffer {
   return bytes
 }
 
-function toFrame(type: number, flags: number, streamId: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+/** Any frame at all, right or wrong. */
+export function toFrame(
+  type: number,
+  flags: number,
+  streamId: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer {
   const head = Buffer.alloc(HEAD_LENGTH)
   head.writeUIntBE(payload.length, 0, 3)
   head[3] = type

@@ -1,7 +1,15 @@
 /** The frames that a scripted peer writes and reads: RFC 9113 §6. */
 
 import type { Frame } from './frame-peer.ts'
-import { DATA, END_HEADERS, END_STREAM, frames as frequent, HEADERS, RST_STREAM } from './frame-peer.ts'
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  frames as frequent,
+  HEADERS,
+  RST_STREAM,
+  toFrame,
+} from './frame-peer.ts'
 import type { Field } from './hpack.ts'
 import { encodeFields } from './hpack.ts'
 
@@ -61,16 +69,6 @@ export const MAX_STREAM_ID = 2 ** 31 - 1
 
 const PREFACE_LENGTH = 24
 const HEAD_LENGTH = 9
-
-/** Any frame at all, right or wrong. */
-function toFrame(type: number, flags: number, streamId: number, payload: Buffer = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(HEAD_LENGTH)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(streamId, 5)
-  return Buffer.concat([head, payload])
-}
 
 /** The frames of a peer, each as its bytes. */
 export const frames = {

@@ -1,0 +1,160 @@
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, Client, errors } from '../../src/index.ts'
+import type { AgentOptions, PoolOptions } from '../../types/index.ts'
+import { FakeDispatcher } from '../support/fake-dispatcher.ts'
+import { Recorder } from '../support/recorder.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+function toAgent(options: AgentOptions): Agent {
+  const agent = new Agent({ h2c: true, ...options })
+  onTestFinished(() => agent.destroy())
+  return agent
+}
+
+async function ask(agent: Agent, origin: string): Promise<string> {
+  const { body } = await agent.request({ ...GET, origin })
+  return body.text()
+}
+
+async function startHello(): Promise<string> {
+  const { origin } = await startServer((stream) => {
+    stream.respond({ ':status': 200 })
+    stream.end('hello')
+  })
+  return origin
+}
+
+describe('factory', () => {
+  it('gets the URL of each origin once, and the options that are not the own ones of the agent', async () => {
+    const heard: [URL, PoolOptions][] = []
+    const made: FakeDispatcher[] = []
+    const rest = {
+      headersTimeout: 5,
+      connections: 2,
+      h2Options: { pingInterval: 9 },
+      connect: { servername: 'a' },
+    }
+    const agent = toAgent({
+      ...rest,
+      maxOrigins: 7,
+      factory: (origin, options) => {
+        heard.push([origin, options])
+        made.push(new FakeDispatcher())
+        return made.at(-1) ?? new FakeDispatcher()
+      },
+    })
+    for (const origin of [
+      'http://one.example',
+      'HTTP://ONE.example/',
+      'https://one.example',
+      new URL('http://one.example'),
+    ]) {
+      agent.dispatch({ ...GET, origin }, new Recorder())
+    }
+    expect(heard).toEqual([
+      [new URL('http://one.example'), rest],
+      [new URL('https://one.example'), rest],
+    ])
+    expect(made.map(({ requests }) => requests.length)).toEqual([3, 1])
+  })
+
+  it('makes what answers, and what is told of by events and stats', async () => {
+    const origin = await startHello()
+    const agent = toAgent({ factory: (url, options) => new Client(url, options), connections: 3 })
+    const connected = once(agent, 'connect')
+    expect(await ask(agent, origin)).toBe('hello')
+    expect((await connected)[1]).toMatchObject([agent, expect.any(Client)])
+    expect(agent.stats[origin]).toMatchObject({ connected: true, size: 0 })
+  })
+
+  it('makes what is closed and destroyed with the agent', async () => {
+    const made: FakeDispatcher[] = []
+    const factory = (): FakeDispatcher => {
+      made.push(new FakeDispatcher())
+      return made.at(-1) ?? new FakeDispatcher()
+    }
+    const closed = toAgent({ factory })
+    closed.dispatch({ ...GET, origin: 'http://one.example' }, new Recorder())
+    await closed.close()
+    expect(made[0]?.events[0]).toBe('close')
+    const destroyed = toAgent({ factory })
+    destroyed.dispatch({ ...GET, origin: 'http://one.example' }, new Recorder())
+    const error = new Error('enough')
+    await destroyed.destroy(error)
+    expect(made[1]?.events).toEqual([['destroy', error]])
+  })
+
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a string', 'Pool'],
+    ['a function', () => {}],
+    ['an object without dispatch()', { request() {} }],
+    ['an object with a dispatch that is no function', { dispatch: 1 }],
+  ])('that returns %s fails the request, and leaves nothing behind', async (_what, value) => {
+    const agent: Agent = Reflect.construct(Agent, [{ h2c: true, factory: () => value }])
+    for (let i = 0; i < 2; i++) {
+      const call = ask(agent, 'http://one.example')
+      await expect(call).rejects.toBeInstanceOf(errors.InvalidReturnValueError)
+      await expect(call).rejects.toThrow('factory')
+    }
+    expect(agent.stats).toEqual({})
+    await agent.close()
+  })
+
+  it('that returns what can dispatch and nothing else fails the request, and leaves nothing behind', async () => {
+    const agent: Agent = Reflect.construct(Agent, [{ h2c: true, factory: () => ({ dispatch: () => true }) }])
+    for (let i = 0; i < 2; i++) {
+      await expect(ask(agent, 'http://one.example')).rejects.toBeInstanceOf(errors.InvalidReturnValueError)
+    }
+    await agent.close()
+  })
+
+  it('that throws fails the request with what it has thrown, and is asked again', async () => {
+    const origin = await startHello()
+    const error = new Error('not yet')
+    let calls = 0
+    const agent = toAgent({
+      factory: (url, options) => {
+        if (calls++ === 0) throw error
+        return new Client(url, options)
+      },
+    })
+    await expect(ask(agent, origin)).rejects.toBe(error)
+    expect(await ask(agent, origin)).toBe('hello')
+  })
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('It would not close'))],
+    [
+      'throws',
+      () => {
+        throw new Error('It would not close')
+      },
+    ],
+  ])('makes what is let go of although its close() %s: nobody else is hurt', async (_how, closing) => {
+    const made: FakeDispatcher[] = []
+    const agent = toAgent({
+      maxOrigins: 1,
+      factory: () => {
+        const fake = new FakeDispatcher()
+        fake.closing = closing
+        made.push(fake)
+        return fake
+      },
+    })
+    for (const origin of ['http://one.example', 'http://two.example']) {
+      const recorder = new Recorder()
+      agent.dispatch({ ...GET, origin }, recorder)
+      expect(recorder.errors).toEqual([])
+    }
+    expect(made.map(({ requests }) => requests.length)).toEqual([1, 1])
+    expect(made[0]?.events).toEqual(['close'])
+    // An unhandled rejection would come by then.
+    await new Promise((resolve) => setImmediate(resolve))
+    for (const fake of made) fake.closing = () => Promise.resolve()
+  })
+})

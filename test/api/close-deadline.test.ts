@@ -1,0 +1,210 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import type { CloseOptions, DispatcherComposeInterceptor } from '../../types/index.ts'
+import { runNode } from '../support/child.ts'
+import type { TestServer } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+/** Of a deadline that is met in any case. */
+const SOON = 1
+/** Of one that never is: the test would be over. */
+const LATE = 2 ** 31 - 1
+
+type Living = Client | Pool | Agent
+
+const pass: DispatcherComposeInterceptor = (dispatch) => (options, handler) => dispatch(options, handler)
+
+const MAKERS: [string, (origin: string) => Living][] = [
+  ['a Client', (origin) => new Client(origin)],
+  ['a Pool', (origin) => new Pool(origin)],
+  ['an Agent', () => new Agent({ h2c: true })],
+]
+
+/** A server whose answers wait until `release()` is called. */
+async function startGate() {
+  const held: (() => void)[] = []
+  const server = await startServer((stream) => {
+    stream.respond({ ':status': 200 })
+    stream.write('hel')
+    held.push(() => stream.end('lo'))
+  })
+  const release = (): void => {
+    for (const end of held) end()
+  }
+  return { server, release }
+}
+
+/** With two calls, of which the server holds the one and the other has begun to be answered. */
+async function begin(make: (origin: string) => Living, server: TestServer) {
+  const dispatcher = make(server.origin)
+  onTestFinished(() => dispatcher.destroy())
+  const { body } = await dispatcher.request({ ...GET, origin: server.origin })
+  const text = body.text()
+  text.catch(() => {})
+  return { dispatcher, text }
+}
+
+/** As JavaScript calls it: with anything at all. */
+function close(dispatcher: Living, options: unknown): Promise<void> {
+  return Reflect.apply(dispatcher.close, dispatcher, [options])
+}
+
+describe.each(MAKERS)('close() of %s', (_name, make) => {
+  it('with a timeout lets calls finish within it, and settles then', async () => {
+    const { server, release } = await startGate()
+    const { dispatcher, text } = await begin(make, server)
+    const closing = dispatcher.close({ timeout: LATE })
+    expect([dispatcher.closed, dispatcher.destroyed]).toEqual([true, false])
+    await expect(dispatcher.request({ ...GET, origin: server.origin })).rejects.toBeInstanceOf(
+      errors.ClientClosedError,
+    )
+    release()
+    expect(await text).toBe('hello')
+    await closing
+    expect(dispatcher.destroyed).toBe(true)
+  })
+
+  it('destroys what is left after it: the calls fail, the connections go, and it settles', async () => {
+    const { server } = await startGate()
+    const { dispatcher, text } = await begin(make, server)
+    const [session] = server.sessions
+    const gone = session === undefined ? null : once(session, 'close')
+    await dispatcher.close({ timeout: SOON })
+    await expect(text).rejects.toBeInstanceOf(errors.ClientDestroyedError)
+    expect(dispatcher.destroyed).toBe(true)
+    await gone
+    await expect(dispatcher.request({ ...GET, origin: server.origin })).rejects.toBeInstanceOf(
+      errors.ClientDestroyedError,
+    )
+  })
+
+  it.each([
+    undefined,
+    {},
+    { timeout: 0 },
+    { timeout: null },
+    { timeout: undefined },
+  ])('waits for ever with %j', async (options) => {
+    const { server, release } = await startGate()
+    const { dispatcher, text } = await begin(make, server)
+    const order: string[] = []
+    const closing = close(dispatcher, options).then(() => order.push('closed'))
+    const answered = text.then(() => order.push('answered'))
+    // Round trips in which a deadline of a millisecond would have come.
+    for (let trip = 0; trip < 20; trip++) await roundTrip(server)
+    expect(order).toEqual([])
+    release()
+    await Promise.all([answered, closing])
+    expect(order).toEqual(['answered', 'closed'])
+  })
+
+  it.each([
+    [{ timeout: -1 }, 'timeout: got -1'],
+    [{ timeout: Number.NaN }, 'timeout: got NaN'],
+    [{ timeout: Number.POSITIVE_INFINITY }, 'timeout: got Infinity'],
+    [{ timeout: 2 ** 31 }, 'timeout: got 2147483648'],
+    [{ timeout: '5' }, 'timeout: got "5"'],
+    [5, 'options: got 5'],
+    [null, 'options: got null'],
+    ['now', 'options: got "now"'],
+  ])('refuses %j, and stays open', async (options, message) => {
+    const { server, release } = await startGate()
+    const { dispatcher, text } = await begin(make, server)
+    expect(() => close(dispatcher, options)).toThrow(errors.InvalidArgumentError)
+    expect(() => close(dispatcher, options)).toThrow(message)
+    expect(dispatcher.closed).toBe(false)
+    release()
+    expect(await text).toBe('hello')
+  })
+
+  it.each([
+    { what: 'a shorter deadline may follow a longer one', timeouts: [LATE, SOON] },
+    { what: 'a longer one does not put a shorter one off', timeouts: [SOON, LATE] },
+    { what: 'a deadline may follow none', timeouts: [0, SOON] },
+    { what: 'none does not take a deadline back', timeouts: [SOON, 0] },
+  ])('called twice: $what', async ({ timeouts }) => {
+    const { server } = await startGate()
+    const { dispatcher, text } = await begin(make, server)
+    await Promise.all(timeouts.map((timeout) => dispatcher.close({ timeout })))
+    await expect(text).rejects.toBeInstanceOf(errors.ClientDestroyedError)
+    expect(dispatcher.destroyed).toBe(true)
+  })
+
+  it('settles at once when it was never used, and when it has come to its end already', async () => {
+    const dispatcher = make('http://127.0.0.1:1')
+    const options: CloseOptions = { timeout: LATE }
+    await dispatcher.close(options)
+    await dispatcher.close({ timeout: SOON })
+    await dispatcher.destroy()
+    await dispatcher.close({ timeout: SOON })
+    expect(dispatcher.destroyed).toBe(true)
+  })
+
+  it('reaches it through compose(), too', async () => {
+    const { server } = await startGate()
+    const { dispatcher, text } = await begin(make, server)
+    await dispatcher.compose(pass).close({ timeout: SOON })
+    await expect(text).rejects.toBeInstanceOf(errors.ClientDestroyedError)
+    expect(dispatcher.destroyed).toBe(true)
+  })
+
+  it('ends an attempt to connect after it', async () => {
+    const dispatcher = new Agent({ h2c: true, connect: () => new Promise(() => {}) })
+    onTestFinished(() => dispatcher.destroy())
+    const failed = expect(dispatcher.request({ ...GET, origin: 'http://127.0.0.1:1' })).rejects.toMatchObject(
+      {
+        code: 'UND_ERR_DESTROYED',
+        processed: 'no',
+      },
+    )
+    await dispatcher.close({ timeout: SOON })
+    await failed
+  })
+})
+
+async function roundTrip({ sessions }: TestServer): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    sessions[0]?.ping((error) => (error === null ? resolve() : reject(error)))
+  })
+}
+
+describe('a process that has closed with a timeout', () => {
+  it('ends when its last request has, and not with the deadline', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dodici-deadline-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const script = join(folder, 'deadline.mjs')
+    await build({
+      entryPoints: [fileURLToPath(new URL('../process/children/deadline.ts', import.meta.url))],
+      outfile: script,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+    })
+    const { origin } = await startServer((stream) => {
+      stream.respond({ ':status': 200 })
+      stream.end('hello')
+    })
+    const { code, stdout, stderr } = await runNode(script, origin)
+    expect(stderr).toBe('')
+    expect([
+      code,
+      ...stdout
+        .trimEnd()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line)),
+    ]).toEqual([
+      0,
+      { text: 'hello' },
+      // The second one has nothing that would end it.
+      { isClosing: true },
+    ])
+  })
+})

@@ -1,0 +1,265 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, Client, Dispatcher, Pool } from '../../src/index.ts'
+import type { ConnectorCallback, PoolOptions } from '../../types/index.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { Setting } from '../support/scripted-peer-frames.ts'
+import { startPeer } from '../support/scripted-peer-rig.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+const UNLIMITED = 2 ** 32 - 1
+
+/** Answers `/warm`, and holds everything else. */
+const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.answer() }
+
+function withLimit(limit: number): PeerScript {
+  return { ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, limit]] }
+}
+
+function toPool(origin: string, options: PoolOptions = {}): Pool {
+  const pool = new Pool(origin, options)
+  onTestFinished(() => pool.destroy())
+  return pool
+}
+
+/** Calls that will fail, or not: the stats are what matters. */
+function ask(dispatcher: Dispatcher, count: number, path = '/held'): void {
+  for (let i = 0; i < count; i++) {
+    dispatcher.request({ path: `${path}/${i}`, method: 'POST' }).catch(() => {})
+  }
+}
+
+async function warm(dispatcher: Dispatcher): Promise<void> {
+  const { body } = await dispatcher.request({ ...GET, path: '/warm' })
+  expect(await body.text()).toBe('GET /warm')
+}
+
+describe('stats', () => {
+  it('of a Client and a Pool before their first request: nothing', () => {
+    expect(new Client('http://127.0.0.1:1').stats).toEqual({
+      connected: false,
+      pending: 0,
+      running: 0,
+      size: 0,
+      sessions: [],
+    })
+    expect(new Pool('http://127.0.0.1:1').stats).toEqual({
+      connected: 0,
+      free: 0,
+      pending: 0,
+      queued: 0,
+      running: 0,
+      size: 0,
+      sessions: [],
+    })
+    expect(new Agent().stats).toEqual({})
+  })
+
+  it('of a session that connects, and then is ready', async () => {
+    const peer = await startPeer({ ...withLimit(7), settings: null })
+    const callbacks: ConnectorCallback[] = []
+    const pool = toPool(peer.origin, { connect: (_options, callback) => void callbacks.push(callback) })
+    ask(pool, 3)
+    expect(pool.stats).toMatchObject({ connected: 0, free: 0, pending: 3, queued: 3, running: 0, size: 3 })
+    const [session] = pool.stats.sessions
+    expect(session).toEqual({
+      state: 'connecting',
+      openedFor: 'cold',
+      streams: 0,
+      peerLimit: null,
+      limit: 100,
+      streamWindow: expect.any(Number),
+      rtt: null,
+      bytesRead: 0,
+      bytesWritten: 0,
+    })
+    callbacks[0]?.(null, connect(Number(new URL(peer.origin).port), '127.0.0.1'))
+    await peer.until(() => peer.requests.length === 3)
+    expect(pool.stats).toMatchObject({
+      connected: 1,
+      free: 0,
+      pending: 0,
+      running: 3,
+      size: 3,
+      sessions: [{ state: 'ready', openedFor: 'cold', streams: 3, peerLimit: null, limit: 100, rtt: null }],
+    })
+    await peer.connection(0).settings([Setting.MAX_CONCURRENT_STREAMS, 7])
+    expect(pool.stats.sessions).toMatchObject([{ peerLimit: 7, limit: 7 }])
+    await peer.connection(0).settings()
+    expect(pool.stats.sessions).toMatchObject([{ peerLimit: 7 }])
+  })
+
+  it('is a snapshot', async () => {
+    const peer = await startPeer(HOLD)
+    const pool = toPool(peer.origin)
+    await warm(pool)
+    const before = pool.stats
+    const copy = structuredClone(before)
+    ask(pool, 2)
+    await peer.until(() => peer.requests.length === 3)
+    expect(before).toEqual(copy)
+    expect(pool.stats.running).toBe(2)
+    expect(before.sessions).toMatchObject([{ state: 'ready', streams: 0, peerLimit: UNLIMITED }])
+    expect(before.free).toBe(1)
+  })
+
+  it('of a session that was opened because the other was full', async () => {
+    const peer = await startPeer(withLimit(2))
+    const pool = toPool(peer.origin, { connections: 2 })
+    await warm(pool)
+    ask(pool, 7)
+    await peer.until(() => peer.requests.length === 5)
+    await peer.connection(1).ping()
+    expect(pool.stats).toMatchObject({
+      connected: 2,
+      free: 0,
+      pending: 3,
+      queued: 3,
+      running: 4,
+      size: 7,
+      sessions: [
+        { state: 'ready', openedFor: 'cold', streams: 2, peerLimit: 2, limit: 2 },
+        { state: 'ready', openedFor: 'full', streams: 2, peerLimit: 2, limit: 2 },
+      ],
+    })
+  })
+
+  it('of a session that drains, and of its replacement', async () => {
+    const peer = await startPeer(HOLD)
+    const client = new Client(peer.origin)
+    onTestFinished(() => client.destroy())
+    await warm(client)
+    ask(client, 1)
+    await peer.until(() => peer.requests.length === 2)
+    peer.connection(0).goAway(3, 0)
+    await peer.connection(0).ping()
+    expect(client.stats).toMatchObject({
+      connected: false,
+      running: 1,
+      sessions: [{ state: 'draining', streams: 1 }],
+    })
+    ask(client, 1)
+    await peer.until(() => peer.requests.length === 3)
+    await peer.connection(1).ping()
+    expect(client.stats).toMatchObject({
+      connected: true,
+      pending: 0,
+      running: 2,
+      size: 2,
+      sessions: [
+        { state: 'draining', openedFor: 'cold', streams: 1 },
+        { state: 'ready', openedFor: 'replacement', streams: 1 },
+      ],
+    })
+    peer.request('/held/0').answer()
+    const first = peer.connection(0).streams.at(-1)
+    first?.answer()
+    await peer.until(() => peer.connection(0).isClosed)
+    await expect.poll(() => client.stats.sessions).toMatchObject([{ openedFor: 'replacement' }])
+  })
+
+  it('of a session that was opened for what a lost one has left', async () => {
+    const peer = await startPeer(HOLD)
+    const pool = toPool(peer.origin)
+    await warm(pool)
+    const call = pool.request({ ...GET, path: '/again' })
+    call.catch(() => {})
+    await peer.until(() => peer.requests.length === 2)
+    peer.connection(0).break()
+    await peer.until(() => peer.requests.length === 3)
+    expect(pool.stats.sessions).toMatchObject([{ state: 'ready', openedFor: 'replacement', streams: 1 }])
+    peer.request('/again').answer()
+    expect(await (await call).body.text()).toBe('GET /again')
+  })
+
+  it('of a session that takes the place of one that nobody needed is that of a cold one', async () => {
+    const peer = await startPeer(HOLD)
+    const pool = toPool(peer.origin)
+    await warm(pool)
+    const gone = once(pool, 'disconnect')
+    peer.connection(0).break()
+    await gone
+    expect(pool.stats).toMatchObject({ connected: 0, sessions: [] })
+    await warm(pool)
+    expect(pool.stats.sessions).toMatchObject([{ openedFor: 'cold' }])
+  })
+
+  it.each([false, true])('count the bytes of a session, over TLS: %s', async (tls) => {
+    const { origin, ca } = await startServer(
+      (stream) => {
+        stream.resume()
+        stream.respond({ ':status': 200 })
+        stream.on('end', () => stream.end(Buffer.alloc(300_000)))
+      },
+      { tls },
+    )
+    const client = new Client(origin, { connect: tls ? { ca } : {} })
+    onTestFinished(() => client.destroy())
+    const seen: number[][] = []
+    for (let i = 0; i < 2; i++) {
+      const { body } = await client.request({ path: '/', method: 'POST', body: Buffer.alloc(100_000) })
+      expect((await body.bytes()).length).toBe(300_000)
+      const [session] = client.stats.sessions
+      seen.push([session?.bytesRead ?? 0, session?.bytesWritten ?? 0])
+    }
+    // Framing is small, beside the bodies.
+    for (const [i, [bytesRead = 0, bytesWritten = 0]] of seen.entries()) {
+      expect(bytesRead).toBeGreaterThan(300_000 * (i + 1))
+      expect(bytesRead).toBeLessThan(310_000 * (i + 1))
+      expect(bytesWritten).toBeGreaterThan(100_000 * (i + 1))
+      expect(bytesWritten).toBeLessThan(110_000 * (i + 1))
+    }
+  })
+
+  it('tell the round trip of a PING once one has come back', async () => {
+    const peer = await startPeer(HOLD)
+    const pool = toPool(peer.origin, { pingInterval: 1 })
+    ask(pool, 1)
+    await expect.poll(() => pool.stats.sessions[0]?.rtt).not.toBe(null)
+    const rtt = pool.stats.sessions[0]?.rtt
+    expect(rtt).toBeGreaterThan(0)
+    expect(rtt).toBeLessThan(10_000)
+    expect(peer.connection(0).pings.length).toBeGreaterThan(0)
+  })
+
+  it('of an Agent are those of each origin, by the name that URL.origin has', async () => {
+    const peers = [await startPeer(HOLD), await startPeer(HOLD)]
+    const agent = new Agent({ h2c: true })
+    onTestFinished(() => agent.destroy())
+    for (const { origin } of peers) {
+      const { body } = await agent.request({ ...GET, path: '/warm', origin: `${origin}/`.toUpperCase() })
+      await body.text()
+    }
+    expect(Object.keys(agent.stats)).toEqual(peers.map(({ origin }) => origin))
+    for (const { origin } of peers) {
+      expect(agent.stats[origin]).toMatchObject({
+        connected: 1,
+        free: 1,
+        size: 0,
+        sessions: [{ openedFor: 'cold' }],
+      })
+    }
+  })
+
+  it('of an Agent leave out what a factory has made without any', async () => {
+    class Silent extends Dispatcher {
+      readonly closed = false
+      readonly destroyed = false
+      override dispatch(): boolean {
+        return true
+      }
+      override close(): never {
+        throw new Error('It is not closed')
+      }
+      override destroy(): never {
+        throw new Error('It is not destroyed')
+      }
+    }
+    const agent = new Agent({ h2c: true, factory: () => new Silent() })
+    agent.dispatch({ ...GET, origin: 'http://localhost' }, new Recorder())
+    expect(agent.stats).toEqual({})
+  })
+})

@@ -1,0 +1,20 @@
+/** Closes one client that is idle and one that can't even connect, each with a deadline of weeks. */
+import { Client } from '../../../src/index.ts'
+import { report } from './report.ts'
+
+const [, , origin = ''] = process.argv
+const WEEKS = { timeout: 2 ** 31 - 1 }
+const GET = { path: '/', method: 'GET' } as const
+
+const client = new Client(origin)
+const { body } = await client.request(GET)
+const text = body.text()
+const closed = client.close(WEEKS)
+report({ text: await text })
+await closed
+
+// Nothing but the alarm is left of this one: nobody holds a socket, and connecting takes for ever.
+const stuck = new Client(origin, { connect: () => new Promise(() => {}), connectTimeout: 0 })
+stuck.request(GET).catch(() => {})
+void stuck.close(WEEKS)
+process.on('exit', () => report({ isClosing: stuck.closed && !stuck.destroyed }))

@@ -1,0 +1,67 @@
+/** A script of a peer that answers with as much as it may send, by the windows that it was given, and counts it. */
+
+import type { PeerConnection, PeerScript } from './scripted-peer-connection.ts'
+import type { Frame } from './scripted-peer-frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from './scripted-peer-frames.ts'
+import type { PeerStream } from './scripted-peer-stream.ts'
+
+const DEFAULT_WINDOW = 65_535
+const FRAME = Buffer.alloc(16_384)
+
+/** For one connection. `/small` is answered at once; all other answers never end. */
+export class GreedyScript implements PeerScript {
+  /** Octets of DATA so far. */
+  sent = 0
+  /** What the streams may still be sent. */
+  readonly #windows = new Map<PeerStream, number>()
+  /** SETTINGS_INITIAL_WINDOW_SIZE. */
+  #initial = DEFAULT_WINDOW
+  /** The connection's own. */
+  #window = DEFAULT_WINDOW
+
+  onComplete(stream: PeerStream, connection: PeerConnection): void {
+    if (stream.path === '/small') {
+      stream.answer('small')
+      return
+    }
+    stream.respond(200)
+    this.#windows.set(stream, this.#initial)
+    this.#send(connection)
+  }
+
+  onFrame(frame: Frame, connection: PeerConnection): void {
+    if (frame.type === Type.SETTINGS && (frame.flags & Flag.ACK) === 0) this.#resize(frame)
+    else if (frame.type === Type.WINDOW_UPDATE) this.#grant(frame)
+    else return
+    this.#send(connection)
+  }
+
+  /** RFC 9113 §6.9.2: the windows of all streams change by the difference. */
+  #resize(frame: Frame): void {
+    const size = toSettings(frame).find(([id]) => id === Setting.INITIAL_WINDOW_SIZE)?.[1] ?? this.#initial
+    for (const [stream, window] of this.#windows) this.#windows.set(stream, window + size - this.#initial)
+    this.#initial = size
+  }
+
+  #grant({ streamId, payload }: Frame): void {
+    const increment = payload.readUInt32BE(0)
+    if (streamId === 0) this.#window += increment
+    for (const [stream, window] of this.#windows) {
+      if (stream.id === streamId) this.#windows.set(stream, window + increment)
+    }
+  }
+
+  #send(connection: PeerConnection): void {
+    for (const [stream, window] of this.#windows) {
+      let left = window
+      while (left > 0 && this.#window > 0 && stream.isOpen) {
+        const length = Math.min(left, this.#window, FRAME.length)
+        connection.write(frames.frame(Type.DATA, 0, stream.id, FRAME.subarray(0, length)))
+        left -= length
+        this.#window -= length
+        this.sent += length
+      }
+      this.#windows.set(stream, left)
+    }
+  }
+}

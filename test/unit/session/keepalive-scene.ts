@@ -1,0 +1,103 @@
+/** A keepalive, with a session that writes down what is wanted of it, and a clock that stands still. */
+
+import { Deadlines } from '../../../src/core/clock.ts'
+import { toSessionOptions } from '../../../src/core/session-options.ts'
+import type { Kept } from '../../../src/session/keepalive.ts'
+import { Keepalive } from '../../../src/session/keepalive.ts'
+import { OriginMemory } from '../../../src/session/origin-memory.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+export const IDLE = 100_000
+export const INTERVAL = 10_000
+export const TIMEOUT = 4_000
+/** Whether something was read is looked for four times in an interval, and a deadline may be met 50 ms late. */
+export const SLACK = INTERVAL / 4 + 50
+export const HOUR = 3_600_000
+
+/** A session that writes down what its keepalive wants of it. */
+export class FakeSession implements Kept {
+  bytesRead: number | null = 0
+  liveStreams = 0
+  /** Somebody waits for room on it. */
+  isAwaited = false
+  canPing = true
+  /** Whether PINGs went out or not. */
+  asked = 0
+  readonly events: string[] = []
+  readonly errors: Error[] = []
+  /** Answers of PINGs that went out and weren't answered. */
+  readonly #acks: (() => void)[] = []
+
+  get isNeeded(): boolean {
+    return this.liveStreams > 0 || this.isAwaited
+  }
+
+  ping(onAck: () => void): boolean {
+    // A clock that rings again and again in one moment would never come back to the test.
+    if (++this.asked > 1_000) throw new Error('It is asked for PINGs without a pause')
+    if (!this.canPing) return false
+    this.events.push('ping')
+    this.#acks.push(onAck)
+    return true
+  }
+
+  /** The answer to the oldest PING. */
+  ack(): void {
+    const onAck = this.#acks.shift()
+    if (onAck === undefined) throw new Error('There is no PING to answer')
+    onAck()
+  }
+
+  onPong(rtt: number): void {
+    this.events.push(`pong ${rtt}`)
+  }
+
+  onRoom(): void {
+    this.events.push('room')
+  }
+
+  onIdleTimeout(): void {
+    this.events.push('idle')
+  }
+
+  onError(error: Error): void {
+    this.events.push('dead')
+    this.errors.push(error)
+  }
+}
+
+export interface SceneOptions {
+  readonly keepAliveTimeout?: number
+  readonly pingInterval?: number
+  readonly pingTimeout?: number
+}
+
+export function setUp(given: SceneOptions = {}) {
+  const clock = new FakeClock()
+  const deadlines = new Deadlines(clock)
+  const memory = new OriginMemory()
+  const session = new FakeSession()
+  const defaults = { keepAliveTimeout: IDLE, pingInterval: INTERVAL, pingTimeout: TIMEOUT }
+  const options = toSessionOptions({ ...defaults, ...given })
+  const keepalive = new Keepalive(session, options, deadlines, memory)
+  const open = (): void => {
+    if (session.liveStreams++ === 0) keepalive.onBusy()
+  }
+  const close = (): void => {
+    if (--session.liveStreams === 0) keepalive.onIdle()
+  }
+  return { clock, deadlines, memory, session, keepalive, open, close }
+}
+
+/** Idle for so long that it has to prove itself. */
+export function setUpStale(given: SceneOptions = {}) {
+  const scene = setUp(given)
+  scene.clock.advance(INTERVAL)
+  if (scene.keepalive.isTrusted) throw new Error('It is trusted for longer than an interval')
+  return scene
+}
+
+/** A turn of the event loop: what has come meanwhile is read before anybody is given up. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest'
+import { OriginMemory } from '../../../src/session/origin-memory.ts'
+
+describe('OriginMemory', () => {
+  test('knows nothing at first', () => {
+    const { streamLimit, tlsSession, pingFactor } = new OriginMemory()
+    expect({ streamLimit, tlsSession, pingFactor }).toEqual({
+      streamLimit: null,
+      tlsSession: null,
+      pingFactor: 1,
+    })
+  })
+
+  test('doubles the factor of PINGs with each complaint, to 64 and no further', () => {
+    const memory = new OriginMemory()
+    const factors = Array.from({ length: 10 }, () => {
+      memory.onTooManyPings()
+      return memory.pingFactor
+    })
+    expect(factors).toEqual([2, 4, 8, 16, 32, 64, 64, 64, 64, 64])
+  })
+
+  test('is that of one origin', () => {
+    const [one, other] = [new OriginMemory(), new OriginMemory()]
+    one.onTooManyPings()
+    one.streamLimit = 5
+    expect([other.pingFactor, other.streamLimit]).toEqual([1, null])
+  })
+})

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { OriginMemory } from '../../../src/session/origin-memory.ts'
+import { PeerSettings, UNLIMITED } from '../../../src/session/peer-settings.ts'
+
+function setUp(ownLimit = UNLIMITED, remembered: number | null = null) {
+  const memory = new OriginMemory()
+  memory.streamLimit = remembered
+  return { memory, settings: new PeerSettings(ownLimit, memory) }
+}
+
+describe('PeerSettings', () => {
+  describe('when none have come', () => {
+    test.each([
+      { what: 'nothing is known', own: UNLIMITED, remembered: null, limit: 100 },
+      { what: 'the last session had fewer', own: UNLIMITED, remembered: 7, limit: 7 },
+      { what: 'the last session had none', own: UNLIMITED, remembered: 0, limit: 0 },
+      { what: 'the last session had more', own: UNLIMITED, remembered: 5_000, limit: 100 },
+      { what: 'the last session had any number', own: UNLIMITED, remembered: UNLIMITED, limit: 100 },
+      { what: 'we want fewer', own: 3, remembered: 7, limit: 3 },
+      { what: 'we want more', own: 500, remembered: null, limit: 100 },
+    ])('allows $limit streams where $what', ({ own, remembered, limit }) => {
+      const { memory, settings } = setUp(own, remembered)
+      expect(settings.limit).toBe(limit)
+      expect([settings.peerLimit, settings.areSettled, settings.offersExtendedConnect]).toEqual([
+        null,
+        false,
+        false,
+      ])
+      expect(memory.streamLimit).toBe(remembered)
+    })
+  })
+
+  describe('when they come, or change', () => {
+    test('allows what they say, and no more than we want', () => {
+      const { settings } = setUp(50)
+      const heard = [10, 1_000, 0, 50, 51].map((maxConcurrentStreams) => {
+        settings.update({ maxConcurrentStreams })
+        return [settings.peerLimit, settings.limit]
+      })
+      expect(heard).toEqual([
+        [10, 10],
+        [1_000, 50],
+        [0, 0],
+        [50, 50],
+        [51, 50],
+      ])
+    })
+
+    test('takes what they do not say for the default of the protocol', () => {
+      const { settings } = setUp()
+      settings.update({ maxConcurrentStreams: 1, enableConnectProtocol: true })
+      expect(settings.offersExtendedConnect).toBe(true)
+      settings.update({})
+      expect([settings.peerLimit, settings.limit, settings.offersExtendedConnect]).toEqual([
+        UNLIMITED,
+        UNLIMITED,
+        false,
+      ])
+    })
+
+    test("remembers the peer's limit for the next session, not ours", () => {
+      const { memory, settings } = setUp(5)
+      settings.update({ maxConcurrentStreams: 20 })
+      expect(memory.streamLimit).toBe(20)
+      expect(new PeerSettings(UNLIMITED, memory).limit).toBe(20)
+      settings.update({})
+      expect(new PeerSettings(UNLIMITED, memory).limit).toBe(100)
+    })
+
+    test('they are settled when that is said, and stay so', () => {
+      const { settings } = setUp()
+      settings.update({ maxConcurrentStreams: 1 })
+      expect(settings.areSettled).toBe(false)
+      settings.settle()
+      settings.update({ maxConcurrentStreams: 2 })
+      expect(settings.areSettled).toBe(true)
+    })
+  })
+})

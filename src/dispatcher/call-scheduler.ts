@@ -182,6 +182,8 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   #requeue(call: Call): void {
     this.#queue.add(call)
     this.#pump()
+    // Its waiting for a connection begins only now.
+    call.wait()
   }
 
   onSettled(call: Call, from: CallState): void {
@@ -200,8 +202,8 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     }
   }
 
-  isConnecting(): boolean {
-    return this.#sessions.ready === 0
+  isConnecting(call: Call): boolean {
+    return this.#sessions.ready === 0 && !this.#delayed.has(call)
   }
 
   waiting(): number {

@@ -26,6 +26,10 @@ export class DelayedCalls {
     return this.#delays.size
   }
 
+  has(call: Call): boolean {
+    return this.#delays.has(call)
+  }
+
   /** Keeps a call for as long as so many setbacks in a row are worth. False for no time at all. */
   add(call: Call, setbacks: number): boolean {
     const delay = toDelay(setbacks)

@@ -27,8 +27,8 @@ export interface CallOwner {
   mayReplay(call: Call, error: DodiciError): boolean
   /** The call is `queued` again. */
   onReplay(call: Call): void
-  /** Whether what is `queued` waits for a connection, as opposed to room on one. */
-  isConnecting(): boolean
+  /** Whether one that is `queued` waits for a connection, as opposed to room on one, or its time. */
+  isConnecting(call: Call): boolean
   /** The call has settled, for good or ill; `from` is the state that it was in. */
   onSettled(call: Call, from: CallState): void
 }
@@ -294,7 +294,7 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
 
   onLate(lateness: Lateness): void {
     if (lateness === 'continue') this.#attempt?.proceed()
-    else if (lateness !== 'connect' || (this.#state === 'queued' && this.#owner.isConnecting()))
+    else if (lateness !== 'connect' || (this.#state === 'queued' && this.#owner.isConnecting(this)))
       this.fail(toLateError(lateness, this.request.limits))
   }
 

@@ -10,18 +10,28 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runNode } from '../support/child.ts'
 import { frames } from '../support/frame-peer.ts'
+import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
 const children = new URL('./children/', import.meta.url)
+const CHILDREN = [
+  'close',
+  'closing',
+  'idle',
+  'import',
+  'load',
+  'pending',
+  'refused',
+  'unconnected',
+  'waiting',
+]
 let folder = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dodici-children-'))
   await build({
-    entryPoints: ['close', 'idle', 'import', 'load', 'pending', 'unconnected', 'waiting'].map((name) =>
-      fileURLToPath(new URL(`${name}.ts`, children)),
-    ),
+    entryPoints: CHILDREN.map((name) => fileURLToPath(new URL(`${name}.ts`, children))),
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -177,6 +187,46 @@ describe('a process', () => {
       const port = await listen(() => {})
       const heard = await runChild('unconnected', 'aborted', `https://127.0.0.1:${port}`)
       expect(heard).toEqual([{ name: 'AbortError' }])
+    })
+  })
+
+  describe('whose request is refused', () => {
+    const REFUSED_STREAM = 7
+
+    it('stays while it waits before it is sent again', async () => {
+      const peer = await startPeer({ onComplete: (stream) => stream.reset(REFUSED_STREAM) })
+      const heard = await runChild('refused', 'settled', peer.origin)
+      expect(heard).toEqual([{ name: 'StreamError', attempts: 4 }])
+      expect(peer.ledger).toEqual([1, 3, 5, 7].map((id) => `0/${id} GET /`))
+    })
+
+    it('holds nothing more once that is aborted while it waits', async () => {
+      const peer = await startPeer({ onComplete: (stream) => stream.reset(REFUSED_STREAM) })
+      const heard = await runChild('refused', 'aborted', peer.origin)
+      expect(heard[0]).toEqual({ pending: 1, left: 0, isStaying: false })
+      expect(heard[1]).toMatchObject({ name: 'AbortError' })
+      expect(peer.ledger).toEqual(['0/1 GET /', '0/3 GET /'])
+    })
+  })
+
+  describe('whose peer does not close its side of an idle connection', () => {
+    it('ends without waiting for it when the idle time is over', async () => {
+      const peer = await startPeer({ ...SERVE, staysHalfOpen: true })
+      // Still there: nobody has waited until it was cut.
+      expect(await runChild('closing', 'timeout', peer.origin)).toEqual([{ sessions: ['draining'] }])
+    })
+
+    it.each([
+      'owner',
+      'timeout, then owner',
+      'owner, before a tunnel has ended',
+    ])('stays until it is gone where its owner waits for that: by %s', async (mode) => {
+      const peer = await startPeer({
+        staysHalfOpen: true,
+        onRequest: (stream) => stream.method === 'CONNECT' && stream.respond(200),
+        onComplete: (stream) => (stream.method === 'CONNECT' ? stream.end() : stream.answer()),
+      })
+      expect(await runChild('closing', mode, peer.origin)).toEqual([{ isClosed: true }, { sessions: [] }])
     })
   })
 

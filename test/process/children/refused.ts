@@ -1,0 +1,33 @@
+/** Has nothing to stay for but a request that the server refuses, and that waits before it is sent again. */
+import { Client } from '../../../src/index.ts'
+import { report, toResources } from './report.ts'
+
+const [, , end = '', origin = ''] = process.argv
+const client = new Client(origin)
+const abort = new AbortController()
+const answer = client.request({ path: '/', method: 'GET', signal: abort.signal })
+
+/** Whether a timer keeps the process alive. */
+function isStaying(): boolean {
+  return toResources().includes('Timeout')
+}
+
+/** From turn to turn, as long as there is something to read. */
+function abortWaiting(): void {
+  const { connected, pending } = client.stats
+  // While it connects there is another timer.
+  if (!connected || pending === 0 || !isStaying()) {
+    setImmediate(abortWaiting)
+    return
+  }
+  abort.abort()
+  report({ pending, left: client.stats.pending, isStaying: isStaying() })
+}
+
+if (end === 'aborted') abortWaiting()
+try {
+  await answer
+} catch (error) {
+  const { name, attempts } = Object(error)
+  report({ name, attempts })
+}

@@ -1,0 +1,246 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+
+const INTERVAL = 60_000
+const TIMEOUT = 4_000
+const IDLE = 5_000
+/** A deadline may be met so much later. */
+const SLACK = 50
+const DAY = 86_400_000
+/** The longest that an option may say, and that Node's timers take. */
+const LONGEST = 2 ** 31 - 1
+
+describe.each(ENGINES)('on engine %s', (engine) => {
+  const usual: PoolOptions = {
+    engine,
+    connections: 1,
+    connectTimeout: 0,
+    queueTimeout: 0,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    uploadTimeout: 0,
+    pingInterval: INTERVAL,
+    pingTimeout: TIMEOUT,
+    keepAliveTimeout: 0,
+  }
+
+  /** Serves `/warm`, holds everything else, and answers no PING. */
+  const HOLD: PeerScript = {
+    acksPings: false,
+    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+  }
+
+  async function begin(options: PoolOptions = {}, clock = new FakeClock()) {
+    const peer = await startPeer(HOLD)
+    const harness = startHarness(peer, { ...usual, ...options }, clock)
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    return { clock, peer, harness, connection: peer.connection(0) }
+  }
+
+  /** Aborts a call whose request has come; settles when its reset has come, and all that went with it. */
+  async function abortOne(harness: Harness, connection: PeerConnection): Promise<void> {
+    const count = connection.of(Type.RST_STREAM).length
+    const call = ask(harness, 'GET /aborted')
+    while (connection.streams.at(-1)?.path !== '/aborted') await connection.ping()
+    call.controller?.abort()
+    while (connection.of(Type.RST_STREAM).length === count) await connection.ping()
+    await connection.ping()
+  }
+
+  /** A download that has begun, and a PING that went with the reset of its sibling. */
+  async function download(options: PoolOptions = {}) {
+    const scene = await begin(options)
+    const { peer, harness, connection } = scene
+    // Not safe to repeat: nothing hides the loss of its session.
+    const call = ask(harness, 'POST /download')
+    await peer.until(() => connection.streams.some(({ isComplete, path }) => isComplete && path !== '/warm'))
+    const stream = peer.request('/download')
+    stream.respond(200)
+    await abortOne(harness, connection)
+    return { ...scene, call, stream }
+  }
+
+  /** Answers the PING that came last. */
+  function acknowledge(connection: PeerConnection): void {
+    connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
+  }
+
+  async function until(call: Recorder, text: string, connection: PeerConnection): Promise<void> {
+    while (call.text !== text && call.errors.length === 0) await connection.ping()
+    expect([call.text, call.errors]).toEqual([text, []])
+  }
+
+  describe('a PING whose answer is late', () => {
+    it('ends no session on which other bytes keep coming', async () => {
+      const { clock, harness, connection, call, stream } = await download()
+      expect(connection.pings).toHaveLength(1)
+      const from = clock.now()
+      let text = ''
+      for (let i = 0; i < 10; i++) {
+        stream.data('x')
+        text += 'x'
+        await until(call, text, connection)
+        clock.advance(TIMEOUT / 2)
+        // Whoever is about to be given up is so in the next turn.
+        await turn()
+      }
+      acknowledge(connection)
+      await connection.ping()
+      const rtt = clock.now() - from
+      expect(rtt).toBe(5 * TIMEOUT)
+      expect(harness.scheduler.toSessionStats()).toMatchObject([{ state: 'ready', rtt }])
+      stream.end('!')
+      expect(await toOutcomes([call])).toEqual([`${text}!`])
+      expect(harness.connections).toEqual(['connect'])
+    })
+
+    it('ends the session pingTimeout after the last byte, as far as anybody has looked', async () => {
+      const { clock, harness, connection, call, stream } = await download()
+      for (const text of ['x', 'xx', 'xxx']) {
+        stream.data('x')
+        await until(call, text, connection)
+        clock.advance(TIMEOUT - SLACK)
+        await turn()
+      }
+      expect(call.errors).toEqual([])
+      connection.fallSilent()
+      clock.advance(2 * TIMEOUT)
+      expect(await toOutcomes([call])).toEqual(['SocketError yes code=null attempts=1 stream=3'])
+      expect(call.error.message).toContain('PING')
+      expect(harness.connections).toEqual(['connect', 'disconnect'])
+    })
+  })
+
+  describe('a process that was busy for longer than pingTimeout', () => {
+    /** A download with a PING that isn't answered yet; all that has come was looked at. */
+    async function beginAndLook() {
+      const scene = await download()
+      scene.clock.advance(TIMEOUT)
+      await turn()
+      return scene
+    }
+
+    it('reads the answer that it has before it judges', async () => {
+      const { clock, harness, connection, call, stream } = await beginAndLook()
+      // All in one turn: it lies in the kernel, and nobody has read it.
+      acknowledge(connection)
+      clock.skip(3 * TIMEOUT)
+      clock.advance(0)
+      await connection.ping()
+      expect(harness.connections).toEqual(['connect'])
+      stream.end('whole')
+      expect(await toOutcomes([call])).toEqual(['whole'])
+      expect(connection.pings).toHaveLength(1)
+    })
+
+    it('reads whatever else it has: the answer may be behind it', async () => {
+      const { clock, harness, connection, call, stream } = await beginAndLook()
+      stream.data('first, ')
+      clock.skip(3 * TIMEOUT)
+      clock.advance(0)
+      await connection.ping()
+      // From then on it has as long as at first.
+      clock.advance(TIMEOUT - SLACK)
+      await connection.ping()
+      acknowledge(connection)
+      stream.end('last')
+      expect(await toOutcomes([call])).toEqual(['first, last'])
+      expect(harness.connections).toEqual(['connect'])
+    })
+
+    it('gives the peer up when there is nothing to read', async () => {
+      const { clock, peer, harness, connection, call } = await beginAndLook()
+      connection.fallSilent()
+      clock.skip(2 * TIMEOUT)
+      clock.advance(0)
+      expect(call.errors).toEqual([])
+      expect(await toOutcomes([call])).toEqual(['SocketError yes code=null attempts=1 stream=3'])
+      expect(call.error.message).toContain(`${3 * TIMEOUT} ms`)
+      await peer.until(() => connection.hasEnded)
+      expect(harness.connections).toEqual(['connect', 'disconnect'])
+    })
+  })
+
+  it('with pingInterval 0 no PING goes with a reset either, and nobody is given up', async () => {
+    const { clock, harness, connection, call, stream } = await download({ pingInterval: 0 })
+    await abortOne(harness, connection)
+    clock.advance(DAY)
+    await abortOne(harness, connection)
+    clock.advance(DAY)
+    await connection.ping()
+    expect(connection.pings).toHaveLength(0)
+    stream.end('late')
+    expect(await toOutcomes([call])).toEqual(['late'])
+    expect(harness.connections).toEqual(['connect'])
+  })
+
+  describe('with pingTimeout 0', () => {
+    it('a session whose PING is not answered lives for ever', async () => {
+      const { clock, harness, connection, call, stream } = await download({ pingTimeout: 0 })
+      expect(connection.pings).toHaveLength(1)
+      for (let day = 0; day < 7; day++) {
+        clock.advance(DAY)
+        await turn()
+      }
+      await connection.ping()
+      stream.end('a week later')
+      expect(await toOutcomes([call])).toEqual(['a week later'])
+      expect(harness.connections).toEqual(['connect'])
+    })
+
+    it('so does one that has to prove itself, and serves what waited once it has', async () => {
+      const { clock, peer, harness, connection } = await begin({ pingTimeout: 0 })
+      clock.advance(2 * INTERVAL)
+      const call = ask(harness, 'POST /next')
+      await peer.until(() => connection.pings.length === 1)
+      for (let day = 0; day < 7; day++) {
+        clock.advance(DAY)
+        await turn()
+      }
+      await connection.ping()
+      expect(harness.scheduler.toSessionStats()).toMatchObject([{ state: 'verifying' }])
+      acknowledge(connection)
+      await peer.until(() => connection.streams.at(-1)?.body === 'body')
+      peer.request('/next').answer()
+      expect(await toOutcomes([call])).toEqual(['POST /next'])
+      expect(harness.connections).toEqual(['connect'])
+    })
+
+    it('keepAliveTimeout closes an idle session all the same, whose PING was not answered', async () => {
+      const { clock, peer, harness, connection } = await begin({ pingTimeout: 0, keepAliveTimeout: IDLE })
+      await abortOne(harness, connection)
+      expect(connection.pings).toHaveLength(1)
+      clock.advance(IDLE - 1)
+      await connection.ping()
+      expect(harness.connections).toEqual(['connect'])
+      clock.advance(1 + SLACK)
+      await peer.until(() => connection.hasEnded)
+      await heard(harness, ['connect', 'disconnect'])
+      expect(harness.scheduler.toSessionStats()).toEqual([])
+    })
+  })
+
+  it('the longest keepAliveTimeout is no longer than what a timer takes, and is kept', async () => {
+    // With this fraction the sum is rounded up: one millisecond more than there may be.
+    const start = 1_000.01
+    expect(Math.ceil(start + LONGEST - start)).toBeGreaterThan(LONGEST)
+    const options = { pingInterval: 0, keepAliveTimeout: LONGEST }
+    // This clock throws where a real timer warns, and rings at once.
+    const { clock, harness, connection } = await begin(options, new FakeClock(start))
+    await connection.ping()
+    await expect.poll(() => clock.alarms).toBe(1)
+    clock.advance(LONGEST - 1)
+    await connection.ping()
+    expect(harness.connections).toEqual(['connect'])
+    clock.advance(1 + 2 * SLACK)
+    await heard(harness, ['connect', 'disconnect'])
+  })
+})

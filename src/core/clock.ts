@@ -57,7 +57,7 @@ export interface Timed {
 /** The longest delay that Node's timers take: a later deadline is found out about on the way. Milliseconds. */
 const MAX_DELAY = 2 ** 31 - 1
 
-/** No two looks at the list come closer than this, in milliseconds: it bounds what 10,000 staggered deadlines cost. */
+/** After one look at the list the next comes no sooner, in milliseconds: it bounds what 10,000 staggered deadlines cost. */
 const RESOLUTION = 50
 
 /**

@@ -77,11 +77,11 @@ export class Agent extends LivingDispatcher {
   }
 
   protected override async finish(): Promise<void> {
-    await settleAll(this.#all().map((dispatcher) => dispatcher.close()))
+    await settleAll(this.#all().map(async (dispatcher) => dispatcher.close()))
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {
-    await settleAll(this.#all().map((dispatcher) => dispatcher.destroy(error)))
+    await settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy(error)))
   }
 
   #all(): DispatcherType[] {
@@ -178,7 +178,7 @@ function isIdle(dispatcher: object): boolean {
   return dispatcher instanceof Pool ? dispatcher.isIdle : toStats(dispatcher)?.size === 0
 }
 
-/** Waits for all of them, and fails with the first that has failed. */
+/** Waits for all of them, whatever becomes of one, and fails with the first that has failed. */
 async function settleAll(promises: Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(promises)
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

@@ -172,8 +172,8 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     return reason !== null
   }
 
-  onReplay(call: Call): void {
-    if (this.#delayed.add(call, call.refusals)) return
+  onReplay(call: Call, error: DodiciError): void {
+    if (error.http2ErrorCode === REFUSED_STREAM && this.#delayed.add(call, call.refusals)) return
     this.#queue.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
     process.nextTick(pumpLater, this)
@@ -318,7 +318,7 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     const calls: Call[] = []
     for (let call = this.#queue.shift(); call !== null; call = this.#queue.shift()) calls.push(call)
     for (const call of calls) this.#queue.add(call)
-    calls.push(...this.#delayed.toArray())
+    for (const call of this.#delayed.toArray()) calls.push(call)
     for (const call of calls) if (isConcerned(call)) call.fail(toError())
   }
 

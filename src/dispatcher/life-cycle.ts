@@ -108,8 +108,8 @@ export abstract class LivingDispatcher extends Dispatcher {
     if (this.#destroying !== null) {
       if (this.#isGraceful && !isGraceful) {
         this.#isGraceful = false
-        // Its promise is that of the first time.
-        void this.tearDown(error, false)
+        // The promise of the first time tells how that ends.
+        this.tearDown(error, false).catch(ignore)
       }
     } else {
       this.#state = 'destroyed'
@@ -124,6 +124,8 @@ export abstract class LivingDispatcher extends Dispatcher {
     return this.#destroying
   }
 }
+
+function ignore(): void {}
 
 /** Milliseconds; 0 for no limit. */
 function toTimeout(options: unknown): number {

@@ -205,6 +205,7 @@ export class SessionSet implements SessionOwner {
       this.#addSetback()
       // Others will come to what waits.
       if (this.ready === 0) this.#owner.failWaiting(cause)
+      this.#backoff.setRef(this.waiting() > 0)
       this.#owner.onRoom()
       this.#owner.onConnectionError(cause)
     }
@@ -259,6 +260,7 @@ export class SessionSet implements SessionOwner {
     if (this.#fruitless < MAX_FRUITLESS_ATTEMPTS || this.ready > 0) return
     this.#fruitless = 0
     this.#owner.giveUp(MAX_FRUITLESS_ATTEMPTS, cause)
+    this.#backoff.setRef(this.waiting() > 0)
   }
 
   #addSetback(): void {

@@ -26,7 +26,7 @@ export interface CallOwner {
   /** An attempt failed without an answer: may there be another one? */
   mayReplay(call: Call, error: DodiciError): boolean
   /** The call is `queued` again. */
-  onReplay(call: Call): void
+  onReplay(call: Call, error: DodiciError): void
   /** Whether one that is `queued` waits for a connection, as opposed to room on one, or its time. */
   isConnecting(call: Call): boolean
   /** The call has settled, for good or ill; `from` is the state that it was in. */
@@ -284,7 +284,7 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
       this.#answer = new AnswerLimits(this.request.limits, this.request.method)
       this.#move('queued')
       this.#clock.queue()
-      this.#owner.onReplay(this)
+      this.#owner.onReplay(this, error)
       // Last: a source that is let go of runs the caller's code, which may end the call.
       this.#dropBody(null)
       return

@@ -104,9 +104,8 @@ export class Keepalive implements Timed {
   onBusy(): void {
     const now = this.#deadlines.now()
     this.#idleAt = NEVER
-    // Neither silence nor news from before there was anything to wait for counts.
-    this.#readAt = now
-    this.#bytesRead = this.#kept.bytesRead
+    // Neither silence nor news from before there was anything to wait for counts; but for a PING that is under way.
+    this.#refresh(now)
     this.#arm(now)
   }
 
@@ -114,7 +113,7 @@ export class Keepalive implements Timed {
   onIdle(): void {
     const now = this.#deadlines.now()
     this.#idleAt = now
-    this.#readAt = now
+    this.#refresh(now)
     this.#arm(now)
   }
 
@@ -133,15 +132,20 @@ export class Keepalive implements Timed {
   verify(): void {
     if (this.#trust !== 'stale') return
     this.#trust = 'verifying'
-    if (this.#pingAt !== NEVER) return
-    const isShort = this.#kept.liveStreams === 0 && this.#pingTimeout > VERIFY_TIMEOUT
-    const isForEver = this.#pingTimeout === NEVER
-    this.#ping(this.#deadlines.now(), isShort && !isForEver ? VERIFY_TIMEOUT : this.#pingTimeout)
+    const now = this.#deadlines.now()
+    const patience =
+      this.#kept.liveStreams === 0 ? Math.min(VERIFY_TIMEOUT, this.#pingTimeout) : this.#pingTimeout
+    if (this.#pingAt === NEVER) {
+      this.#ping(now, patience)
+    } else {
+      this.#patience = Math.min(this.#patience, now - this.#pingAt + patience)
+      this.#arm(now)
+    }
   }
 
   /** Another session of the same origin was lost: this one may be about to be. */
   doubt(): void {
-    if (this.#trust === 'trusted' && this.#configuredInterval !== NEVER) this.#trust = 'stale'
+    if (this.#trust === 'trusted' && this.#mayVerify) this.#trust = 'stale'
   }
 
   /** The session is closed. */
@@ -160,7 +164,7 @@ export class Keepalive implements Timed {
       return
     } else if (this.#pingAt === NEVER && now - this.#readAt >= this.#interval) {
       if (this.#kept.isNeeded) this.#ping(now, this.#pingTimeout)
-      else this.#trust = 'stale'
+      else if (this.#mayVerify) this.#trust = 'stale'
     }
     this.#arm(now)
   }
@@ -184,8 +188,22 @@ export class Keepalive implements Timed {
     return Math.max(this.#pingAt, this.#readAt) + this.#patience
   }
 
+  /** Without either of the two a call would wait for a PING that isn't sent, or for ever. */
+  get #mayVerify(): boolean {
+    return this.#configuredInterval !== NEVER && this.#pingTimeout !== NEVER
+  }
+
   get #interval(): number {
     return this.#configuredInterval * this.#memory.pingFactor
+  }
+
+  #refresh(now: number): void {
+    if (this.#pingAt !== NEVER) {
+      this.#look(now)
+      return
+    }
+    this.#readAt = now
+    this.#bytesRead = this.#kept.bytesRead
   }
 
   #look(now: number): void {
@@ -242,6 +260,6 @@ export class Keepalive implements Timed {
     }
     const interval = this.#interval
     if (this.#kept.isNeeded) return Math.min(this.#readAt + interval, now + interval / LOOKS)
-    return this.#trust === 'trusted' ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
+    return this.#trust === 'trusted' && this.#mayVerify ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
   }
 }

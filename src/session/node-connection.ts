@@ -108,10 +108,9 @@ export class NodeConnection {
     if (this.#isCut) return
     this.#isCut = true
     setImmediate(() => {
-      // A session of node's that was closed gracefully counts as destroyed while its socket still waits for the peer.
-      const isClosing = this.http2.closed
       if (!this.http2.destroyed) this.http2.destroy()
-      if (isClosing) this.socket.destroy()
+      // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.
+      this.socket.destroy()
     })
   }
 }

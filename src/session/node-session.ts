@@ -124,7 +124,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   isFull(): boolean {
     const { peerLimit } = this.settings
     if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
-    return peerLimit > 0 && (this.#streams.size >= this.settings.limit || this.#window.isFull)
+    return peerLimit > 0 && (this.#streams.size >= this.settings.limit || !this.#window.hasRoom)
   }
 
   verify(): void {
@@ -262,8 +262,11 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
     if (!this.#move({ name: 'ready' })) return
     this.#keepalive = new Keepalive(this, options.session, deadlines, memory)
     this.#report.ready(socket)
-    owner.onSessionReady(this)
-    this.updateRef()
+    try {
+      owner.onSessionReady(this)
+    } finally {
+      this.updateRef()
+    }
   }
 
   #announceWindow(): void {
@@ -310,7 +313,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   }
 
   /** The first error is the cause; the `close` that follows it has none to tell. */
-  onError(error: Error): void {
+  onError(error: Error | null): void {
     try {
       this.#close(error)
     } finally {
@@ -319,8 +322,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   }
 
   onClose(): void {
-    this.#close(null)
-    this.#connection?.cut()
+    this.onError(null)
   }
 
   /** The one exit. */

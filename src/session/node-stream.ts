@@ -185,7 +185,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const stream = this.#stream
     if (stream === null) return
-    const tunnel = new NodeTunnel(stream)
+    const tunnel = new NodeTunnel(stream, () => this.#release())
     this.#state = 'tunnel'
     this.#tunnel = tunnel
     for (const chunk of this.#held ?? []) tunnel.push(chunk)

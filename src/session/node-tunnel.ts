@@ -7,7 +7,7 @@
 import type { ClientHttp2Stream } from 'node:http2'
 import { Duplex } from 'node:stream'
 import { StreamError } from '../errors.ts'
-import { read, release } from './node-events.ts'
+import { read } from './node-events.ts'
 
 type Callback = (error?: Error | null) => void
 
@@ -17,15 +17,18 @@ type Callback = (error?: Error | null) => void
  */
 export class NodeTunnel extends Duplex {
   readonly #stream: ClientHttp2Stream
+  readonly #reset: () => void
   /** The callback of a write that has failed: what the stream died of comes with its end. */
   #failedWrite: Callback | null = null
   #hasPeerEnded = false
   /** Node's stream is. */
   #isGone = false
 
-  constructor(stream: ClientHttp2Stream) {
+  /** @param reset resets the stream, as soon as the peer won't mind */
+  constructor(stream: ClientHttp2Stream, reset: () => void) {
     super({ allowHalfOpen: true })
     this.#stream = stream
+    this.#reset = reset
   }
 
   /** The peer has ended its side properly. */
@@ -70,9 +73,7 @@ export class NodeTunnel extends Duplex {
 
   override _destroy(error: Error | null, callback: Callback): void {
     // Both sides have ended: what is left of ours is on its way, and node's stream closes by itself.
-    // A turn later, as with any stream: see `ResetBudget`.
-    if (error !== null || !this.writableFinished || !this.#hasPeerEnded)
-      setImmediate(release, this.#stream, false)
+    if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#reset()
     callback(error)
   }
 

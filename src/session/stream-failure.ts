@@ -44,21 +44,22 @@ export function toStreamFailure(
 ): DodiciError {
   const streamId = stream?.id ?? null
   const code = stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
+  const { goaway } = context
+  // Node closes streams with the code of a GOAWAY, too: then it is no answer to this stream, whatever the code.
+  const isRefused = code === REFUSED_STREAM && goaway?.code !== REFUSED_STREAM
+  // RFC 9113 §6.8: the peer has promised not to process what lies above. nghttp2 calls that REFUSED_STREAM.
+  const isAbove = streamId !== null && goaway !== null && streamId > goaway.lastStreamId
   // What was refused before the connection went is unprocessed all the same.
-  if (context.isLost() && code !== REFUSED_STREAM) return context.toLossError(streamId, error)
+  if (isAbove || (context.isLost() && !isRefused)) return context.toLossError(streamId, error)
   if (streamId === null) {
     // Node 24 and later say so on the stream; all of them do when the ids are used up (RFC 9113 §5.1.1).
     context.close()
     return toOpenError(error)
   }
-  const { goaway } = context
-  // RFC 9113 §6.8: the peer has promised not to process what lies above.
-  const isUnprocessed = code === REFUSED_STREAM || (goaway !== null && streamId > goaway.lastStreamId)
-  const processed = isUnprocessed ? 'no' : 'maybe'
+  const processed = isRefused ? 'no' : 'maybe'
   if (code !== constants.NGHTTP2_NO_ERROR) {
     const message = `The stream was reset with ${toErrorCodeName(code)}`
-    const goawayDebugData = isUnprocessed ? (goaway?.debugData ?? null) : null
-    return new StreamError(message, { cause: error, processed, http2ErrorCode: code, goawayDebugData })
+    return new StreamError(message, { cause: error, processed, http2ErrorCode: code })
   }
   const message = 'The stream was closed without a complete answer'
   return new StreamError(message, { cause: error, processed, http2ErrorCode: code })

@@ -72,11 +72,6 @@ export class StreamWindow {
     return this.#reserved + this.#usable <= this.#bound
   }
 
-  /** Whether there won't be room either once the peer has acknowledged what is on its way. */
-  get isFull(): boolean {
-    return !this.#isChanging && !this.hasRoom
-  }
-
   /** A stream is opened. */
   open(stream: Windowed): void {
     stream.window = this.#usable

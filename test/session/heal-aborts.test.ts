@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -74,5 +75,25 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
     clock.advance(15_100)
     expect(await toOutcomes([sibling])).toEqual(['SocketError maybe code=null attempts=1 stream=3'])
     await peer.until(() => connection.hasEnded)
+  })
+
+  it('seven hundred tunnels keep to the same rate', async () => {
+    const peer = await startPeer({
+      settings: [[Setting.MAX_CONCURRENT_STREAMS, 4_000]],
+      onRequest: (stream) => stream.respond(200),
+    })
+    const client = new Client(peer.origin, options)
+    onTestFinished(() => client.destroy())
+    const tunnels = await Promise.all(
+      Array.from({ length: 700 }, () => client.connect({ path: 'example.test:80' })),
+    )
+    for (const { socket } of tunnels) socket.on('error', () => {}).destroy()
+    const connection = peer.connection(0)
+    await connection.ping()
+    await connection.ping()
+    const resets = connection.of(Type.RST_STREAM).length
+    expect(resets).toBeGreaterThan(0)
+    expect(resets).toBeLessThanOrEqual(BURST)
+    expect(client.stats).toMatchObject({ running: 0, pending: 0 })
   })
 })

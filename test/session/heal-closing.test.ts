@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { errors } from '../../src/index.ts'
+import { Client, errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { frames, startFramePeer } from '../support/frame-peer.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import { MAX_STREAM_ID, Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const REFUSED_STREAM = 7
+/** Of the settings. */
+const INITIAL_WINDOW_SIZE = 4
 /** How long a peer may take to close its side, once nobody waits for its streams. */
 const LINGER = 1_000
 /** More than are reset at once. */
@@ -158,5 +161,32 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await heard(harness, ['connect', 'disconnect'])
       expect(peer.connections).toHaveLength(1)
     })
+  })
+
+  it('destroy() is done although the peer has stopped reading in the middle of an upload', async () => {
+    const greeting = Buffer.concat([
+      frames.settings([INITIAL_WINDOW_SIZE, 2 ** 31 - 1]),
+      frames.windowUpdate(0, 2 ** 30),
+    ])
+    const peer = await startFramePeer((_frame, { socket }) => socket.pause(), greeting)
+    // Otherwise an unanswered PING would end it, too, after a while.
+    const client = new Client(peer.origin, { engine, pingInterval: 0 })
+    const POST = { path: '/', method: 'POST', body: Buffer.alloc(64 * 1_024 * 1_024) } as const
+    const outcomes = Promise.allSettled(Array.from({ length: 4 }, () => client.request(POST)))
+    await expect.poll(() => peer.connections[0]?.socket.isPaused()).toBe(true)
+    // Until the kernels between the two take no more, and a write is under way that won't come to an end.
+    let written = 0
+    await expect
+      .poll(() => {
+        const before = written
+        written = client.stats.sessions[0]?.bytesWritten ?? 0
+        return written > 65_536 && written === before
+      })
+      .toBe(true)
+    await client.destroy()
+    for (const outcome of await outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(errors.ClientDestroyedError) })
+    }
+    expect(client.stats.sessions).toEqual([])
   })
 })

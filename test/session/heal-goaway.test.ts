@@ -8,6 +8,7 @@ import { MAX_STREAM_ID, Setting } from '../support/scripted-peer-frames.ts'
 import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const NO_ERROR = 0
+const REFUSED_STREAM = 7
 const ENHANCE_YOUR_CALM = 11
 
 describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
@@ -153,6 +154,15 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2'])
     expect(String(Object(calls[1]?.error).goawayDebugData)).toBe('restarting')
     expect(peer.ledger.slice(3)).toEqual(['1/1 GET /0', '1/3 GET /2'])
+  })
+
+  it('with the code REFUSED_STREAM: what it accepted is not refused by that', async () => {
+    const peer = await startPeer(retiring(3, (connection) => connection.goAway(3, REFUSED_STREAM)))
+    const harness = startHarness(peer, options)
+    const calls = ['POST /0', 'POST /1', 'POST /2'].map((each) => ask(harness, each))
+    const lost = (stream: number) => `SocketError maybe code=7 attempts=1 stream=${stream}`
+    expect(await toOutcomes(calls)).toEqual([lost(1), lost(3), 'POST /2'])
+    expect(peer.ledger.slice(3)).toEqual(['1/1 POST /2'])
   })
 
   it('with an error: what it accepted fails as maybe processed or, where safe, is replayed; all else is', async () => {

@@ -130,7 +130,7 @@ export interface ClientOptions extends CallLimits {
   pingInterval?: number | null | undefined
 
   /**
-   * How long the server may take to answer a PING: then the session is destroyed. `0`: for ever.
+   * How long the server may take to answer a PING: then the session is destroyed. `0`: for ever, and no session is verified.
    *
    * @default 15_000
    */

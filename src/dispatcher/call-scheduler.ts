@@ -20,6 +20,7 @@ import {
   NotSupportedError,
   REFUSED_STREAM,
   SocketError,
+  StreamError,
   toConnectError,
   toOwnError,
 } from '../errors.ts'
@@ -153,7 +154,7 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     if (this.#isDestroyed) return false
     call.fruitless = call.progressMark === this.#progress ? call.fruitless + 1 : 1
     call.progressMark = this.#progress
-    if (error.http2ErrorCode === REFUSED_STREAM) call.refusals++
+    if (isRefusal(error)) call.refusals++
     const { request } = call
     const reason = toReplayReason({
       processed: error.processed,
@@ -173,7 +174,7 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   }
 
   onReplay(call: Call, error: DodiciError): void {
-    if (error.http2ErrorCode === REFUSED_STREAM && this.#delayed.add(call, call.refusals)) return
+    if (isRefusal(error) && this.#delayed.add(call, call.refusals)) return
     this.#queue.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
     process.nextTick(pumpLater, this)
@@ -325,6 +326,11 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   static pump(scheduler: CallScheduler): void {
     scheduler.#pump()
   }
+}
+
+/** The peer has refused this very stream, as opposed to all that lie above a GOAWAY of the same code. */
+function isRefusal(error: DodiciError): boolean {
+  return error instanceof StreamError && error.http2ErrorCode === REFUSED_STREAM
 }
 
 function pumpLater(scheduler: CallScheduler): void {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import { MAX_STREAM_ID, Setting } from '../support/scripted-peer-frames.ts'
 import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
@@ -154,6 +155,21 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2'])
     expect(String(Object(calls[1]?.error).goawayDebugData)).toBe('restarting')
     expect(peer.ledger.slice(3)).toEqual(['1/1 GET /0', '1/3 GET /2'])
+  })
+
+  it('with the code REFUSED_STREAM: what lies above is no refusal either, and is sent again at once', async () => {
+    const leave: PeerScript = {
+      onComplete: (stream, connection) => {
+        if (stream.path === '/warm') stream.answer()
+        else connection.goAway(Math.max(0, stream.id - 2), REFUSED_STREAM)
+      },
+    }
+    const peer = await startPeer([leave, leave, SERVE])
+    // It stands still: what is refused twice would wait.
+    const harness = startHarness(peer, options, new FakeClock())
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    expect(await toOutcomes([ask(harness, 'POST /x')])).toEqual(['POST /x'])
+    expect(peer.ledger.slice(1)).toEqual(['0/3 POST /x', '1/1 POST /x', '2/1 POST /x'])
   })
 
   it('with the code REFUSED_STREAM: what it accepted is not refused by that', async () => {

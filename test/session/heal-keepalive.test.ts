@@ -156,6 +156,20 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       for (const { events } of calls) expect(events).toEqual(['start', 'response 200', 'data', 'end'])
     })
 
+    it.each([
+      { what: 'retires it', act: (connection: PeerConnection) => connection.goAway(1, 0) },
+      { what: 'ends it', act: (connection: PeerConnection) => connection.end() },
+      { what: 'breaks it', act: (connection: PeerConnection) => connection.break() },
+    ])('is sent once, on another session, when the peer $what instead of an answer', async ({ act }) => {
+      const { clock, peer, harness, connection } = await begin([{ ...SERVE, acksPings: false }, SERVE])
+      clock.advance(INTERVAL + SLACK)
+      const calls = [ask(harness, 'POST /next'), ask(harness, 'GET /other')]
+      await peer.until(() => connection.pings.length === 1)
+      act(connection)
+      expect(await toOutcomes(calls)).toEqual(['POST /next', 'GET /other'])
+      expect(peer.ledger).toEqual(['0/1 GET /warm', '1/1 POST /next', '1/3 GET /other'])
+    })
+
     it('is sent at once before that time', async () => {
       const { clock, peer, harness, connection } = await begin({ ...SERVE, acksPings: false })
       clock.advance(INTERVAL - 100)

@@ -256,6 +256,24 @@ describe('Deadlines', () => {
       expect(deadlines.size).toBe(0)
     })
 
+    test('tells those behind an item that throws, too', () => {
+      const { clock, deadlines } = setUp()
+      const thrower = new Item(clock, () => {
+        throw new Error('of a listener')
+      })
+      const behind = new Item(clock)
+      const later = new Item(clock)
+      setIn(deadlines, thrower, 100)
+      setIn(deadlines, behind, 100)
+      setIn(deadlines, later, 500)
+      expect(() => clock.advance(100)).toThrow('of a listener')
+      clock.advance(RESOLUTION)
+      expect(behind.late).toHaveLength(1)
+      clock.advance(500)
+      expect(later.late).toHaveLength(1)
+      expect(thrower.late).toHaveLength(1)
+    })
+
     test('does without an item that is deleted', () => {
       const { clock, deadlines } = setUp()
       const deleted = new Item(clock)

@@ -64,7 +64,7 @@ async function collect() {
   if (globalThis.gc === undefined) throw new Error('Run it with --expose-gc')
   const least = { heap: Number.POSITIVE_INFINITY, external: Number.POSITIVE_INFINITY }
   for (let round = 0; round < 8; round++) {
-    // Finalizers, and what sockets leave to later turns, come between two collections.
+    // Finalizers, what sockets leave to later turns, and V8's own threads come between two collections: none of them tells.
     await new Promise((resolve) => setTimeout(resolve, 50))
     globalThis.gc()
     const { heapUsed, external } = process.memoryUsage()

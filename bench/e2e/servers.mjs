@@ -3,14 +3,14 @@
  * gets answers has spoken it.
  */
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { generate } from 'selfsigned'
+import { freePort } from '../../scripts/free-port.mjs'
 import { start, stop } from './children.mjs'
 
 /** A limit on concurrent streams that no scenario reaches: how a client waits for a slot isn't measured. */
@@ -42,17 +42,6 @@ async function certificate() {
     writeFileSync(made.certFile, pem.cert)
   }
   return made
-}
-
-/** @returns {Promise<number>} a port that was free a moment ago */
-async function freePort() {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 /**

@@ -11,7 +11,7 @@ import { Expected } from './watch.mjs'
  *
  * @typedef {object} Context
  * @property {Random} random
- * @property {any} dispatcher
+ * @property {import('../../types/index.ts').Dispatcher} dispatcher
  * @property {object} options origin, path, limits and signal
  * @property {string} tag names a body: its first 9 bytes
  * @property {(moment: 'header' | 'end') => void} reached how far it has come
@@ -95,14 +95,14 @@ class OwnHandler {
 
   onRequestStart() {}
 
-  /** @param {any} controller */
+  /** @param {import('../../types/index.ts').DispatchController} controller */
   onResponseStart(controller) {
     const { random, reached } = this.context
     reached('header')
     if (random.chance(0.05)) controller.abort(new Expected('aborted by its controller'))
   }
 
-  /** @param {any} controller @param {Buffer} chunk */
+  /** @param {import('../../types/index.ts').DispatchController} controller @param {Buffer} chunk */
   onResponseData(controller, chunk) {
     this.text += chunk
     if (!this.context.random.chance(0.2)) return
@@ -121,7 +121,7 @@ class OwnHandler {
     }
   }
 
-  /** @param {any} _controller @param {unknown} error */
+  /** @param {unknown} _controller @param {unknown} error */
   onResponseError(_controller, error) {
     this.reject(++this.ends > 1 ? new Error('a second end') : error)
   }
@@ -175,7 +175,7 @@ export const kinds = {
   async pipeline(context) {
     const { dispatcher, options, tag, reached } = context
     const sink = new Sink()
-    const duplex = dispatcher.pipeline({ ...options, method: 'POST' }, (/** @type {any} */ { body }) => {
+    const duplex = dispatcher.pipeline({ ...options, method: 'POST' }, ({ body }) => {
       reached('header')
       return body
     })

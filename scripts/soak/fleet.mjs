@@ -6,7 +6,7 @@ import { Expected, toInterceptor } from './watch.mjs'
 
 /**
  * @typedef {{ url: string, isReal: boolean }} Target `isReal`: a server that does nothing wrong
- * @typedef {{ dispatcher: any, targets: Target[], label: string }} Current
+ * @typedef {{ dispatcher: import('../../types/index.ts').Dispatcher, targets: Target[], label: string }} Current
  */
 
 /** Milliseconds. */
@@ -29,7 +29,7 @@ export class Fleet {
   #ending = new Set()
 
   /**
-   * @param {any} dodici
+   * @param {typeof import('../../src/index.ts')} dodici
    * @param {Target[]} targets
    * @param {import('./random.mjs').Random} random
    * @param {import('./watch.mjs').Watch} watch
@@ -85,7 +85,7 @@ export class Fleet {
     const chosen = kind === 'Agent' ? targets : [random.pick(targets)]
     const own = this.#toOptions(chosen.some(({ isReal }) => isReal))
     const connections = random.pick([undefined, undefined, 1, 2, null])
-    /** @type {any} */
+    /** @type {import('../../types/index.ts').Dispatcher} */
     let dispatcher
     if (kind === 'Agent') dispatcher = new dodici.Agent({ ...own, connections, h2c: true })
     else if (kind === 'Pool') dispatcher = new dodici.Pool(chosen[0].url, { ...own, connections })
@@ -108,7 +108,7 @@ export class Fleet {
     ending.then(() => this.#ending.delete(ending))
   }
 
-  /** @param {any} dispatcher @param {string} way */
+  /** @param {import('../../types/index.ts').Dispatcher} dispatcher @param {string} way */
   async #end(dispatcher, way) {
     if (way === 'close') await dispatcher.close()
     else if (way === 'closeInTime') await dispatcher.close({ timeout: this.random.integer(1, 300) })

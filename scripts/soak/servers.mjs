@@ -4,11 +4,12 @@
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../free-port.mjs'
 
 /**
  * @typedef {{ faults: Record<string, number>, violations: string[], connections: number, streams: number, posts: number }} PeerTally
@@ -77,17 +78,6 @@ export async function startPeer(seed) {
 
 export const hasNghttpd = spawnSync('nghttpd', ['--version']).status === 0
 
-/** @returns {Promise<number>} a port that was free a moment ago */
-async function findFreePort() {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
 /** @param {number} port */
 async function isListening(port) {
   const socket = connect(port, '127.0.0.1')
@@ -114,7 +104,7 @@ export async function startNghttpd() {
   // The body says how long it is.
   writeFileSync(join(folder, 'soak'), '20:'.padEnd(20, 'n'))
   for (let start = 0; start < 3; start++) {
-    const port = await findFreePort()
+    const port = await freePort()
     const args = ['--no-tls', '--address=127.0.0.1', '--echo-upload', `--htdocs=${folder}`, `${port}`]
     const child = spawn('nghttpd', args, { stdio: 'ignore' })
     keep(child)

@@ -102,10 +102,19 @@ export class Watch {
 }
 
 /**
+ * @typedef {import('../../types/index.ts').DispatchHandler} Handler
+ * @typedef {import('../../types/index.ts').DispatchController} Controller
+ * @typedef {import('../../types/index.ts').IncomingHttpHeaders} Headers
+ * @typedef {import('../../types/index.ts').DispatcherComposeInterceptor} Interceptor
+ */
+
+/**
  * Counts what a handler is told, and hands it on.
+ *
+ * @implements {Handler}
  */
 class WatchedHandler {
-  /** @param {any} handler @param {Watch} watch @param {string} what */
+  /** @param {Handler} handler @param {Watch} watch @param {string} what */
   constructor(handler, watch, what) {
     this.handler = handler
     this.watch = watch
@@ -123,34 +132,40 @@ class WatchedHandler {
     this.watch.open.delete(this)
   }
 
-  onRequestStart(/** @type {any[]} */ ...args) {
+  /** @param {Controller} controller @param {unknown} context */
+  onRequestStart(controller, context) {
     this.check('onRequestStart')
-    this.handler.onRequestStart(...args)
+    this.handler.onRequestStart?.(controller, context)
   }
 
-  onRequestUpgrade(/** @type {any[]} */ ...args) {
+  /** @param {Controller} controller @param {number} status @param {Headers} headers @param {import('node:stream').Duplex} socket */
+  onRequestUpgrade(controller, status, headers, socket) {
     this.check('onRequestUpgrade', true)
-    this.handler.onRequestUpgrade(...args)
+    this.handler.onRequestUpgrade?.(controller, status, headers, socket)
   }
 
-  onResponseStart(/** @type {any[]} */ ...args) {
+  /** @param {Controller} controller @param {number} status @param {Headers} headers */
+  onResponseStart(controller, status, headers) {
     this.check('onResponseStart')
-    this.handler.onResponseStart(...args)
+    this.handler.onResponseStart?.(controller, status, headers)
   }
 
-  onResponseData(/** @type {any[]} */ ...args) {
+  /** @param {Controller} controller @param {Buffer} chunk */
+  onResponseData(controller, chunk) {
     this.check('onResponseData')
-    this.handler.onResponseData(...args)
+    this.handler.onResponseData?.(controller, chunk)
   }
 
-  onResponseEnd(/** @type {any[]} */ ...args) {
+  /** @param {Controller} controller @param {Headers} trailers */
+  onResponseEnd(controller, trailers) {
     this.check('onResponseEnd', true)
-    this.handler.onResponseEnd(...args)
+    this.handler.onResponseEnd?.(controller, trailers)
   }
 
-  onResponseError(/** @type {any[]} */ ...args) {
+  /** @param {Controller} controller @param {Error} error */
+  onResponseError(controller, error) {
     this.check('onResponseError', true)
-    this.handler.onResponseError(...args)
+    this.handler.onResponseError?.(controller, error)
   }
 }
 
@@ -160,9 +175,12 @@ class WatchedHandler {
  * @param {Watch} watch
  */
 export function toInterceptor(watch) {
-  /** @param {(options: any, handler: any) => boolean} dispatch */
-  return (dispatch) =>
-    /** @param {any} options @param {any} handler */
-    (options, handler) =>
-      dispatch(options, new WatchedHandler(handler, watch, `${options.method} ${options.path}`))
+  /** @type {Interceptor} */
+  const interceptor = (dispatch) => (options, handler) =>
+    // Those of the soak are of the newer shape.
+    dispatch(
+      options,
+      new WatchedHandler(/** @type {Handler} */ (handler), watch, `${options.method} ${options.path}`),
+    )
+  return interceptor
 }

@@ -1,23 +1,13 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
-import type { AgentOptions, PoolOptions } from '../../types/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import { askAgent, toAgent } from '../support/agents.ts'
 import { FakeDispatcher } from '../support/fake-dispatcher.ts'
 import { Recorder } from '../support/recorder.ts'
 import { startServer } from '../support/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
-
-function toAgent(options: AgentOptions): Agent {
-  const agent = new Agent({ h2c: true, ...options })
-  onTestFinished(() => agent.destroy())
-  return agent
-}
-
-async function ask(agent: Agent, origin: string): Promise<string> {
-  const { body } = await agent.request({ ...GET, origin })
-  return body.text()
-}
 
 async function startHello(): Promise<string> {
   const { origin } = await startServer((stream) => {
@@ -65,7 +55,7 @@ describe('factory', () => {
     const origin = await startHello()
     const agent = toAgent({ factory: (url, options) => new Client(url, options), connections: 3 })
     const connected = once(agent, 'connect')
-    expect(await ask(agent, origin)).toBe('hello')
+    expect(await askAgent(agent, origin)).toBe('hello')
     expect((await connected)[1]).toMatchObject([agent, expect.any(Client)])
     expect(agent.stats[origin]).toMatchObject({ connected: true, size: 0 })
   })
@@ -97,7 +87,7 @@ describe('factory', () => {
   ])('that returns %s fails the request, and leaves nothing behind', async (_what, value) => {
     const agent: Agent = Reflect.construct(Agent, [{ h2c: true, factory: () => value }])
     for (let i = 0; i < 2; i++) {
-      const call = ask(agent, 'http://one.example')
+      const call = askAgent(agent, 'http://one.example')
       await expect(call).rejects.toBeInstanceOf(errors.InvalidReturnValueError)
       await expect(call).rejects.toThrow('factory')
     }
@@ -108,7 +98,9 @@ describe('factory', () => {
   it('that returns what can dispatch and nothing else fails the request, and leaves nothing behind', async () => {
     const agent: Agent = Reflect.construct(Agent, [{ h2c: true, factory: () => ({ dispatch: () => true }) }])
     for (let i = 0; i < 2; i++) {
-      await expect(ask(agent, 'http://one.example')).rejects.toBeInstanceOf(errors.InvalidReturnValueError)
+      await expect(askAgent(agent, 'http://one.example')).rejects.toBeInstanceOf(
+        errors.InvalidReturnValueError,
+      )
     }
     await agent.close()
   })
@@ -123,8 +115,8 @@ describe('factory', () => {
         return new Client(url, options)
       },
     })
-    await expect(ask(agent, origin)).rejects.toBe(error)
-    expect(await ask(agent, origin)).toBe('hello')
+    await expect(askAgent(agent, origin)).rejects.toBe(error)
+    expect(await askAgent(agent, origin)).toBe('hello')
   })
 
   it.each([

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Agent, errors } from '../../src/index.ts'
-import type { AgentOptions } from '../../types/index.ts'
+import type { Agent } from '../../src/index.ts'
+import { errors } from '../../src/index.ts'
+import { askAgent, toAgent } from '../support/agents.ts'
 import { runNode } from '../support/child.ts'
 import { FakeDispatcher } from '../support/fake-dispatcher.ts'
 import { Recorder } from '../support/recorder.ts'
@@ -21,17 +22,6 @@ const serveHello: StreamListener = (stream) => {
   stream.end('hello')
 }
 
-function toAgent(options: AgentOptions): Agent {
-  const agent = new Agent({ h2c: true, ...options })
-  onTestFinished(() => agent.destroy())
-  return agent
-}
-
-async function ask(agent: Agent, origin: string): Promise<string> {
-  const { body } = await agent.request({ ...GET, origin })
-  return body.text()
-}
-
 const startServers = (count: number, listener = serveHello) =>
   Promise.all(Array.from({ length: count }, () => startServer(listener)))
 
@@ -42,14 +32,14 @@ describe('maxOrigins', () => {
     const servers = await startServers(3)
     const [a = '', b = '', c = ''] = servers.map(({ origin }) => origin)
     const agent = toAgent({ maxOrigins: 2 })
-    for (const origin of [a, b]) expect(await ask(agent, origin)).toBe('hello')
+    for (const origin of [a, b]) expect(await askAgent(agent, origin)).toBe('hello')
     const gone = once(agent, 'disconnect')
-    expect(await ask(agent, c)).toBe('hello')
+    expect(await askAgent(agent, c)).toBe('hello')
     expect(originsOf(agent)).toEqual([b, c].sort())
     const [url, targets] = await gone
     expect([url.origin, targets[0]]).toEqual([a, agent])
     // It may come back, and another one has to go for it.
-    expect(await ask(agent, a)).toBe('hello')
+    expect(await askAgent(agent, a)).toBe('hello')
     expect(originsOf(agent)).toHaveLength(2)
     expect(servers[0]?.sessions).toHaveLength(2)
   })
@@ -58,10 +48,10 @@ describe('maxOrigins', () => {
     const servers = await startServers(4)
     const [a = '', b = '', c = '', d = ''] = servers.map(({ origin }) => origin)
     const agent = toAgent({ maxOrigins: 3 })
-    for (const origin of [a, b, c, d]) await ask(agent, origin)
+    for (const origin of [a, b, c, d]) await askAgent(agent, origin)
     expect(originsOf(agent)).toEqual([b, c, d].sort())
     // C is the only one that has got nothing since.
-    for (const origin of [b, d, a]) await ask(agent, origin)
+    for (const origin of [b, d, a]) await askAgent(agent, origin)
     expect(originsOf(agent)).toEqual([a, b, d].sort())
   })
 
@@ -73,10 +63,10 @@ describe('maxOrigins', () => {
     const others = await startServers(5)
     const agent = toAgent({ maxOrigins: 2 })
     const asked = once(busy.server, 'stream')
-    const answer = ask(agent, busy.origin)
+    const answer = askAgent(agent, busy.origin)
     await asked
     for (const { origin } of others) {
-      expect(await ask(agent, origin)).toBe('hello')
+      expect(await askAgent(agent, origin)).toBe('hello')
       expect(originsOf(agent)).toEqual([busy.origin, origin].sort())
     }
     release()
@@ -92,9 +82,9 @@ describe('maxOrigins', () => {
     )
     const [other] = await startServers(1)
     const agent = toAgent({ maxOrigins: 2 })
-    const answers = servers.map(({ origin }) => ask(agent, origin))
+    const answers = servers.map(({ origin }) => askAgent(agent, origin))
     await expect.poll(() => held.length).toBe(2)
-    const error: unknown = await ask(agent, other?.origin ?? '').catch((reason: unknown) => reason)
+    const error: unknown = await askAgent(agent, other?.origin ?? '').catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(errors.MaxOriginsReachedError)
     expect(error).toMatchObject({ code: 'UND_ERR_MAX_ORIGINS_REACHED', processed: 'no' })
     expect(error).toMatchObject({ message: expect.stringContaining(other?.origin ?? '') })
@@ -102,7 +92,7 @@ describe('maxOrigins', () => {
     expect(originsOf(agent)).toEqual(servers.map(({ origin }) => origin).sort())
     for (const release of held) release()
     expect(await Promise.all(answers)).toEqual(['hello', 'hello'])
-    expect(await ask(agent, other?.origin ?? '')).toBe('hello')
+    expect(await askAgent(agent, other?.origin ?? '')).toBe('hello')
   })
 
   it('leaves the tunnels of an origin open that it lets go of; close() waits for them', async () => {
@@ -114,7 +104,7 @@ describe('maxOrigins', () => {
     const agent = toAgent({ maxOrigins: 1 })
     const { socket } = await agent.connect({ origin: proxy.origin, path: 'example.com:443' })
     await expect.poll(() => agent.stats[proxy.origin]?.size).toBe(0)
-    expect(await ask(agent, other?.origin ?? '')).toBe('hello')
+    expect(await askAgent(agent, other?.origin ?? '')).toBe('hello')
     expect(originsOf(agent)).toEqual([other?.origin])
     socket.write('ping')
     expect(String((await once(socket, 'data'))[0])).toBe('ping')
@@ -137,12 +127,12 @@ describe('two agents with another connect', () => {
     const reused: boolean[] = []
     server.server.on('secureConnection', (socket) => reused.push(socket.isSessionReused()))
     const trusting = toAgent({ connect: { ca: server.ca } })
-    expect(await ask(trusting, server.origin)).toBe('hello')
+    expect(await askAgent(trusting, server.origin)).toBe('hello')
     const wary = toAgent({})
-    await expect(ask(wary, server.origin)).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    await expect(askAgent(wary, server.origin)).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
     const other = toAgent({ connect: { ca: server.ca, servername: 'localhost' } })
-    expect(await ask(other, server.origin)).toBe('hello')
-    expect(await ask(trusting, server.origin)).toBe('hello')
+    expect(await askAgent(other, server.origin)).toBe('hello')
+    expect(await askAgent(trusting, server.origin)).toBe('hello')
     expect(server.sessions).toHaveLength(2)
     expect(reused.filter((isReused) => isReused)).toEqual([])
   })

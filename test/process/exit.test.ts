@@ -184,8 +184,16 @@ describe('a process', () => {
     })
 
     it('ends when it is aborted in the middle of a handshake', async () => {
-      const port = await listen(() => {})
-      const heard = await runChild('unconnected', 'aborted', `https://127.0.0.1:${port}`)
+      let begun = (): void => {}
+      const handshake = new Promise<void>((resolve) => {
+        begun = resolve
+      })
+      const port = await listen((socket) => socket.once('data', () => begun()))
+      const witness = await startServer(async (stream) => {
+        await handshake
+        stream.respond({ ':status': 204 }, { endStream: true })
+      })
+      const heard = await runChild('unconnected', 'aborted', `https://127.0.0.1:${port}`, witness.origin)
       expect(heard).toEqual([{ name: 'AbortError' }])
     })
   })

@@ -8,7 +8,7 @@ import { frames, startFramePeer } from '../support/frame-peer.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import { MAX_STREAM_ID, Setting, Type } from '../support/scripted-peer-frames.ts'
-import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const REFUSED_STREAM = 7
 /** Of the settings. */
@@ -24,14 +24,9 @@ const SLACK = 50
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   const options: PoolOptions = {
+    ...PATIENT,
     engine,
     connections: 1,
-    connectTimeout: 0,
-    queueTimeout: 0,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    pingInterval: 0,
-    keepAliveTimeout: 0,
   }
 
   describe('a session whose calls were all aborted, more than may be reset at once', () => {

@@ -7,7 +7,7 @@ import { FakeClock } from '../support/fake-clock.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
-import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const INTERVAL = 60_000
 const TIMEOUT = 4_000
@@ -20,16 +20,11 @@ const LONGEST = 2 ** 31 - 1
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   const usual: PoolOptions = {
+    ...PATIENT,
     engine,
     connections: 1,
-    connectTimeout: 0,
-    queueTimeout: 0,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    uploadTimeout: 0,
     pingInterval: INTERVAL,
     pingTimeout: TIMEOUT,
-    keepAliveTimeout: 0,
   }
 
   /** Serves `/warm`, holds everything else, and answers no PING. */

@@ -5,7 +5,15 @@ import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
 import { Setting } from '../support/scripted-peer-frames.ts'
-import { ask, heard, settle, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import {
+  ask,
+  heard,
+  PATIENT,
+  settle,
+  startHarness,
+  startPeer,
+  toOutcomes,
+} from '../support/scripted-peer-rig.ts'
 
 const REFUSED_STREAM = 7
 /** How often one call may be refused. */
@@ -13,18 +21,6 @@ const MOST = 8
 /** The second refusal is waited out for at least 50 ms, and no longer than 100. */
 const WITHIN_DELAY = 49
 const AFTER_DELAY = 100 + 50
-
-/** Nothing takes time but what a test says, and what is refused. */
-const PATIENT = {
-  connectTimeout: 0,
-  queueTimeout: 0,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  uploadTimeout: 0,
-  pingInterval: 0,
-  pingTimeout: 0,
-  keepAliveTimeout: 0,
-} as const
 
 describe.each(ENGINES)('on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1, ...PATIENT }

@@ -6,24 +6,12 @@ import { FakeClock } from '../support/fake-clock.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import { Setting } from '../support/scripted-peer-frames.ts'
-import { ask, settle, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const REFUSED_STREAM = 7
 const LIMIT = 10
 const COUNT = 1_000
-
-/** Nothing but backing off takes time here. */
-const PATIENT = {
-  connectTimeout: 0,
-  queueTimeout: 0,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  uploadTimeout: 0,
-  pingInterval: 0,
-  pingTimeout: 0,
-  keepAliveTimeout: 0,
-} as const
 
 const toMethod = (i: number): string => (i % 2 === 0 ? 'GET' : 'POST')
 

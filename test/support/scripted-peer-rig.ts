@@ -12,6 +12,18 @@ import type { PeerScript } from './scripted-peer-connection.ts'
 /** Answers each request as soon as it is whole, by its own method and path. */
 export const SERVE: PeerScript = { onComplete: (stream) => stream.answer() }
 
+/** Nothing takes time but what a test says, and what backs off. */
+export const PATIENT = {
+  connectTimeout: 0,
+  queueTimeout: 0,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  uploadTimeout: 0,
+  pingInterval: 0,
+  pingTimeout: 0,
+  keepAliveTimeout: 0,
+} as const
+
 export async function startPeer(
   scripts: PeerScript | readonly PeerScript[],
   options: PeerOptions = {},

@@ -2,7 +2,7 @@
 import { Client } from '../../../src/index.ts'
 import { report } from './report.ts'
 
-const [, , mode = '', origin = ''] = process.argv
+const [, , mode = '', origin = '', witness = ''] = process.argv
 const GET = { path: '/', method: 'GET' } as const
 
 async function ask(client: Client, signal: AbortSignal | null): Promise<void> {
@@ -23,6 +23,10 @@ if (mode === 'silent connector') {
   const client = new Client(origin, { connectTimeout: 0, connect: { rejectUnauthorized: false } })
   const abort = new AbortController()
   const answer = ask(client, abort.signal)
-  setTimeout(() => abort.abort(), 50)
+  // It answers once the handshake has begun.
+  const seer = new Client(witness)
+  await (await seer.request(GET)).body.dump()
+  await seer.close()
+  abort.abort()
   await answer
 }

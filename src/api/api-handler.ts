@@ -172,7 +172,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
 }
 
 /**
- * The async context that it was made in. `AsyncResource.bind()` would do, in twenty times the time (`bench/micro/objects.mjs`).
+ * The async context that it was made in. `AsyncResource.bind()` would do, in twenty times the time (`bench/micro/caller-context.mjs`).
  */
 export class CallerContext {
   readonly #resource = new AsyncResource('DODICI_CALL')

@@ -76,15 +76,22 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
       return
     }
     this.#writable = writable
-    writable.on('drain', this.#onDrain)
     writable.on('finish', this.#onFinish)
     writable.on('error', this.#onError)
     writable.on('close', this.#onClose)
-    if (writable.writableNeedDrain) controller.pause()
+    if (writable.writableNeedDrain) this.#holdBack(controller, writable)
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
-    if (this.#writable?.write(chunk) === false) controller.pause()
+    const writable = this.#writable
+    if (writable?.write(chunk) === false) this.#holdBack(controller, writable)
+  }
+
+  /** Most answers fit into the Writable, and never come here. */
+  #holdBack(controller: DispatchController, writable: Writable): void {
+    if (controller.paused) return
+    writable.once('drain', this.#onDrain)
+    controller.pause()
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
@@ -104,7 +111,6 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
       this.#break(new RequestAbortedError('The stream was ended before the answer'))
       return
     }
-    this.#writable?.off('drain', this.#onDrain)
     this.removeSignal()
     this.succeed({ opaque: this.opaque, trailers: this.#trailers as Record<string, string> })
   }
@@ -113,7 +119,6 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   #break(error: Error): void {
     if (this.isSettled) return
     this.fail(error)
-    this.#writable?.off('drain', this.#onDrain)
     if (this.#writable?.destroyed === false) this.#writable.destroy(error)
     this.controller?.abort(error)
   }

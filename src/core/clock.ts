@@ -4,6 +4,9 @@
  * @module
  */
 
+import type { Bagged } from './bag.ts'
+import { Bag } from './bag.ts'
+
 /** A callback that will come unless it is cancelled. */
 export interface Alarm {
   /** Idempotent; a no-op once the callback has run. */
@@ -44,12 +47,10 @@ export const systemClock: Clock = Object.freeze({
   after: (delay: number, callback: () => void) => new SystemAlarm(delay, callback),
 })
 
-/** What can be late. Both fields are {@link Deadlines}' own. */
-export interface Timed {
+/** What can be late. Its fields are {@link Deadlines}' own. */
+export interface Timed extends Bagged {
   /** When it is late, by the clock's `now()`. Infinity while nothing runs against it. */
   deadline: number
-  /** Its place in the list, -1 outside. */
-  deadlineIndex: number
   /** It is late. It has left the list already. */
   onDeadline(): void
 }
@@ -69,7 +70,7 @@ const RESOLUTION = 50
 export class Deadlines {
   readonly #clock: Clock
   readonly #keepsAlive: boolean
-  readonly #items: Timed[] = []
+  readonly #items = new Bag<Timed>()
   readonly #onAlarm = (): void => this.#ring()
   #alarm: Alarm | null = null
   /** When the alarm rings; Infinity without one. */
@@ -83,7 +84,7 @@ export class Deadlines {
 
   /** How many things can be late. */
   get size(): number {
-    return this.#items.length
+    return this.#items.size
   }
 
   /** Milliseconds of the clock. */
@@ -95,21 +96,13 @@ export class Deadlines {
   set(item: Timed, at: number, now: number): void {
     item.deadline = at
     if (at === Number.POSITIVE_INFINITY) return
-    if (item.deadlineIndex === -1) item.deadlineIndex = this.#items.push(item) - 1
+    this.#items.add(item)
     if (at < this.#alarmAt) this.#arm(now, at)
   }
 
   /** `item` can't be late any more. */
   delete(item: Timed): void {
-    const index = item.deadlineIndex
-    if (index === -1) return
-    const last = this.#items.pop()
-    if (last !== undefined && last !== item) {
-      this.#items[index] = last
-      last.deadlineIndex = index
-    }
-    item.deadlineIndex = -1
-    item.deadline = Number.POSITIVE_INFINITY
+    if (this.#items.delete(item)) item.deadline = Number.POSITIVE_INFINITY
   }
 
   /** Takes the alarm back. For an owner that is done: an empty list leaves its alarm armed, so that a client with one
@@ -136,7 +129,7 @@ export class Deadlines {
     const now = this.#clock.now()
     const late: Timed[] = []
     let soonest = Number.POSITIVE_INFINITY
-    for (const item of this.#items) {
+    for (const item of this.#items.items) {
       if (item.deadline <= now) late.push(item)
       else if (item.deadline < soonest) soonest = item.deadline
     }
@@ -153,7 +146,7 @@ export class Deadlines {
 
   #tell(item: Timed, now: number): void {
     // A callback before this one may have taken it off the list, or given it more time.
-    if (item.deadlineIndex === -1 || item.deadline > now) return
+    if (item.bagIndex === -1 || item.deadline > now) return
     this.delete(item)
     item.onDeadline()
   }

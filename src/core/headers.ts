@@ -6,22 +6,11 @@
 
 import type { RequestHeaders } from '../../types/headers.ts'
 import { InvalidArgumentError } from '../errors.ts'
+import type { FieldName } from './field-names.ts'
+import { toFieldName } from './field-names.ts'
 import { invalid, show } from './validate.ts'
-
-/** What node:http2 takes: lower-case names, no prototype, several values of a name in an array. */
-export type WireHeaders = Record<string, string | string[]>
-
-/**
- * Makes objects that inherit nothing (a field may be called `constructor` or `__proto__`), and are still no dictionaries to V8,
- * as those of `Object.create(null)` are: a sixth to a quarter of the time (`bench/micro/objects.mjs`).
- */
-const WireObject = function WireObject() {} as unknown as new () => WireHeaders
-WireObject.prototype = Object.freeze(Object.create(null))
-
-/** An object for header fields, without any. */
-export function makeWireHeaders(): WireHeaders {
-  return new WireObject()
-}
+import type { WireHeaders } from './wire-headers.ts'
+import { getField, setField } from './wire-headers.ts'
 
 /** Where a request's header list goes, with what the list says of the request itself. */
 export interface HeaderTarget {
@@ -49,69 +38,10 @@ export const MAX_HEADERS_SIZE = 139_264
 /** RFC 9113 §6.5.2: what each field counts besides its name and value. Bytes. */
 const FIELD_OVERHEAD = 32
 
-/** RFC 9110 §5.6.2. */
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** RFC 9110 §5.5: everything but visible ASCII, SP, HTAB and obs-text. */
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
-/** RFC 9113 §8.2.2: these speak of one HTTP/1.1 connection and make a request malformed. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-])
-
 /** Fields whose value must not get into an error message, and from there into a log. */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
-
-/** Fields of which node:http2 takes one value only (it throws ERR_HTTP2_HEADER_SINGLE_VALUE). */
-const SINGLE_VALUE: ReadonlySet<string> = new Set([
-  ...['access-control-allow-credentials', 'access-control-max-age', 'access-control-request-method', 'age'],
-  ...[
-    'authorization',
-    'content-encoding',
-    'content-language',
-    'content-length',
-    'content-location',
-    'content-md5',
-  ],
-  ...['content-range', 'content-type', 'date', 'dnt', 'etag', 'expires', 'from', 'host', 'if-match'],
-  ...['if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since', 'last-modified', 'location'],
-  ...[
-    'max-forwards',
-    'proxy-authorization',
-    'range',
-    'referer',
-    'retry-after',
-    'tk',
-    'upgrade-insecure-requests',
-  ],
-  ...['user-agent', 'x-content-type-options'],
-])
-
-/** Names that were found to be tokens, in lower case. Bounded: names may come from outside. */
-const checkedNames = new Map<string, string>()
-const MAX_CHECKED_NAMES = 1_024
-
-/** Whether a string is a token of RFC 9110 §5.6.2, as a method and a field name must be. */
-export function isToken(value: string): boolean {
-  return TOKEN.test(value)
-}
-
-function toFieldName(name: unknown): string {
-  if (typeof name !== 'string') throw invalid('header name', name, 'a string')
-  const known = checkedNames.get(name)
-  if (known !== undefined) return known
-  if (name.startsWith(':')) {
-    throw new InvalidArgumentError(
-      `Invalid header name: got ${show(name)}, expected no pseudo-header: they are made from method, path and origin`,
-    )
-  }
-  if (!TOKEN.test(name)) throw invalid('header name', name, 'a token (RFC 9110 §5.6.2)')
-  const lowerCase = name.toLowerCase()
-  if (checkedNames.size < MAX_CHECKED_NAMES && name.length <= 64) checkedNames.set(name, lowerCase)
-  return lowerCase
-}
 
 function toFieldValue(name: string, value: unknown): string {
   let text: string
@@ -172,63 +102,64 @@ function toContentLength(value: string): number {
   return length
 }
 
-function addField(target: HeaderTarget, name: string, value: string): void {
-  const { wire } = target
-  target.headerSize += name.length + value.length + FIELD_OVERHEAD
-  if (target.headerSize > MAX_HEADERS_SIZE) {
-    throw new InvalidArgumentError(`Invalid headers: they have more than ${MAX_HEADERS_SIZE} bytes in all`)
-  }
+/** False for a field that isn't to be sent. */
+function addSpecial(target: HeaderTarget, name: string, value: string): boolean {
   switch (name) {
     case 'connection':
       checkConnection(value)
-      return
+      return false
     case 'keep-alive':
-      return
+      return false
     case 'host':
       if (target.host !== null) throw invalid("header 'host'", value, 'one value')
       if (!/^[^\s/?#@\\]+$/.test(value)) throw invalid("header 'host'", value, 'a host, or host:port')
       target.host = value
-      return
+      return false
     case 'te':
       if (value.toLowerCase() !== 'trailers') {
         throw invalid("header 'te'", value, "'trailers', which is all that HTTP/2 allows (RFC 9113 §8.2.2)")
       }
       // In lower case and once: node:http2 throws on any other spelling.
-      wire.te = 'trailers'
-      return
+      setField(target.wire, 'te', 'trailers')
+      return false
     case 'content-length':
       if (target.contentLength !== null) throw invalid("header 'content-length'", value, 'one value')
       target.contentLength = toContentLength(value)
-      break
+      return true
     default:
-      if (HOP_BY_HOP.has(name)) {
-        throw invalid(
-          `header ${show(name)}`,
-          value,
-          'no connection-specific field: HTTP/2 has none (RFC 9113 §8.2.2)',
-        )
-      }
+      throw invalid(
+        `header ${show(name)}`,
+        value,
+        'no connection-specific field: HTTP/2 has none (RFC 9113 §8.2.2)',
+      )
   }
-  const present = wire[name]
-  if (present === undefined) wire[name] = value
-  else if (SINGLE_VALUE.has(name)) throw invalid(`header ${show(name)}`, toShown(name, value), 'one value')
-  else if (typeof present === 'string') wire[name] = [present, value]
-  else present.push(value)
+}
+
+function addField(target: HeaderTarget, { name, rule }: FieldName, value: string): void {
+  target.headerSize += name.length + value.length + FIELD_OVERHEAD
+  if (target.headerSize > MAX_HEADERS_SIZE) {
+    throw new InvalidArgumentError(`Invalid headers: they have more than ${MAX_HEADERS_SIZE} bytes in all`)
+  }
+  if (rule === 'special' && !addSpecial(target, name, value)) return
+  if (rule === 'single' && getField(target.wire, name) !== undefined) {
+    throw invalid(`header ${show(name)}`, toShown(name, value), 'one value')
+  }
+  target.wire.push(name, value)
 }
 
 function addHeader(target: HeaderTarget, givenName: unknown, value: unknown): void {
   if (value === undefined) return
-  const name = toFieldName(givenName)
+  const field = toFieldName(givenName)
   if (Array.isArray(value)) {
-    for (const entry of value) addField(target, name, toFieldValue(name, entry))
+    for (const entry of value) addField(target, field, toFieldValue(field.name, entry))
   } else {
-    addField(target, name, toFieldValue(name, value))
+    addField(target, field, toFieldValue(field.name, value))
   }
 }
 
 /** Adds a field where the caller has given none of its name. @throws InvalidArgumentError for a value that is none. */
 export function addDefaultHeader(target: HeaderTarget, name: string, value: string): void {
-  if (target.wire[name] === undefined) addField(target, name, toFieldValue(name, value))
+  if (getField(target.wire, name) === undefined) addHeader(target, name, value)
 }
 
 /**
@@ -257,9 +188,10 @@ export function addHeaders(
       addHeader(target, pair[0], pair[1])
     }
   } else {
-    // No Object.entries: a pair array for each field is garbage that every request would make.
-    for (const name of Object.keys(headers))
-      addHeader(target, name, (headers as Record<string, unknown>)[name])
+    // No Object.entries, and by index: a pair and an iterator's result for each field is garbage that every request would make.
+    const names = Object.keys(headers)
+    for (let i = 0; i < names.length; i++)
+      addHeader(target, names[i], (headers as Record<string, unknown>)[names[i] as string])
   }
 }
 
@@ -275,11 +207,11 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
  * @throws InvalidArgumentError that names the field and what it takes
  */
 export function toTrailers(trailers: RequestHeaders | null | undefined): WireHeaders {
-  const wire = makeWireHeaders()
+  const wire: WireHeaders = []
   const target: HeaderTarget = { wire, host: null, contentLength: null, headerSize: 0 }
   addHeaders(target, trailers, 'trailers')
   const forbidden =
-    target.host !== null ? 'host' : Object.keys(wire).find((name) => NOT_IN_TRAILERS.has(name))
+    target.host !== null ? 'host' : wire.find((name, index) => index % 2 === 0 && NOT_IN_TRAILERS.has(name))
   // Without its value: some of these are secrets.
   if (forbidden !== undefined) {
     throw new InvalidArgumentError(

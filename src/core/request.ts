@@ -11,19 +11,15 @@ import type { DispatchOptions, RequestTrailers } from '../../types/request.ts'
 import { InvalidReturnValueError, RequestContentLengthMismatchError } from '../errors.ts'
 import type { BodySource, SendableBody } from './body.ts'
 import { toBodySource } from './body.ts'
-import type { HeaderTarget, WireHeaders } from './headers.ts'
-import {
-  addDefaultHeader,
-  addHeaders,
-  isToken,
-  MAX_FIELD_SIZE,
-  makeWireHeaders,
-  toTrailers,
-} from './headers.ts'
+import { isToken } from './field-names.ts'
+import type { HeaderTarget } from './headers.ts'
+import { addDefaultHeader, addHeaders, MAX_FIELD_SIZE, toTrailers } from './headers.ts'
 import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
 import { toLimits, toOrigin } from './options.ts'
 import type { RequestTrace } from './request-trace.ts'
 import { invalid, toBoolean } from './validate.ts'
+import type { WireHeaders } from './wire-headers.ts'
+import { deleteField, getField, setField } from './wire-headers.ts'
 
 /** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
 const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
@@ -75,7 +71,7 @@ export class Request implements HeaderTarget {
     this.wire = toPseudoHeaders(this)
     this.headerSize = this.path.length + origin.authority.length
     addHeaders(this, options.headers)
-    if (this.host !== null && !this.isConnect) this.wire[':authority'] = this.host
+    if (this.host !== null && !this.isConnect) setField(this.wire, ':authority', this.host)
     this.trailers = toTrailersOption(options.trailers, this.isTunnel)
     const expectContinue = toBoolean('expectContinue', options.expectContinue, false)
     // Last: a body that is refused with its request must not have been touched.
@@ -84,7 +80,7 @@ export class Request implements HeaderTarget {
     const { kind, contentType } = this.body
     if (contentType !== null) addDefaultHeader(this, 'content-type', contentType)
     this.expectContinue = expectContinue && kind !== 'none'
-    if (this.expectContinue) this.wire.expect = '100-continue'
+    if (this.expectContinue) setField(this.wire, 'expect', '100-continue')
   }
 
   /** Whether it asks for a tunnel: CONNECT (RFC 9113 §8.5), or extended CONNECT (RFC 8441). */
@@ -104,18 +100,19 @@ export class Request implements HeaderTarget {
    */
   toWireFor(body: SendableBody): WireHeaders {
     const { length, contentType } = body
-    const wire = Object.assign(makeWireHeaders(), this.wire)
+    const wire = [...this.wire]
     if (contentType !== null) {
       const target = { wire, host: null, contentLength: null, headerSize: this.headerSize }
       addDefaultHeader(target, 'content-type', contentType)
     }
-    if (body.kind === 'none') Reflect.deleteProperty(wire, 'expect')
+    if (body.kind === 'none') deleteField(wire, 'expect')
     if (length === null) return wire
     if (this.contentLength !== null && this.contentLength !== length) {
       throw toLengthError(this.contentLength, length)
     }
-    const mustSay = body.kind !== 'none' || expectsBody(this.method) || wire['content-length'] !== undefined
-    if (mustSay) wire['content-length'] = String(length)
+    const mustSay =
+      body.kind !== 'none' || expectsBody(this.method) || getField(wire, 'content-length') !== undefined
+    if (mustSay) setField(wire, 'content-length', String(length))
     return wire
   }
 
@@ -140,17 +137,15 @@ export class Request implements HeaderTarget {
 }
 
 function toPseudoHeaders({ origin, protocol, path, method, isConnect }: Request): WireHeaders {
-  const wire = makeWireHeaders()
-  wire[':method'] = method
-  if (isConnect) {
-    // RFC 9113 §8.5: nothing else.
-    wire[':authority'] = path
-    return wire
-  }
-  if (protocol !== null) wire[':protocol'] = protocol
-  wire[':scheme'] = origin.scheme
-  wire[':authority'] = origin.authority
-  wire[':path'] = path
+  // RFC 9113 §8.5: nothing else.
+  if (isConnect) return [':method', method, ':authority', path]
+  // Pushed, not written as a list: V8 makes room for eight fields at once then, and needn't move them for those that follow.
+  const wire: WireHeaders = []
+  wire.push(':method', method)
+  if (protocol !== null) wire.push(':protocol', protocol)
+  wire.push(':scheme', origin.scheme)
+  wire.push(':authority', origin.authority)
+  wire.push(':path', path)
   return wire
 }
 
@@ -251,13 +246,13 @@ function checkContentLength(request: Request, strict: boolean): number | null {
   // Not strict, and no length known: what comes is sent, and the server has to judge it.
   if (body.length === null) return strict ? contentLength : null
   if (contentLength === null) {
-    if (body.kind !== 'none') wire['content-length'] = String(body.length)
-    else if (expectsBody(request.method)) wire['content-length'] = '0'
+    if (body.kind !== 'none') wire.push('content-length', String(body.length))
+    else if (expectsBody(request.method)) wire.push('content-length', '0')
     return body.length
   }
   if (contentLength === body.length) return contentLength
   if (strict) throw toLengthError(contentLength, body.length)
   // Not strict: the body decides. A false length would make the request malformed (RFC 9113 §8.1.1).
-  wire['content-length'] = String(body.length)
+  setField(wire, 'content-length', String(body.length))
   return body.length
 }

@@ -65,7 +65,7 @@ export class DelayedCalls {
 /** One call's wait. */
 class Delay implements Timed {
   deadline = Number.POSITIVE_INFINITY
-  deadlineIndex = -1
+  bagIndex = -1
   readonly #call: Call
   readonly #owner: DelayedCalls
 

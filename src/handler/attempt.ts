@@ -5,7 +5,7 @@
  */
 
 import type { SendableBody } from '../core/body.ts'
-import type { WireHeaders } from '../core/headers.ts'
+import type { WireHeaders } from '../core/wire-headers.ts'
 
 /** What one attempt sends. */
 export interface Outgoing {

@@ -35,7 +35,7 @@ const NEVER = Number.POSITIVE_INFINITY
 /** Several limits, one place in the list of deadlines: that of the soonest. */
 export class CallClock implements Timed {
   deadline = NEVER
-  deadlineIndex = -1
+  bagIndex = -1
   readonly #deadlines: Deadlines
   readonly #limits: Limits
   readonly #listener: LateListener

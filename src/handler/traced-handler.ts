@@ -14,7 +14,8 @@ import { RequestTrace } from '../core/request-trace.ts'
 const CHANNELS = Object.freeze([...Object.values(requestChannels), clientChannels.sendHeaders])
 
 function hasSubscribers(): boolean {
-  for (const channel of CHANNELS) if (channel.hasSubscribers) return true
+  // By index: on the way of each request an iterator is garbage.
+  for (let i = 0; i < CHANNELS.length; i++) if (CHANNELS[i]?.hasSubscribers === true) return true
   return false
 }
 

@@ -55,7 +55,7 @@ const NEVER = Number.POSITIVE_INFINITY
 /** Watches one session from the moment it is ready until it is closed. */
 export class Keepalive implements Timed {
   deadline = NEVER
-  deadlineIndex = -1
+  bagIndex = -1
   readonly #kept: Kept
   readonly #deadlines: Deadlines
   readonly #memory: OriginMemory

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { EventEmitter } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
 import { REFUSED_STREAM } from '../errors.ts'
@@ -14,8 +15,12 @@ export interface StreamListener {
   /** @returns false to stop the reading; what is on its way still comes */
   onData(chunk: Buffer): boolean
   onTrailers(headers: NodeHeaders, raw: unknown): void
-  /** No more data; called once or twice. `isClosed`: because the stream is closed, as opposed to END_STREAM. */
-  onEnd(isClosed: boolean): void
+  /**
+   * No more data; called once or twice. `isClosed`: because the stream is closed, as opposed to END_STREAM.
+   *
+   * @returns whether node may let go of the stream as soon as it is closed, and tell so
+   */
+  onEnd(isClosed: boolean): boolean
   onFinish(): void
   onWantTrailers(): void
   onError(error: Error): void
@@ -35,7 +40,7 @@ class Foreign {
  * request would do as well, and cost more. A private field is neither enumerable nor reachable from elsewhere.
  */
 class Carrier extends Foreign {
-  #listener: StreamListener
+  #listener: StreamListener | null
 
   private constructor(stream: ClientHttp2Stream, listener: StreamListener) {
     super(stream)
@@ -46,65 +51,96 @@ class Carrier extends Foreign {
     new Carrier(stream, listener)
   }
 
-  static get(stream: unknown): StreamListener {
+  /** Null once the stream has closed. */
+  static get(stream: unknown): StreamListener | null {
     return (stream as Carrier).#listener
+  }
+
+  /**
+   * Node keeps its streams in a Map, and a dead table of it may keep alive what has closed since, as {@link Bag} says: the call
+   * with its handler and all that it has made shall not be a part of that.
+   */
+  static drop(stream: ClientHttp2Stream): void {
+    ;(stream as unknown as Carrier).#listener = null
   }
 }
 
-function onHeaders(this: ClientHttp2Stream, headers: NodeHeaders, _flags: number, raw: unknown): void {
-  Carrier.get(this).onHeaders(headers, raw)
-}
 /**
  * Takes the place of `Readable.push()`, by which node hands a stream its data: straight to the attempt, past a buffer, two
  * events and their ticks that nobody needs. And it tells END_STREAM from a reset with NO_ERROR, which node's `end` doesn't.
  */
 function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
-  if (chunk !== null) return Carrier.get(this).onData(chunk)
+  if (chunk !== null) return Carrier.get(this)?.onData(chunk) === true
   // Node pushes a last null while it destroys the stream: that is no news.
-  if (!this.destroyed) Carrier.get(this).onEnd(this.closed)
+  if (this.destroyed) return false
+  const mayGo = Carrier.get(this)?.onEnd(this.closed) === true
+  // Otherwise node would wait for an `end` that never comes, and we would have to destroy the stream a tick later.
+  if (mayGo) this.readable = false
   return false
 }
-function onTrailers(this: ClientHttp2Stream, headers: NodeHeaders, _flags: number, raw: unknown): void {
-  Carrier.get(this).onTrailers(headers, raw)
+
+/**
+ * Takes the place of `emit()`: a listener for each event of each request would cost more, since node hears of each. Whoever got
+ * hold of the stream (node's diagnostics channels hand it out) may listen as ever.
+ */
+function onEmit(
+  this: ClientHttp2Stream,
+  event: string | symbol,
+  first: never,
+  flags: never,
+  raw: never,
+): boolean {
+  const isTold = tell(this, event, first, raw)
+  // With nobody else to hear of it, EventEmitter would throw it.
+  if (event === 'error' && this.listenerCount(event) === 0) return isTold
+  return EventEmitter.prototype.emit.call(this, event, first, flags, raw) || isTold
 }
-function onFinish(this: ClientHttp2Stream): void {
-  Carrier.get(this).onFinish()
+
+/** False for what its attempt doesn't want to hear of. */
+function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, raw: unknown): boolean {
+  const listener = Carrier.get(stream)
+  switch (event) {
+    case 'response':
+    case 'headers':
+      listener?.onHeaders(first, raw)
+      return true
+    case 'trailers':
+      listener?.onTrailers(first, raw)
+      return true
+    case 'finish':
+      listener?.onFinish()
+      return true
+    case 'wantTrailers':
+      listener?.onWantTrailers()
+      return true
+    case 'error':
+      listener?.onError(first)
+      return true
+    case 'close':
+      // nghttp2 closes what lies above a GOAWAY before anybody hears of the GOAWAY: in the next turn everybody knows.
+      if (stream.rstCode === REFUSED_STREAM) setImmediate(tellClose, stream)
+      else tellClose(stream)
+      return true
+    default:
+      return false
+  }
 }
-function onWantTrailers(this: ClientHttp2Stream): void {
-  Carrier.get(this).onWantTrailers()
-}
-function onError(this: ClientHttp2Stream, error: Error): void {
-  Carrier.get(this).onError(error)
-}
-function onClose(this: ClientHttp2Stream): void {
-  // nghttp2 closes what lies above a GOAWAY before anybody hears of the GOAWAY: in the next turn everybody knows.
-  if (this.rstCode === REFUSED_STREAM) setImmediate(tellClose, this)
-  else tellClose(this)
-}
+
 function tellClose(stream: ClientHttp2Stream): void {
-  Carrier.get(stream).onClose()
+  Carrier.get(stream)?.onClose()
+  Carrier.drop(stream)
 }
 
 /** The answer, data and all. Node reads no more than the stream's first window before `read()` is called. */
 export function listen(stream: ClientHttp2Stream, listener: StreamListener): void {
   Carrier.put(stream, listener)
   stream.push = onPush
-  stream.on('response', onHeaders)
-  stream.on('headers', onHeaders)
-  stream.on('trailers', onTrailers)
-  stream.on('error', onError)
-  stream.on('close', onClose)
+  stream.emit = onEmit
 }
 
 /** Begins to read, or goes on after `onData` has stopped it. */
 export function read(stream: ClientHttp2Stream): void {
   if (!stream.destroyed) stream._read(0)
-}
-
-/** The body of the request, and the moment for its trailers. */
-export function listenToUpload(stream: ClientHttp2Stream, waitsForTrailers: boolean): void {
-  stream.on('finish', onFinish)
-  if (waitsForTrailers) stream.on('wantTrailers', onWantTrailers)
 }
 
 function endNothing(): void {}

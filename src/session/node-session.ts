@@ -7,6 +7,7 @@
 import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { OpenReason, SessionStats } from '../../types/client.ts'
+import { Bag } from '../core/bag.ts'
 import type { Alarm } from '../core/clock.ts'
 import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
@@ -41,7 +42,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   readonly uploadBuffer: UploadBuffer
   readonly #context: SessionContext
   readonly #report: SessionReport
-  readonly #streams = new Set<NodeStream>()
+  readonly #streams = new Bag<NodeStream>()
   readonly #resets: ResetBudget
   /** Made anew when there is a connection. */
   #window: StreamWindow
@@ -187,7 +188,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   destroy(cause: Error | null): void {
     if (this.#state.name === 'closed') return
     this.#attempt?.cancel()
-    for (const stream of [...this.#streams]) stream.fail(cause ?? new ClientDestroyedError())
+    for (const stream of [...this.#streams.items]) stream.fail(cause ?? new ClientDestroyedError())
     // Its `close` event tells the owner; without a socket there will be none.
     if (this.#connection === null) this.#close(cause)
     else this.#connection.cut()
@@ -206,7 +207,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   }
 
   onLargeAnswer(): void {
-    if (this.#window.grow(this.#streams)) this.#announceWindow()
+    if (this.#window.grow(this.#streams.items)) this.#announceWindow()
   }
 
   reset(stream: NodeStream): void {
@@ -271,7 +272,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
 
   #announceWindow(): void {
     this.#connection?.announceWindow(this.#window.size, () => {
-      this.#window.acknowledge(this.#streams)
+      this.#window.acknowledge(this.#streams.items)
       this.onRoom()
     })
   }
@@ -332,7 +333,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
     this.#linger?.cancel()
     this.#keepalive?.stop()
     this.#resets.stop()
-    for (const stream of [...this.#streams]) stream.lose()
+    for (const stream of [...this.#streams.items]) stream.lose()
     this.#report.closed(cause, wasReady)
     this.#context.owner.onSessionClosed(this, cause, wasReady)
   }

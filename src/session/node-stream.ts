@@ -7,16 +7,17 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { SendableBody } from '../core/body.ts'
+import type { Bagged } from '../core/bag.ts'
 import { DodiciError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
-import { NodeBodyWriter, toStreamOptions } from './node-body-writer.ts'
+import { toStreamOptions } from './node-body-writer.ts'
 import type { StreamListener } from './node-events.ts'
-import { listen, listenToUpload, read, release } from './node-events.ts'
-import { toHandedHeaders, toRawList } from './node-headers.ts'
+import { listen, read, release } from './node-events.ts'
+import { toFieldObject, toHandedHeaders, toNodeHeaders, toRawList } from './node-headers.ts'
 import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnel } from './node-tunnel.ts'
+import { NodeUpload } from './node-upload.ts'
 import type { Resettable } from './reset-budget.ts'
 import { reportSent } from './session-report.ts'
 import { toOpenError, toStreamFailure } from './stream-failure.ts'
@@ -32,27 +33,25 @@ type StreamState = 'open' | 'responded' | 'tunnel' | 'done'
 /** How the answer's data ended: not yet, by END_STREAM, or because the stream was closed without. */
 type DataEnd = 'none' | 'proper' | 'closed'
 
-/** Bytes. A body of this size or less goes out in one piece. */
-const SMALL_BODY = 16_384
-
 const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
-export class NodeStream implements Attempt, Resettable, StreamListener, Windowed {
+export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, Windowed {
+  bagIndex = -1
   readonly #owner: NodeStreamOwner<NodeStream>
   readonly #call: Call
   #state: StreamState = 'open'
   /** Null until node has made it. */
   #stream: ClientHttp2Stream | null = null
-  /** The body that waits for the server's word; null when none does. */
-  #waitingBody: SendableBody | null = null
-  /** Null for a body that was handed over in one piece, or none. */
-  #writer: NodeBodyWriter | null = null
+  /** Null for a request without a body. */
+  #upload: NodeUpload | null = null
   /** Null but in state `tunnel`. */
   #tunnel: NodeTunnel | null = null
   /** What has come and wasn't handed on: before `response`, or while the call holds it back. Null for nothing. */
   #held: Buffer[] | null = null
   #dataEnd: DataEnd = 'none'
+  /** END_STREAM went out along with the header: once the peer has ended its side, the stream is closed. */
+  #isSent = false
   window = 0
   /** Bytes of data that have come. */
   #received = 0
@@ -92,7 +91,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
     const options = toStreamOptions(request, body)
     let stream: ClientHttp2Stream
     try {
-      stream = session.request(wire, options)
+      stream = session.request(toNodeHeaders(wire), options)
     } catch (cause) {
       // Node 20 and 22 throw on a session that died or heard GOAWAY in this very tick; nothing was sent.
       this.#finish(toOpenError(cause))
@@ -104,24 +103,12 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
     listen(stream, this)
     if (request.isTunnel) return
     if (options.endStream) {
+      this.#isSent = true
       this.#call.tellSent()
       return
     }
-    listenToUpload(stream, request.trailers !== null)
-    if (request.toUpload(body) === 'waiting') this.#waitingBody = body
-    else this.#send(body, stream)
-  }
-
-  #send(body: SendableBody, stream: ClientHttp2Stream): void {
-    if (body.kind === 'none') {
-      stream.end()
-    } else if (body.kind === 'bytes' && body.length <= SMALL_BODY) {
-      stream.end(body.bytes)
-      this.#call.sent(body.bytes)
-    } else {
-      this.#writer = new NodeBodyWriter(body, stream, this.#call, this.#owner.uploadBuffer)
-      this.#writer.start()
-    }
+    this.#upload = new NodeUpload(body, stream, this.#call, this.#owner.uploadBuffer)
+    this.#upload.start()
   }
 
   pause(): void {} // What comes is held here then, and node is told to stop.
@@ -133,11 +120,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
   }
 
   proceed(): void {
-    const body = this.#waitingBody
-    if (body === null || this.#stream === null || this.#state === 'done') return
-    this.#waitingBody = null
-    this.#call.sent(null)
-    this.#send(body, this.#stream)
+    if (this.#state !== 'done') this.#upload?.proceed()
   }
 
   cancel(): void {
@@ -233,15 +216,18 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
     this.#rawTrailers = toRawList(raw, this.#trailers)
   }
 
-  onEnd(isClosed: boolean): void {
+  onEnd(isClosed: boolean): boolean {
     if (this.#dataEnd === 'none') {
       this.#dataEnd = isClosed ? 'closed' : 'proper'
       if (!isClosed) this.#tunnel?.onPeerEnd()
     }
-    if (this.#isEndDue) return
+    // Its `close` comes within this tick, and behind `response` and `trailers`.
+    if (this.#isSent && this.#dataEnd === 'proper') return true
+    if (this.#isEndDue) return false
     this.#isEndDue = true
     // A tick later: so are `response` and `trailers`, which came before it.
     process.nextTick(endLater, this)
+    return false
   }
 
   /** For the tick after `onEnd`. */
@@ -269,7 +255,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
     this.#giveHeld(true)
     if (this.#state !== 'responded') return
     this.#state = 'done'
-    if (this.#waitingBody?.kind === 'stream') this.#waitingBody.destroy(null)
+    this.#upload?.forgo()
     // The answer is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
     if (this.#stream?.writableFinished === false) this.#release()
     // Both sides have ended: the peer counts it no more, whatever node says some ticks later.
@@ -279,12 +265,13 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
   }
 
   onFinish(): void {
+    if (this.#isSent || this.#call.request.isTunnel) return
     if (this.#state === 'open' || this.#state === 'responded') this.#call.uploaded()
   }
 
   onWantTrailers(): void {
     const trailers = this.#call.toTrailers()
-    if (trailers !== null) this.#stream?.sendTrailers(trailers)
+    if (trailers !== null) this.#stream?.sendTrailers(toFieldObject(trailers))
   }
 
   onError(error: Error): void {
@@ -294,10 +281,11 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
   onClose(): void {
     this.#isClosed = true
     if (this.#tunnel !== null) this.#closeTunnel(this.#tunnel)
-    else if (this.#state === 'open' || (this.#state === 'responded' && this.#dataEnd !== 'proper')) {
+    else if (this.#state === 'responded' && this.#dataEnd === 'proper') this.#handOn()
+    else if (this.#state === 'open' || this.#state === 'responded') {
       this.#finish(toStreamFailure(this.#owner, this.#stream, this.#error))
     }
-    this.#writer?.stop()
+    this.#upload?.stop()
     this.#leave()
   }
 
@@ -331,7 +319,7 @@ export class NodeStream implements Attempt, Resettable, StreamListener, Windowed
 
   /** Nobody wants the rest, of either body. */
   #release(): void {
-    this.#writer?.stop()
+    this.#upload?.stop()
     if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
   }
 

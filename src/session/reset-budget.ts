@@ -31,7 +31,7 @@ export interface Resettable {
  */
 export class ResetBudget implements Timed {
   deadline = Number.POSITIVE_INFINITY
-  deadlineIndex = -1
+  bagIndex = -1
   readonly #deadlines: Deadlines
   readonly #onReset: () => void
   readonly #waiting = new Set<Resettable>()
@@ -84,7 +84,7 @@ export class ResetBudget implements Timed {
       stream.reset()
     }
     if (this.#waiting.size < before) this.#onReset()
-    if (this.#waiting.size > 0 && this.deadlineIndex === -1) this.#deadlines.set(this, now + TICK, now)
+    if (this.#waiting.size > 0 && this.bagIndex === -1) this.#deadlines.set(this, now + TICK, now)
   }
 
   #take(now: number): boolean {

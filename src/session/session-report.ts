@@ -7,8 +7,8 @@
 import type { Socket } from 'node:net'
 import type { OpenReason } from '../../types/client.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
-import type { WireHeaders } from '../core/headers.ts'
 import type { RequestTrace } from '../core/request-trace.ts'
+import type { WireHeaders } from '../core/wire-headers.ts'
 import type { Goaway } from './loss.ts'
 import type { SessionContext } from './session.ts'
 
@@ -93,6 +93,7 @@ export class SessionReport {
 /** An attempt was sent. `headers` is what undici's subscribers look at: HTTP/1.1's form, pseudo-headers included. */
 export function reportSent(request: RequestTrace, socket: Socket | null, wire: WireHeaders): void {
   if (!clientChannels.sendHeaders.hasSubscribers) return
-  const lines = Object.entries(wire).map(([name, value]) => `${name}: ${String(value)}\r\n`)
-  clientChannels.sendHeaders.publish({ request, headers: lines.join(''), socket })
+  let headers = ''
+  for (let i = 0; i < wire.length; i += 2) headers += `${wire[i]}: ${wire[i + 1]}\r\n`
+  clientChannels.sendHeaders.publish({ request, headers, socket })
 }

@@ -92,8 +92,8 @@ export class StreamWindow {
   }
 
   /** True when `size` has changed: a stream has received more than one window, and would go faster with a larger one. */
-  grow(streams: ReadonlySet<Windowed>): boolean {
-    const size = this.#toSize(streams.size * HEADROOM, this.#bound - this.#reserved)
+  grow(streams: readonly Windowed[]): boolean {
+    const size = this.#toSize(streams.length * HEADROOM, this.#bound - this.#reserved)
     if (this.#isChanging || !this.#change(Math.max(this.#size, size))) return false
     this.#usable = this.#size
     // What a stream holds of a larger window that there was before, it holds still.
@@ -102,7 +102,7 @@ export class StreamWindow {
   }
 
   /** The peer has acknowledged the change. All that it had sent before has come. */
-  acknowledge(streams: ReadonlySet<Windowed>): void {
+  acknowledge(streams: readonly Windowed[]): void {
     this.#isChanging = false
     this.#usable = this.#size
     for (const stream of streams) if (!stream.isHeld) this.#resize(stream)

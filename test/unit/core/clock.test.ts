@@ -10,7 +10,7 @@ const NEVER = Number.POSITIVE_INFINITY
 
 class Item implements Timed {
   deadline = Number.POSITIVE_INFINITY
-  deadlineIndex = -1
+  bagIndex = -1
   /** When it was told that it is late. */
   readonly late: number[] = []
   readonly #clock: FakeClock
@@ -56,17 +56,17 @@ describe('Deadlines', () => {
       setIn(deadlines, item, 300)
       expect(deadlines.size).toBe(1)
       expect(item.deadline).toBe(300)
-      expect(item.deadlineIndex).not.toBe(-1)
+      expect(item.bagIndex).not.toBe(-1)
       clock.advance(300)
       expect(deadlines.size).toBe(0)
       expect(item.deadline).toBe(Number.POSITIVE_INFINITY)
-      expect(item.deadlineIndex).toBe(-1)
+      expect(item.bagIndex).toBe(-1)
     })
 
     test('has let the item go when it says so', () => {
       const { clock, deadlines } = setUp()
       const seen: number[] = []
-      const item = new Item(clock, () => seen.push(deadlines.size, item.deadlineIndex))
+      const item = new Item(clock, () => seen.push(deadlines.size, item.bagIndex))
       setIn(deadlines, item, 300)
       clock.advance(300)
       expect(seen).toEqual([0, -1])

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { SendableBody } from '../../../src/core/body.ts'
 import { NO_BODY } from '../../../src/core/body.ts'
-import type { WireHeaders } from '../../../src/core/headers.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { Request } from '../../../src/core/request.ts'
+import type { WireHeaders } from '../../../src/core/wire-headers.ts'
+import { getField } from '../../../src/core/wire-headers.ts'
 import { InvalidArgumentError, RequestContentLengthMismatchError } from '../../../src/errors.ts'
 import type { ClientOptions } from '../../../types/client.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
@@ -32,13 +33,8 @@ function toMade(request: Request): SendableBody {
 }
 
 /** The fields that tell of a body, of a header. */
-function toFields(wire: WireHeaders): unknown[] {
-  return [wire['content-type'], wire['content-length']]
-}
-
-/** What a header would answer to although nobody set it: a field may be called so. */
-function toInherited(wire: object): string[] {
-  return ['__proto__', 'constructor', 'toString', 'hasOwnProperty'].filter((name) => name in wire)
+function toBodyFields(wire: WireHeaders): unknown[] {
+  return [getField(wire, 'content-type'), getField(wire, 'content-length')]
 }
 
 const form = new FormData()
@@ -63,28 +59,28 @@ const kinds: [string, () => DispatchOptions['body'], unknown, unknown][] = [
 describe('Request', () => {
   describe('when the body is of any kind', () => {
     test.each(kinds)('says what is known of it: %s', (_kind, toBody, contentType, contentLength) => {
-      expect(toFields(make({ body: toBody() }).wire)).toEqual([contentType, contentLength])
+      expect(toBodyFields(make({ body: toBody() }).wire)).toEqual([contentType, contentLength])
     })
 
     test.each(kinds)('leaves a content-type that is given: %s', (_kind, toBody) => {
       const { wire } = make({ body: toBody(), headers: { 'Content-Type': 'a/b' } })
-      expect(wire['content-type']).toBe('a/b')
+      expect(getField(wire, 'content-type')).toBe('a/b')
     })
 
     test.each(kinds)('says nothing of what a function makes before it is called: %s', (_kind, toBody) => {
       const request = make({ body: toBody as () => null })
-      expect(toFields(request.wire)).toEqual([undefined, undefined])
+      expect(toBodyFields(request.wire)).toEqual([undefined, undefined])
       expect(request.contentLength).toBeNull()
     })
 
     test.each(kinds)('says what is known of what a function made: %s', (_kind, toBody, type, length) => {
       const request = make({ body: toBody as () => null })
-      expect(toFields(request.toWireFor(toMade(request)))).toEqual([type, length])
+      expect(toBodyFields(request.toWireFor(toMade(request)))).toEqual([type, length])
     })
 
     test.each(kinds)('leaves a content-type that is given with a function: %s', (_kind, toBody) => {
       const request = make({ body: toBody as () => null, headers: { 'content-type': 'a/b' } })
-      expect(request.toWireFor(toMade(request))['content-type']).toBe('a/b')
+      expect(getField(request.toWireFor(toMade(request)), 'content-type')).toBe('a/b')
     })
   })
 
@@ -105,7 +101,7 @@ describe('Request', () => {
 
     // RFC 9113 §8.2.1: a field value with white space around it makes the request malformed.
     test('leaves out the white space around it', () => {
-      expect(make({ body: new Blob([], { type: ' a/b ' }) }).wire['content-type']).toBe('a/b')
+      expect(getField(make({ body: new Blob([], { type: ' a/b ' }) }).wire, 'content-type')).toBe('a/b')
     })
   })
 
@@ -115,10 +111,8 @@ describe('Request', () => {
       const request = make({ body: () => 'a'.repeat(++calls), headers: { 'x-a': '1' } })
       const first = request.toWireFor(toMade(request))
       const second = request.toWireFor(toMade(request))
-      expect(toInherited(first)).toEqual([])
-      expect(first).toEqual({ ...request.wire, 'content-length': '1' })
-      expect(second).toEqual({ ...request.wire, 'content-length': '2' })
-      expect(Object.keys(first).slice(0, 4)).toEqual([':method', ':scheme', ':authority', ':path'])
+      expect(first).toEqual([...request.wire, 'content-length', '1'])
+      expect(second).toEqual([...request.wire, 'content-length', '2'])
     })
 
     test.each([
@@ -128,18 +122,18 @@ describe('Request', () => {
       ['DELETE', undefined],
     ])('says that there is none where that is to be said: %s', (method, contentLength) => {
       const request = make({ method, body: () => null })
-      expect(request.toWireFor(NO_BODY)['content-length']).toBe(contentLength)
+      expect(getField(request.toWireFor(NO_BODY), 'content-length')).toBe(contentLength)
     })
 
     test('takes the content-length that was given where it is right', () => {
       const request = make({ body: () => 'abc', headers: { 'content-length': 3 } })
       expect(request.contentLength).toBe(3)
-      expect(request.toWireFor(toMade(request))['content-length']).toBe('3')
+      expect(getField(request.toWireFor(toMade(request)), 'content-length')).toBe('3')
     })
 
     test('sends the content-length that was given where nothing is known', () => {
       const request = make({ body: () => ['abc'], headers: { 'content-length': 3 } })
-      expect(request.toWireFor(toMade(request))['content-length']).toBe('3')
+      expect(getField(request.toWireFor(toMade(request)), 'content-length')).toBe('3')
     })
 
     test.each([
@@ -161,7 +155,7 @@ describe('Request', () => {
     ] as const)('sends the length of the body instead when it is not strict: %s, %s', (_kind, method, body, length) => {
       const options = { method, body: () => body, headers: { 'content-length': 3 } }
       const request = make(options, { strictContentLength: false })
-      expect(request.toWireFor(toMade(request))['content-length']).toBe(length)
+      expect(getField(request.toWireFor(toMade(request)), 'content-length')).toBe(length)
     })
   })
 
@@ -183,14 +177,14 @@ describe('Request', () => {
   describe('when expectContinue is given', () => {
     test.each(kinds)('says so with a body, which waits: %s', (_kind, toBody) => {
       const request = make({ body: toBody(), expectContinue: true })
-      expect(request.wire.expect).toBe('100-continue')
+      expect(getField(request.wire, 'expect')).toBe('100-continue')
       expect(request.expectContinue).toBe(true)
       if (request.body.kind !== 'factory') expect(request.toUpload(request.body)).toBe('waiting')
     })
 
     test('has no effect without a body', () => {
       const request = make({ expectContinue: true })
-      expect('expect' in request.wire).toBe(false)
+      expect(getField(request.wire, 'expect')).toBeUndefined()
       expect(request.expectContinue).toBe(false)
       expect(request.toUpload(NO_BODY)).toBe('none')
     })
@@ -204,7 +198,7 @@ describe('Request', () => {
     test('has its effect where a function makes one', () => {
       const request = make({ body: () => 'abc', expectContinue: true })
       const body = toMade(request)
-      expect(request.toWireFor(body).expect).toBe('100-continue')
+      expect(getField(request.toWireFor(body), 'expect')).toBe('100-continue')
       expect(request.toUpload(body)).toBe('waiting')
     })
 
@@ -214,7 +208,7 @@ describe('Request', () => {
         origin,
         toClientOptions({}),
       ])
-      expect('expect' in request.wire).toBe(false)
+      expect(getField(request.wire, 'expect')).toBeUndefined()
       expect(request.expectContinue).toBe(false)
       expect(request.toUpload(request.body as SendableBody)).toBe('sending')
     })
@@ -230,10 +224,10 @@ describe('Request', () => {
     test('keeps them for each attempt', () => {
       const request = make({ body: 'abc', trailers: { 'X-Checksum': '1', 'x-list': ['1', '2'] } })
       const trailers = request.toTrailers()
-      expect({ ...trailers }).toEqual({ 'x-checksum': '1', 'x-list': ['1', '2'] })
+      expect(trailers).toEqual(['x-checksum', '1', 'x-list', '1', 'x-list', '2'])
       expect(request.toTrailers()).toEqual(trailers)
       expect(request.toTrailers()).not.toBe(trailers)
-      expect('x-checksum' in request.wire).toBe(false)
+      expect(getField(request.wire, 'x-checksum')).toBeUndefined()
     })
 
     test.each([null, undefined])('has none: %s', (trailers) => {
@@ -246,8 +240,8 @@ describe('Request', () => {
       let calls = 0
       const request = make({ body: 'abc', trailers: () => ({ 'x-call': ++calls }) })
       expect(calls).toBe(0)
-      expect({ ...request.toTrailers() }).toEqual({ 'x-call': '1' })
-      expect({ ...request.toTrailers() }).toEqual({ 'x-call': '2' })
+      expect(request.toTrailers()).toEqual(['x-call', '1'])
+      expect(request.toTrailers()).toEqual(['x-call', '2'])
     })
 
     test.each([null, undefined])('has none where the function gives none: %s', (trailers) => {

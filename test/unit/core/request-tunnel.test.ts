@@ -4,6 +4,7 @@ import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { Request } from '../../../src/core/request.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
+import { toFields } from '../../support/fields.ts'
 
 const origin = toOrigin('https://example.com:8443')
 
@@ -21,21 +22,15 @@ function toRefusal(options: object): Error {
   throw new Error('It was accepted')
 }
 
-/** What a header would answer to although nobody set it: a field may be called so. */
-function toInherited(wire: object): string[] {
-  return ['__proto__', 'constructor', 'toString', 'hasOwnProperty'].filter((name) => name in wire)
-}
-
 describe('Request', () => {
   describe('when the method is CONNECT', () => {
     test('sends the method and the authority alone (RFC 9113 §8.5)', () => {
       const request = make({ method: 'CONNECT', path: 'a.example:443', headers: { 'x-a': '1' } })
-      expect(Object.entries(request.wire)).toEqual([
+      expect(Object.entries(toFields(request.wire))).toEqual([
         [':method', 'CONNECT'],
         [':authority', 'a.example:443'],
         ['x-a', '1'],
       ])
-      expect(toInherited(request.wire)).toEqual([])
     })
 
     test('asks for a tunnel, without a body, and not twice', () => {
@@ -48,13 +43,13 @@ describe('Request', () => {
         trailers: null,
       })
       expect(request.body).toBe(NO_BODY)
-      expect('content-length' in request.wire).toBe(false)
+      expect('content-length' in toFields(request.wire)).toBe(false)
     })
 
     test('has no other authority than its path, whatever host says', () => {
       const request = make({ method: 'CONNECT', path: 'a.example:443', headers: { host: 'b.example' } })
-      expect(request.wire[':authority']).toBe('a.example:443')
-      expect('host' in request.wire).toBe(false)
+      expect(toFields(request.wire)[':authority']).toBe('a.example:443')
+      expect('host' in toFields(request.wire)).toBe(false)
     })
 
     test.each([
@@ -64,7 +59,7 @@ describe('Request', () => {
       'xn--bcher-kva.example:65535',
       'a:80',
     ])('takes a host and a port: %s', (path) => {
-      expect(make({ method: 'CONNECT', path }).wire[':authority']).toBe(path)
+      expect(toFields(make({ method: 'CONNECT', path }).wire)[':authority']).toBe(path)
     })
 
     test.each([
@@ -73,7 +68,7 @@ describe('Request', () => {
       ['http://example.com', '/', 'example.com:80'],
       ['https://[::1]', '/', '[::1]:443'],
     ])('takes a path for the origin itself: %s%s', (href, path, authority) => {
-      expect(make({ method: 'CONNECT', path }, toOrigin(href)).wire[':authority']).toBe(authority)
+      expect(toFields(make({ method: 'CONNECT', path }, toOrigin(href)).wire)[':authority']).toBe(authority)
     })
 
     test.each([
@@ -113,7 +108,7 @@ describe('Request', () => {
         upgrade: 'websocket',
         headers: { 'x-a': '1' },
       })
-      expect(Object.entries(request.wire)).toEqual([
+      expect(Object.entries(toFields(request.wire))).toEqual([
         [':method', 'CONNECT'],
         [':protocol', 'websocket'],
         [':scheme', 'https'],
@@ -121,7 +116,6 @@ describe('Request', () => {
         [':path', '/chat?a=b'],
         ['x-a', '1'],
       ])
-      expect(toInherited(request.wire)).toEqual([])
     })
 
     test.each(['GET', 'POST', 'CONNECT'])('asks for a tunnel, whatever the method was: %s', (method) => {
@@ -133,8 +127,8 @@ describe('Request', () => {
         isConnect: false,
         idempotent: false,
       })
-      expect(request.wire[':path']).toBe('/')
-      expect('content-length' in request.wire).toBe(false)
+      expect(toFields(request.wire)[':path']).toBe('/')
+      expect('content-length' in toFields(request.wire)).toBe(false)
     })
 
     test.each([
@@ -144,7 +138,7 @@ describe('Request', () => {
       ['connect-udp', 'connect-udp'],
       ['Connect-IP', 'Connect-IP'],
     ])('knows its name: %s', (upgrade, protocol) => {
-      expect(make({ method: 'GET', path: '/', upgrade }).wire[':protocol']).toBe(protocol)
+      expect(toFields(make({ method: 'GET', path: '/', upgrade }).wire)[':protocol']).toBe(protocol)
     })
 
     test('sends host as :authority', () => {
@@ -154,13 +148,13 @@ describe('Request', () => {
         upgrade: 'websocket',
         headers: { host: 'other.example' },
       })
-      expect(request.wire[':authority']).toBe('other.example')
+      expect(toFields(request.wire)[':authority']).toBe('other.example')
     })
 
     test.each([null, undefined, false])('asks for none: %s', (upgrade) => {
       const request = make({ method: 'GET', path: '/', upgrade })
       expect(request).toMatchObject({ method: 'GET', protocol: null, isTunnel: false, isConnect: false })
-      expect(':protocol' in request.wire).toBe(false)
+      expect(':protocol' in toFields(request.wire)).toBe(false)
     })
 
     test.each([
@@ -213,7 +207,7 @@ describe('Request', () => {
     test('waits for no 100', () => {
       const request = make({ ...options, expectContinue: true })
       expect(request.expectContinue).toBe(false)
-      expect('expect' in request.wire).toBe(false)
+      expect('expect' in toFields(request.wire)).toBe(false)
     })
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { WireHeaders } from '../../../src/core/headers.ts'
 import { toFieldsSize, toTrailers } from '../../../src/core/headers.ts'
+import type { WireHeaders } from '../../../src/core/wire-headers.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
 /** toTrailers() as JavaScript calls it: with anything at all. */
@@ -8,15 +8,10 @@ function make(trailers: unknown): WireHeaders {
   return Reflect.apply(toTrailers, undefined, [trailers])
 }
 
-/** What a header would answer to although nobody set it: a field may be called so. */
-function toInherited(wire: object): string[] {
-  return ['__proto__', 'constructor', 'toString', 'hasOwnProperty'].filter((name) => name in wire)
-}
-
 describe('toTrailers', () => {
   describe('when there are none', () => {
     test.each([null, undefined, {}, []])('gives none: %j', (trailers) => {
-      expect(Object.keys(make(trailers))).toEqual([])
+      expect(make(trailers)).toEqual([])
     })
   })
 
@@ -39,17 +34,12 @@ describe('toTrailers', () => {
           ['x-b', ['2', '3']],
         ]),
       ],
-    ])('gives what goes on the wire, and inherits nothing: %s', (_form, trailers) => {
-      const wire = make(trailers)
-      expect(Object.entries(wire)).toEqual([
-        ['x-a', '1'],
-        ['x-b', ['2', '3']],
-      ])
-      expect(toInherited(wire)).toEqual([])
+    ])('gives what goes on the wire: %s', (_form, trailers) => {
+      expect(make(trailers)).toEqual(['x-a', '1', 'x-b', '2', 'x-b', '3'])
     })
 
     test('takes a Headers', () => {
-      expect({ ...make(new Headers({ 'x-a': '1' })) }).toEqual({ 'x-a': '1' })
+      expect(make(new Headers({ 'x-a': '1' }))).toEqual(['x-a', '1'])
     })
   })
 
@@ -77,7 +67,7 @@ describe('toTrailers', () => {
     })
 
     test.each([{ connection: 'close' }, { 'keep-alive': '5' }])('never sends it: %j', (trailers) => {
-      expect(Object.keys(make(trailers))).toEqual([])
+      expect(make(trailers)).toEqual([])
     })
 
     test.each(['authorization', 'proxy-authorization'])('keeps a secret: %s', (name) => {

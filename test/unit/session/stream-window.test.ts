@@ -31,7 +31,7 @@ function make(given: ClientOptions = {}, streams = 1) {
       const stream = new FakeStream(isHeld)
       all.add(stream)
       window.open(stream)
-      if (window.shrink(all.size)) window.acknowledge(all)
+      if (window.shrink(all.size)) window.acknowledge([...all])
     }
     return opened
   }
@@ -110,7 +110,7 @@ describe('StreamWindow', () => {
       expect(streams.size).toBe(16)
       expect(window.size).toBeLessThan(16 * MIB)
       expect(window.shrink(streams.size)).toBe(false)
-      window.acknowledge(streams)
+      window.acknowledge([...streams])
       expect(window.hasRoom).toBe(true)
     })
 
@@ -150,7 +150,7 @@ describe('StreamWindow', () => {
       const sizes = [512, 64, 16, 4, 1].map((count) => {
         const { window, streams, open } = make({}, 100_000)
         open(count)
-        expect(window.grow(streams)).toBe(true)
+        expect(window.grow([...streams])).toBe(true)
         expect(window.size * count).toBeLessThanOrEqual(256 * MIB)
         return window.size
       })
@@ -163,7 +163,7 @@ describe('StreamWindow', () => {
       const { window, streams, open } = make({}, 100_000)
       open(4)
       const { size } = window
-      expect(window.grow(streams)).toBe(true)
+      expect(window.grow([...streams])).toBe(true)
       expect(window.size).toBeGreaterThan(size)
       expect([...streams].map((stream) => stream.window)).toEqual(Array(4).fill(window.size))
     })
@@ -171,21 +171,21 @@ describe('StreamWindow', () => {
     test('never shrinks by it, and says so when it is the largest', () => {
       const { window, streams, open } = make(GIVEN)
       open(1)
-      expect(window.grow(streams)).toBe(false)
+      expect(window.grow([...streams])).toBe(false)
       expect(window.size).toBe(16 * MIB)
     })
 
     test('waits for the ACK of a change before the next one', () => {
       const { window, streams, open } = make({}, 100_000)
       open(64)
-      expect(window.grow(streams)).toBe(true)
+      expect(window.grow([...streams])).toBe(true)
       for (const stream of [...streams].slice(1)) {
         window.close(stream)
         streams.delete(stream)
       }
-      expect(window.grow(streams)).toBe(false)
-      window.acknowledge(streams)
-      expect(window.grow(streams)).toBe(true)
+      expect(window.grow([...streams])).toBe(false)
+      window.acknowledge([...streams])
+      expect(window.grow([...streams])).toBe(true)
     })
 
     test('forgets nothing of what a stream holds from a larger one', () => {
@@ -197,7 +197,7 @@ describe('StreamWindow', () => {
         window.close(stream)
         streams.delete(stream)
       }
-      expect(window.grow(streams)).toBe(true)
+      expect(window.grow([...streams])).toBe(true)
       const [held] = streams
       expect([held?.isHeld, held?.window]).toEqual([true, 16 * MIB])
     })
@@ -233,11 +233,11 @@ function play(seed: number): number {
     } else if (what < 0.6 && any !== undefined) {
       window.close(any)
       streams.delete(any)
-    } else if (what < 0.7 && streams.size > 0) hasChanged = window.grow(streams)
+    } else if (what < 0.7 && streams.size > 0) hasChanged = window.grow([...streams])
     else if (what < 0.8 && any !== undefined) any.isHeld = !any.isHeld
     else if (what < 0.95 && sizes.length > 1) {
       sizes.shift()
-      window.acknowledge(streams)
+      window.acknowledge([...streams])
     }
     if (hasChanged) sizes.push(window.size)
     if (hasChanged) changes++

@@ -1,0 +1,48 @@
+/**
+ * Things that come and go all the time, in no order.
+ *
+ * @module
+ */
+
+/** What a bag needs of what is in it. The field is the bag's own: an item is in one bag at most. */
+export interface Bagged {
+  /** Its place, -1 outside. */
+  bagIndex: number
+}
+
+/**
+ * An array whose items know their places: entering and leaving cost O(1), and nothing is allocated for it.
+ *
+ * A Set would do, but not for what lives as short as a request: V8 makes it a new table whenever deletions have used up the old
+ * one, and a table that has grown old keeps alive all that it held, and the table after it, until the next full collection.
+ */
+export class Bag<T extends Bagged> {
+  readonly #items: T[] = []
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  /** What is in it. Not a copy: for reading, while nothing comes or goes. */
+  get items(): readonly T[] {
+    return this.#items
+  }
+
+  /** A no-op for what is in already. */
+  add(item: T): void {
+    if (item.bagIndex === -1) item.bagIndex = this.#items.push(item) - 1
+  }
+
+  /** False for what wasn't in. The last one takes its place. */
+  delete(item: T): boolean {
+    const index = item.bagIndex
+    if (index === -1) return false
+    const last = this.#items.pop()
+    if (last !== undefined && last !== item) {
+      this.#items[index] = last
+      last.bagIndex = index
+    }
+    item.bagIndex = -1
+    return true
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Names of header fields: which are names at all, and which need a closer look.
+ *
+ * @module
+ */
+
+import { InvalidArgumentError } from '../errors.ts'
+import { invalid, show } from './validate.ts'
+
+/** RFC 9110 §5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** RFC 9113 §8.2.2: these speak of one HTTP/1.1 connection and make a request malformed. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+])
+
+/** Fields of which node:http2 takes one value only (it throws ERR_HTTP2_HEADER_SINGLE_VALUE). */
+const SINGLE_VALUE: ReadonlySet<string> = new Set([
+  ...['access-control-allow-credentials', 'access-control-max-age', 'access-control-request-method', 'age'],
+  ...[
+    'authorization',
+    'content-encoding',
+    'content-language',
+    'content-length',
+    'content-location',
+    'content-md5',
+  ],
+  ...['content-range', 'content-type', 'date', 'dnt', 'etag', 'expires', 'from', 'host', 'if-match'],
+  ...['if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since', 'last-modified', 'location'],
+  ...[
+    'max-forwards',
+    'proxy-authorization',
+    'range',
+    'referer',
+    'retry-after',
+    'tk',
+    'upgrade-insecure-requests',
+  ],
+  ...['user-agent', 'x-content-type-options'],
+])
+
+/** Fields that aren't sent as they are, or not at all. */
+const SPECIAL: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP,
+  ...['connection', 'keep-alive', 'host', 'te', 'content-length'],
+])
+
+/** A name, and what is to be looked at before its field is sent. */
+export interface FieldName {
+  /** In lower case. */
+  readonly name: string
+  readonly rule: 'plain' | 'single' | 'special'
+}
+
+/** Names that were found to be tokens. Bounded: names may come from outside. */
+const checkedNames = new Map<string, FieldName>()
+const MAX_CHECKED_NAMES = 1_024
+
+/** Whether a string is a token of RFC 9110 §5.6.2, as a method and a field name must be. */
+export function isToken(value: string): boolean {
+  return TOKEN.test(value)
+}
+
+/** @throws InvalidArgumentError for what is no name, or a pseudo-header's */
+export function toFieldName(name: unknown): FieldName {
+  if (typeof name !== 'string') throw invalid('header name', name, 'a string')
+  const known = checkedNames.get(name)
+  if (known !== undefined) return known
+  if (name.startsWith(':')) {
+    throw new InvalidArgumentError(
+      `Invalid header name: got ${show(name)}, expected no pseudo-header: they are made from method, path and origin`,
+    )
+  }
+  if (!TOKEN.test(name)) throw invalid('header name', name, 'a token (RFC 9110 §5.6.2)')
+  const field = toRuled(name.toLowerCase())
+  if (checkedNames.size < MAX_CHECKED_NAMES && name.length <= 64) checkedNames.set(name, field)
+  return field
+}
+
+function toRuled(name: string): FieldName {
+  if (SPECIAL.has(name)) return { name, rule: 'special' }
+  return { name, rule: SINGLE_VALUE.has(name) ? 'single' : 'plain' }
+}

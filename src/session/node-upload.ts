@@ -1,0 +1,70 @@
+/**
+ * The body of one attempt's request, from the server's word to its last byte.
+ *
+ * @module
+ */
+
+import type { ClientHttp2Stream } from 'node:http2'
+import type { SendableBody } from '../core/body.ts'
+import type { Call } from '../handler/call.ts'
+import type { UploadBuffer } from './node-body-writer.ts'
+import { NodeBodyWriter } from './node-body-writer.ts'
+
+/** Bytes. A body of this size or less goes out in one piece. */
+const SMALL_BODY = 16_384
+
+/** Sends a body at once, or when it may be sent. */
+export class NodeUpload {
+  readonly #body: SendableBody
+  readonly #stream: ClientHttp2Stream
+  readonly #call: Call
+  readonly #buffer: UploadBuffer
+  /** Waits for the server's word (RFC 9110 §10.1.1). */
+  #isWaiting: boolean
+  /** Null for a body that was handed over in one piece, or none. */
+  #writer: NodeBodyWriter | null = null
+
+  constructor(body: SendableBody, stream: ClientHttp2Stream, call: Call, buffer: UploadBuffer) {
+    this.#body = body
+    this.#stream = stream
+    this.#call = call
+    this.#buffer = buffer
+    this.#isWaiting = call.request.toUpload(body) === 'waiting'
+  }
+
+  /** The stream is open. */
+  start(): void {
+    if (!this.#isWaiting) this.#send()
+  }
+
+  /** The server wants it. A no-op for a body that didn't wait. */
+  proceed(): void {
+    if (!this.#isWaiting) return
+    this.#isWaiting = false
+    this.#call.sent(null)
+    this.#send()
+  }
+
+  /** The answer is complete: what still waits will never be sent. */
+  forgo(): void {
+    if (this.#isWaiting && this.#body.kind === 'stream') this.#body.destroy(null)
+  }
+
+  /** Nobody wants the rest. */
+  stop(): void {
+    this.#writer?.stop()
+  }
+
+  #send(): void {
+    const body = this.#body
+    if (body.kind === 'none') {
+      this.#stream.end()
+    } else if (body.kind === 'bytes' && body.length <= SMALL_BODY) {
+      this.#stream.end(body.bytes)
+      this.#call.sent(body.bytes)
+    } else {
+      this.#writer = new NodeBodyWriter(body, this.#stream, this.#call, this.#buffer)
+      this.#writer.start()
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import { describe, expect, test } from 'vitest'
+import { deleteField, getField, setField } from '../../../src/core/wire-headers.ts'
+
+describe('a list of fields', () => {
+  const list = (): string[] => ['a', 'b', 'b', 'c', 'b', 'd']
+
+  test('gives the value of the first field of a name, and no value for a name', () => {
+    expect(['a', 'b', 'c'].map((name) => getField(list(), name))).toEqual(['b', 'c', undefined])
+  })
+
+  test('has a field replaced where it stands, or added at the end', () => {
+    const wire = list()
+    setField(wire, 'b', 'x')
+    setField(wire, 'c', 'y')
+    expect(wire).toEqual(['a', 'b', 'b', 'x', 'b', 'd', 'c', 'y'])
+  })
+
+  test('loses a field, and nothing for a name that is only a value', () => {
+    const wire = list()
+    deleteField(wire, 'a')
+    deleteField(wire, 'c')
+    expect(wire).toEqual(['b', 'c', 'b', 'd'])
+  })
+})

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what others wrote and the interop tests run against, as far as it is missing, by one call of Debian's apt-get:
-# nghttpd, nginx, Apache with mod_http2, and Go, whose standard library has the server of the rolling restart.
+# Installs what others wrote and the tests run against, as far as it is missing, by one call of Debian's apt-get: nghttpd
+# and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
+# to compare with, and Chromium, in which the report of the benchmarks is looked at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() {
-  echo "$0: $1; the interop tests need nghttpd, nginx, apache2 with mod_http2, and go" >&2
+  echo "$0: $1; the tests need nghttpd, h2load, nginx, apache2 with mod_http2, go, and chromium" >&2
   exit 1
 }
 
@@ -15,10 +16,11 @@ has() { command -v "$1" >/dev/null; }
 
 # Not apache2 but apache2-bin: the same server with all its modules, and without a service of the system's.
 packages=()
-has nghttpd || packages+=(nghttp2)
+{ has nghttpd && has h2load; } || packages+=(nghttp2)
 has nginx || packages+=(nginx)
 has apache2 || packages+=(apache2-bin)
 has go || packages+=(golang-go)
+has chromium || packages+=(chromium)
 
 if ((${#packages[@]} > 0)); then
   missing="${packages[*]}"
@@ -51,7 +53,7 @@ if ((${#packages[@]} > 0)); then
   fi
 fi
 
-for server in nghttpd nginx apache2 go; do
+for server in nghttpd h2load nginx apache2 go chromium; do
   has "$server" || fail "all packages are installed, and there is still no $server"
 done
 
@@ -62,3 +64,5 @@ go version
 
 # Go compiles its standard library once for each machine. That takes half a minute, which no test should wait for.
 go build -o /dev/null ./test/interop/children/restarting.go || fail 'go cannot build the server of the rolling restart'
+# The benchmarks leave their Go client out, and say so, where this Go is too old for it.
+go build -o /dev/null ./bench/e2e/clients/go/main.go || echo 'this go cannot build the client of the benchmarks'

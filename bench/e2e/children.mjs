@@ -29,13 +29,14 @@ export const cores =
  * @param {'client' | 'server'} role
  * @param {string} file
  * @param {string[]} args
+ * @param {Record<string, string>} [env] on top of this process's own
  * @returns {ChildProcess}
  */
-export function start(role, file, args) {
+export function start(role, file, args, env = {}) {
   // taskset replaces itself by the program, so killing the child kills the program.
   const [command, commandArgs] =
     cores === null ? [file, args] : ['taskset', ['-c', `${cores[role]}`, file, ...args]]
-  const child = spawn(command, commandArgs, { stdio: 'pipe' })
+  const child = spawn(command, commandArgs, { stdio: 'pipe', env: { ...process.env, ...env } })
   running.add(child)
   child.once('close', () => running.delete(child))
   return child

@@ -15,46 +15,61 @@ const READ_SIZE = 2 ** 19
 const SLAB_SIZE = 2 ** 22
 
 /**
- * Memory for what comes from the server. It is used again and again: fresh pages cost more than the copying.
+ * Memory for what comes from the server. It is used again and again: fresh pages cost more than the copying. Each connection
+ * has its own, since node holds the room for a connection's next read while others are reading.
  *
  * @typedef {{ bytes: Buffer, used: number, waiting: number }} Slab `waiting`: pieces of it that haven't been written yet
  */
+class Memory {
+  /** @type {Slab[]} */
+  #spare = []
+  #slab = this.#toSlab()
 
-/** @type {Slab[]} */
-const spare = []
-let slab = toSlab()
-
-/** @returns {Slab} */
-function toSlab() {
-  const used = spare.pop()
-  if (used === undefined) return { bytes: Buffer.allocUnsafeSlow(SLAB_SIZE), used: 0, waiting: 0 }
-  used.used = 0
-  return used
-}
-
-/** Room for the next read. */
-function toRoom() {
-  if (slab.used + READ_SIZE > SLAB_SIZE) {
-    const full = slab
-    slab = toSlab()
-    if (full.waiting === 0) spare.push(full)
+  /** @returns {Slab} */
+  #toSlab() {
+    const used = this.#spare.pop()
+    if (used === undefined) return { bytes: Buffer.allocUnsafeSlow(SLAB_SIZE), used: 0, waiting: 0 }
+    used.used = 0
+    return used
   }
-  return slab.bytes.subarray(slab.used, slab.used + READ_SIZE)
-}
 
-/** @param {Slab} from */
-function giveBack(from) {
-  from.waiting--
-  if (from.waiting === 0 && from !== slab) spare.push(from)
+  /** Room for the next read. */
+  toRoom() {
+    if (this.#slab.used + READ_SIZE > SLAB_SIZE) {
+      const full = this.#slab
+      this.#slab = this.#toSlab()
+      if (full.waiting === 0) this.#spare.push(full)
+    }
+    return this.#slab.bytes.subarray(this.#slab.used, this.#slab.used + READ_SIZE)
+  }
+
+  /**
+   * @param {number} length of what was read into that room
+   * @returns {{ bytes: Buffer, from: Slab }}
+   */
+  take(length) {
+    const from = this.#slab
+    const bytes = from.bytes.subarray(from.used, from.used + length)
+    from.used += length
+    from.waiting++
+    return { bytes, from }
+  }
+
+  /** @param {Slab} from */
+  giveBack(from) {
+    from.waiting--
+    if (from.waiting === 0 && from !== this.#slab) this.#spare.push(from)
+  }
 }
 
 /**
  * One direction of one connection.
  *
  * @param {import('node:net').Socket} to
+ * @param {Memory} [memory] where what it carries lies
  * @returns {{ take(bytes: Buffer | null, from?: Slab): void, drop(): void }} null is the end
  */
-function makeWay(to) {
+function makeWay(to, memory) {
   /** What is on its way, and when it is there; null is the end. @type {{ at: number, bytes: Buffer | null, from: Slab | undefined }[]} */
   let waiting = []
   let first = 0
@@ -69,7 +84,7 @@ function makeWay(to) {
     while (first < waiting.length && waiting[first].at <= now + SLACK) {
       const { bytes, from } = waiting[first++]
       if (bytes === null) to.end()
-      else if (to.writable) to.write(bytes, from === undefined ? undefined : () => giveBack(from))
+      else if (to.writable) to.write(bytes, from === undefined ? undefined : () => memory?.giveBack(from))
     }
     to.uncork()
     if (first === waiting.length) {
@@ -121,16 +136,20 @@ function watch(from, way) {
 const options = { noDelay: true, allowHalfOpen: true }
 const server = createServer(options, (near) => {
   // Neither side is ever paused: what waits is bounded by HTTP/2's own windows.
-  const down = makeWay(near)
+  const memory = new Memory()
+  const down = makeWay(near, memory)
   /** @param {number} length */
   const callback = (length) => {
-    const bytes = slab.bytes.subarray(slab.used, slab.used + length)
-    slab.used += length
-    slab.waiting++
-    down.take(bytes, slab)
+    const { bytes, from } = memory.take(length)
+    down.take(bytes, from)
     return true
   }
-  const far = connect({ port, host: '127.0.0.1', ...options, onread: { buffer: toRoom, callback } })
+  const far = connect({
+    port,
+    host: '127.0.0.1',
+    ...options,
+    onread: { buffer: () => memory.toRoom(), callback },
+  })
   const up = makeWay(far)
   near.on('data', (bytes) => up.take(bytes))
   watch(near, up)

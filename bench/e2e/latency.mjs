@@ -7,12 +7,11 @@ import { writeFileSync } from 'node:fs'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, createServer } from 'node:net'
 import { arch, availableParallelism, cpus, loadavg, platform, release } from 'node:os'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { cores, outputOf, start, stop } from './children.mjs'
+import { cores, outputOf, start } from './children.mjs'
 import { latencyClients } from './latency-clients.mjs'
-import { nghttpdVersion, startServer } from './servers.mjs'
+import { nghttpdVersion, startRelay, startServer } from './servers.mjs'
 import { median } from './statistics.mjs'
 
 /** @typedef {import('./latency-worker.mjs').LatencyMeasurement} LatencyMeasurement */
@@ -109,24 +108,6 @@ function toEntries({ clients, windows }, nodeVersion) {
     return { label: `dodici Client, windows of ${mib} MiB`, client: 'dodici', options, rounds: [] }
   })
   return [...entries, ...tuned]
-}
-
-/**
- * @param {string} node
- * @param {number} port where to
- * @param {number} rtt in milliseconds
- */
-async function startRelay(node, port, rtt) {
-  const script = fileURLToPath(new URL('latency-relay.mjs', import.meta.url))
-  // Beside the server: the client has its core to itself.
-  const child = start('server', node, [script, JSON.stringify({ port, delay: rtt / 2 })])
-  child.stderr?.pipe(process.stderr)
-  if (child.stdout === null) throw new Error('no output to read')
-  for await (const line of createInterface({ input: child.stdout })) {
-    const ownPort = /^listening (\d+)$/.exec(line)?.[1]
-    if (ownPort !== undefined) return { port: Number(ownPort), stop: () => stop(child) }
-  }
-  throw new Error('the relay did not start')
 }
 
 /**
@@ -284,9 +265,11 @@ async function main() {
         : `client on core ${cores.client}, server and relay on core ${cores.server}`),
   )
   const [near, far] = [await measureRelay(node, 0), await measureRelay(node, rtt)]
-  const server = await startServer({ answerBytes: size, tls: false }, { kind, node })
-  const relay = await startRelay(node, Number(new URL(server.origin).port), rtt)
-  const origin = `http://127.0.0.1:${relay.port}`
+  const server = await startServer(
+    { answerBytes: size, origins: 1, latency: rtt, tls: false },
+    { kind, node },
+  )
+  const [origin = ''] = server.origins
   console.log(
     `Round trip by PING ${(await measureRtt(origin)).toFixed(1)} ms; the relay alone lets ${near.toFixed(0)} MB/s ` +
       `through at 0 ms, ${far.toFixed(0)} at ${rtt} ms`,
@@ -298,7 +281,6 @@ async function main() {
   try {
     await measure(entries, origin, `/${size}`, options)
   } finally {
-    await relay.stop()
     await server.stop()
   }
   console.log(report(entries))

@@ -8,34 +8,47 @@
  * @property {number} bodyBytes size of what is sent, which the server sends back; 0: nothing is sent
  * @property {number} answerBytes size of what comes back
  * @property {number} inFlight how many requests are kept in flight
- * @property {number} connections how many connections a client may, and must, use
+ * @property {number} connections how many connections to each origin a client may, and must, use
+ * @property {number} origins how many origins the requests go to, in turn
  * @property {boolean} tls TLS with ALPN, or h2c with prior knowledge
+ * @property {number} latency emulated round trip in milliseconds; 0: none
+ * @property {'steady' | 'rounds'} pattern steady: each answer starts the next request; rounds: `inFlight` requests at once,
+ *   and the next round once all of them are answered
  * @property {number} warmup requests before the clock starts
  * @property {number} requests requests that are timed
  * @property {'node' | null} server the one kind of server that can answer; null: any
  * @property {string[]} byDefault which of the APIs a run measures that names no scenario; none: it passes it over
  */
 
+/** All that ask for something and get an answer. */
+const asking = ['dispatch', 'request', 'stream', 'pipeline', 'fetch']
+
 /** @type {Scenario} */
 const get1k = {
   name: 'get-1k',
-  apis: ['dispatch', 'request', 'stream', 'pipeline'],
+  apis: asking,
   method: 'GET',
   bodyBytes: 0,
   answerBytes: 1024,
   inFlight: 100,
   connections: 1,
+  origins: 1,
   tls: false,
+  latency: 0,
+  pattern: 'steady',
   // With less, the just-in-time compiler is still at work, and its threads share the client's core.
   warmup: 15_000,
   requests: 10_000,
   server: null,
-  // All of everything would take half an hour.
-  byDefault: ['dispatch', 'request'],
+  // All of everything would take an hour.
+  byDefault: asking,
 }
 
+/** What a run measures only when it is named. @type {Scenario} */
+const named = { ...get1k, byDefault: [] }
+
 /** @type {Scenario} */
-const post1k = { ...get1k, name: 'post-1k', method: 'POST', bodyBytes: 1024, byDefault: [] }
+const post1k = { ...named, name: 'post-1k', method: 'POST', bodyBytes: 1024 }
 
 /** @type {Scenario} */
 const tunnel1k = {
@@ -47,22 +60,68 @@ const tunnel1k = {
   server: 'node',
 }
 
+/** As many in flight on one connection, also where the server takes fewer: what is above its limit waits in the client. @type {Scenario[]} */
+const crowds = [10, 1000, 10_000].map((inFlight) => ({
+  ...named,
+  name: `get-1k-${inFlight}`,
+  inFlight,
+  // Each slot is used twice at the least.
+  warmup: Math.max(15_000, 2 * inFlight),
+  requests: Math.max(10_000, 2 * inFlight),
+}))
+
+/** A thousand in flight in all, whether over ten connections or over a thousand. @type {Scenario[]} */
+const origins = [10, 100, 1000].map((count) => ({
+  ...named,
+  name: `get-1k-origins-${count}`,
+  origins: count,
+  inFlight: 1000,
+  // One process for all of them: nghttpd listens on one port.
+  server: 'node',
+}))
+
 /** @type {readonly Scenario[]} */
 export const scenarios = [
   get1k,
   { ...get1k, name: 'get-1k-tls', tls: true },
-  { ...get1k, name: 'get-1k-serial', inFlight: 1, warmup: 10_000, requests: 4000, byDefault: [] },
+  { ...named, name: 'get-1k-serial', inFlight: 1, warmup: 10_000, requests: 4000 },
+  ...crowds,
+  ...origins,
+  // Most of the time nothing happens, so twice as many in flight: 10,000 requests a second at the most.
+  { ...named, name: 'get-1k-latency', latency: 20, inFlight: 200, warmup: 10_000, requests: 8000 },
+  // The harness that was published for the work on undici's headers: 80 rounds of 200 requests at once, small answers.
   {
-    ...get1k,
-    name: 'get-64k',
-    answerBytes: 65_536,
-    inFlight: 20,
-    warmup: 8000,
-    requests: 4000,
-    byDefault: [],
+    ...named,
+    name: 'rounds-80x200',
+    pattern: 'rounds',
+    inFlight: 200,
+    answerBytes: 64,
+    warmup: 80 * 200,
+    requests: 80 * 200,
   },
+  { ...named, name: 'get-64k', answerBytes: 65_536, inFlight: 20, warmup: 8000, requests: 4000 },
+  { ...named, name: 'get-1m', answerBytes: 2 ** 20, inFlight: 10, warmup: 500, requests: 300 },
   post1k,
   { ...post1k, name: 'post-1k-tls', tls: true },
+  {
+    ...post1k,
+    name: 'post-64k',
+    bodyBytes: 65_536,
+    answerBytes: 65_536,
+    inFlight: 20,
+    warmup: 4000,
+    requests: 2000,
+  },
   tunnel1k,
   { ...tunnel1k, name: 'tunnel-1k-tls', tls: true },
 ]
+
+/**
+ * @param {string} name
+ * @returns {Scenario}
+ */
+export function scenarioNamed(name) {
+  const scenario = scenarios.find((candidate) => candidate.name === name)
+  if (scenario === undefined) throw new Error(`no such scenario: ${name}`)
+  return scenario
+}

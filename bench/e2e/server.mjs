@@ -1,20 +1,20 @@
 /**
- * The server for machines without nghttpd, and for tunnels: answers a GET of `/N` with N bytes, a POST with its
- * own body, and echoes on the stream of a CONNECT, plain or extended. It speaks HTTP/2 only. Writes
- * `listening PORT` when it is ready, and ends when its standard input does, which also happens when the
- * process that started it dies.
+ * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2: answers a
+ * GET of `/N` with N bytes, a POST with its own body, and echoes on the stream of a CONNECT, plain or extended. It speaks
+ * HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when it is ready, or `listening PORT,PORT,...`, and ends when its
+ * standard input does, which also happens when the process that started it dies.
  */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createSecureServer, createServer } from 'node:http2'
+import * as http from 'node:http'
+import * as http2 from 'node:http2'
+import * as https from 'node:https'
 
-/** @type {{ maxStreams: number, keyFile: string | null, certFile: string | null }} */
-const { maxStreams, keyFile, certFile } = JSON.parse(process.argv[2] ?? '{}')
+/** @type {{ http1: boolean, ports: number, maxStreams: number, keyFile: string | null, certFile: string | null }} */
+const { http1, ports, maxStreams, keyFile, certFile } = JSON.parse(process.argv[2] ?? '{}')
 
-const settings = { maxConcurrentStreams: maxStreams, enableConnectProtocol: true }
-const server =
-  keyFile === null || certFile === null
-    ? createServer({ settings })
-    : createSecureServer({ settings, key: readFileSync(keyFile), cert: readFileSync(certFile) })
+const tls =
+  keyFile === null || certFile === null ? null : { key: readFileSync(keyFile), cert: readFileSync(certFile) }
 
 /** @type {Map<string, Buffer>} */
 const answers = new Map()
@@ -30,31 +30,39 @@ function answerFor(path) {
 }
 
 /**
- * @param {import('node:http2').ServerHttp2Stream} stream
+ * The fields that nghttpd sends, so that clients have as much to decode.
+ *
  * @param {Buffer} answer
  */
-function respond(stream, answer) {
-  // The fields that nghttpd sends, so that clients have as much to decode.
-  stream.respond({
-    ':status': 200,
+function toFields(answer) {
+  return {
     'content-length': answer.length,
     'content-type': 'application/octet-stream',
     'cache-control': 'max-age=3600',
     'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
-  })
+  }
+}
+
+/**
+ * @param {import('node:http2').ServerHttp2Stream} stream
+ * @param {Buffer} answer
+ */
+function respond(stream, answer) {
+  stream.respond({ ':status': 200, ...toFields(answer) })
   stream.end(answer)
 }
 
 /**
  * As nghttpd does it: the answer starts when the request is complete, and has its length.
  *
- * @param {import('node:http2').ServerHttp2Stream} stream
+ * @param {import('node:stream').Readable} request
+ * @param {(answer: Buffer) => void} respond
  */
-function respondWithItsBody(stream) {
+function respondWithItsBody(request, respond) {
   /** @type {Buffer[]} */
   const chunks = []
-  stream.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk))
-  stream.on('end', () => respond(stream, Buffer.concat(chunks)))
+  request.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk))
+  request.on('end', () => respond(Buffer.concat(chunks)))
 }
 
 /**
@@ -69,21 +77,44 @@ function onStream(stream, headers) {
       stream.pipe(stream)
       break
     case 'POST':
-      respondWithItsBody(stream)
+      respondWithItsBody(stream, (body) => respond(stream, body))
       break
     default:
       respond(stream, answerFor(headers[':path'] ?? '/0'))
   }
 }
 
-server.on('stream', onStream)
-server.on('sessionError', () => {})
+/**
+ * @param {http.IncomingMessage} request
+ * @param {http.ServerResponse} response
+ */
+function onRequest(request, response) {
+  const respond = (/** @type {Buffer} */ answer) => response.writeHead(200, toFields(answer)).end(answer)
+  if (request.method === 'POST') respondWithItsBody(request, respond)
+  else respond(answerFor(request.url ?? '/0'))
+}
 
-server.listen(0, '127.0.0.1', () => {
+function makeServer() {
+  if (http1) return tls === null ? http.createServer(onRequest) : https.createServer(tls, onRequest)
+  const settings = { maxConcurrentStreams: maxStreams, enableConnectProtocol: true }
+  const server =
+    tls === null ? http2.createServer({ settings }) : http2.createSecureServer({ settings, ...tls })
+  server.on('stream', onStream)
+  server.on('sessionError', () => {})
+  return server
+}
+
+/** @returns {Promise<number>} the port that it got */
+async function listen() {
+  const server = makeServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  process.stdout.write(`listening ${address.port}\n`)
-})
+  return address.port
+}
+
+const listening = await Promise.all(Array.from({ length: ports }, listen))
+process.stdout.write(`listening ${listening.join(',')}\n`)
 
 process.stdin.on('end', () => process.exit())
 process.stdin.resume()

@@ -1,23 +1,20 @@
 /**
- * Starts the server of a run in a process of its own. Both kinds speak nothing but HTTP/2, so a client that
- * gets answers has spoken it.
+ * Starts the server of a run in a process of its own, and the relay before it. `nghttpd` and `node` speak nothing but
+ * HTTP/2, so a client that gets answers has spoken it; `http1` speaks nothing but HTTP/1.1.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { generate } from 'selfsigned'
 import { freePort } from '../../scripts/free-port.mjs'
 import { start, stop } from './children.mjs'
+import { directory } from './temporary.mjs'
 
-/** A limit on concurrent streams that no scenario reaches: how a client waits for a slot isn't measured. */
+/** How many streams a server takes on a connection. Most scenarios have fewer in flight: how a client waits isn't measured. */
 export const maxStreams = 256
-
-const directory = mkdtempSync(join(tmpdir(), 'dodici-bench-'))
-process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
 
 const version = spawnSync('nghttpd', ['--version'], { encoding: 'utf8' })
 
@@ -59,7 +56,7 @@ function accepts(port) {
 
 /**
  * @param {Certificate | null} tls
- * @returns {Promise<{ child: import('node:child_process').ChildProcess, port: number }>}
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess, ports: number[] }>}
  */
 async function startNghttpd(tls) {
   // nghttpd doesn't tell which port it got for 0. Between our probe and its bind somebody else may take the
@@ -80,7 +77,7 @@ async function startNghttpd(tls) {
     // wait.
     const deadline = Date.now() + 5000
     while (child.exitCode === null && Date.now() < deadline) {
-      if ((await accepts(port)) && child.exitCode === null) return { child, port }
+      if ((await accepts(port)) && child.exitCode === null) return { child, ports: [port] }
     }
     await stop(child)
   }
@@ -88,36 +85,75 @@ async function startNghttpd(tls) {
 }
 
 /**
- * @param {Certificate | null} tls
+ * Starts a script of ours and waits for its ports.
+ *
  * @param {string} node
+ * @param {string} script
+ * @param {object} options
  */
-async function startNode(tls, node) {
-  const script = fileURLToPath(new URL('server.mjs', import.meta.url))
-  const options = { maxStreams, keyFile: tls?.keyFile ?? null, certFile: tls?.certFile ?? null }
-  const child = start('server', node, [script, JSON.stringify(options)])
+async function startScript(node, script, options) {
+  const file = fileURLToPath(new URL(script, import.meta.url))
+  const child = start('server', node, [file, JSON.stringify(options)])
   child.stderr?.pipe(process.stderr)
   if (child.stdout === null) throw new Error('no output to read')
   for await (const line of createInterface({ input: child.stdout })) {
-    const port = /^listening (\d+)$/.exec(line)?.[1]
-    if (port !== undefined) return { child, port: Number(port) }
+    const ports = /^listening ([\d,]+)$/.exec(line)?.[1]
+    if (ports !== undefined) return { child, ports: ports.split(',').map(Number) }
   }
-  throw new Error('the server did not start')
+  throw new Error(`${script} did not start`)
 }
 
 /**
- * @param {import('./scenarios.mjs').Scenario} scenario
- * @param {{ kind: 'nghttpd' | 'node', node: string }} options
- * @returns {Promise<{ origin: string, path: string, caFile: string | null, stop(): Promise<void> }>}
+ * @param {string} node
+ * @param {number} port where to
+ * @param {number} rtt in milliseconds
  */
-export async function startServer(scenario, { kind, node }) {
-  const path = `/${scenario.answerBytes}`
-  writeFileSync(join(directory, path), 'a'.repeat(scenario.answerBytes))
-  const tls = scenario.tls ? await certificate() : null
-  const { child, port } = kind === 'nghttpd' ? await startNghttpd(tls) : await startNode(tls, node)
+export async function startRelay(node, port, rtt) {
+  // Beside the server: the client has its core to itself.
+  const { child, ports } = await startScript(node, 'latency-relay.mjs', { port, delay: rtt / 2 })
+  return { port: ports[0] ?? 0, stop: () => stop(child) }
+}
+
+/**
+ * @typedef {'nghttpd' | 'node' | 'http1'} ServerKind
+ *
+ * @typedef {object} Server
+ * @property {string[]} origins
+ * @property {string} path what is asked for
+ * @property {string} file what its answer has in it
+ * @property {string | null} caFile
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * @param {Pick<import('./scenarios.mjs').Scenario, 'answerBytes' | 'origins' | 'latency' | 'tls'>} scenario
+ * @param {{ kind: ServerKind, node: string }} options
+ * @returns {Promise<Server>}
+ */
+export async function startServer({ answerBytes, origins, latency, tls }, { kind, node }) {
+  const path = `/${answerBytes}`
+  const file = join(directory, path)
+  writeFileSync(file, 'a'.repeat(answerBytes))
+  const certified = tls ? await certificate() : null
+  const { child, ports } =
+    kind === 'nghttpd'
+      ? await startNghttpd(certified)
+      : await startScript(node, 'server.mjs', {
+          http1: kind === 'http1',
+          ports: origins,
+          maxStreams,
+          keyFile: certified?.keyFile ?? null,
+          certFile: certified?.certFile ?? null,
+        })
+  const relays = latency === 0 ? [] : await Promise.all(ports.map((port) => startRelay(node, port, latency)))
+  const reached = latency === 0 ? ports : relays.map(({ port }) => port)
   return {
-    origin: `${scenario.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    origins: reached.map((port) => `${tls ? 'https' : 'http'}://127.0.0.1:${port}`),
     path,
-    caFile: tls?.certFile ?? null,
-    stop: () => stop(child),
+    file,
+    caFile: certified?.certFile ?? null,
+    async stop() {
+      await Promise.all([...relays.map((relay) => relay.stop()), stop(child)])
+    },
   }
 }

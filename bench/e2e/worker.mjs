@@ -1,119 +1,129 @@
 /**
  * One measurement in a process of its own: opens one client, warms it up, times a fixed count of requests,
- * and writes one line of JSON. Started by run.mjs, with the job as its only argument.
+ * and writes one line of JSON. Started by measure.mjs, with the job as its only argument.
  */
 import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { clientNamed } from './clients/index.mjs'
+import { HeapMeter } from './heap-meter.mjs'
+import { Load, percentile } from './load.mjs'
 
 /**
  * @typedef {object} Job
  * @property {string} client
  * @property {string} api
- * @property {string} origin
+ * @property {string | null} entry the file of a build to load in place of the client's package
+ * @property {string[]} origins
  * @property {string | null} caFile
- * @property {Omit<import('./clients/index.mjs').Target, 'body'>} target
+ * @property {string} path
+ * @property {string} method
+ * @property {string} authority where a tunnel shall lead to
  * @property {number} bodyBytes
  * @property {number} answerBytes
+ * @property {string} file a file of `answerBytes` bytes, which is what a POST sends
+ * @property {'steady' | 'rounds'} pattern
  * @property {number} inFlight
- * @property {number} connections
+ * @property {number | null} connections to each origin; null: as many as the client likes
  * @property {number} maxStreams
  * @property {number} warmup
  * @property {number} requests
  *
- * @typedef {object} Measurement
+ * @typedef {object} Measurement figures are for each request; null: the client can't tell
  * @property {string} version of the client
  * @property {number} requestsPerSecond
- * @property {number} cpuMicros CPU time a request, user and system, of all threads of the process
+ * @property {number} cpuMicros CPU time, user and system, of all threads of the process
+ * @property {number | null} p50Micros latency: from the call to the end of the answer
+ * @property {number | null} p99Micros
+ * @property {number | null} allocatedBytes on V8's heap
+ * @property {number | null} gcMicros the time for which garbage collection held the program up
+ * @property {number | null} residentBytes memory of the process at the end
  */
 
 /** @type {Job} */
 const job = JSON.parse(process.argv[2] ?? '{}')
 
-/** @typedef {import('./clients/index.mjs').Start} Start */
-
-/** @type {import('./clients/index.mjs').Target} */
-const target = { ...job.target, body: job.bodyBytes === 0 ? null : Buffer.alloc(job.bodyBytes, 'a') }
-
-/**
- * Starts `count` requests, `inFlight` at a time, and settles when all have been answered, or at the first
- * wrong one.
- *
- * @param {Start} start
- * @param {number} count
- * @param {number} inFlight
- * @returns {Promise<void>}
- */
-function run(start, count, inFlight) {
-  const { answerBytes } = job
-  return new Promise((resolve, reject) => {
-    let started = 0
-    let answered = 0
-
-    /** @type {import('./clients/index.mjs').Done} */
-    const done = (error, status, bytes) => {
-      if (error !== null || status !== 200 || bytes !== answerBytes) {
-        started = count
-        reject(
-          error ?? new Error(`a wrong answer: status ${status}, ${bytes} bytes instead of ${answerBytes}`),
-        )
-        return
-      }
-      if (++answered === count) {
-        resolve()
-      } else if (started < count) {
-        started++
-        start(target, done)
-      }
-    }
-
-    while (started < Math.min(inFlight, count)) {
-      started++
-      start(target, done)
-    }
-  })
-}
-
-const entry = clientNamed(job.client)
-const { open, version } = await entry.load()
-const client = await open(job.origin, {
-  connections: job.connections,
+const { engine, label, load } = clientNamed(job.client)
+if (load === undefined) throw new Error(`${label} is another program`)
+const { open } = await load()
+const client = await open(job.origins, {
+  connections: job.connections ?? 1,
   maxStreams: job.maxStreams,
   ca: job.caFile === null ? undefined : readFileSync(job.caFile, 'utf8'),
+  engine,
+  api: job.api,
+  entry: job.entry,
 })
 const start = client.apis[job.api]
-if (start === undefined) throw new Error(`${entry.label} has no API ${job.api}`)
+if (start === undefined) throw new Error(`${label} has no API ${job.api}`)
 
-await run(start, job.warmup, job.inFlight)
+const body = job.bodyBytes === 0 ? null : Buffer.alloc(job.bodyBytes, 'a')
+const { path, method, authority, inFlight, pattern, answerBytes } = job
+const targets = job.origins.map((origin) => ({
+  // A client that was opened for one origin is told it once.
+  origin: job.origins.length === 1 ? undefined : origin,
+  path,
+  url: `${origin}${path}`,
+  method,
+  body,
+  authority,
+}))
 
+/** @param {import('./clients/index.mjs').Start} start */
+const toLoad = (start, size = inFlight) => new Load(start, { targets, inFlight: size, pattern, answerBytes })
+
+/**
+ * More connections than the scenario says would be another benchmark. Nothing else in this process holds a
+ * socket. They are counted while requests are in flight, since a client may well unref a connection that is
+ * idle.
+ *
+ * @param {number} expected
+ */
+async function checkConnections(expected) {
+  // Two to each origin: the connection of the first answer has still one to wait for.
+  const size = Math.max(inFlight, 2 * job.origins.length)
+  // To look each time would take minutes where there are thousands.
+  const step = Math.ceil(size / 20)
+  let sockets = 0
+  let answers = 0
+  /** @type {import('./clients/index.mjs').Start} */
+  const countingStart = (target, done) =>
+    start?.(target, (error, status, bytes) => {
+      if (answers++ % step === 0) {
+        const open = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+        sockets = Math.max(sockets, open)
+      }
+      done(error, status, bytes)
+    })
+  await toLoad(countingStart, size).run(size)
+  if (sockets !== expected) throw new Error(`${sockets} connections in use instead of ${expected}`)
+}
+
+const timed = toLoad(start)
+await timed.run(job.warmup)
+
+const heap = new HeapMeter()
+heap.start()
 const cpuBefore = process.cpuUsage()
 const before = performance.now()
-await run(start, job.requests, job.inFlight)
+const latencies = await timed.run(job.requests)
 const milliseconds = performance.now() - before
 const cpu = process.cpuUsage(cpuBefore)
+const { bytes, gcMicros } = heap.stop()
+const residentBytes = process.memoryUsage.rss()
 
-// More connections than the scenario says would be another benchmark. Nothing else in this process holds a
-// socket. They are counted while requests are in flight, since a client may well unref a connection that is
-// idle.
-let sockets = 0
-/** @type {Start} */
-const countingStart = (target, done) =>
-  start(target, (error, status, bytes) => {
-    const open = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
-    sockets = Math.max(sockets, open)
-    done(error, status, bytes)
-  })
-const burst = Math.max(2, job.inFlight)
-await run(countingStart, burst, burst)
-if (sockets !== job.connections)
-  throw new Error(`${sockets} connections in use instead of ${job.connections}`)
-
+if (job.connections !== null) await checkConnections(job.connections * job.origins.length)
 await client.close()
 
 /** @type {Measurement} */
 const measurement = {
-  version,
+  version: client.version,
   requestsPerSecond: (job.requests / milliseconds) * 1000,
   cpuMicros: (cpu.user + cpu.system) / job.requests,
+  p50Micros: percentile(latencies, 0.5) * 1000,
+  p99Micros: percentile(latencies, 0.99) * 1000,
+  allocatedBytes: bytes / job.requests,
+  gcMicros: gcMicros / job.requests,
+  residentBytes,
 }
-process.stdout.write(`${JSON.stringify(measurement)}\n`)
+// Some clients keep idle connections for a while, and have no way to close them.
+process.stdout.write(`${JSON.stringify(measurement)}\n`, () => process.exit())

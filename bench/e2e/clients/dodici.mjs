@@ -1,15 +1,21 @@
-import { createRequire } from 'node:module'
-import { Client } from 'dodici'
+import { pathToFileURL } from 'node:url'
 import { openUndiciShape } from './undici-shape.mjs'
-
-/** @type {{ version: string }} */
-const manifest = createRequire(import.meta.url)('../../../package.json')
-
-export const version = manifest.version
+import { versionOf } from './version.mjs'
 
 /** @type {import('./index.mjs').Adapter['open']} */
-export async function open(origin, { connections, ca }) {
+export async function open(origins, { connections, ca, engine, entry, api }) {
   // More than one connection is a pool's work; a Client has one.
   if (connections !== 1) throw new Error('this adapter has one connection')
-  return openUndiciShape(new Client(origin, { connect: { ca } }))
+  if (engine !== 'node') throw new Error(`there is no engine ${engine}`)
+  const url = entry === null ? import.meta.resolve('dodici') : pathToFileURL(entry).href
+  /** @type {typeof import('dodici')} */
+  const { Agent, Client } = await import(url)
+  const options = { connect: { ca } }
+  const dispatcher =
+    origins.length === 1
+      ? new Client(origins[0] ?? '', options)
+      : new Agent({ ...options, connections, h2c: true })
+  // It has no fetch() of its own. The very one that undici is measured with takes it as its dispatcher.
+  const fetch = api === 'fetch' ? (await import('undici-8')).fetch : null
+  return { ...openUndiciShape(dispatcher, fetch), version: versionOf(url) }
 }

@@ -5,16 +5,21 @@
  *
  * @typedef {import('../scenarios.mjs').Scenario} Scenario
  *
- * @typedef {object} Target what every request of a run asks for
+ * @typedef {object} Target what a request asks for
+ * @property {string | undefined} origin undefined: the one that the client was opened for
  * @property {string} path
+ * @property {string} url the whole of it
  * @property {string} method
  * @property {Buffer | null} body what is sent; null: nothing
  * @property {string} authority where a tunnel shall lead to
  *
  * @typedef {object} OpenOptions
- * @property {number} connections
- * @property {number} maxStreams a limit on streams that no client of the run ever reaches
+ * @property {number} connections to each origin
+ * @property {number} maxStreams how many streams the server takes on a connection
  * @property {string | undefined} ca PEM of the certificate to trust
+ * @property {string} api the one that will be used: a client loads for it what the others don't need
+ * @property {string} engine which of its engines a client shall use, where it has several
+ * @property {string | null} entry the file of a build to load in place of the installed package; null: that package
  *
  * @typedef {(error: Error | null, status: number, bytes: number) => void} Done called once a request, never
  *   synchronously from inside `start`
@@ -22,42 +27,158 @@
  * @typedef {(target: Target, done: Done) => void} Start starts one request
  *
  * @typedef {object} Opened
+ * @property {string} version
  * @property {Record<string, Start>} apis by the name of the API
  * @property {() => Promise<void>} close
  *
- * @typedef {object} Adapter
- * @property {string} version
- * @property {(origin: string, options: OpenOptions) => Promise<Opened>} open
+ * @typedef {object} Adapter of a client in JavaScript: it runs in worker.mjs
+ * @property {(origins: readonly string[], options: OpenOptions) => Promise<Opened>} open
+ *
+ * @typedef {object} Command how another program is run in place of worker.mjs
+ * @property {string} file
+ * @property {string[]} args
+ * @property {(output: string) => import('../worker.mjs').Measurement} read
+ *
+ * @typedef {object} Program of a client that is another program
+ * @property {() => string | null} whyNot why it can't be run here
+ * @property {(job: import('../worker.mjs').Job) => Promise<Command>} toCommand
  *
  * @typedef {object} ClientEntry
  * @property {string} label
+ * @property {string} engine
+ * @property {boolean} http1 it is measured against a server that speaks HTTP/1.1, since it can't do better
  * @property {(api: string, scenario: Scenario) => string | null} apiFor its own API that does what a
- *   dispatcher's `api` does; null: it has none that works
+ *   dispatcher's `api` does; null: it has none
+ * @property {(api: string, scenario: Scenario, nodeMajor: number) => string | null} whyNot why that API of its own can't be
+ *   measured there; null: it can
+ * @property {Record<string, [number, number]>} minNodeOf the same as `minNode`, for an API that needs a later one
+ * @property {(api: string) => number} pace which part of a scenario's requests it gets: slow ones would take most of a run's time
  * @property {[number, number]} minNode the lowest Node version (major, minor) that it loads on
- * @property {() => Promise<Adapter>} load loaded on demand: a worker must pay for its own client only
+ * @property {() => Promise<Adapter>} [load] loaded on demand: a worker must pay for its own client only
+ * @property {() => Promise<Program>} [loadProgram]
  */
 
 /** @param {string} api */
 const same = (api) => api
 
+/**
+ * For clients that have nothing but one way to ask.
+ *
+ * @param {string} own
+ */
+const only = (own) => (/** @type {string} */ api) => (api === own ? own : null)
+
+const slow = () => 0.4
+
+/**
+ * For those that send more than a few fields, and all of it at once: above the server's limit it waits in nghttp2.
+ *
+ * @param {string} _api
+ * @param {Scenario} scenario
+ */
+const outgrowsSession = (_api, { inFlight }) =>
+  inFlight > 1000 ? "which runs into node:http2's limit of memory for a session" : null
+
+/** What an entry has, where it says nothing else. */
+const common = {
+  engine: 'node',
+  http1: false,
+  apiFor: only('request'),
+  whyNot: () => null,
+  // Half of it is what fetch() itself costs, whatever it stands on.
+  pace: (/** @type {string} */ api) => (api === 'fetch' ? 0.5 : 1),
+  minNode: /** @type {[number, number]} */ ([20, 18]),
+  minNodeOf: {},
+}
+
+/** @type {[number, number]} */
+const undici8Needs = [22, 19]
+
+/**
+ * A request body that is a stream, as pipeline() has it, makes 8.12.4 listen to `data` of the HTTP/2 stream
+ * before the answer's header is there, so what arrives along with the header is lost. Over TLS with some
+ * requests in flight that fails one answer in ten.
+ *
+ * @param {string} api
+ * @param {Scenario} scenario
+ */
+const losesAnswers = (api, { tls }) => (tls && api === 'pipeline' ? 'which loses data there' : null)
+
 /** @type {Readonly<Record<string, ClientEntry>>} */
 export const clients = {
-  dodici: { label: 'dodici', apiFor: same, minNode: [20, 18], load: () => import('./dodici.mjs') },
+  dodici: {
+    ...common,
+    label: 'dodici',
+    apiFor: same,
+    minNodeOf: { fetch: undici8Needs },
+    load: () => import('./dodici.mjs'),
+  },
   undici: {
+    ...common,
     label: 'undici 8',
-    // A request body that is a stream, as pipeline() has it, makes 8.12.4 listen to `data` of the HTTP/2 stream
-    // before the answer's header is there, so what arrives along with the header is lost. Over TLS with some
-    // requests in flight that fails one answer in ten.
-    apiFor: (api, { tls }) => (tls && api === 'pipeline' ? null : api),
-    minNode: [22, 19],
+    apiFor: same,
+    whyNot: losesAnswers,
+    minNode: undici8Needs,
     load: () => import('./undici.mjs'),
   },
   'node-http2': {
+    ...common,
     label: 'node:http2 (untuned reference)',
     // It has one way to ask and get an answer, whatever the API that it is held against.
     apiFor: (api) => (api === 'connect' || api === 'upgrade' ? api : 'session.request'),
-    minNode: [20, 18],
     load: () => import('./node-http2.mjs'),
+  },
+  'node-fetch-h2': {
+    ...common,
+    label: "Node's fetch on undici 7's Agent",
+    apiFor: only('fetch'),
+    load: () => import('./node-fetch-h2.mjs'),
+  },
+  'node-fetch': {
+    ...common,
+    label: "Node's fetch (HTTP/1.1)",
+    http1: true,
+    apiFor: only('fetch'),
+    whyNot: (_, { inFlight }) => (inFlight > 1000 ? 'which would open as many connections' : null),
+    load: () => import('./node-fetch.mjs'),
+  },
+  axios: {
+    ...common,
+    label: 'axios',
+    whyNot: outgrowsSession,
+    pace: slow,
+    load: () => import('./axios.mjs'),
+  },
+  got: {
+    ...common,
+    label: 'got',
+    whyNot: (_, { tls }) => (tls ? null : 'which speaks HTTP/2 over TLS only'),
+    pace: slow,
+    minNode: [22, 0],
+    load: () => import('./got.mjs'),
+  },
+  'fetch-h2': {
+    ...common,
+    label: 'fetch-h2',
+    apiFor: only('fetch'),
+    // It gives the server's address for its name, which Node 26 refuses.
+    whyNot: (api, scenario, nodeMajor) =>
+      scenario.tls && nodeMajor >= 26
+        ? 'which needs an older Node for TLS to an address'
+        : outgrowsSession(api, scenario),
+    pace: slow,
+    load: () => import('./fetch-h2.mjs'),
+  },
+  'connect-node': { ...common, label: 'connect-node', load: () => import('./connect-node.mjs') },
+  go: { ...common, label: 'Go net/http', loadProgram: () => import('./go.mjs') },
+  h2load: {
+    ...common,
+    label: 'h2load (C)',
+    whyNot(_, { pattern, origins }) {
+      if (pattern === 'rounds') return 'which has no rounds'
+      return origins > 1 ? 'which asks one origin only' : null
+    },
+    loadProgram: () => import('./h2load.mjs'),
   },
 }
 

@@ -2,8 +2,6 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { echo } from './tunnel.mjs'
 
-export const version = process.versions.node
-
 /**
  * Writes and reads on a tunnel once it stands.
  *
@@ -26,19 +24,22 @@ function echoOnceOpen(stream, body, done) {
  *
  * @type {import('./index.mjs').Adapter['open']}
  */
-export async function open(origin, { connections, ca }) {
-  const sessions = Array.from({ length: connections }, () => connect(origin, ca === undefined ? {} : { ca }))
+export async function open(origins, { connections, ca }) {
+  const sessions = origins.flatMap((origin) =>
+    Array.from({ length: connections }, () => connect(origin, ca === undefined ? {} : { ca })),
+  )
   // Only the server's SETTINGS say whether it takes an extended CONNECT (RFC 8441 section 3).
   await Promise.all(sessions.map((session) => once(session, 'remoteSettings')))
   let turn = 0
 
   function nextSession() {
     const session = /** @type {import('node:http2').ClientHttp2Session} */ (sessions[turn])
-    turn = turn + 1 === connections ? 0 : turn + 1
+    turn = turn + 1 === sessions.length ? 0 : turn + 1
     return session
   }
 
   return {
+    version: process.versions.node,
     apis: {
       'session.request'({ path, method, body }, done) {
         /** @type {import('node:http2').OutgoingHttpHeaders} */

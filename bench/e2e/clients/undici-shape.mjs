@@ -3,6 +3,7 @@
  * that a difference between them can't come from here.
  */
 import { Writable } from 'node:stream'
+import { toFetchStart } from './fetch-shape.mjs'
 import { echo } from './tunnel.mjs'
 
 /**
@@ -14,7 +15,7 @@ import { echo } from './tunnel.mjs'
  * The part of an undici-shaped dispatcher that the benchmark uses.
  *
  * @typedef {Record<string, string>} Headers
- * @typedef {{ path: string, method: string, headers: Headers }} PipelineOptions
+ * @typedef {{ origin: string | undefined, path: string, method: string, headers: Headers }} PipelineOptions
  * @typedef {PipelineOptions & { body: Buffer | null }} RequestOptions
  * @typedef {{ statusCode: number, body: { text(): Promise<string> } }} Answer
  * @typedef {{ statusCode: number, opaque: Discard }} StreamStart
@@ -111,28 +112,29 @@ function discarded({ opaque }) {
 
 /**
  * @param {DispatcherLike} dispatcher
- * @returns {import('./index.mjs').Opened}
+ * @param {import('./fetch-shape.mjs').FetchLike | null} fetch one that takes it as its `dispatcher`; null: it isn't asked for
+ * @returns {Omit<import('./index.mjs').Opened, 'version'>}
  */
-export function openUndiciShape(dispatcher) {
+export function openUndiciShape(dispatcher, fetch) {
   return {
     apis: {
       /**
        * @param {Target} target
        * @param {Done} done
        */
-      dispatch({ path, method, body }, done) {
+      dispatch({ origin, path, method, body }, done) {
         const headers = { accept: '*/*', 'user-agent': 'bench' }
-        dispatcher.dispatch({ path, method, headers, body }, new CountingHandler(done))
+        dispatcher.dispatch({ origin, path, method, headers, body }, new CountingHandler(done))
       },
 
       /**
        * @param {Target} target
        * @param {Done} done
        */
-      request({ path, method, body }, done) {
+      request({ origin, path, method, body }, done) {
         const failed = (/** @type {Error} */ error) => done(error, 0, 0)
         const headers = { accept: '*/*', 'user-agent': 'bench' }
-        dispatcher.request({ path, method, headers, body }).then(
+        dispatcher.request({ origin, path, method, headers, body }).then(
           // The body is ASCII, so the length of the text is its number of bytes.
           ({ statusCode, body }) => body.text().then((text) => done(null, statusCode, text.length), failed),
           failed,
@@ -143,22 +145,22 @@ export function openUndiciShape(dispatcher) {
        * @param {Target} target
        * @param {Done} done
        */
-      stream({ path, method, body }, done) {
+      stream({ origin, path, method, body }, done) {
         const failed = (/** @type {Error} */ error) => done(error, 0, 0)
         const headers = { accept: '*/*', 'user-agent': 'bench' }
         const opaque = new Discard(done)
-        dispatcher.stream({ path, method, headers, body, opaque }, discard).then(discarded, failed)
+        dispatcher.stream({ origin, path, method, headers, body, opaque }, discard).then(discarded, failed)
       },
 
       /**
        * @param {Target} target
        * @param {Done} done
        */
-      pipeline({ path, method, body }, done) {
+      pipeline({ origin, path, method, body }, done) {
         const headers = { accept: '*/*', 'user-agent': 'bench' }
         let status = 0
         let bytes = 0
-        const duplex = dispatcher.pipeline({ path, method, headers }, (answer) => {
+        const duplex = dispatcher.pipeline({ origin, path, method, headers }, (answer) => {
           status = answer.statusCode
           return answer.body
         })
@@ -169,6 +171,8 @@ export function openUndiciShape(dispatcher) {
         duplex.on('error', (error) => done(error, status, bytes))
         duplex.end(body)
       },
+
+      ...(fetch === null ? {} : { fetch: toFetchStart(fetch, { dispatcher }) }),
 
       /**
        * undici has no use for `path` over HTTP/2: its `:authority` is the origin's own, unless there is a `host`

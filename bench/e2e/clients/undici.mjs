@@ -1,23 +1,28 @@
-import { createRequire } from 'node:module'
-import { Client, Pool } from 'undici-8'
+import { Agent, Client, fetch, Pool } from 'undici-8'
 import { openUndiciShape } from './undici-shape.mjs'
+import { versionOf } from './version.mjs'
 
-/** @type {{ version: string }} */
-const manifest = createRequire(import.meta.url)('undici-8/package.json')
-
-export const version = manifest.version
+const version = versionOf(import.meta.resolve('undici-8'))
 
 /** @type {import('./index.mjs').Adapter['open']} */
-export async function open(origin, { connections, maxStreams, ca }) {
-  const options = {
-    allowH2: true,
-    // Without `useH2c` an `http:` origin is spoken to in HTTP/1.1. `pipelining` bounds nothing once HTTP/2 is
-    // up: it is set so that nobody need wonder.
-    h2Options: { useH2c: origin.startsWith('http:'), maxConcurrentStreams: maxStreams },
-    pipelining: maxStreams,
-    connect: { ca },
+export async function open(origins, { connections, maxStreams, ca }) {
+  // Without `useH2c` an `http:` origin is spoken to in HTTP/1.1. `pipelining` bounds nothing once HTTP/2 is
+  // up: it is set so that nobody need wonder.
+  const [origin = ''] = origins
+  const useH2c = origin.startsWith('http:')
+  const h2Options = { useH2c, maxConcurrentStreams: maxStreams }
+  const options = { allowH2: true, h2Options, pipelining: maxStreams, connect: { ca } }
+  if (origins.length > 1) {
+    // At the top level: the Pool of an Agent doesn't look for it in `h2Options`.
+    const agent = new Agent({
+      ...options,
+      h2Options: { maxConcurrentStreams: maxStreams },
+      useH2c,
+      connections,
+    })
+    return { ...openUndiciShape(agent, fetch), version }
   }
-  return openUndiciShape(
-    connections === 1 ? new Client(origin, options) : new Pool(origin, { ...options, connections }),
-  )
+  const dispatcher =
+    connections === 1 ? new Client(origin, options) : new Pool(origin, { ...options, connections })
+  return { ...openUndiciShape(dispatcher, fetch), version }
 }

@@ -1,0 +1,230 @@
+/**
+ * Which charts a result has, and what is in them.
+ */
+import { describe } from '../e2e/print.mjs'
+import { figures, formatWhole, isOurs, isReference, labelOf, spreadOf, toSpreadText } from './figures.mjs'
+
+/**
+ * @typedef {import('./figures.mjs').Entry} Entry
+ * @typedef {import('./figures.mjs').MeasuredScenario} MeasuredScenario
+ * @typedef {import('./figures.mjs').Result} Result
+ * @typedef {import('./figures.mjs').Figure} Figure
+ * @typedef {import('./layout.mjs').Chart} Chart
+ * @typedef {import('./layout.mjs').Bar} Bar
+ *
+ * @typedef {object} Kind of chart
+ * @property {string} file the first part of its name
+ * @property {string} title
+ * @property {string} note
+ * @property {'more' | 'less'} better
+ * @property {(entry: Entry) => Omit<Bar, 'label' | 'tone'> | null} toBar
+ */
+
+/**
+ * @param {import('./figures.mjs').FigureKey} key
+ * @returns {Figure}
+ */
+function figureOf(key) {
+  const figure = figures.find((candidate) => candidate.key === key)
+  if (figure === undefined) throw new Error(`no figure ${key}`)
+  return figure
+}
+
+/**
+ * @param {string} file
+ * @param {import('./figures.mjs').FigureKey} key
+ * @param {string} title
+ * @returns {Kind}
+ */
+function toKind(file, key, title) {
+  const figure = figureOf(key)
+  return {
+    file,
+    title,
+    better: figure.better,
+    note: `${figure.better === 'less' ? 'Less' : 'More'} is better. Bars are medians of the rounds, whiskers the lowest and the highest.`,
+    toBar(entry) {
+      const spread = spreadOf(entry, key)
+      if (spread === null) return null
+      return { value: spread.median, whisker: spread, tail: null, text: toSpreadText(figure, spread) }
+    },
+  }
+}
+
+const cpu = toKind('cpu', 'cpuMicros', 'CPU time a request, µs')
+const throughput = toKind('throughput', 'requestsPerSecond', 'Requests a second')
+const bytes = toKind('bytes', 'allocatedBytes', 'Heap allocated a request, bytes')
+
+const p50 = figureOf('p50Micros')
+const p99 = figureOf('p99Micros')
+
+/** @type {Kind} */
+const latency = {
+  file: 'latency',
+  title: 'Latency, µs: p50 and p99',
+  note: 'Less is better. Bars are p50, the paler part goes on to p99; medians of the rounds.',
+  better: 'less',
+  toBar(entry) {
+    const half = spreadOf(entry, 'p50Micros')
+    const most = spreadOf(entry, 'p99Micros')
+    if (half === null || most === null) return null
+    const text = `${p50.format(half.median)} / ${p99.format(most.median)}`
+    return { value: half.median, whisker: null, tail: most.median, text }
+  },
+}
+
+const kinds = [cpu, throughput, bytes, latency]
+
+/**
+ * @param {Entry} entry
+ * @param {string} label
+ * @param {Kind} kind
+ * @returns {Bar[]} one, or none where the entry can't tell
+ */
+function toBars(entry, label, kind) {
+  const bar = kind.toBar(entry)
+  if (bar === null) return []
+  return [{ label, tone: isOurs(entry) ? 'ours' : isReference(entry) ? 'reference' : 'other', ...bar }]
+}
+
+/** @param {Entry} entry */
+function toFullLabel(entry) {
+  const label = labelOf(entry)
+  // There is one reference, and its name is long enough.
+  return label === entry.api || isReference(entry) ? label : `${label} · ${entry.api}`
+}
+
+/**
+ * The best first.
+ *
+ * @param {Bar[]} bars
+ * @param {Kind} kind
+ */
+function sorted(bars, { better }) {
+  return bars.toSorted((a, b) => (better === 'less' ? a.value - b.value : b.value - a.value))
+}
+
+/**
+ * @param {Entry[]} entries
+ * @param {Kind} kind
+ * @returns {Pick<Chart, 'reference' | 'note'>}
+ */
+function toReference(entries, kind) {
+  const values = entries.filter(isReference).flatMap((entry) => kind.toBar(entry)?.value ?? [])
+  const [value, ...others] = values
+  // With several rows of the reference there is no one line.
+  return value === undefined || others.length > 0
+    ? { reference: null, note: kind.note }
+    : { reference: value, note: `${kind.note} The dashed line is bare node:http2.` }
+}
+
+/**
+ * One chart of a scenario: a group for each API of a dispatcher, and one for what has an API of its own.
+ *
+ * @param {MeasuredScenario} scenario
+ * @param {Kind} kind
+ * @param {string} slug
+ * @returns {Chart | null} null: nobody could tell
+ */
+function toChart(scenario, kind, slug) {
+  const { apis, entries } = scenario
+  const groups = apis.map((api) => {
+    const bars = entries
+      .filter((entry) => entry.api === api)
+      .flatMap((entry) => toBars(entry, labelOf(entry), kind))
+    return { heading: api, bars: sorted(bars, kind) }
+  })
+  const others = entries
+    .filter(({ api }) => !apis.includes(api))
+    .flatMap((entry) => toBars(entry, toFullLabel(entry), kind))
+  groups.push({ heading: 'other APIs', bars: sorted(others, kind) })
+  const filled = groups.filter(({ bars }) => bars.length > 0)
+  if (filled.length === 0) return null
+  return {
+    name: `${kind.file}-${slug}`,
+    title: kind.title,
+    subtitle: describe(scenario),
+    groups: filled,
+    ...toReference(entries, kind),
+  }
+}
+
+/**
+ * A name for files and for links within a page.
+ *
+ * @param {readonly string[]} names
+ * @returns {string[]} all different
+ */
+export function toSlugs(names) {
+  /** @type {Set<string>} */
+  const taken = new Set()
+  return names.map((name) => {
+    const base =
+      name
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, '-')
+        .replace(/^-|-$/g, '')
+        .slice(0, 60) || 'scenario'
+    let slug = base
+    for (let count = 2; taken.has(slug); count++) slug = `${base}-${count}`
+    taken.add(slug)
+    return slug
+  })
+}
+
+/**
+ * @param {Result} result
+ * @returns {{ scenario: MeasuredScenario, slug: string, charts: Chart[] }[]}
+ */
+export function toSections({ scenarios }) {
+  const slugs = toSlugs(scenarios.map(({ name }) => name))
+  return scenarios.map((scenario, index) => {
+    const slug = slugs[index] ?? scenario.name
+    return { scenario, slug, charts: kinds.flatMap((kind) => toChart(scenario, kind, slug) ?? []) }
+  })
+}
+
+/** The scenarios that the README shows, and which of our APIs: those that most people use. */
+const SHOWN_SCENARIOS = ['get-1k', 'get-1k-tls']
+const SHOWN_APIS = ['request', 'fetch']
+
+/**
+ * @param {MeasuredScenario} scenario
+ * @returns {Entry[]}
+ */
+function shownEntries({ apis, entries }) {
+  const shown = entries.filter(({ api }) => SHOWN_APIS.includes(api) || !apis.includes(api))
+  return shown.some(isOurs) ? shown : entries
+}
+
+/**
+ * The two charts of the README: all clients side by side, over h2c and over TLS.
+ *
+ * @param {Result} result
+ * @returns {Chart[]} none: the run had none of their scenarios
+ */
+export function toReadmeCharts({ scenarios, machine }) {
+  const shown = scenarios.filter(({ name }) => SHOWN_SCENARIOS.includes(name))
+  const [first] = shown
+  if (first === undefined) return []
+  return [cpu, throughput].flatMap((kind) => {
+    const groups = shown.map((scenario) => {
+      const bars = shownEntries(scenario).flatMap((entry) => toBars(entry, toFullLabel(entry), kind))
+      return { heading: scenario.tls ? 'over TLS' : 'over h2c', bars: sorted(bars, kind) }
+    })
+    const filled = groups.filter(({ bars }) => bars.length > 0)
+    if (filled.length === 0) return []
+    const { method, answerBytes, inFlight } = first
+    const subtitle = `${method}, ${formatWhole(answerBytes)} bytes, ${formatWhole(inFlight)} in flight on one connection. ${machine.cpu}, Node ${machine.node}.`
+    return [
+      {
+        name: `readme-${kind.file}`,
+        title: kind.title,
+        subtitle,
+        note: kind.note,
+        groups: filled,
+        reference: null,
+      },
+    ]
+  })
+}

@@ -1,0 +1,185 @@
+/**
+ * What a result says, as text: its figures with their spread, its ratios, its scenarios.
+ */
+import { clients, peerClient, referenceClient } from '../e2e/clients/index.mjs'
+import { median, pairedRatio } from '../e2e/statistics.mjs'
+
+/**
+ * What bench/e2e/run.mjs writes. A client outside of Node can't tell everything: then it is null.
+ *
+ * @typedef {object} Measurement one process; for each request where that makes sense
+ * @property {string} [version]
+ * @property {number | null} [requestsPerSecond]
+ * @property {number | null} [cpuMicros]
+ * @property {number | null} [p50Micros]
+ * @property {number | null} [p99Micros]
+ * @property {number | null} [allocatedBytes]
+ * @property {number | null} [gcMicros]
+ * @property {number | null} [residentBytes]
+ *
+ * @typedef {object} Entry
+ * @property {string} client
+ * @property {string} api
+ * @property {string} [label]
+ * @property {string} [version]
+ * @property {number} [warmup] what it got of them, where that isn't what the scenario says
+ * @property {number} [requests] likewise
+ * @property {Measurement[]} rounds
+ *
+ * @typedef {import('../e2e/scenarios.mjs').Scenario & { entries: Entry[] }} MeasuredScenario
+ *
+ * @typedef {object} Machine
+ * @property {string} cpu
+ * @property {number} cores
+ * @property {number} [memory] bytes
+ * @property {string} platform
+ * @property {string} node
+ * @property {string | null} server
+ * @property {{ client: number, server: number } | null} [pinned]
+ * @property {number} [loadBefore]
+ *
+ * @typedef {object} Result
+ * @property {string} date
+ * @property {string} [command]
+ * @property {Machine} machine
+ * @property {{ hash: string, isDirty: boolean } | null} [revision]
+ * @property {number} [rounds]
+ * @property {MeasuredScenario[]} scenarios
+ *
+ * @typedef {{ median: number, low: number, high: number }} Spread of rounds: lowest and highest; of a ratio: its 95 % interval
+ *
+ * @typedef {Exclude<keyof Measurement, 'version'>} FigureKey
+ *
+ * @typedef {object} Figure
+ * @property {FigureKey} key
+ * @property {string} label the head of a column
+ * @property {'more' | 'less'} better
+ * @property {(value: number) => string} format
+ */
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+const twoDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
+
+/** @param {number} value */
+export const formatWhole = (value) => whole.format(value)
+/** @param {number} value */
+const formatTenths = (value) => (value > 0 && value < 1 ? twoDigits : tenths).format(value)
+/** @param {number} value of microseconds */
+const formatMicros = (value) => (Math.abs(value) < 100 ? formatTenths : formatWhole)(value)
+/** @param {number} value of bytes, as MiB */
+const formatMebibytes = (value) => tenths.format(value / 2 ** 20)
+
+/** @type {readonly Figure[]} */
+export const figures = [
+  { key: 'requestsPerSecond', label: 'requests/s', better: 'more', format: formatWhole },
+  { key: 'cpuMicros', label: 'CPU µs', better: 'less', format: formatTenths },
+  { key: 'p50Micros', label: 'p50 µs', better: 'less', format: formatMicros },
+  { key: 'p99Micros', label: 'p99 µs', better: 'less', format: formatMicros },
+  { key: 'allocatedBytes', label: 'bytes', better: 'less', format: formatWhole },
+  { key: 'gcMicros', label: 'GC µs', better: 'less', format: formatTenths },
+  { key: 'residentBytes', label: 'RSS MiB', better: 'less', format: formatMebibytes },
+]
+
+/**
+ * @param {Entry} entry
+ * @param {FigureKey} key
+ * @returns {number[] | null} null: there is none, or not in every round
+ */
+function valuesOf({ rounds }, key) {
+  const values = rounds.flatMap((round) => {
+    const value = round[key]
+    return typeof value === 'number' && Number.isFinite(value) ? [value] : []
+  })
+  return values.length === 0 || values.length < rounds.length ? null : values
+}
+
+/**
+ * @param {Entry} entry
+ * @param {FigureKey} key
+ * @returns {Spread | null}
+ */
+export function spreadOf(entry, key) {
+  const values = valuesOf(entry, key)
+  if (values === null) return null
+  return { median: median(values), low: Math.min(...values), high: Math.max(...values) }
+}
+
+/**
+ * @param {Pick<Figure, 'format'>} figure
+ * @param {Spread | null} spread
+ */
+export function toSpreadText({ format }, spread) {
+  return spread === null ? '-' : `${format(spread.median)} (${format(spread.low)}–${format(spread.high)})`
+}
+
+/**
+ * The entries that an entry is held against, API by API.
+ *
+ * @param {Entry} entry
+ * @param {MeasuredScenario} scenario
+ * @param {readonly Entry[]} entries
+ * @returns {{ reference: Entry | null, peer: Entry | null }} null: there is none, or it is the entry itself
+ */
+export function basesOf(entry, scenario, entries) {
+  const own = apisServed(entry, scenario)
+  /** @param {string} client */
+  const find = (client) => {
+    if (entry.client === client) return null
+    const apiFor = clients[client]?.apiFor
+    const names = own.map((api) => apiFor?.(api, scenario))
+    return entries.find((other) => other.client === client && names.includes(other.api)) ?? null
+  }
+  return {
+    reference: find(referenceClient),
+    // One row of the reference stands for several APIs: there is no one row to hold it against.
+    peer: entry.client === referenceClient ? null : find(peerClient),
+  }
+}
+
+/**
+ * The dispatcher's APIs whose work an entry does.
+ *
+ * @param {Entry} entry
+ * @param {MeasuredScenario} scenario
+ * @returns {string[]}
+ */
+function apisServed({ client, api }, scenario) {
+  const known = clients[client]
+  if (known === undefined) return [api]
+  return scenario.apis.filter((name) => known.apiFor(name, scenario) === api)
+}
+
+/**
+ * @param {Entry} entry
+ * @param {Entry | null} base
+ * @param {FigureKey} key
+ * @returns {Spread | null}
+ */
+export function ratioOf(entry, base, key) {
+  const own = valuesOf(entry, key)
+  const others = base === null ? null : valuesOf(base, key)
+  if (own === null || others === null || own.length !== others.length) return null
+  const ratio = pairedRatio(own, others)
+  return Object.values(ratio).every(Number.isFinite) ? ratio : null
+}
+
+/** @param {Spread | null} ratio */
+export function toRatioText(ratio) {
+  if (ratio === null) return '-'
+  const [middle, low, high] = [ratio.median, ratio.low, ratio.high].map((value) => value.toFixed(2))
+  return `${middle} [${low}, ${high}]`
+}
+
+/** @param {Entry} entry */
+export function labelOf({ client, label }) {
+  return label ?? clients[client]?.label ?? client
+}
+
+/** @param {Entry} entry */
+export const isOurs = ({ client }) => client === 'dodici' || client.startsWith('dodici-')
+
+/** @param {Entry} entry */
+export const isReference = ({ client }) => client === referenceClient
+
+export { peerClient, referenceClient }

@@ -1,0 +1,67 @@
+/**
+ * What charts and page share: escaping, and colours for light and dark.
+ */
+
+/** @type {Readonly<Record<string, string>>} */
+const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** Neither HTML nor XML has a way to write these: most control characters, halves of pairs, and the two last ones. */
+const UNWRITABLE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is there to find them
+  /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+
+/**
+ * Text as it may stand in HTML and SVG, between tags and within quotes.
+ *
+ * @param {string | number} text
+ * @returns {string}
+ */
+export function escapeMarkup(text) {
+  const writable = String(text).replace(UNWRITABLE, '\ufffd')
+  return writable.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+}
+
+/**
+ * @typedef {object} Palette
+ * @property {string} panel what everything is drawn on
+ * @property {string} ink
+ * @property {string} muted text of less weight
+ * @property {string} line
+ * @property {string} ours
+ * @property {string} reference
+ * @property {string} other
+ */
+
+/** Text has a contrast of at least 4.5:1 to the panel, bars one of 3:1 (WCAG 2.2, 1.4.3 and 1.4.11). */
+/** @type {Palette} */
+export const light = {
+  panel: '#ffffff',
+  ink: '#1f2328',
+  muted: '#59636e',
+  line: '#d1d9e0',
+  ours: '#4f46e5',
+  reference: '#b06f10',
+  other: '#7b8896',
+}
+
+/** @type {Palette} */
+export const dark = {
+  panel: '#0d1117',
+  ink: '#f0f6fc',
+  muted: '#9198a1',
+  line: '#30363d',
+  ours: '#8b87ff',
+  reference: '#d29922',
+  other: '#768390',
+}
+
+/**
+ * @param {(palette: Palette) => string} toRules
+ * @returns {string} rules for light, and for who prefers it, dark
+ */
+export function inBoth(toRules) {
+  return `${toRules(light)}\n@media (prefers-color-scheme: dark) {\n${toRules(dark)}\n}`
+}
+
+/** Names alone, and no font to fetch. */
+export const FONT_FAMILY = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"

@@ -1,0 +1,252 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runNode } from '../support/child.ts'
+import { GO_BUILD_LIMIT } from '../support/restarting-server.ts'
+
+const script = fileURLToPath(new URL('../../bench/e2e/run.mjs', import.meta.url))
+
+interface Measurement {
+  readonly version: string
+  readonly requestsPerSecond: number
+  readonly cpuMicros: number
+  readonly p50Micros: number | null
+  readonly p99Micros: number | null
+  readonly allocatedBytes: number | null
+  readonly gcMicros: number | null
+  readonly residentBytes: number | null
+}
+
+interface Entry {
+  readonly client: string
+  readonly label: string
+  readonly api: string
+  readonly version: string
+  readonly rounds: readonly Measurement[]
+}
+
+interface Result {
+  readonly schema: number
+  readonly date: string
+  readonly command: string
+  readonly machine: { readonly node: string; readonly server: string; readonly cores: number }
+  readonly rounds: number
+  readonly scenarios: readonly {
+    readonly name: string
+    readonly requests: number
+    readonly warmup: number
+    readonly entries: readonly Entry[]
+  }[]
+}
+
+interface Run {
+  readonly result: Result
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+const hasUndici8 = major > 22 || (major === 22 && minor >= 19)
+const hasGot = major >= 22
+
+const hasH2load = spawnSync('h2load', ['--version']).error === undefined
+const goVersion = /^go1\.(\d+)/.exec(spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8' }).stdout ?? '')
+const hasGo = Number(goVersion?.[1]) >= 26
+
+/** As many requests as show that it works: what is measured here is worth nothing. */
+const few = ['--rounds', '1', '--requests', '40', '--warmup', '20']
+
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dodici-bench-'))
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function bench(...args: string[]): Promise<Run> {
+  const { code, stdout, stderr } = await runNode(script, ...few, '--results', folder, ...args)
+  expect([code, stderr.split('\n').filter((line) => !line.includes(': round '))]).toEqual([0, ['']])
+  const result: Result = JSON.parse(await readFile(join(folder, 'latest.json'), 'utf8'))
+  return { result, stdout, stderr }
+}
+
+/** Who was measured, as `client api`. */
+const toNames = ({ scenarios }: Result): string[] =>
+  scenarios.flatMap(({ entries }) => entries.map(({ client, api }) => `${client} ${api}`))
+
+/** Who can be: the name stays when this Node, or this machine, has what it needs. */
+const only = (isThere: boolean, ...names: string[]): string[] => (isThere ? names : [])
+
+/** Whether a figure is one: for programs that can't tell, null will do. */
+function isFigure(value: number | null, mayBeNull: boolean, lowest = 0): boolean {
+  return value === null ? mayBeNull : Number.isFinite(value) && value > lowest
+}
+
+/** The names of the figures that can't be right. */
+function findImplausible({ client, rounds }: Entry): string[] {
+  const isProgram = client === 'go' || client === 'h2load'
+  return rounds.flatMap((round) => {
+    const checks = {
+      version: /\d+\.\d+/.test(round.version),
+      requestsPerSecond: isFigure(round.requestsPerSecond, false),
+      // The shell tells h2load's in whole milliseconds.
+      cpuMicros: isFigure(round.cpuMicros, false, -1),
+      p50Micros: isFigure(round.p50Micros, client === 'h2load'),
+      p99Micros:
+        isFigure(round.p99Micros, client === 'h2load') && (round.p99Micros ?? 0) >= (round.p50Micros ?? 0),
+      // Nobody gets an answer of 1 KiB with its headers for less.
+      allocatedBytes: isFigure(round.allocatedBytes, isProgram, 1000),
+      gcMicros: isFigure(round.gcMicros, isProgram, -1),
+      residentBytes: isFigure(round.residentBytes, client === 'h2load', 2 ** 20),
+    }
+    return Object.entries(checks)
+      .filter(([, isPlausible]) => !isPlausible)
+      .map(([name]) => `${client}: ${name}`)
+  })
+}
+
+describe('a run of all clients', () => {
+  it(
+    'measures request() and fetch() of each over h2c, and says who was left out and why',
+    async () => {
+      const { result, stdout } = await bench('--scenario', 'get-1k', '--apis', 'request,fetch')
+      expect(toNames(result)).toEqual([
+        ...['dodici request', ...only(hasUndici8, 'dodici fetch')],
+        ...only(hasUndici8, 'undici request', 'undici fetch'),
+        ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
+        ...['fetch-h2 fetch', 'connect-node request'],
+        ...[...only(hasGo, 'go request'), ...only(hasH2load, 'h2load request')],
+      ])
+      const leftOut = stdout.split('\n').filter((line) => line.startsWith('Left out'))
+      const on = `and the clients run on ${process.versions.node}.`
+      expect(leftOut).toEqual([
+        ...only(!hasUndici8, `Left out: undici 8 needs Node 22.19, ${on}`),
+        ...only(!hasGot, `Left out: got needs Node 22.0, ${on}`),
+        ...only(
+          !hasGo,
+          expect.stringMatching(/^Left out: Go net\/http, which (is not installed|needs Go 1\.26)/),
+        ),
+        ...only(!hasH2load, 'Left out: h2load (C), which is not installed.'),
+        ...only(!hasUndici8, `Left out of get-1k: fetch of dodici, which needs Node 22.19, ${on}`),
+        ...only(hasGot, 'Left out of get-1k: request of got, which speaks HTTP/2 over TLS only.'),
+      ])
+      expect(result.scenarios.flatMap(({ entries }) => entries.flatMap(findImplausible))).toEqual([])
+    },
+    GO_BUILD_LIMIT,
+  )
+
+  it(
+    'measures request() and fetch() of each over TLS',
+    async () => {
+      const { result, stdout } = await bench('--scenario', 'get-1k-tls', '--apis', 'request,fetch')
+      const reason =
+        'Left out of get-1k-tls: fetch of fetch-h2, which needs an older Node for TLS to an address.'
+      expect(stdout.includes(reason)).toBe(major >= 26)
+      expect(toNames(result)).toEqual([
+        ...['dodici request', ...only(hasUndici8, 'dodici fetch')],
+        ...only(hasUndici8, 'undici request', 'undici fetch'),
+        ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
+        ...[...only(hasGot, 'got request'), ...only(major < 26, 'fetch-h2 fetch'), 'connect-node request'],
+        ...[...only(hasGo, 'go request'), ...only(hasH2load, 'h2load request')],
+      ])
+    },
+    GO_BUILD_LIMIT,
+  )
+
+  it(
+    'measures them over ten origins, with one connection to each',
+    async () => {
+      const { result, stdout } = await bench('--scenario', 'get-1k-origins-10', '--apis', 'request')
+      expect(toNames(result)).toEqual([
+        ...['dodici request', ...only(hasUndici8, 'undici request'), 'node-http2 session.request'],
+        ...['axios request', 'connect-node request', ...only(hasGo, 'go request')],
+      ])
+      expect(stdout).toContain('10 origins, one connection each, h2c, server node:http2')
+    },
+    GO_BUILD_LIMIT,
+  )
+})
+
+describe('a run', () => {
+  it('writes machine, versions, counts and the command line, and the same where --json says', async () => {
+    const json = join(folder, 'copy.json')
+    const { result, stdout } = await bench('--scenario', 'post-1k', '--clients', 'node-http2', '--json', json)
+    expect(result).toMatchObject({
+      schema: 1,
+      command: expect.stringMatching(/^npm run bench -- --rounds 1 --requests 40 /),
+      machine: { node: process.versions.node, cores: expect.any(Number), server: expect.any(String) },
+      rounds: 1,
+      scenarios: [{ name: 'post-1k', requests: 40, warmup: 20, bodyBytes: 1024, origins: 1, latency: 0 }],
+    })
+    expect(new Date(result.date).toISOString()).toBe(result.date)
+    expect(JSON.parse(await readFile(json, 'utf8'))).toEqual(result)
+    expect(await readdir(folder)).toContain('report.html')
+    expect(stdout).toContain(join(folder, 'report.html'))
+  })
+
+  it('lets another client go first in each round', async () => {
+    const args = ['--scenario', 'get-1k', '--apis', 'request', '--clients', 'dodici,connect-node']
+    const { result, stderr } = await bench(...args, '--rounds', '2')
+    expect(result.scenarios[0]?.entries.map(({ rounds }) => rounds.length)).toEqual([2, 2])
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'get-1k: round 1 of 2, dodici request',
+      'get-1k: round 1 of 2, connect-node request',
+      'get-1k: round 2 of 2, connect-node request',
+      'get-1k: round 2 of 2, dodici request',
+    ])
+  })
+
+  it('measures the build that --dodici names', async () => {
+    const outfile = join(folder, 'build', 'dodici.js')
+    const entryPoints = [fileURLToPath(new URL('../../src/index.ts', import.meta.url))]
+    await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20' })
+    await writeFile(join(folder, 'build', 'package.json'), '{ "type": "module", "version": "99.1.2" }')
+    const args = ['--scenario', 'rounds-80x200', '--apis', 'dispatch', '--clients', 'dodici,node-http2']
+    const { result } = await bench(...args, '--dodici', outfile)
+    const versions = result.scenarios[0]?.entries.map(({ version }) => version)
+    expect(versions).toEqual(['99.1.2', process.versions.node])
+  })
+
+  it('measures over an emulated round trip, on one connection and on many', async () => {
+    const args = ['--scenario', 'get-1k-latency', '--clients', 'node-http2,node-fetch', '--requests', '400']
+    const { result, stdout } = await bench(...args, '--apis', 'fetch')
+    expect(toNames(result)).toEqual(['node-http2 session.request', 'node-fetch fetch'])
+    expect(stdout).toContain('one connection, h2c, 20 ms of emulated round trip')
+  })
+
+  it('measures tunnels, and says what undici cannot do', async () => {
+    const { result, stdout } = await bench(
+      '--scenario',
+      'tunnel-1k-tls,post-1k-tls',
+      '--apis',
+      'pipeline,connect,upgrade',
+    )
+    const tunnels = ['connect', 'upgrade']
+    const withTunnels = ['dodici', ...only(hasUndici8, 'undici'), 'node-http2']
+    expect(toNames(result)).toEqual([
+      ...['dodici pipeline', 'node-http2 session.request'],
+      ...withTunnels.flatMap((client) => tunnels.map((api) => `${client} ${api}`)),
+    ])
+    if (hasUndici8)
+      expect(stdout).toContain('Left out of post-1k-tls: pipeline of undici 8, which loses data there.')
+  })
+
+  it('fails when a client gets a wrong answer, and names it', async () => {
+    const outfile = join(folder, 'broken.mjs')
+    const answer = "{ statusCode: 500, body: { text: async () => '' } }"
+    await writeFile(
+      outfile,
+      `export class Client { async request() { return ${answer} } }\nexport class Agent {}\n`,
+    )
+    const args = ['--scenario', 'get-1k', '--apis', 'request', '--clients', 'dodici', '--dodici', outfile]
+    const { code, stderr } = await runNode(script, ...few, '--results', folder, ...args)
+    expect(code).toBe(1)
+    expect(stderr).toContain('get-1k, dodici request: ended with exit code 1')
+    expect(stderr).toContain('a wrong answer: status 500, 0 bytes instead of 1024')
+  })
+})

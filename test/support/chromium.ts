@@ -1,0 +1,183 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { lacks } from './server-process.ts'
+
+/** Whether tests in a browser are left out. In CI they never are: there they fail where it is missing. */
+export const lacksChromium = lacks('chromium', '--version')
+
+const ARGS = [
+  '--headless',
+  // Root, as in most containers, gets no sandbox; and what is loaded here is our own.
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-dev-shm-usage',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-breakpad',
+  '--remote-debugging-pipe',
+]
+
+/** What the DevTools protocol tells: an answer has the id of its command, an event has a method. */
+interface Message {
+  readonly id?: number
+  readonly method?: string
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly result?: Readonly<Record<string, unknown>>
+  readonly error?: { readonly message: string }
+}
+
+type Facts = Readonly<Record<string, unknown>>
+
+/** A browser with one empty page, without a window. */
+export interface Browser {
+  /** Sends a command of the DevTools protocol to the page. */
+  send(method: string, params?: Facts): Promise<Facts>
+  /** What the page has said since this was last asked for. */
+  takeEvents(): { method: string; params: Facts }[]
+  /** Opens an address, and settles once all of it is there. */
+  open(url: string): Promise<void>
+  /** The value of an expression in the page; JSON can write it. */
+  evaluate<T>(expression: string): Promise<T>
+  /** Ends it, with all that it left on the disk. */
+  close(): Promise<void>
+}
+
+/** Starts Debian's Chromium. Nothing is asked for on a network: it is spoken to over a pipe. */
+export async function startChromium(): Promise<Browser> {
+  const folder = await mkdtemp(join(tmpdir(), 'dodici-chromium-'))
+  const child = spawn('chromium', [...ARGS, `--user-data-dir=${folder}`], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    // A group of its own, so that its helpers end with it.
+    detached: true,
+    env: { ...process.env, TMPDIR: folder },
+  })
+  const closed = new Promise<void>((resolve) => child.on('error', ignore).on('close', () => resolve()))
+  const close = async (): Promise<void> => {
+    endGroup(child)
+    await closed
+    // Its helpers may write a last time.
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  }
+  try {
+    return await openPage(new Pipe(child, closed), close)
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+async function openPage(pipe: Pipe, close: () => Promise<void>): Promise<Browser> {
+  const { targetId } = await pipe.send('Target.createTarget', { url: 'about:blank' })
+  const { sessionId } = await pipe.send('Target.attachToTarget', { targetId, flatten: true })
+  const send = (method: string, params: Facts = {}): Promise<Facts> => pipe.send(method, params, sessionId)
+  for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await send(`${domain}.enable`)
+  return {
+    send,
+    close,
+    takeEvents: () => pipe.events.splice(0),
+    async open(url) {
+      const loaded = pipe.next('Page.loadEventFired')
+      const { errorText } = await send('Page.navigate', { url })
+      if (errorText !== undefined) throw new Error(`${url}: ${errorText}`)
+      await loaded
+    },
+    async evaluate<T>(expression: string): Promise<T> {
+      const { result, exceptionDetails } = await send('Runtime.evaluate', {
+        expression: `JSON.stringify(${expression})`,
+        awaitPromise: true,
+      })
+      if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails))
+      const value = typeof result === 'object' && result !== null && 'value' in result ? result.value : ''
+      const parsed: T = JSON.parse(String(value))
+      return parsed
+    },
+  }
+}
+
+/** The DevTools protocol over the pipes that Chromium has as its descriptors 3 and 4: JSON, each with a zero behind it. */
+class Pipe {
+  readonly events: { method: string; params: Facts }[] = []
+  readonly #out: Socket
+  readonly #waiting = new Map<number, { resolve(facts: Facts): void; reject(error: Error): void }>()
+  readonly #listeners = new Map<string, () => void>()
+  #lastId = 0
+  #rest = ''
+  #said = ''
+  #hasEnded = false
+
+  constructor(child: ChildProcess, closed: Promise<void>) {
+    const [, , , out, input] = child.stdio
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#said += text
+    })
+    this.#out = toSocket(out)
+    const onData = (text: string): void => this.#take(text)
+    toSocket(input).setEncoding('utf8').on('data', onData).on('error', ignore)
+    // Both fail when it ends in the middle; `closed` says so to whoever waits.
+    this.#out.on('error', ignore)
+    void closed.then(() => {
+      this.#hasEnded = true
+      for (const { reject } of this.#waiting.values()) reject(this.#toEndError())
+    })
+  }
+
+  send(method: string, params: Facts, sessionId?: unknown): Promise<Facts> {
+    if (this.#hasEnded) return Promise.reject(this.#toEndError())
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#out.write(`${JSON.stringify({ id, method, params, sessionId })}\0`)
+    })
+  }
+
+  /** Settles once this is told after now. */
+  next(method: string): Promise<void> {
+    return new Promise((resolve) => this.#listeners.set(method, resolve))
+  }
+
+  #take(text: string): void {
+    const messages = (this.#rest + text).split('\0')
+    this.#rest = messages.pop() ?? ''
+    for (const message of messages) this.#hear(JSON.parse(message))
+  }
+
+  #hear({ id, method, params = {}, result = {}, error }: Message): void {
+    if (method !== undefined) {
+      this.events.push({ method, params })
+      this.#listeners.get(method)?.()
+      this.#listeners.delete(method)
+    } else if (id !== undefined) {
+      const waiting = this.#waiting.get(id)
+      this.#waiting.delete(id)
+      if (error === undefined) waiting?.resolve(result)
+      else waiting?.reject(new Error(error.message))
+    }
+  }
+
+  #toEndError(): Error {
+    return new Error(`Chromium has ended (see scripts/install-servers.sh). It said: ${this.#said}`)
+  }
+}
+
+function toSocket(stream: unknown): Socket {
+  if (stream instanceof Socket) return stream
+  throw new Error('Chromium has no such pipe')
+}
+
+function ignore(): void {}

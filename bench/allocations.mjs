@@ -1,0 +1,102 @@
+/**
+ * What each of our hot paths allocates for a request, beside what is recorded of it in allocations.json.
+ */
+import { parseArgs } from 'node:util'
+import { judge, RUNS, readRecords, toPercent, writeRecords } from './allocations/gate.mjs'
+import { openMeter, pinnedVersion } from './allocations/meter.mjs'
+import { bareOf, paths } from './allocations/paths.mjs'
+import { runMain, toCount } from './e2e/options.mjs'
+import { median } from './e2e/statistics.mjs'
+
+const usage = `Measures the bytes of heap that each path allocates for a request, on the pinned Node 24.
+
+  npm run bench:allocations                     compare with what is recorded; exit code 1 when it is another figure
+  npm run bench:allocations -- --record         record
+  npm run bench:allocations -- --dodici FILE    measure another build of Dodici, an ES module
+  npm run bench:allocations -- --runs N         processes for each path (default: ${RUNS})
+`
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      record: { type: 'boolean', default: false },
+      dodici: { type: 'string' },
+      runs: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const { record, dodici = null, help } = values
+  return { record, dodici, runs: toCount('runs', values.runs) ?? RUNS, help }
+}
+
+/** @param {readonly number[]} figures */
+const toBytes = (figures) => Math.round(median(figures))
+
+/**
+ * Every path in turn, round after round, so that whatever else happens on the machine meets all of them.
+ *
+ * @param {string | null} dodici
+ * @param {number} runs
+ * @returns {Promise<Map<string, number[]>>}
+ */
+async function measureAll(dodici, runs) {
+  const meter = await openMeter(dodici)
+  try {
+    /** @type {Map<string, number[]>} */
+    const figures = new Map(Object.keys(paths).map((path) => [path, []]))
+    for (let run = 1; run <= runs; run++) {
+      for (const [path, list] of figures) {
+        process.stderr.write(`run ${run} of ${runs}: ${path}\n`)
+        list.push(await meter.measure(path))
+      }
+    }
+    return figures
+  } finally {
+    await meter.close()
+  }
+}
+
+/**
+ * @param {Map<string, number[]>} figures
+ * @param {Readonly<Record<string, number>>} recorded
+ */
+function toTable(figures, recorded) {
+  return [...figures].map(([path, list]) => {
+    const bytes = toBytes(list)
+    const bare = toBytes(figures.get(bareOf(path)) ?? [])
+    const record = recorded[path]
+    return {
+      path,
+      'bytes a request': bytes,
+      'lowest-highest': `${Math.min(...list)}-${Math.max(...list)}`,
+      'added to bare node:http2': bytes - bare,
+      recorded: record ?? 'nothing',
+      change: record === undefined ? '' : toPercent(bytes / record - 1),
+    }
+  })
+}
+
+async function main() {
+  const { record, dodici, runs, help } = readOptions()
+  if (help) {
+    process.stdout.write(usage)
+    return
+  }
+  const recorded = await readRecords()
+  const figures = await measureAll(dodici, runs)
+  console.table(toTable(figures, recorded.bytes))
+  if (record) {
+    const bytes = Object.fromEntries([...figures].map(([path, list]) => [path, toBytes(list)]))
+    await writeRecords({ node: await pinnedVersion(), bytes })
+    process.stdout.write('Recorded.\n')
+    return
+  }
+  for (const [path, list] of figures) {
+    const complaint = judge(path, toBytes(list), recorded.bytes[path])
+    if (complaint === null) continue
+    process.exitCode = 1
+    process.stdout.write(`${complaint}\n`)
+  }
+}
+
+await runMain(main)

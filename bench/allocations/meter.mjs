@@ -1,0 +1,129 @@
+/**
+ * Runs the worker on the pinned Node 24, against a server in a process of its own.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/** @param {string} relative */
+const toFile = (relative) => fileURLToPath(new URL(relative, import.meta.url))
+
+/** Room for all that a worker allocates, some 170 MB at most. In megabytes. */
+const YOUNG_GENERATION = 256
+
+const installer = toFile('../../scripts/install-node.sh')
+
+/** The one version that the figures hold for, such as `v24.21.0`. */
+export async function pinnedVersion() {
+  // Read, not run: the script ends with an error where it has no Node to install.
+  const version = /^\s*24\) version=(\S+)/m.exec(await readFile(installer, 'utf8'))?.[1]
+  if (version === undefined) throw new Error(`No Node 24 is pinned in ${installer}`)
+  return `v${version}`
+}
+
+/** @returns {Promise<string>} the path of that Node, installed if need be */
+async function pinnedNode() {
+  if (process.version === (await pinnedVersion())) return process.execPath
+  const { status, stdout } = spawnSync(installer, ['24'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (status !== 0) throw new Error('The pinned Node 24 is not here, and could not be installed')
+  return stdout.trim()
+}
+
+/**
+ * @param {string} node
+ * @param {string[]} args
+ */
+function start(node, args) {
+  // What whoever started us passes to Node isn't for them: it may change what is allocated.
+  const env = { ...process.env, NODE_OPTIONS: '' }
+  // Their input stays open until they are done: the server ends with it, and with it when we die.
+  return spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
+}
+
+/** @param {ReturnType<typeof start>} child */
+async function stop(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const closed = once(child, 'close')
+  child.kill('SIGKILL')
+  await closed
+}
+
+/** The number that a child writes on its first line. @param {ReturnType<typeof start>} child */
+async function readNumber(child) {
+  let text = ''
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    text += chunk
+    if (text.endsWith('\n')) return Number(text)
+  }
+  throw new Error('A child ended without a figure; it says above why')
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<string>} a build of the sources, as `tsup` makes the published one
+ */
+async function bundle(folder) {
+  const outfile = join(folder, 'dodici.mjs')
+  await build({
+    entryPoints: [toFile('../../src/index.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  })
+  return outfile
+}
+
+/**
+ * @typedef {object} Meter
+ * @property {(path: string, extra?: number) => Promise<number>} measure bytes a request, in a fresh process each time
+ * @property {() => Promise<void>} close
+ */
+
+/**
+ * @param {string | null} [file] a build of Dodici as an ES module; null for one of the sources as they are
+ * @returns {Promise<Meter>}
+ */
+export async function openMeter(file = null) {
+  const node = await pinnedNode()
+  const folder = mkdtempSync(join(tmpdir(), 'dodici-allocations-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  const server = start(node, [toFile('server.mjs')])
+  const close = async () => {
+    await stop(server)
+    process.off('exit', remove)
+    remove()
+  }
+  try {
+    const dodici = file === null ? await bundle(folder) : resolve(file)
+    const origin = `http://127.0.0.1:${await readNumber(server)}`
+    return { measure: (path, extra = 0) => measure(node, { path, origin, dodici, extra }), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * @param {string} node
+ * @param {import('./worker.mjs').Job} job
+ */
+async function measure(node, job) {
+  const flags = [`--min-semi-space-size=${YOUNG_GENERATION}`, `--max-semi-space-size=${YOUNG_GENERATION}`]
+  const worker = start(node, [...flags, toFile('worker.mjs'), JSON.stringify(job)])
+  try {
+    return await readNumber(worker)
+  } finally {
+    await stop(worker)
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * A request's body, up to the bytes that are sent. The alternative makes a Readable of everything, by Node's own means.
+ */
+import { Readable } from 'node:stream'
+import { loadSource, runAlone } from './harness.mjs'
+
+/** @type {typeof import('../../src/core/body.ts')} */
+const { toBodySource } = await loadSource('core/body.ts')
+
+const PIECE = 'a'.repeat(1024)
+const buffer = Buffer.from(PIECE)
+const blob = new Blob([PIECE, PIECE])
+const parameters = new URLSearchParams({ name: 'value', text: 'some words more' })
+const pieces = [buffer, buffer, buffer, buffer]
+
+async function* generate() {
+  yield* pieces
+}
+
+const toWebStream = () =>
+  new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece)
+      controller.close()
+    },
+  })
+
+/**
+ * All that a stream has, as the session reads it: by its events.
+ *
+ * @param {Readable} readable
+ * @returns {Promise<Buffer>}
+ */
+function collect(readable) {
+  return new Promise((resolve, reject) => {
+    /** @type {Uint8Array[]} */
+    const chunks = []
+    readable.on('data', (chunk) => chunks.push(chunk))
+    readable.on('end', () => resolve(Buffer.concat(chunks)))
+    readable.on('error', reject)
+  })
+}
+
+/** What an attempt sends. @param {unknown} body */
+function send(body) {
+  const source = toBodySource(body)
+  if (source.kind === 'bytes') return source.bytes
+  if (source.kind !== 'stream') throw new Error(`Nothing to send of a body of kind ${source.kind}`)
+  return collect(source.open())
+}
+
+/** Not as an iterable of characters or numbers. @param {string | Uint8Array} bytes */
+const fromBytes = (bytes) => collect(Readable.from([Buffer.from(bytes)]))
+
+/** @type {import('./harness.mjs').Comparison[]} */
+export const comparisons = [
+  {
+    title: 'a string of 1 KiB',
+    ways: [
+      { name: 'toBodySource(): bytes', run: () => send(PIECE) },
+      { name: 'Readable.from()', run: () => fromBytes(PIECE) },
+    ],
+  },
+  {
+    title: 'a Buffer of 1 KiB',
+    ways: [
+      { name: 'toBodySource(): the very bytes', run: () => send(buffer) },
+      { name: 'Readable.from()', run: () => fromBytes(buffer) },
+    ],
+  },
+  {
+    title: 'a URLSearchParams',
+    ways: [
+      { name: 'toBodySource(): bytes', run: () => send(parameters) },
+      { name: 'Readable.from()', run: () => fromBytes(parameters.toString()) },
+    ],
+  },
+  {
+    title: 'a Blob of 2 KiB',
+    ways: [
+      { name: 'toBodySource()', run: () => send(blob) },
+      // Two declarations of one and the same stream, those of the DOM and of Node, meet here.
+      {
+        name: 'Readable.fromWeb(blob.stream())',
+        run: () => collect(Readable.fromWeb(/** @type {never} */ (blob.stream()))),
+      },
+    ],
+  },
+  {
+    title: 'an array of 4 Buffers',
+    ways: [
+      { name: 'toBodySource()', run: () => send(pieces) },
+      { name: 'Readable.from()', run: () => collect(Readable.from(pieces)) },
+    ],
+  },
+  {
+    title: 'an async generator of 4 Buffers',
+    ways: [
+      { name: 'toBodySource()', run: () => send(generate()) },
+      { name: 'Readable.from()', run: () => collect(Readable.from(generate())) },
+    ],
+  },
+  {
+    title: 'a ReadableStream of 4 Buffers',
+    ways: [
+      { name: 'toBodySource()', run: () => send(toWebStream()) },
+      {
+        name: 'Readable.fromWeb()',
+        run: () => collect(Readable.fromWeb(/** @type {never} */ (toWebStream()))),
+      },
+    ],
+  },
+]
+
+await runAlone(import.meta.url, comparisons)

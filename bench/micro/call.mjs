@@ -1,0 +1,137 @@
+/**
+ * A call's life without a session: made, opened, answered, settled.
+ */
+import { EventEmitter } from 'node:events'
+import { loadSource, runAlone } from './harness.mjs'
+
+/** @type {typeof import('../../src/handler/call.ts')} */
+const { Call } = await loadSource('handler/call.ts')
+/** @type {typeof import('../../src/core/clock.ts')} */
+const { Deadlines, systemClock } = await loadSource('core/clock.ts')
+/** @type {typeof import('../../src/core/options.ts')} */
+const { toClientOptions, toOrigin } = await loadSource('core/options.ts')
+/** @type {typeof import('../../src/core/request.ts')} */
+const { Request } = await loadSource('core/request.ts')
+
+const options = toClientOptions({})
+const request = new Request({ path: '/', method: 'GET' }, toOrigin('https://localhost'), options)
+
+const raw = [':status', '200', 'content-length', '1024', 'content-type', 'application/json']
+const headers = { 'content-length': '1024', 'content-type': 'application/json' }
+const chunk = Buffer.alloc(1024, 'a')
+
+/** Writes down what it hears. */
+class Handler {
+  status = 0
+  bytes = 0
+  ends = 0
+
+  onRequestStart() {}
+
+  /**
+   * @param {unknown} _controller
+   * @param {number} status
+   */
+  onResponseStart(_controller, status) {
+    this.status = status
+  }
+
+  /**
+   * @param {unknown} _controller
+   * @param {Buffer} chunk
+   */
+  onResponseData(_controller, chunk) {
+    this.bytes += chunk.length
+  }
+
+  onResponseEnd() {
+    this.ends++
+  }
+
+  onResponseError() {}
+}
+
+/** @param {Handler} handler */
+const toResult = ({ status, bytes, ends }) => ({ status, bytes, ends })
+
+const attempt = { streamId: 1, pause() {}, resume() {}, proceed() {}, cancel() {} }
+
+const owner = {
+  deadlines: new Deadlines(systemClock),
+  mayReplay: () => false,
+  onReplay() {},
+  isConnecting: () => false,
+  onSettled() {},
+}
+
+function liveOwn() {
+  const handler = new Handler()
+  const call = new Call(request, handler, owner, 0)
+  call.start()
+  call.begin(attempt)
+  call.tellSent()
+  call.respond(200, headers, raw)
+  call.data(chunk)
+  call.complete({}, null)
+  return toResult(handler)
+}
+
+/**
+ * As one would write it first: the session emits, closures listen and keep the state, and a timer of its own watches the call.
+ *
+ * @param {Handler} handler
+ */
+function makeEmitter(handler) {
+  const events = new EventEmitter()
+  let isSettled = false
+  let received = 0
+  let announced = Number.NaN
+  const timer = setTimeout(() => settle(new Error('It is late')), 300_000).unref()
+
+  /** @param {Error | null} error */
+  function settle(error) {
+    if (isSettled) return
+    isSettled = true
+    clearTimeout(timer)
+    if (error === null) handler.onResponseEnd()
+    else handler.onResponseError()
+  }
+
+  handler.onRequestStart()
+  events.once('open', () => timer.refresh())
+  events.once('response', (/** @type {number} */ status, /** @type {typeof headers} */ fields) => {
+    announced = Number(fields['content-length'])
+    timer.refresh()
+    handler.onResponseStart(events, status)
+  })
+  events.on('data', (/** @type {Buffer} */ chunk) => {
+    received += chunk.length
+    timer.refresh()
+    handler.onResponseData(events, chunk)
+  })
+  events.once('end', () => settle(received === announced ? null : new Error('It is too short')))
+  events.once('error', settle)
+  return events
+}
+
+function liveEmitter() {
+  const handler = new Handler()
+  const call = makeEmitter(handler)
+  call.emit('open')
+  call.emit('response', 200, headers)
+  call.emit('data', chunk)
+  call.emit('end')
+  return toResult(handler)
+}
+
+export const comparisons = [
+  {
+    title: 'a call, from its making to its end',
+    ways: [
+      { name: 'Call', run: liveOwn },
+      { name: 'an EventEmitter, closures and a timer', run: liveEmitter },
+    ],
+  },
+]
+
+await runAlone(import.meta.url, comparisons)

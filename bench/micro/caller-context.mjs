@@ -1,0 +1,23 @@
+/**
+ * A callback that runs in the context of whoever gave it (AsyncLocalStorage).
+ */
+import { AsyncResource } from 'node:async_hooks'
+import { runAlone } from './harness.mjs'
+
+/** @param {number} value */
+const callback = (value) => value
+
+export const comparisons = [
+  {
+    title: "a callback in its caller's context",
+    ways: [
+      {
+        name: 'runInAsyncScope()',
+        run: () => new AsyncResource('X').runInAsyncScope(callback, null, 1),
+      },
+      { name: 'AsyncResource.bind()', run: () => AsyncResource.bind(callback)(1) },
+    ],
+  },
+]
+
+await runAlone(import.meta.url, comparisons)

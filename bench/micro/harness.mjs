@@ -1,0 +1,138 @@
+/**
+ * What the micro benchmarks have in common: the way to the sources, and the measuring.
+ */
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { build } from 'esbuild'
+import { Bench } from 'tinybench'
+
+/**
+ * One thing, done in several ways that come to the same result: ours first, then what one would write without thinking of
+ * speed. `run()` does it once; it may be called any number of times, and gives the result or a promise of it.
+ *
+ * @typedef {{ name: string, run: () => unknown }} Way
+ * @typedef {{ title: string, ways: readonly Way[] }} Comparison
+ *
+ * @typedef {object} Row
+ * @property {string} name
+ * @property {number} nanoseconds for doing it once: the median
+ * @property {number} margin of error of the mean, in percent
+ * @property {number} ratio to our own nanoseconds: an alternative below 1 says that the trick doesn't pay
+ */
+
+/** How often a way that is synchronous is run between two looks at the clock, which would otherwise cost as much as it does. */
+const BATCH = 100
+
+/** For each way, in milliseconds. */
+const BUDGET = 500
+
+/**
+ * A module of `src/`, compiled as the published build is: on every line of Node, with esbuild, in memory.
+ *
+ * @param {string} path such as `core/headers.ts`
+ */
+export async function loadSource(path) {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL(`../../src/${path}`, import.meta.url))],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  })
+  const [output] = outputFiles
+  if (output === undefined) throw new Error(`Nothing came of ${path}`)
+  return import(`data:text/javascript;base64,${Buffer.from(output.contents).toString('base64')}`)
+}
+
+/**
+ * @param {Way} way
+ * @returns {{ run: () => unknown, operations: number }}
+ */
+function toBatch({ run }) {
+  // A promise takes longer than the look at the clock.
+  if (run() instanceof Promise) return { run, operations: 1 }
+  const batch = () => {
+    let result
+    for (let i = 0; i < BATCH; i++) result = run()
+    return result
+  }
+  return { run: batch, operations: BATCH }
+}
+
+/**
+ * @param {Comparison} comparison
+ * @param {number} budget for each way, in milliseconds
+ * @returns {Promise<Row[]>}
+ */
+export async function measure({ ways }, budget) {
+  const bench = new Bench({ time: budget, warmupTime: budget / 4, iterations: 5, warmupIterations: 1 })
+  const batches = ways.map(toBatch)
+  for (const [index, { run }] of batches.entries()) bench.add(`${index}`, run)
+  await bench.run()
+  const figures = bench.tasks.map(({ result }, index) => {
+    if (result.state !== 'completed')
+      throw new Error(`${ways[index]?.name}: ${result.state}`, { cause: result })
+    const { p50, rme } = result.latency
+    return { nanoseconds: (p50 * 1e6) / (batches[index]?.operations ?? 1), margin: rme }
+  })
+  const own = figures[0]?.nanoseconds ?? Number.NaN
+  return figures.map((figure, index) => ({
+    name: ways[index]?.name ?? '',
+    ...figure,
+    ratio: figure.nanoseconds / own,
+  }))
+}
+
+/**
+ * What the command line says.
+ *
+ * @returns {{ names: string[], budget: number }} the benchmarks that it names, and what it grants each way, in milliseconds
+ */
+export function readOptions() {
+  const { values, positionals } = parseArgs({
+    options: { time: { type: 'string', default: String(BUDGET) } },
+    allowPositionals: true,
+  })
+  const budget = Number(values.time)
+  if (!(budget > 0)) throw new Error(`--time takes milliseconds, such as ${BUDGET}, and no ${values.time}`)
+  return { names: positionals, budget }
+}
+
+/**
+ * @param {readonly Comparison[]} comparisons
+ * @param {number} budget
+ */
+export async function print(comparisons, budget) {
+  for (const comparison of comparisons) {
+    process.stdout.write(`${comparison.title}\n`)
+    for (const { name, nanoseconds, margin, ratio } of await measure(comparison, budget)) {
+      const figures = [
+        nanoseconds.toFixed(nanoseconds < 100 ? 1 : 0),
+        `±${margin.toFixed(1)} %`,
+        ratio.toFixed(2),
+      ]
+      const columns = figures.map((figure) => figure.padStart(10)).join('  ')
+      process.stdout.write(`  ${name.padEnd(50)}  ${columns}\n`)
+    }
+  }
+}
+
+/** What stands above the columns of `print()`. */
+export function printHead() {
+  const columns = ['ns', 'margin', '÷ ours'].map((name) => name.padStart(10)).join('  ')
+  process.stdout.write(`Node ${process.version}${' '.repeat(47 - process.version.length)}  ${columns}\n`)
+}
+
+/**
+ * For the end of each benchmark: prints it when it is what Node was started with.
+ *
+ * @param {string} url of that module
+ * @param {readonly Comparison[]} comparisons
+ */
+export async function runAlone(url, comparisons) {
+  if (process.argv[1] !== fileURLToPath(url)) return
+  const { budget } = readOptions()
+  printHead()
+  await print(comparisons, budget)
+}

@@ -1,0 +1,112 @@
+/**
+ * A request's header fields: a flat list, checked and in lower case; or an object that inherits nothing, for an older node:http2.
+ */
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { loadSource, runAlone } from './harness.mjs'
+
+/** @type {typeof import('../../src/core/headers.ts')} */
+const { addHeaders } = await loadSource('core/headers.ts')
+/** @type {typeof import('../../src/session/node-headers.ts')} */
+const { toFieldObject } = await loadSource('session/node-headers.ts')
+
+const object = {
+  Accept: 'application/json',
+  'Accept-Encoding': 'gzip, br',
+  Authorization: `Bearer ${'t'.repeat(120)}`,
+  'Content-Type': 'application/json',
+  Cookie: 'session=0123456789; theme=dark',
+  'User-Agent': 'bench',
+  'X-Request-Id': '0b2f6a9e-2f3e-4f0b-8d0c-6a5b6d1f2c11',
+}
+const flat = Object.entries(object).flat()
+const pairs = new Map(Object.entries(object))
+
+/** @param {Parameters<typeof addHeaders>[1]} headers */
+function add(headers) {
+  /** @type {string[]} */
+  const wire = []
+  addHeaders({ wire, host: null, contentLength: null, headerSize: 0 }, headers)
+  return wire
+}
+
+/**
+ * With the checks that Node exports, and a pair for each field, so that one loop does for all forms.
+ *
+ * @param {Iterable<readonly [string, string]>} pairs
+ */
+function addPairs(pairs) {
+  const wire = []
+  for (const [name, value] of pairs) {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+    wire.push(name.toLowerCase(), value.trim())
+  }
+  return wire
+}
+
+/**
+ * @param {readonly string[]} flat
+ * @returns {Iterable<[string, string]>}
+ */
+function* toPairs(flat) {
+  for (let i = 0; i < flat.length; i += 2) yield [flat[i] ?? '', flat[i + 1] ?? '']
+}
+
+const fields = [
+  ':method',
+  'GET',
+  ':scheme',
+  'https',
+  ':authority',
+  'localhost',
+  ':path',
+  '/',
+  'accept',
+  '*/*',
+]
+
+/**
+ * @param {Record<string, string>} object an empty one
+ */
+function fill(object) {
+  for (let i = 0; i < fields.length; i += 2) object[fields[i] ?? ''] = fields[i + 1] ?? ''
+  return object
+}
+
+/** As node:http2 does with what it is given. @param {object} headers */
+const copy = (headers) => Object.assign(Object.create(null), headers)
+
+export const comparisons = [
+  {
+    title: 'header fields of an object',
+    ways: [
+      { name: 'addHeaders()', run: () => add(object) },
+      { name: "Object.entries() and Node's validateHeader…()", run: () => addPairs(Object.entries(object)) },
+    ],
+  },
+  {
+    title: 'header fields of a flat array',
+    ways: [
+      { name: 'addHeaders()', run: () => add(flat) },
+      { name: "a generator of pairs and Node's validateHeader…()", run: () => addPairs(toPairs(flat)) },
+    ],
+  },
+  {
+    title: 'header fields of an iterable, a Map',
+    ways: [
+      { name: 'addHeaders()', run: () => add(pairs) },
+      { name: "Node's validateHeader…()", run: () => addPairs(pairs) },
+    ],
+  },
+  {
+    title: 'an object for five fields, filled and copied',
+    ways: [
+      { name: 'toFieldObject(): an empty, inherited prototype', run: () => copy(toFieldObject(fields)) },
+      { name: 'Object.create(null)', run: () => copy(fill(Object.create(null))) },
+      // Faster or not: it won't do, as it inherits `constructor` and has a setter for `__proto__`.
+      { name: '{}', run: () => copy(fill({})) },
+    ],
+  },
+]
+
+await runAlone(import.meta.url, comparisons)

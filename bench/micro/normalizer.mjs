@@ -1,0 +1,72 @@
+/**
+ * The normalizer: whatever an answer's header fields come as → a flat list without pseudo-headers.
+ */
+import { loadSource, runAlone } from './harness.mjs'
+
+/** @type {typeof import('../../src/core/headers.ts')} */
+const { toRawHeaders } = await loadSource('core/headers.ts')
+
+const FIELDS = Object.freeze({
+  server: 'nghttpd',
+  'content-length': '1024',
+  'content-type': 'application/octet-stream',
+  'cache-control': 'max-age=3600',
+  'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
+  date: 'Thu, 01 Jan 2026 00:00:00 GMT',
+})
+
+const object = { ':status': '200', ...FIELDS, 'set-cookie': ['a=1', 'b=2'] }
+const raw = [':status', '200', ...Object.entries(FIELDS).flat()]
+const buffers = raw.map((text) => Buffer.from(text))
+const headers = new Headers(FIELDS)
+
+/** @param {string} name */
+const isField = (name) => !name.startsWith(':')
+
+export const comparisons = [
+  {
+    title: 'raw headers of an object',
+    ways: [
+      { name: 'toRawHeaders()', run: () => toRawHeaders(object) },
+      {
+        name: 'Object.entries(), filter(), flatMap()',
+        run: () =>
+          Object.entries(object)
+            .filter(([name]) => isField(name))
+            .flatMap(([name, value]) => [value].flat().flatMap((entry) => [name, entry])),
+      },
+    ],
+  },
+  {
+    title: 'raw headers of the raw list, handed through',
+    ways: [
+      { name: 'toRawHeaders()', run: () => toRawHeaders(raw) },
+      {
+        name: 'filter()',
+        run: () => raw.filter((_, index) => isField(raw[index - (index % 2)] ?? '')),
+      },
+    ],
+  },
+  {
+    title: 'raw headers of a list of Buffers',
+    ways: [
+      { name: 'toRawHeaders()', run: () => toRawHeaders(buffers) },
+      {
+        name: 'map() and filter()',
+        run: () =>
+          buffers
+            .map((bytes) => bytes.toString('latin1'))
+            .filter((_, index, list) => isField(list[index - (index % 2)] ?? '')),
+      },
+    ],
+  },
+  {
+    title: 'raw headers of a Headers',
+    ways: [
+      { name: 'toRawHeaders()', run: () => toRawHeaders(headers) },
+      { name: '[...headers].flat()', run: () => [...headers].flat() },
+    ],
+  },
+]
+
+await runAlone(import.meta.url, comparisons)

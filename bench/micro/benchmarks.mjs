@@ -7,6 +7,7 @@ export const benchmarks = [
   'normalizer',
   'headers',
   'bodies',
+  'bag',
   'queue',
   'clock',
   'heap',

@@ -33,7 +33,6 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   #writable: Writable | null = null
   /** The answer has come whole. */
   #isComplete = false
-  readonly #onDrain = (): void => this.controller?.resume()
   readonly #onFinish = (): void => this.#finish()
   readonly #onError = (error: Error): void => this.#break(error)
   readonly #onClose = (): void => {
@@ -90,7 +89,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   /** Most answers fit into the Writable, and never come here. */
   #holdBack(controller: DispatchController, writable: Writable): void {
     if (controller.paused) return
-    writable.once('drain', this.#onDrain)
+    writable.once('drain', () => controller.resume())
     controller.pause()
   }
 

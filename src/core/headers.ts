@@ -238,6 +238,7 @@ export type RawHeadersSource =
 
 function toText(value: string | Uint8Array): string {
   if (typeof value === 'string') return value
+  if (Buffer.isBuffer(value)) return value.toString('latin1')
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1')
 }
 

@@ -110,6 +110,8 @@ export class SessionSet implements SessionOwner {
 
   /** Its load has changed. */
   update(session: Session): void {
+    // Alone it has its place, whatever its load, and `pick()` asks it for room anyway.
+    if (this.#heap.size === 1 && this.#heap.first === session) return
     if (session.hasRoom()) this.#heap.set(session)
     else this.#heap.delete(session)
   }

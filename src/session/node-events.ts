@@ -57,8 +57,8 @@ class Carrier extends Foreign {
   }
 
   /**
-   * Node keeps its streams in a Map, and a dead table of it may keep alive what has closed since, as {@link Bag} says: the call
-   * with its handler and all that it has made shall not be a part of that.
+   * Up to Node 24 what `session.request()` makes keeps the stream alive until the next full collection (docs/differences.md): the
+   * call with its handler and all that it has made shall not be a part of that.
    */
   static drop(stream: ClientHttp2Stream): void {
     ;(stream as unknown as Carrier).#listener = null

@@ -16,23 +16,19 @@ export function getField(wire: WireHeaders, name: string): string | undefined {
   return undefined
 }
 
-/** Replaces the value of a field, or adds one at the end. */
+/** Has one field of a name: where the first one stands, or at the end. */
 export function setField(wire: WireHeaders, name: string, value: string): void {
   for (let i = 0; i < wire.length; i += 2) {
     if (wire[i] === name) {
       wire[i + 1] = value
+      deleteField(wire, name, i + 2)
       return
     }
   }
   wire.push(name, value)
 }
 
-/** Takes out the field of a name; a no-op when there is none. */
-export function deleteField(wire: WireHeaders, name: string): void {
-  for (let i = 0; i < wire.length; i += 2) {
-    if (wire[i] === name) {
-      wire.splice(i, 2)
-      return
-    }
-  }
+/** Takes out all fields of a name, from an index of the list on. */
+export function deleteField(wire: WireHeaders, name: string, from = 0): void {
+  for (let i = wire.length - 2; i >= from; i -= 2) if (wire[i] === name) wire.splice(i, 2)
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { EventEmitter } from 'node:events'
+import { errorMonitor } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
 import { REFUSED_STREAM } from '../errors.ts'
@@ -41,10 +41,13 @@ class Foreign {
  */
 class Carrier extends Foreign {
   #listener: StreamListener | null
+  /** That of EventEmitter, or what an instrumentation has put there. */
+  readonly #emit: ClientHttp2Stream['emit']
 
   private constructor(stream: ClientHttp2Stream, listener: StreamListener) {
     super(stream)
     this.#listener = listener
+    this.#emit = stream.emit
   }
 
   static put(stream: ClientHttp2Stream, listener: StreamListener): void {
@@ -54,6 +57,10 @@ class Carrier extends Foreign {
   /** Null once the stream has closed. */
   static get(stream: unknown): StreamListener | null {
     return (stream as Carrier).#listener
+  }
+
+  static emitOf(stream: unknown): ClientHttp2Stream['emit'] {
+    return (stream as Carrier).#emit
   }
 
   /**
@@ -87,13 +94,21 @@ function onEmit(
   this: ClientHttp2Stream,
   event: string | symbol,
   first: never,
-  flags: never,
+  _flags: never,
   raw: never,
 ): boolean {
-  const isTold = tell(this, event, first, raw)
-  // With nobody else to hear of it, EventEmitter would throw it.
-  if (event === 'error' && this.listenerCount(event) === 0) return isTold
-  return EventEmitter.prototype.emit.call(this, event, first, flags, raw) || isTold
+  const emit = Carrier.emitOf(this)
+  let isHeard = false
+  try {
+    // With nobody else to hear of it, EventEmitter would throw it.
+    if (event === 'error' && this.listenerCount(event) === 0) emit.call(this, errorMonitor, first)
+    // biome-ignore lint/complexity/noArguments: as many as there are, and no array of them for each event
+    else isHeard = Reflect.apply(emit, this, arguments)
+  } finally {
+    // Last: the attempt takes out of a header what is none, such as `:status`.
+    isHeard = tell(this, event, first, raw) || isHeard
+  }
+  return isHeard
 }
 
 /** False for what its attempt doesn't want to hear of. */

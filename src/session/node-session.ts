@@ -20,7 +20,7 @@ import { isOfPings, toLossError } from './loss.ts'
 import { UploadBuffer } from './node-body-writer.ts'
 import type { ConnectionListener } from './node-connection.ts'
 import { NodeConnection } from './node-connection.ts'
-import { NodeStream } from './node-stream.ts'
+import { byStreamId, NodeStream } from './node-stream.ts'
 import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { PeerSettings } from './peer-settings.ts'
 import { ResetBudget } from './reset-budget.ts'
@@ -188,7 +188,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   destroy(cause: Error | null): void {
     if (this.#state.name === 'closed') return
     this.#attempt?.cancel()
-    for (const stream of [...this.#streams.items]) stream.fail(cause ?? new ClientDestroyedError())
+    for (const stream of this.#streams.items.toSorted(byStreamId)) stream.fail(cause ?? new ClientDestroyedError())
     // Its `close` event tells the owner; without a socket there will be none.
     if (this.#connection === null) this.#close(cause)
     else this.#connection.cut()
@@ -333,7 +333,7 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
     this.#linger?.cancel()
     this.#keepalive?.stop()
     this.#resets.stop()
-    for (const stream of [...this.#streams.items]) stream.lose()
+    for (const stream of this.#streams.items.toSorted(byStreamId)) stream.lose()
     this.#report.closed(cause, wasReady)
     this.#context.owner.onSessionClosed(this, cause, wasReady)
   }

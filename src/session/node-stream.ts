@@ -56,7 +56,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   /** Bytes of data that have come. */
   #received = 0
   #isHandingOn = false
-  /** `end()` is about to be called. */
+  /** `end()`, or the stream's `close`, is about to come. */
   #isEndDue = false
   /** Node's stream is gone. */
   #isClosed = false
@@ -222,9 +222,10 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
       if (!isClosed) this.#tunnel?.onPeerEnd()
     }
     // Its `close` comes within this tick, and behind `response` and `trailers`.
-    if (this.#isSent && this.#dataEnd === 'proper') return true
-    if (this.#isEndDue) return false
+    const mayGo = this.#isSent && this.#dataEnd === 'proper'
+    if (this.#isEndDue) return mayGo
     this.#isEndDue = true
+    if (mayGo) return true
     // A tick later: so are `response` and `trailers`, which came before it.
     process.nextTick(endLater, this)
     return false
@@ -280,6 +281,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
 
   onClose(): void {
     this.#isClosed = true
+    this.#isEndDue = false
     if (this.#tunnel !== null) this.#closeTunnel(this.#tunnel)
     else if (this.#state === 'responded' && this.#dataEnd === 'proper') this.#handOn()
     else if (this.#state === 'open' || this.#state === 'responded') {
@@ -328,6 +330,11 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null)
     this.#leave()
   }
+}
+
+/** As they were opened: in that order calls shall hear of their common end. */
+export function byStreamId(a: NodeStream, b: NodeStream): number {
+  return (a.streamId ?? 0) - (b.streamId ?? 0)
 }
 
 function endLater(stream: NodeStream): void {

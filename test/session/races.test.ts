@@ -40,6 +40,21 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(harness.scheduler.running).toBe(0)
   })
 
+  it('calls hear of their common end in the order of dispatch, whichever of them has ended before', async () => {
+    const server = await startServer((stream, headers) => {
+      if (headers[':path'] === '/2') serveHello(stream, headers)
+    })
+    const harness = start(server)
+    const calls = [1, 2, 3, 4, 5].map((n) => harness.dispatch({ path: `/${n}` }))
+    await calls[1]?.settled
+    const order: number[] = []
+    const ends = calls.map((call, index) => call.settled.then(() => order.push(index + 1)))
+    await harness.scheduler.tearDown(null)
+    await Promise.all(ends)
+    // The second had its answer before anybody listened here.
+    expect(order).toEqual([2, 1, 3, 4, 5])
+  })
+
   it('a queue that empties by failure or abort is announced as drained', async () => {
     const server = await startServer(serveHello)
     server.server.close()

@@ -8,17 +8,17 @@ describe('a list of fields', () => {
     expect(['a', 'b', 'c'].map((name) => getField(list(), name))).toEqual(['b', 'c', undefined])
   })
 
-  test('has a field replaced where it stands, or added at the end', () => {
+  test('has all fields of a name replaced where the first one stands, or one added at the end', () => {
     const wire = list()
     setField(wire, 'b', 'x')
     setField(wire, 'c', 'y')
-    expect(wire).toEqual(['a', 'b', 'b', 'x', 'b', 'd', 'c', 'y'])
+    expect(wire).toEqual(['a', 'b', 'b', 'x', 'c', 'y'])
   })
 
-  test('loses a field, and nothing for a name that is only a value', () => {
+  test('loses all fields of a name, and nothing for a name that is only a value', () => {
     const wire = list()
-    deleteField(wire, 'a')
+    deleteField(wire, 'b')
     deleteField(wire, 'c')
-    expect(wire).toEqual(['b', 'c', 'b', 'd'])
+    expect(wire).toEqual(['a', 'b'])
   })
 })

@@ -1,10 +1,9 @@
 /**
- * Measures clients side by side: interleaved in rounds, each in a fresh process.
+ * Measures clients side by side: interleaved in rounds and turns, each in a fresh process.
  */
-import { fileURLToPath } from 'node:url'
-import { outputOf, start } from './children.mjs'
 import { clientNamed } from './clients/index.mjs'
 import { maxStreams, startServer } from './servers.mjs'
+import { startContestant } from './turns.mjs'
 
 /**
  * @typedef {import('./scenarios.mjs').Scenario} Scenario
@@ -34,8 +33,6 @@ import { maxStreams, startServer } from './servers.mjs'
 
 /** Where tunnels shall lead to: a name that no server looks at. */
 const tunnelAuthority = 'example.com:443'
-
-const worker = fileURLToPath(new URL('worker.mjs', import.meta.url))
 
 /**
  * How many requests a client gets where nobody says a number: a slow one fewer, but enough to use each slot twice.
@@ -88,24 +85,6 @@ function toJob({ client, api, entry, warmup, requests }, scenario, { origins, ca
 }
 
 /**
- * @param {Job} job
- * @param {string} node
- * @returns {Promise<Measurement>}
- */
-async function measureOnce(job, node) {
-  const { http1, loadProgram } = clientNamed(job.client)
-  const { file, args, read } =
-    loadProgram === undefined
-      ? { file: node, args: [worker, JSON.stringify(job)], read: JSON.parse }
-      : await (await loadProgram()).toCommand(job)
-  // Node's fetch has no option for it.
-  const env = http1 && job.caFile !== null ? { NODE_EXTRA_CA_CERTS: job.caFile } : {}
-  // A minute on top of a very slow millisecond a request: it ends a hang, and never a measurement.
-  const limit = 60_000 + job.warmup + job.requests
-  return read(await outputOf(start('client', file, args, env), limit))
-}
-
-/**
  * The server of a scenario, and one that speaks HTTP/1.1 where a client needs it.
  *
  * @param {Setting} setting
@@ -124,31 +103,64 @@ async function startServers({ scenario, plans, server, node }) {
 }
 
 /**
+ * @param {readonly Entry[]} order
+ * @param {Setting} setting
+ * @param {{ of(client: string): Server }} servers
+ * @param {(entry: Entry) => void} tell called before one is started
+ */
+async function playRound(order, { scenario, node }, servers, tell) {
+  /** @type {{ entry: Entry, contestant: import('./turns.mjs').Contestant }[]} */
+  const running = []
+  /** @type {Entry | undefined} whose fault it is */
+  let current
+  try {
+    for (const entry of order) {
+      current = entry
+      tell(entry)
+      running.push({
+        entry,
+        contestant: await startContestant(toJob(entry, scenario, servers.of(entry.client)), node),
+      })
+    }
+    const turns = Math.max(...running.map(({ contestant }) => contestant.turns))
+    for (let turn = 0; turn < turns; turn++) {
+      // There and back: what grows or fades over a round does so for all alike.
+      for (const { entry, contestant } of turn % 2 === 0 ? running : running.toReversed()) {
+        current = entry
+        await contestant.turn(turn)
+      }
+    }
+    for (const { entry, contestant } of running) {
+      current = entry
+      const measurement = await contestant.end()
+      entry.version = measurement.version
+      entry.rounds.push(measurement)
+    }
+  } catch (error) {
+    const what = error instanceof Error ? error.message : error
+    throw new Error(`${scenario.name}, ${current?.label} ${current?.api}: ${what}`)
+  } finally {
+    await Promise.all(running.map(({ contestant }) => contestant.stop()))
+  }
+}
+
+/**
  * @param {Setting} setting
  * @returns {Promise<Entry[]>} in the order of the plans
  */
 export async function measureEntries(setting) {
-  const { scenario, plans, rounds, node } = setting
+  const { scenario, plans, rounds } = setting
   const progress = setting.progress ?? ((line) => process.stderr.write(`${line}\n`))
   const entries = plans.map((plan) => toEntry(plan, setting))
   const servers = await startServers(setting)
   try {
     for (let round = 0; round < rounds; round++) {
-      // Another client goes first in every round, so that none always follows the same one or has the cold
-      // machine.
+      // Another client goes first in every round, so that none always follows the same one.
       const first = round % entries.length
-      for (const entry of [...entries.slice(first), ...entries.slice(0, first)]) {
-        progress(`${scenario.name}: round ${round + 1} of ${rounds}, ${entry.label} ${entry.api}`)
-        try {
-          const job = toJob(entry, scenario, servers.of(entry.client))
-          const measurement = await measureOnce(job, node)
-          entry.version = measurement.version
-          entry.rounds.push(measurement)
-        } catch (error) {
-          const what = error instanceof Error ? error.message : error
-          throw new Error(`${scenario.name}, ${entry.label} ${entry.api}: ${what}`)
-        }
-      }
+      const order = [...entries.slice(first), ...entries.slice(0, first)]
+      await playRound(order, setting, servers, (entry) =>
+        progress(`${scenario.name}: round ${round + 1} of ${rounds}, ${entry.label} ${entry.api}`),
+      )
     }
   } finally {
     await servers.stop()

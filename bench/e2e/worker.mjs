@@ -1,9 +1,11 @@
 /**
- * One measurement in a process of its own: opens one client, warms it up, times a fixed count of requests,
- * and writes one line of JSON. Started by measure.mjs, with the job as its only argument.
+ * One measurement in a process of its own: opens one client and warms it up, says `ready`, times as many requests as each
+ * line of its input says, with a line for each, and at `end` writes one line of JSON. Started by turns.mjs, with the job as
+ * its only argument.
  */
 import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
 import { clientNamed } from './clients/index.mjs'
 import { HeapMeter } from './heap-meter.mjs'
 import { Load, percentile } from './load.mjs'
@@ -101,12 +103,33 @@ async function checkConnections(expected) {
 const timed = toLoad(start)
 await timed.run(job.warmup)
 
+/** What all turns came to. */
+const sum = { timed: 0, milliseconds: 0, all: 0 }
+/** @type {Float64Array[]} */
+const latencies = []
+
+/** @param {number} count */
+async function takeTurn(count) {
+  // Others had their turns: caches are cold, and a client may have let go of its connection.
+  const untimed = Math.max(job.origins.length, Math.min(inFlight, 200))
+  await timed.run(untimed)
+  const before = performance.now()
+  latencies.push(await timed.run(count))
+  sum.milliseconds += performance.now() - before
+  sum.timed += count
+  sum.all += count + untimed
+}
+
+// Over all of it, pauses too: V8 does a part of its collecting when there is nothing else to do, and that isn't for free.
 const heap = new HeapMeter()
 heap.start()
 const cpuBefore = process.cpuUsage()
-const before = performance.now()
-const latencies = await timed.run(job.requests)
-const milliseconds = performance.now() - before
+process.stdout.write('ready\n')
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'end') break
+  await takeTurn(Number(line))
+  process.stdout.write('done\n')
+}
 const cpu = process.cpuUsage(cpuBefore)
 const { bytes, gcMicros } = heap.stop()
 const residentBytes = process.memoryUsage.rss()
@@ -114,15 +137,16 @@ const residentBytes = process.memoryUsage.rss()
 if (job.connections !== null) await checkConnections(job.connections * job.origins.length)
 await client.close()
 
+const all = Float64Array.from(latencies.flatMap((turn) => [...turn]))
 /** @type {Measurement} */
 const measurement = {
   version: client.version,
-  requestsPerSecond: (job.requests / milliseconds) * 1000,
-  cpuMicros: (cpu.user + cpu.system) / job.requests,
-  p50Micros: percentile(latencies, 0.5) * 1000,
-  p99Micros: percentile(latencies, 0.99) * 1000,
-  allocatedBytes: bytes / job.requests,
-  gcMicros: gcMicros / job.requests,
+  requestsPerSecond: (sum.timed / sum.milliseconds) * 1000,
+  cpuMicros: (cpu.user + cpu.system) / sum.all,
+  p50Micros: percentile(all, 0.5) * 1000,
+  p99Micros: percentile(all, 0.99) * 1000,
+  allocatedBytes: bytes / sum.all,
+  gcMicros: gcMicros / sum.all,
   residentBytes,
 }
 // Some clients keep idle connections for a while, and have no way to close them.

@@ -2,7 +2,7 @@
  * On what, and of what, figures were measured.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { arch, availableParallelism, cpus, loadavg, platform, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { cores } from './children.mjs'
 import { nghttpdVersion } from './servers.mjs'
@@ -22,7 +22,7 @@ export function describeMachine({ node, server }) {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
     memory: totalmem(),
-    platform: `${platform()} ${release()} ${arch()}`,
+    platform: `${platform()} ${arch()}`,
     node: nodeVersion,
     server: server === 'nghttpd' ? (nghttpdVersion ?? 'nghttpd') : `node:http2 of Node ${nodeVersion}`,
     pinned: cores,

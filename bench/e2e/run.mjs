@@ -21,7 +21,7 @@ const results = fileURLToPath(new URL('../results', import.meta.url))
 
 const help = `Usage: node bench/e2e/run.mjs [options]
 
-  --rounds N          how often every client is measured (default: 7)
+  --rounds N          how often every client is measured (default: 5)
   --requests N        requests timed in a measurement (default: the scenario's, fewer for slow clients)
   --warmup N          requests before that (default: the same)
   --scenario A,B      ${scenarios.map(({ name }) => name).join(', ')}
@@ -75,7 +75,7 @@ function toOptions(values) {
     if (file !== undefined && !existsSync(file)) throw new UsageError(`--${name}: there is no ${file}`)
   }
   return {
-    rounds: toCount('rounds', values.rounds) ?? 7,
+    rounds: toCount('rounds', values.rounds) ?? 5,
     requests: toCount('requests', values.requests),
     warmup: toCount('warmup', values.warmup),
     scenarios: toScenarios(values),

@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { loadModule } from '../support/plain-module.ts'
+
+interface Charts {
+  toReadmeCharts(result: unknown): { readonly name: string }[]
+}
+
+interface Svg {
+  toSvg(chart: unknown): string
+}
+
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+describe('the charts of the README', async () => {
+  const { toReadmeCharts } = await loadModule<Charts>('bench/report/charts.mjs')
+  const { toSvg } = await loadModule<Svg>('bench/report/svg.mjs')
+  const recorded = await read('bench/recorded/result.json')
+  const charts = toReadmeCharts(JSON.parse(recorded))
+
+  it('are two, and the README shows both', async () => {
+    const readme = await read('README.md')
+    expect(charts.map(({ name }) => name)).toEqual(['readme-cpu', 'readme-throughput'])
+    for (const { name } of charts) expect(readme).toContain(`](bench/recorded/${name}.svg)`)
+  })
+
+  it.each(charts)('are drawn of what is recorded: $name', async (chart) => {
+    expect(await read(`bench/recorded/${chart.name}.svg`)).toBe(toSvg(chart))
+  })
+
+  it('are of a run that measured what it says, of a revision without changes', () => {
+    const { command, revision, machine } = JSON.parse(recorded)
+    expect(command).toMatch(/^npm run bench\b/)
+    expect(revision.isDirty).toBe(false)
+    expect(machine.node).toMatch(/^24\./)
+  })
+})

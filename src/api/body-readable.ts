@@ -12,18 +12,11 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
 import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
+import type { Consumer } from './body-consumer.ts'
+import { Collector, Dump } from './body-consumer.ts'
 
 /** undici's: more than this isn't worth reading to keep a stream alive. Bytes. */
 const DUMP_LIMIT = 131_072
-
-const EMPTY = Buffer.alloc(0)
-
-/** Reads all of a body at once: the chunks go into a list, past the buffer and the events of a Readable. */
-interface Consumer {
-  readonly chunks: Buffer[]
-  onBytes(bytes: Buffer): void
-  onError(error: Error): void
-}
 
 /**
  * Readable, with `text()` and its like. Back-pressure is the stream's own: nothing is read from the peer, and no credit is
@@ -95,7 +88,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   receive(chunk: Buffer): boolean {
     this.#bytesRead += chunk.length
     if (this.#consumer !== null) {
-      this.#consumer.chunks.push(chunk)
+      this.#consumer.take(chunk)
       return true
     }
     if (this.destroyed) return true
@@ -115,7 +108,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
     this.#consumer = null
     this.#end()
-    consumer.onBytes(join(consumer.chunks))
+    consumer.onEnd(this.#hasQuietEnd)
   }
 
   /** Whether something of it waits to be read. */
@@ -205,22 +198,27 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
     signal?.throwIfAborted()
     if (this.closed) return
+    const isTooLong = (this.#announced ?? 0) > limit || this.#bytesRead > limit
+    this.on('error', ignoreError)
     await new Promise<void>((resolve, reject) => {
-      const onAbort = (): void => void this.destroy(signal?.reason)
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.on('error', ignoreError)
-      this.on('close', () => {
-        signal?.removeEventListener('abort', onAbort)
-        if (signal?.aborted === true) reject(signal.reason)
-        else resolve()
-      })
-      this.on('data', () => {
-        if (this.#bytesRead > limit) this.destroy()
-      })
-      // It may have been paused, and would stay so.
-      this.resume()
-      if ((this.#announced ?? 0) > limit || this.#bytesRead > limit) this.destroy()
+      const dump = new Dump(this, this.#bytesRead, limit, signal, resolve, reject)
+      if (this.#isFlowing) this.#flow(dump)
+      else this.#feed(dump)
+      if (isTooLong) this.destroy()
     })
+  }
+
+  /** Somebody reads it as a stream, or by text() and its like, or listens for its end. */
+  get #isFlowing(): boolean {
+    return this.bodyUsed || this.#isStreaming || this.listenerCount('end') > 0
+  }
+
+  /** Beside whoever reads it already. */
+  #flow(dump: Dump): void {
+    this.on('data', () => dump.check(this.#bytesRead))
+    this.on('close', () => dump.onError())
+    // It may have been paused, and would stay so.
+    this.resume()
   }
 
   /** Whether any of it was read, or it was destroyed. */
@@ -249,24 +247,22 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
     this.#isConsumed = true
     if (this.readableEncoding !== null) return this.#consumeDecoded(this.readableEncoding).then(convert)
-    return new Promise((resolve, onError) => {
-      // What it throws, of bytes that are no JSON say, rejects the promise.
-      const onBytes = (bytes: Buffer): void => {
-        try {
-          resolve(convert(bytes))
-        } catch (thrown) {
-          onError(thrown)
-        }
-      }
-      const chunks = this.#takeUnread()
-      if (this.#isComplete) {
-        this.#end()
-        onBytes(join(chunks))
-      } else {
-        this.#consumer = { chunks, onBytes, onError }
-        this.#controller.resume()
-      }
-    })
+    return new Promise((resolve, reject) =>
+      this.#feed(new Collector(this.#takeUnread(), convert, resolve, reject)),
+    )
+  }
+
+  /** The rest goes to a consumer, which has what is there already. */
+  #feed(consumer: Consumer): void {
+    this.#isConsumed = true
+    this.#early = null
+    if (this.#isComplete) {
+      this.#end()
+      consumer.onEnd(this.#hasQuietEnd)
+    } else {
+      this.#consumer = consumer
+      this.#controller.resume()
+    }
   }
 
   #takeUnread(): Buffer[] {
@@ -306,11 +302,6 @@ export class BodyReadable extends Readable implements BodyReadableType {
       { highWaterMark: 0 },
     )
   }
-}
-
-function join(chunks: Buffer[]): Buffer {
-  if (chunks.length === 1) return chunks[0] ?? EMPTY
-  return chunks.length === 0 ? EMPTY : Buffer.concat(chunks)
 }
 
 function parse(bytes: Buffer): unknown {

@@ -1,0 +1,119 @@
+/**
+ * What takes a body past the buffer and the events of a Readable.
+ *
+ * @module
+ */
+
+import type { Readable } from 'node:stream'
+
+const EMPTY = Buffer.alloc(0)
+
+/** Takes all of a body as it comes, past the buffer and the events of a Readable. */
+export interface Consumer {
+  take(chunk: Buffer): void
+  /** @param isQuiet nobody listens for the end of the stream */
+  onEnd(isQuiet: boolean): void
+  onError(error: Error): void
+}
+
+/** For `text()` and its like. */
+export class Collector<T> implements Consumer {
+  readonly #chunks: Buffer[]
+  readonly #convert: (bytes: Buffer) => T
+  readonly #resolve: (value: T) => void
+  readonly onError: (error: unknown) => void
+
+  constructor(
+    chunks: Buffer[],
+    convert: (bytes: Buffer) => T,
+    resolve: (value: T) => void,
+    onError: (error: unknown) => void,
+  ) {
+    this.#chunks = chunks
+    this.#convert = convert
+    this.#resolve = resolve
+    this.onError = onError
+  }
+
+  take(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+  }
+
+  onEnd(): void {
+    try {
+      this.#resolve(this.#convert(join(this.#chunks)))
+    } catch (thrown) {
+      // Of bytes that are no JSON, say.
+      this.onError(thrown)
+    }
+  }
+}
+
+/** For `dump()`: lets each piece go, and the body with the one that is too much. */
+export class Dump implements Consumer {
+  readonly #body: Readable
+  /** Bytes that have come. */
+  #received: number
+  readonly #limit: number
+  readonly #signal: AbortSignal | undefined
+  readonly #resolve: () => void
+  readonly #reject: (reason: unknown) => void
+
+  constructor(
+    body: Readable,
+    received: number,
+    limit: number,
+    signal: AbortSignal | undefined,
+    resolve: () => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#body = body
+    this.#received = received
+    this.#limit = limit
+    this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
+    signal?.addEventListener('abort', this, { once: true })
+  }
+
+  /** The EventListener interface: the signal has fired. */
+  handleEvent(): void {
+    this.#body.destroy(this.#signal?.reason)
+  }
+
+  take(chunk: Buffer): void {
+    this.#received += chunk.length
+    this.check(this.#received)
+  }
+
+  /** @param received bytes */
+  check(received: number): void {
+    if (received > this.#limit) this.#body.destroy()
+  }
+
+  onEnd(isQuiet: boolean): void {
+    if (isQuiet) this.#body.destroy()
+    this.onError()
+  }
+
+  /** Nobody asked for the body, so of its failure nobody wants to know either. */
+  onError(): void {
+    this.#signal?.removeEventListener('abort', this)
+    // A tick later: the body is closed by then.
+    process.nextTick(settleDump, this)
+  }
+
+  settle(): void {
+    if (this.#signal?.aborted === true) this.#reject(this.#signal.reason)
+    else this.#resolve()
+  }
+}
+
+function settleDump(dump: Dump): void {
+  dump.settle()
+}
+
+function join(chunks: Buffer[]): Buffer {
+  if (chunks.length === 1) return chunks[0] ?? EMPTY
+  return chunks.length === 0 ? EMPTY : Buffer.concat(chunks)
+}

@@ -1,5 +1,5 @@
 /**
- * Child processes that never outlive this one, whichever way it ends, and core pinning.
+ * Child processes that don't outlive this one, unless it is killed outright, and core pinning.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

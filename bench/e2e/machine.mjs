@@ -1,10 +1,11 @@
 /**
  * On what, and of what, figures were measured.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { arch, availableParallelism, cpus, loadavg, platform, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { cores } from './children.mjs'
+import { UsageError } from './options.mjs'
 import { nghttpdVersion } from './servers.mjs'
 
 /**
@@ -12,7 +13,9 @@ import { nghttpdVersion } from './servers.mjs'
  * @returns {string} such as 24.21.0
  */
 export function nodeVersionOf(node) {
-  return execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
+  const { status, stdout } = spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+  if (status !== 0) throw new UsageError(`${node} doesn't run as Node`)
+  return stdout.trim()
 }
 
 /** @param {{ node: string, server: 'nghttpd' | 'node' }} setting */

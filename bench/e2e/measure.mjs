@@ -138,10 +138,24 @@ async function playRound(order, { scenario, node }, servers, tell) {
     }
   } catch (error) {
     const what = error instanceof Error ? error.message : error
-    throw new Error(`${scenario.name}, ${current?.label} ${current?.api}: ${what}`)
+    const end = current === undefined ? null : servers.of(current.client).toEnd()
+    const why = end === null ? what : `the server ended with ${end}\n${what}`
+    throw new Error(`${scenario.name}, ${current?.label} ${current?.api}: ${why}`)
   } finally {
     await Promise.all(running.map(({ contestant }) => contestant.stop()))
   }
+}
+
+/**
+ * Another client goes first in every round, with all that is measured of it, so that none always follows the same one.
+ *
+ * @param {readonly Entry[]} entries
+ * @param {number} round
+ */
+function toOrder(entries, round) {
+  const labels = [...new Set(entries.map(({ label }) => label))]
+  const first = entries.findIndex(({ label }) => label === labels[round % labels.length])
+  return [...entries.slice(first), ...entries.slice(0, first)]
 }
 
 /**
@@ -155,10 +169,7 @@ export async function measureEntries(setting) {
   const servers = await startServers(setting)
   try {
     for (let round = 0; round < rounds; round++) {
-      // Another client goes first in every round, so that none always follows the same one.
-      const first = round % entries.length
-      const order = [...entries.slice(first), ...entries.slice(0, first)]
-      await playRound(order, setting, servers, (entry) =>
+      await playRound(toOrder(entries, round), setting, servers, (entry) =>
         progress(`${scenario.name}: round ${round + 1} of ${rounds}, ${entry.label} ${entry.api}`),
       )
     }

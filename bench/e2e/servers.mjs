@@ -122,6 +122,7 @@ export async function startRelay(node, port, rtt) {
  * @property {string} path what is asked for
  * @property {string} file what its answer has in it
  * @property {string | null} caFile
+ * @property {() => string | null} toEnd how its process has ended; null: it hasn't
  * @property {() => Promise<void>} stop
  */
 
@@ -152,6 +153,10 @@ export async function startServer({ answerBytes, origins, latency, tls }, { kind
     path,
     file,
     caFile: certified?.certFile ?? null,
+    toEnd() {
+      const { exitCode, signalCode } = child
+      return signalCode ?? (exitCode === null ? null : `exit code ${exitCode}`)
+    },
     async stop() {
       await Promise.all([...relays.map((relay) => relay.stop()), stop(child)])
     },

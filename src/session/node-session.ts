@@ -188,7 +188,8 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
   destroy(cause: Error | null): void {
     if (this.#state.name === 'closed') return
     this.#attempt?.cancel()
-    for (const stream of this.#streams.items.toSorted(byStreamId)) stream.fail(cause ?? new ClientDestroyedError())
+    for (const stream of this.#streams.items.toSorted(byStreamId))
+      stream.fail(cause ?? new ClientDestroyedError())
     // Its `close` event tells the owner; without a socket there will be none.
     if (this.#connection === null) this.#close(cause)
     else this.#connection.cut()

@@ -1,33 +1,16 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runNode } from '../support/child.ts'
 import { GO_BUILD_LIMIT } from '../support/restarting-server.ts'
+import type { Entry } from './report-result.ts'
 
 const script = fileURLToPath(new URL('../../bench/e2e/run.mjs', import.meta.url))
-
-interface Measurement {
-  readonly version: string
-  readonly requestsPerSecond: number
-  readonly cpuMicros: number
-  readonly p50Micros: number | null
-  readonly p99Micros: number | null
-  readonly allocatedBytes: number | null
-  readonly gcMicros: number | null
-  readonly residentBytes: number | null
-}
-
-interface Entry {
-  readonly client: string
-  readonly label: string
-  readonly api: string
-  readonly version: string
-  readonly rounds: readonly Measurement[]
-}
 
 interface Result {
   readonly schema: number
@@ -190,13 +173,15 @@ describe('a run', () => {
   })
 
   it('lets another client go first in each round', async () => {
-    const args = ['--scenario', 'get-1k', '--apis', 'request', '--clients', 'dodici,connect-node']
+    const args = ['--scenario', 'get-1k', '--apis', 'dispatch,request', '--clients', 'dodici,connect-node']
     const { result, stderr } = await bench(...args, '--rounds', '2')
-    expect(result.scenarios[0]?.entries.map(({ rounds }) => rounds.length)).toEqual([2, 2])
+    expect(result.scenarios[0]?.entries.map(({ rounds }) => rounds.length)).toEqual([2, 2, 2])
     expect(stderr.trimEnd().split('\n')).toEqual([
+      'get-1k: round 1 of 2, dodici dispatch',
       'get-1k: round 1 of 2, dodici request',
       'get-1k: round 1 of 2, connect-node request',
       'get-1k: round 2 of 2, connect-node request',
+      'get-1k: round 2 of 2, dodici dispatch',
       'get-1k: round 2 of 2, dodici request',
     ])
   })
@@ -217,6 +202,9 @@ describe('a run', () => {
     const { result, stdout } = await bench(...args, '--apis', 'fetch')
     expect(toNames(result)).toEqual(['node-http2 session.request', 'node-fetch fetch'])
     expect(stdout).toContain('one connection, h2c, 20 ms of emulated round trip')
+    // The relay's timers are never early by more than one of their milliseconds, each way.
+    for (const { rounds } of result.scenarios[0]?.entries ?? [])
+      expect(rounds[0]?.p50Micros).toBeGreaterThan(18_000)
   })
 
   it('measures tunnels, and says what undici cannot do', async () => {
@@ -248,5 +236,40 @@ describe('a run', () => {
     expect(code).toBe(1)
     expect(stderr).toContain('get-1k, dodici request: ended with exit code 1')
     expect(stderr).toContain('a wrong answer: status 500, 0 bytes instead of 1024')
+  })
+
+  it('fails when a client dies in the middle of a turn, and names it', async () => {
+    const outfile = join(folder, 'dying.mjs')
+    // Warm-up and what comes before the clock starts are 60 of them.
+    const answer = "{ statusCode: 200, body: { text: async () => 'a'.repeat(1024) } }"
+    const die = 'if (++asked === 70) process.exit(7)'
+    await writeFile(
+      outfile,
+      `let asked = 0\nexport class Client { async request() { ${die}; return ${answer} } }\nexport class Agent {}\n`,
+    )
+    const args = ['--scenario', 'get-1k', '--apis', 'request', '--clients', 'dodici', '--dodici', outfile]
+    const { code, stderr } = await runNode(script, ...few, '--results', folder, ...args)
+    expect(code).toBe(1)
+    expect(stderr).toContain('get-1k, dodici request: ended with exit code 7')
+  })
+
+  it('leaves nothing behind when it is interrupted', async () => {
+    const temporary = join(folder, 'temporary')
+    await mkdir(temporary)
+    const args = ['--scenario', 'get-1k', '--clients', 'node-http2', '--rounds', '100']
+    const child = spawn(process.execPath, [script, ...args, '--results', folder], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, NODE_OPTIONS: '', TMPDIR: temporary },
+    })
+    const closed = once(child, 'close')
+    onTestFinished(async () => {
+      child.kill('SIGKILL')
+      await closed
+    })
+    await once(child.stderr, 'data')
+    expect(await readdir(temporary)).toHaveLength(1)
+    child.kill('SIGINT')
+    expect(await closed).toEqual([1, null])
+    expect(await readdir(temporary)).toEqual([])
   })
 })

@@ -10,6 +10,23 @@ interface Svg {
   toSvg(chart: unknown): string
 }
 
+interface Counted {
+  readonly name: string
+  readonly requests: number
+  readonly warmup: number
+}
+
+interface Recorded {
+  readonly command: string
+  readonly revision: { readonly isDirty: boolean }
+  readonly machine: { readonly node: string }
+  readonly rounds: number
+  readonly scenarios: (Counted & { entries: { client: string; rounds: unknown[] }[] })[]
+}
+
+const { clients } = await loadModule<{ clients: object }>('bench/e2e/clients/index.mjs')
+const { scenarios: known } = await loadModule<{ scenarios: Counted[] }>('bench/e2e/scenarios.mjs')
+
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 describe('the charts of the README', async () => {
@@ -29,9 +46,17 @@ describe('the charts of the README', async () => {
   })
 
   it('are of a run that measured what it says, of a revision without changes', () => {
-    const { command, revision, machine } = JSON.parse(recorded)
+    const { command, revision, machine, rounds, scenarios }: Recorded = JSON.parse(recorded)
     expect(command).toMatch(/^npm run bench\b/)
     expect(revision.isDirty).toBe(false)
     expect(machine.node).toMatch(/^24\./)
+    expect(rounds).toBeGreaterThanOrEqual(5)
+    const measured = scenarios.flatMap(({ entries }) => entries)
+    expect(new Set(measured.map(({ client }) => client))).toEqual(new Set(Object.keys(clients)))
+    expect(measured.filter((entry) => entry.rounds.length !== rounds)).toEqual([])
+    for (const { name, requests, warmup } of scenarios) {
+      const scenario = known.find((one) => one.name === name)
+      expect([requests, warmup]).toEqual([scenario?.requests, scenario?.warmup])
+    }
   })
 })

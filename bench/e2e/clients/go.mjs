@@ -1,11 +1,14 @@
 /**
  * Go's net/http: a small program, built once a run, which takes the same job as worker.mjs and writes the same line.
  */
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { outputOf, start } from '../children.mjs'
 import { directory } from '../temporary.mjs'
+
+/** The first time it compiles the standard library. Milliseconds. */
+const BUILD_LIMIT = 180_000
 
 /** The first one in which net/http can be kept to one connection above its limit of streams. */
 const oldest = 26
@@ -24,12 +27,10 @@ let built
 
 async function build() {
   const binary = join(directory, 'go-client')
-  await promisify(execFile)('go', [
-    'build',
-    '-o',
-    binary,
-    fileURLToPath(new URL('go/main.go', import.meta.url)),
-  ])
+  const source = fileURLToPath(new URL('go/main.go', import.meta.url))
+  // Where it goes away with all else, also when this run is interrupted meanwhile.
+  const env = { GOTMPDIR: directory }
+  await outputOf(start('server', 'go', ['build', '-o', binary, source], env), BUILD_LIMIT)
   return binary
 }
 

@@ -1,16 +1,17 @@
 /**
  * How fast one large answer comes over a long link: `node bench/e2e/latency.mjs --help`.
  */
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, createServer } from 'node:net'
-import { arch, availableParallelism, cpus, loadavg, platform, release } from 'node:os'
+import { arch, platform, release } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { cores, outputOf, start } from './children.mjs'
+import { outputOf, start } from './children.mjs'
 import { latencyClients } from './latency-clients.mjs'
+import { describeMachine } from './machine.mjs'
+import { defaultServer, runMain, UsageError } from './options.mjs'
 import { nghttpdVersion, startRelay, startServer } from './servers.mjs'
 import { median } from './statistics.mjs'
 
@@ -40,8 +41,6 @@ const help = `Usage: node bench/e2e/latency.mjs [options]
   --json FILE     write all rounds there
 `
 
-class UsageError extends Error {}
-
 /**
  * @param {string} name
  * @param {string | undefined} value
@@ -69,7 +68,7 @@ function readOptions() {
   for (const name of clients) {
     if (latencyClients[name] === undefined) throw new UsageError(`--clients: no ${name}`)
   }
-  const kind = values.server ?? (nghttpdVersion === null ? 'node' : 'nghttpd')
+  const kind = values.server ?? defaultServer
   if (kind !== 'node' && kind !== 'nghttpd') throw new UsageError('--server must be nghttpd or node')
   return {
     rtt: values.rtt === '0' ? 0 : positive('rtt', values.rtt, 50),
@@ -253,16 +252,16 @@ async function main() {
     return
   }
   const { node, rtt, size, kind, rounds, limit } = options
-  const nodeVersion = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
+  const { cpu, cores, node: nodeVersion, pinned, loadBefore } = describeMachine({ node, server: kind })
   const entries = toEntries(options, nodeVersion)
   if (entries.length === 0) throw new UsageError('No client is left to measure.')
 
   console.log(
-    `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${platform()} ${release()} ${arch()}; ` +
-      `load before ${loadavg()[0]?.toFixed(2)}; Node ${nodeVersion}, server ${kind === 'nghttpd' ? nghttpdVersion : 'node:http2'}; ` +
-      (cores === null
+    `${cpu}, ${cores} cores, ${platform()} ${release()} ${arch()}; ` +
+      `load before ${loadBefore.toFixed(2)}; Node ${nodeVersion}, server ${kind === 'nghttpd' ? nghttpdVersion : 'node:http2'}; ` +
+      (pinned === null
         ? 'not pinned'
-        : `client on core ${cores.client}, server and relay on core ${cores.server}`),
+        : `client on core ${pinned.client}, server and relay on core ${pinned.server}`),
   )
   const [near, far] = [await measureRelay(node, 0), await measureRelay(node, rtt)]
   const server = await startServer(
@@ -290,10 +289,4 @@ async function main() {
   }
 }
 
-try {
-  await main()
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message} (see --help)` : error)
-  // By exit(), because children may still be open; leaving this way ends them.
-  process.exit(error instanceof UsageError ? 2 : 1)
-}
+await runMain(main)

@@ -2,6 +2,7 @@
  * A call's life without a session: made, opened, answered, settled.
  */
 import { EventEmitter } from 'node:events'
+import { CountingHandler } from '../e2e/clients/undici-shape.mjs'
 import { loadSource, runAlone } from './harness.mjs'
 
 /** @type {typeof import('../../src/handler/call.ts')} */
@@ -20,35 +21,20 @@ const raw = [':status', '200', 'content-length', '1024', 'content-type', 'applic
 const headers = { 'content-length': '1024', 'content-type': 'application/json' }
 const chunk = Buffer.alloc(1024, 'a')
 
-/** Writes down what it hears. */
-class Handler {
-  status = 0
-  bytes = 0
+const ignore = () => {}
+
+/** Writes down its ends as well, since a call must have one and no more. */
+class Handler extends CountingHandler {
   ends = 0
 
-  onRequestStart() {}
-
-  /**
-   * @param {unknown} _controller
-   * @param {number} status
-   */
-  onResponseStart(_controller, status) {
-    this.status = status
+  constructor() {
+    super(ignore)
   }
 
-  /**
-   * @param {unknown} _controller
-   * @param {Buffer} chunk
-   */
-  onResponseData(_controller, chunk) {
-    this.bytes += chunk.length
-  }
-
+  /** @override */
   onResponseEnd() {
     this.ends++
   }
-
-  onResponseError() {}
 }
 
 /** @param {Handler} handler */
@@ -94,7 +80,7 @@ function makeEmitter(handler) {
     isSettled = true
     clearTimeout(timer)
     if (error === null) handler.onResponseEnd()
-    else handler.onResponseError()
+    else handler.onResponseError(events, error)
   }
 
   handler.onRequestStart()

@@ -38,7 +38,7 @@ import { echo } from './tunnel.mjs'
  * }} DispatcherLike
  */
 
-class CountingHandler {
+export class CountingHandler {
   /** @param {Done} done */
   constructor(done) {
     this.done = done

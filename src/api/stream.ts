@@ -33,6 +33,8 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   #writable: Writable | null = null
   /** The answer has come whole. */
   #isComplete = false
+  /** The Writable has to drain before it gets more. */
+  #isHeldBack = false
   readonly #onFinish = (): void => this.#finish()
   readonly #onError = (error: Error): void => this.#break(error)
   readonly #onClose = (): void => {
@@ -88,9 +90,14 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
 
   /** Most answers fit into the Writable, and never come here. */
   #holdBack(controller: DispatchController, writable: Writable): void {
-    if (controller.paused) return
-    writable.once('drain', () => controller.resume())
     controller.pause()
+    // Not `controller.paused`: an interceptor's own may have no such word, or be paused by somebody else.
+    if (this.#isHeldBack) return
+    this.#isHeldBack = true
+    writable.once('drain', () => {
+      this.#isHeldBack = false
+      this.controller?.resume()
+    })
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
-import type { ClientOptions } from '../../types/index.ts'
+import type { ClientOptions, DispatchController, DispatchHandler } from '../../types/index.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 import { writeAll } from '../support/watched-server.ts'
@@ -185,6 +185,50 @@ describe('stream()', () => {
       }
       await done
       expect(sink.taken).toBe(9)
+    })
+
+    it('holds the peer back through an interceptor whose controller always calls itself paused', async () => {
+      const total = 4 * 1024 * 1024 + 1
+      let written = 0
+      const server = await startServer((stream, headers) => {
+        if (headers[':path'] === '/hello') return serveHello(stream, headers)
+        writeAll(stream, total, (count) => {
+          written = count
+        })
+      })
+      const client = connect(server, { initialWindowSize: 65_536 })
+      const composed = client.compose((dispatch) => (options, handler) => {
+        const wrap = (inner: DispatchController): DispatchController => ({
+          paused: true,
+          aborted: false,
+          reason: null,
+          rawHeaders: null,
+          rawTrailers: null,
+          abort: (reason) => inner.abort(reason),
+          pause: () => inner.pause(),
+          resume: () => inner.resume(),
+        })
+        const own = handler as DispatchHandler
+        return dispatch(options, {
+          onRequestStart: (inner, context) => own.onRequestStart?.(wrap(inner), context),
+          onResponseStart: (inner, status, given, text) =>
+            own.onResponseStart?.(wrap(inner), status, given, text),
+          onResponseData: (inner, chunk) => own.onResponseData?.(wrap(inner), chunk),
+          onResponseEnd: (inner, trailers) => own.onResponseEnd?.(wrap(inner), trailers),
+          onResponseError: (inner, error) => own.onResponseError?.(wrap(inner), error),
+        })
+      })
+      const sink = new SlowSink()
+      const done = composed.stream(GET, () => sink)
+      await expect.poll(() => sink.isHolding).toBe(true)
+      for (let i = 0; i < 30; i++) await expectHello(client)
+      expect(written).toBeLessThan(1024 * 1024)
+      while (!sink.writableFinished) {
+        sink.take()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await done
+      expect(sink.taken).toBe(total)
     })
   })
 

@@ -63,7 +63,7 @@ const toNames = ({ scenarios }: Result): string[] =>
   scenarios.flatMap(({ entries }) => entries.map(({ client, api }) => `${client} ${api}`))
 
 /** Who can be: the name stays when this Node, or this machine, has what it needs. */
-const only = (isThere: boolean, ...names: string[]): string[] => (isThere ? names : [])
+const ifThere = (isThere: boolean, ...names: string[]): string[] => (isThere ? names : [])
 
 /** Whether a figure is one: for programs that can't tell, null will do. */
 function isFigure(value: number | null, mayBeNull: boolean, lowest = 0): boolean {
@@ -99,24 +99,24 @@ describe('a run of all clients', () => {
     async () => {
       const { result, stdout } = await bench('--scenario', 'get-1k', '--apis', 'request,fetch')
       expect(toNames(result)).toEqual([
-        ...['dodici request', ...only(hasUndici8, 'dodici fetch')],
-        ...only(hasUndici8, 'undici request', 'undici fetch'),
+        ...['dodici request', ...ifThere(hasUndici8, 'dodici fetch')],
+        ...ifThere(hasUndici8, 'undici request', 'undici fetch'),
         ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
         ...['fetch-h2 fetch', 'connect-node request'],
-        ...[...only(hasGo, 'go request'), ...only(hasH2load, 'h2load request')],
+        ...[...ifThere(hasGo, 'go request'), ...ifThere(hasH2load, 'h2load request')],
       ])
       const leftOut = stdout.split('\n').filter((line) => line.startsWith('Left out'))
       const on = `and the clients run on ${process.versions.node}.`
       expect(leftOut).toEqual([
-        ...only(!hasUndici8, `Left out: undici 8 needs Node 22.19, ${on}`),
-        ...only(!hasGot, `Left out: got needs Node 22.0, ${on}`),
-        ...only(
+        ...ifThere(!hasUndici8, `Left out: undici 8 needs Node 22.19, ${on}`),
+        ...ifThere(!hasGot, `Left out: got needs Node 22.0, ${on}`),
+        ...ifThere(
           !hasGo,
           expect.stringMatching(/^Left out: Go net\/http, which (is not installed|needs Go 1\.26)/),
         ),
-        ...only(!hasH2load, 'Left out: h2load (C), which is not installed.'),
-        ...only(!hasUndici8, `Left out of get-1k: fetch of dodici, which needs Node 22.19, ${on}`),
-        ...only(hasGot, 'Left out of get-1k: request of got, which speaks HTTP/2 over TLS only.'),
+        ...ifThere(!hasH2load, 'Left out: h2load (C), which is not installed.'),
+        ...ifThere(!hasUndici8, `Left out of get-1k: fetch of dodici, which needs Node 22.19, ${on}`),
+        ...ifThere(hasGot, 'Left out of get-1k: request of got, which speaks HTTP/2 over TLS only.'),
       ])
       expect(result.scenarios.flatMap(({ entries }) => entries.flatMap(findImplausible))).toEqual([])
     },
@@ -131,11 +131,15 @@ describe('a run of all clients', () => {
         'Left out of get-1k-tls: fetch of fetch-h2, which needs an older Node for TLS to an address.'
       expect(stdout.includes(reason)).toBe(major >= 26)
       expect(toNames(result)).toEqual([
-        ...['dodici request', ...only(hasUndici8, 'dodici fetch')],
-        ...only(hasUndici8, 'undici request', 'undici fetch'),
+        ...['dodici request', ...ifThere(hasUndici8, 'dodici fetch')],
+        ...ifThere(hasUndici8, 'undici request', 'undici fetch'),
         ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
-        ...[...only(hasGot, 'got request'), ...only(major < 26, 'fetch-h2 fetch'), 'connect-node request'],
-        ...[...only(hasGo, 'go request'), ...only(hasH2load, 'h2load request')],
+        ...[
+          ...ifThere(hasGot, 'got request'),
+          ...ifThere(major < 26, 'fetch-h2 fetch'),
+          'connect-node request',
+        ],
+        ...[...ifThere(hasGo, 'go request'), ...ifThere(hasH2load, 'h2load request')],
       ])
     },
     GO_BUILD_LIMIT,
@@ -146,8 +150,8 @@ describe('a run of all clients', () => {
     async () => {
       const { result, stdout } = await bench('--scenario', 'get-1k-origins-10', '--apis', 'request')
       expect(toNames(result)).toEqual([
-        ...['dodici request', ...only(hasUndici8, 'undici request'), 'node-http2 session.request'],
-        ...['axios request', 'connect-node request', ...only(hasGo, 'go request')],
+        ...['dodici request', ...ifThere(hasUndici8, 'undici request'), 'node-http2 session.request'],
+        ...['axios request', 'connect-node request', ...ifThere(hasGo, 'go request')],
       ])
       expect(stdout).toContain('10 origins, one connection each, h2c, server node:http2')
     },
@@ -215,7 +219,7 @@ describe('a run', () => {
       'pipeline,connect,upgrade',
     )
     const tunnels = ['connect', 'upgrade']
-    const withTunnels = ['dodici', ...only(hasUndici8, 'undici'), 'node-http2']
+    const withTunnels = ['dodici', ...ifThere(hasUndici8, 'undici'), 'node-http2']
     expect(toNames(result)).toEqual([
       ...['dodici pipeline', 'node-http2 session.request'],
       ...withTunnels.flatMap((client) => tunnels.map((api) => `${client} ${api}`)),

@@ -22,18 +22,18 @@ export interface ErrorDetails {
   processed?: Processed
 }
 
+type OwnClass = new (...args: never[]) => DodiciError
+
 /** Every class of this file: they alone are made by `(message, details)`. */
 const ownClasses = new Set<unknown>()
+
+/** Those that undici has as well, by their code. */
+const undiciClasses = new Map<unknown, OwnClass>()
 
 const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
 
 /** Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents. */
-function brand(
-  errorClass: { prototype: Error },
-  name: string,
-  code: string,
-  undiciCode: string | null = code,
-) {
+function brand(errorClass: OwnClass, name: string, code: string, undiciCode: string | null = code) {
   ownClasses.add(errorClass)
   const { prototype } = errorClass
   const hidden = (value: unknown) => ({ value, enumerable: false, configurable: true, writable: true })
@@ -41,6 +41,7 @@ function brand(
   Object.defineProperty(prototype, 'code', hidden(code))
   Object.defineProperty(prototype, ownMark(code), hidden(true))
   if (undiciCode !== null) {
+    undiciClasses.set(undiciCode, errorClass)
     Object.defineProperty(prototype, Symbol.for(`undici.error.${undiciCode}`), hidden(true))
   }
   Object.defineProperty(errorClass, Symbol.hasInstance, {
@@ -95,7 +96,10 @@ export class ConnectError extends DodiciError {
 brand(ConnectError, 'ConnectError', 'DODICI_ERR_CONNECT', null)
 
 /** The connection was made, but the peer did not choose `h2` by ALPN (RFC 9113 §3.2). */
-export class AlpnError extends DodiciError {}
+export class AlpnError extends DodiciError {
+  /** What the peer chose; `false` for nothing; `null` where it has refused all that was offered. @default null */
+  alpnProtocol: string | false | null = null
+}
 brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
 
 /** No connection within `connectTimeout`. */
@@ -229,6 +233,9 @@ const ERROR_CODE_NAMES: readonly string[] = [
 /** RFC 9113 §7: nothing is wrong. */
 export const NO_ERROR = 0
 
+/** RFC 9113 §7: the endpoint wants HTTP/1.1 instead. */
+export const HTTP_1_1_REQUIRED = 13
+
 /** RFC 9113 §7: the stream was closed before any of it was processed. */
 export const REFUSED_STREAM = 7
 
@@ -255,19 +262,40 @@ function toReason(cause: unknown): string {
   return toError(cause).message.trim() || 'no reason given'
 }
 
+function toCode(cause: unknown): unknown {
+  return typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
+}
+
 /** Node's or the user's error of a failed connection attempt, as ours. Errors of ours come back untouched. */
 export function toConnectError(cause: unknown, origin: string): DodiciError {
   if (cause instanceof DodiciError) return cause
-  const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
+  const code = toCode(cause)
   // RFC 7301 §3.2: a server that knows none of the offered protocols says so by an alert. Ours or the peer's: OpenSSL tells.
   if (typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')) {
     return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN`, { cause })
   }
+  return toPlainConnectError(cause, origin)
+}
+
+function toPlainConnectError(cause: unknown, origin: string): ConnectError {
   const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}`, { cause })
+  const code = toCode(cause)
   if (typeof code === 'string') {
     Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true })
   }
   return error
+}
+
+/**
+ * The error of a dispatcher that has served a request instead of us, in our words: of the class that has undici's code, where
+ * there is one. Errors of ours come back untouched.
+ */
+export function toFallbackError(cause: Error, origin: string, processed: Processed): DodiciError {
+  if (cause instanceof DodiciError) return cause
+  const details = { cause, processed }
+  const undiciClass = 'code' in cause ? undiciClasses.get(cause.code) : undefined
+  if (undiciClass !== undefined) return Reflect.construct(undiciClass, [cause.message, details])
+  return processed === 'no' ? toPlainConnectError(cause, origin) : new SocketError(cause.message, details)
 }
 
 /** An error with a code, as the events of a dispatcher promise: one of Node's or ours has it, any other is wrapped. */
@@ -283,6 +311,7 @@ export function toOwnError(error: DodiciError): DodiciError {
   const { message, cause, http2ErrorCode, goawayDebugData, processed, code } = error
   const details: ErrorDetails = { cause, http2ErrorCode, goawayDebugData, processed }
   const copy: DodiciError = Reflect.construct(error.constructor, [message, details])
+  if (error instanceof AlpnError && copy instanceof AlpnError) copy.alpnProtocol = error.alpnProtocol
   if (copy.code !== code)
     Object.defineProperty(copy, 'code', { value: code, configurable: true, writable: true })
   return copy

@@ -1,7 +1,9 @@
 import type { Socket, TcpNetConnectOpts } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import type { Dispatcher } from './dispatcher.ts'
+import type { AnyDispatchHandler } from './handler.ts'
 import type { CallLimits } from './limits.ts'
+import type { DispatchOptions } from './request.ts'
 
 /** What a {@link Connector} is told: undici's `buildConnector.Options`. */
 export interface ConnectorOptions {
@@ -30,13 +32,22 @@ export interface ConnectorOptions {
   httpSocket?: Socket
 }
 
+/**
+ * Whoever serves what HTTP/2 can't: any dispatcher with a `dispatch()`, of Dodici or of undici 6, 7 or 8. It gets handlers that
+ * have the methods of both shapes.
+ */
+export interface FallbackDispatcher {
+  dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
+}
+
 /** Told the outcome of a {@link Connector}: an error, or a socket that is connected (for TLS, with its handshake done). */
 export type ConnectorCallback = (error: Error | null, socket?: Socket | TLSSocket | null) => void
 
 /**
  * Opens a socket to an origin. It reports through `callback`, or returns a promise of the socket; the first outcome counts.
  *
- * A TLS socket must have negotiated `h2` by ALPN. undici's `buildConnector({ allowH2: true })` makes one that fits.
+ * A TLS socket that hasn't negotiated `h2` by ALPN is closed, and its origin's requests go to the {@link ClientOptions.fallback},
+ * whose connections the same connector makes by default. undici's `buildConnector({ allowH2: true })` makes one that fits.
  */
 export type Connector = (
   options: ConnectorOptions,
@@ -144,6 +155,21 @@ export interface ClientOptions extends CallLimits {
    */
   replaySafe?: boolean | null | undefined
 
+  /**
+   * Who serves what HTTP/2 can't: an origin that chooses HTTP/1.1 by ALPN (remembered for as long as this dispatcher lives), a
+   * request that a server refuses with HTTP_1_1_REQUIRED (RFC 9113 §7; only with a body that can be had again), and an upgrade that
+   * a server offers no extended CONNECT for. Limits, signals and errors of a request are the same there; `processed` is told as
+   * well as can be.
+   *
+   * `undefined`: a dispatcher of the kind that is built into Node, made on first use with the same `connect`, `socketPath` and
+   * `connectTimeout`, and closed along with this one. Where none can be had, such a request fails with a `NotSupportedError`.
+   * Yours stays yours: it isn't closed. `null`: nobody; then `h2` alone is offered by ALPN, and such a request fails with an
+   * `AlpnError`, a `StreamError` or a `NotSupportedError`.
+   *
+   * @default undefined
+   */
+  fallback?: FallbackDispatcher | null | undefined
+
   /** HTTP/2's own options, under undici's names. */
   h2Options?: H2Options | null | undefined
 
@@ -194,19 +220,20 @@ export interface AgentOptions extends PoolOptions {
   maxOrigins?: number | null | undefined
 
   /**
-   * Makes the dispatcher for one origin. It gets the agent's options without `factory`, `h2c` and `maxOrigins`.
+   * Makes the dispatcher for one origin that is spoken to in HTTP/2. It gets the agent's options without `factory`, `h2c` and
+   * `maxOrigins`, and the agent's `fallback`.
    *
    * @default (origin, options) => new Pool(origin, options)
    */
   factory?: ((origin: URL, options: PoolOptions) => Dispatcher) | null | undefined
 
   /**
-   * Whether `http:` origins are spoken to in HTTP/2 by prior knowledge (RFC 9113 §3.3). `false`: such a request fails with a
-   * `NotSupportedError`. The default global dispatcher has `true`.
+   * Whether `http:` origins are spoken to in HTTP/2 by prior knowledge (RFC 9113 §3.3), or a function that tells for an origin; it
+   * is asked once for as long as the agent remembers the origin. `false`: their requests go to the `fallback`.
    *
    * @default false
    */
-  h2c?: boolean | undefined
+  h2c?: boolean | ((origin: URL) => boolean) | undefined
 }
 
 /** SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). What is missing isn't sent, and has the protocol's own default. */

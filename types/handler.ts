@@ -99,7 +99,7 @@ export interface DispatchHandler {
   /** The call failed, or was aborted. */
   onResponseError?(controller: DispatchController, error: Error): void
 
-  /** undici's. Never called: HTTP/2 has no first byte of an answer before its header. */
+  /** An answer has begun: called before each `onResponseStart`. undici's fetch takes the time then. */
   onResponseStarted?(): void
 
   /** A piece of the request's body was handed to the session. */
@@ -115,19 +115,35 @@ export interface DispatchHandler {
  * It gets raw header fields as latin1 Buffers, and pauses by returning `false`.
  */
 export interface LegacyDispatchHandler {
-  /** The call starts; `abort` ends it. Called again for each attempt. */
+  /** The call starts; `abort` ends it. Called once, however many attempts follow. */
   onConnect?(abort: (reason?: Error) => void, context?: object): void
 
   /** The call failed, or was aborted. */
   onError?(error: Error): void
 
-  /** A CONNECT or an extended CONNECT (RFC 8441) succeeded. */
+  /**
+   * undici 7's fetch has this method of the newer shape as well: it is preferred to `onUpgrade` then.
+   */
+  onRequestUpgrade?(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void
+
+  /**
+   * A CONNECT succeeded, or an upgrade. For this shape an extended CONNECT (RFC 8441) looks like an upgrade of HTTP/1.1: status 101,
+   * with `connection`, `upgrade` and, where the request had a key, `sec-websocket-accept`.
+   */
   onUpgrade?(statusCode: number, headers: Buffer[] | string[] | null, socket: Duplex): void
 
   /** The first bytes of the answer came, before its headers were read. */
   onResponseStarted?(): void
 
-  /** Response headers came. Called for each 1xx answer too. Returning `false` pauses the body until `resume` is called. */
+  /**
+   * Response headers came. Called for each 1xx answer too. Returning `false` pauses the body until `resume` is called; of a 1xx
+   * answer what is returned doesn't count.
+   */
   onHeaders?(statusCode: number, headers: Buffer[], resume: () => void, statusText: string): boolean
 
   /** A piece of the body came. Returning `false` pauses the body until `resume` is called. */
@@ -136,8 +152,14 @@ export interface LegacyDispatchHandler {
   /** The answer is complete. `trailers` is a flat list, or `null`. */
   onComplete?(trailers: string[] | null): void
 
-  /** A chunk of the request's body was handed to the stream. Sizes in bytes. */
-  onBodySent?(chunkSize: number, totalBytesSent: number): void
+  /**
+   * A piece of the request's body was handed to the session. It gets that piece, as undici's dispatchers give it, whatever
+   * undici's types say (they say two sizes).
+   */
+  onBodySent?(...args: never[]): void
+
+  /** All of the request was handed to the session, once for each attempt. */
+  onRequestSent?(): void
 }
 
 /** A handler of either shape: what `dispatch()` takes. */

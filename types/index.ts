@@ -16,6 +16,7 @@ export type {
   ConnectorCallback,
   ConnectorOptions,
   ConnectTlsOptions,
+  FallbackDispatcher,
   H2Options,
   Http2Settings,
   OpenReason,

@@ -64,12 +64,28 @@ export interface DispatchOptions extends CallLimits {
    */
   idempotent?: boolean | undefined
 
+  /**
+   * The TLS server name (SNI, RFC 6066 §3), which the certificate must be for: an Agent's, and what undici's `dns` interceptor
+   * gives along with an address as `origin`. Requests of different names share no connection. A Client or a Pool has
+   * `connect.servername`. `null`: that of `connect`, or the origin's host.
+   *
+   * @default null
+   */
+  servername?: string | null | undefined
+
+  /**
+   * `false` sends an `upgrade` by HTTP/1.1, that is, to the `fallback`. Otherwise without effect: undici 8 gives it along with
+   * every request of an older fetch, which gets HTTP/2 here all the same.
+   */
+  allowH2?: boolean | undefined
+
   /** Accepted for undici's sake: on HTTP/2 a slow answer blocks no other. */
   blocking?: boolean | undefined
 
   /**
-   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`. `true` means `'websocket'`;
-   * `null` and `false`: none. The handler needs `onRequestUpgrade` then.
+   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`; where the server offers none, by an
+   * upgrade of HTTP/1.1 through the `fallback`. `true` means `'websocket'`; `null` and `false`: none. The handler needs
+   * `onRequestUpgrade` then, or `onUpgrade`. A `sec-websocket-key` is sent over HTTP/1.1 alone (RFC 8441 §5).
    *
    * @default null
    */

@@ -64,6 +64,11 @@ export function isToken(value: string): boolean {
   return TOKEN.test(value)
 }
 
+/** Whether a field of this name, in lower case, may be there once only. */
+export function isSingleValue(name: string): boolean {
+  return SINGLE_VALUE.has(name)
+}
+
 /** @throws InvalidArgumentError for what is no name, or a pseudo-header's */
 export function toFieldName(name: unknown): FieldName {
   if (typeof name !== 'string') throw invalid('header name', name, 'a string')

@@ -262,6 +262,11 @@ export function toRawHeaders(headers: RawHeadersSource): string[] {
   return raw
 }
 
+/** A list of the normalizer's as undici's older handlers and its subscribers expect it: latin1 Buffers. Null is no fields. */
+export function toRawBuffers(raw: readonly string[] | null): Buffer[] {
+  return raw === null ? [] : raw.map((text) => Buffer.from(text, 'latin1'))
+}
+
 type FlatHeaders = readonly (string | Uint8Array | readonly (string | Uint8Array)[])[]
 
 function isFlat(headers: NonNullable<RawHeadersSource>): headers is FlatHeaders {

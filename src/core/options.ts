@@ -9,9 +9,11 @@ import type {
   ClientOptions,
   Connector,
   ConnectTlsOptions,
+  FallbackDispatcher,
   PoolOptions,
 } from '../../types/client.ts'
 import type { CallLimits } from '../../types/limits.ts'
+import { InvalidReturnValueError } from '../errors.ts'
 import type { SessionOptions } from './session-options.ts'
 import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT, toSessionOptions } from './session-options.ts'
 import { invalid, show, toBoolean, toDelay, toInteger } from './validate.ts'
@@ -50,6 +52,8 @@ export interface ResolvedClientOptions {
   readonly connect: ConnectTlsOptions | Connector
   readonly socketPath: string | null
   readonly connectTimeout: number
+  /** Undefined for one of the kind that is built into Node, null for none. */
+  readonly fallback: FallbackDispatcher | null | undefined
   /** What holds for a request that says nothing else. */
   readonly limits: Limits
   readonly session: SessionOptions
@@ -109,6 +113,18 @@ export function toOrigin(value: unknown): Origin {
   })
 }
 
+/**
+ * The server name of a request, where it is another than its origin's host.
+ *
+ * @returns null where it isn't, or TLS isn't spoken
+ * @throws InvalidArgumentError
+ */
+export function toServername(value: unknown, { scheme, hostname }: Origin): string | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string') throw invalid('servername', value, 'the name of a server, or null')
+  return scheme === 'http' || value === hostname || value === '' ? null : value
+}
+
 function toConnect(value: unknown): ConnectTlsOptions | Connector {
   if (value === undefined || value === null) return {}
   if (typeof value === 'function') return value as Connector
@@ -116,6 +132,13 @@ function toConnect(value: unknown): ConnectTlsOptions | Connector {
     throw invalid('connect', value, 'TLS and socket options, or a function that yields a socket')
   }
   return Object.freeze({ ...value })
+}
+
+function toFallback(value: unknown): FallbackDispatcher | null | undefined {
+  if (value === undefined || value === null) return value
+  if (typeof value === 'object' && 'dispatch' in value && typeof value.dispatch === 'function')
+    return value as FallbackDispatcher
+  throw invalid('fallback', value, 'an object with a dispatch() method, or null for none')
 }
 
 function toSocketPath(value: unknown): string | null {
@@ -181,6 +204,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     connect: toConnect(options.connect),
     socketPath: toSocketPath(options.socketPath),
     connectTimeout: toDelay('connectTimeout', options.connectTimeout, 10_000),
+    fallback: toFallback(options.fallback),
     // A client's own connectTimeout is that of its connection attempts.
     limits: toLimits({ ...options, connectTimeout: undefined }, DEFAULT_LIMITS),
     session: toSessionOptions(options),
@@ -205,13 +229,27 @@ const IDLE_ORIGINS = 1_000
 
 /** What an Agent decides itself. */
 export interface ResolvedAgentOptions {
-  readonly h2c: boolean
+  /** Whether an `http:` origin is spoken to in HTTP/2. @throws what the caller's function throws */
+  readonly h2c: (origin: URL) => boolean
   /** How many origins it may hold; Infinity for any number. */
   readonly maxOrigins: number
   /** Above how many it lets go of idle ones. */
   readonly keptOrigins: number
   /** Null for a Pool of ours. */
   readonly factory: AgentOptions['factory'] | null
+}
+
+function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
+  if (typeof h2c !== 'function') {
+    if (h2c !== undefined && h2c !== null && typeof h2c !== 'boolean')
+      throw invalid('h2c', h2c, 'true, false, or a function of the origin')
+    return () => h2c === true
+  }
+  return (origin) => {
+    const answer: unknown = h2c(origin)
+    if (typeof answer === 'boolean') return answer
+    throw new InvalidReturnValueError(`The h2c function returned ${show(answer)}, expected true or false`)
+  }
 }
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
@@ -223,7 +261,7 @@ export function toAgentOptions({ h2c, maxOrigins, factory }: AgentOptions): Reso
   const isBounded = most !== Number.POSITIVE_INFINITY
   if (isBounded) toInteger('maxOrigins', maxOrigins, 0, 1, MAX_COUNT, 'origins (or null: any number)')
   return Object.freeze({
-    h2c: toBoolean('h2c', h2c, false),
+    h2c: toPredicate(h2c),
     maxOrigins: most,
     keptOrigins: isBounded ? most : IDLE_ORIGINS,
     factory: factory ?? null,

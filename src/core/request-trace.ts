@@ -4,6 +4,9 @@
  * @module
  */
 
+import { AsyncResource } from 'node:async_hooks'
+import { NotSupportedError } from '../errors.ts'
+import { requestChannels } from './diagnostics.ts'
 import type { HeaderTarget } from './headers.ts'
 import { addHeaders } from './headers.ts'
 
@@ -13,6 +16,13 @@ export interface TracedRequest extends HeaderTarget {
   readonly method: string
   readonly path: string
 }
+
+/**
+ * - `held`: nobody knows yet whether HTTP/2 will serve it
+ * - `announced`: subscribers know of it
+ * - `withdrawn`: somebody else serves it, and tells subscribers of it
+ */
+type TraceState = 'held' | 'announced' | 'withdrawn'
 
 /** One object for the whole life of a request, over all its attempts: instrumentation keeps its own state by it. */
 export class RequestTrace {
@@ -26,12 +36,40 @@ export class RequestTrace {
   /** The call has failed. */
   aborted = false
   readonly #request: TracedRequest
+  #state: TraceState = 'held'
+  /** Who dispatched it: subscribers ask for the span that it belongs to. */
+  readonly #caller = new AsyncResource('DODICI_TRACE')
 
   constructor(request: TracedRequest) {
     this.origin = request.origin.href
     this.method = request.method
     this.path = request.path
     this.#request = request
+  }
+
+  get isAnnounced(): boolean {
+    return this.#state === 'announced'
+  }
+
+  /** Tells subscribers of it, once: before it is sent, or fails. */
+  announce(): void {
+    if (this.#state !== 'held') return
+    this.#state = 'announced'
+    if (requestChannels.create.hasSubscribers)
+      this.#caller.runInAsyncScope(() => requestChannels.create.publish({ request: this }))
+  }
+
+  /**
+   * Somebody else serves it, with a trace of its own.
+   *
+   * @param error why the attempts that subscribers know of have failed; null for no special reason
+   */
+  withdraw(error: Error | null): void {
+    if (this.#state === 'announced' && requestChannels.error.hasSubscribers) {
+      const reason = error ?? new NotSupportedError(`${this.origin} serves this request by HTTP/1.1`)
+      requestChannels.error.publish({ request: this, error: reason })
+    }
+    this.#state = 'withdrawn'
   }
 
   /** The fields that are sent, as a flat list. */

@@ -19,10 +19,13 @@ import { toLimits, toOrigin } from './options.ts'
 import type { RequestTrace } from './request-trace.ts'
 import { invalid, toBoolean } from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
-import { deleteField, getField, setField } from './wire-headers.ts'
+import { deleteField, getField, setField, takeField } from './wire-headers.ts'
 
 /** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
 const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
+
+/** RFC 6455 §11.3.1. */
+export const WEBSOCKET_KEY = 'sec-websocket-key'
 
 /** Far above any method that there is, and far below what a header block can carry. */
 const MAX_METHOD_LENGTH = 256
@@ -49,8 +52,14 @@ export class Request implements HeaderTarget {
   readonly trailers: RequestTrailers | null
   /** May the server get it twice without harm (RFC 9110 §9.2.2)? */
   readonly idempotent: boolean
+  /** The one that its dispatcher is for, where the request names one; null for the origin's own. */
+  readonly servername: string | null
+  /** Sent over HTTP/1.1 alone (RFC 8441 §5); null for none. */
+  readonly webSocketKey: string | null
   /** Whether the body waits for the server's word (RFC 9110 §10.1.1). */
   readonly expectContinue: boolean
+  /** An upgrade that the caller wants by HTTP/1.1. */
+  readonly isHttp1: boolean
   readonly limits: Limits
   readonly host: string | null = null
   readonly headerSize: number
@@ -66,11 +75,14 @@ export class Request implements HeaderTarget {
     this.method = toMethod(options, this.protocol)
     this.path = this.isConnect ? toAuthority(options.path, origin) : toPath(options, this.method)
     checkOrigin(options, origin)
+    this.servername = options.servername ?? null
+    this.isHttp1 = options.allowH2 === false && this.protocol !== null
     this.idempotent = toBoolean('idempotent', options.idempotent, SAFE_METHODS.has(this.method))
     this.limits = toLimits(options, defaults.limits)
     this.wire = toPseudoHeaders(this)
     this.headerSize = this.path.length + origin.authority.length
     addHeaders(this, options.headers)
+    this.webSocketKey = this.protocol === 'websocket' ? takeField(this.wire, WEBSOCKET_KEY) : null
     if (this.host !== null && !this.isConnect) setField(this.wire, ':authority', this.host)
     this.trailers = toTrailersOption(options.trailers, this.isTunnel)
     const expectContinue = toBoolean('expectContinue', options.expectContinue, false)

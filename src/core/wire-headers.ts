@@ -28,6 +28,14 @@ export function setField(wire: WireHeaders, name: string, value: string): void {
   wire.push(name, value)
 }
 
+/** Takes out all fields of a name. @returns the value of the first; null when there was none */
+export function takeField(wire: WireHeaders, name: string): string | null {
+  const value = getField(wire, name)
+  if (value === undefined) return null
+  deleteField(wire, name)
+  return value
+}
+
 /** Takes out all fields of a name, from an index of the list on. */
 export function deleteField(wire: WireHeaders, name: string, from = 0): void {
   for (let i = wire.length - 2; i >= from; i -= 2) if (wire[i] === name) wire.splice(i, 2)

@@ -9,10 +9,13 @@ import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
-import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../core/options.ts'
+import { toAgentOptions, toClientOptions, toConnections, toOrigin, toServername } from '../core/options.ts'
 import { InvalidReturnValueError, MaxOriginsReachedError, NotSupportedError } from '../errors.ts'
+import { BuiltinFallback } from './builtin-fallback.ts'
 import { isDispatcher } from './dispatcher.ts'
+import { Http1Origin } from './http1-origin.ts'
 import { LivingDispatcher } from './life-cycle.ts'
+import { OriginDispatcher } from './origin-dispatcher.ts'
 import { Pool } from './pool.ts'
 
 /** One origin's dispatcher. */
@@ -28,7 +31,8 @@ const COURTESY = 64
 /**
  * A dispatcher for any origin: each request names its own, and each origin has a {@link Pool}.
  *
- * All pools connect with the agent's own `connect` options: two TLS identities are two agents, and share nothing.
+ * All pools connect with the agent's own `connect` options: two TLS identities are two agents, and share nothing. Origins that
+ * speak HTTP/1.1 go to the `fallback`, one for all of them; so do `http:` origins, but for those of which `h2c` says otherwise.
  *
  * @example
  * ```ts
@@ -40,8 +44,10 @@ const COURTESY = 64
  */
 export class Agent extends LivingDispatcher {
   readonly #poolOptions: PoolOptions
+  /** Null where it is the caller's, or there is none. */
+  readonly #ownFallback: BuiltinFallback | null
   readonly #options: ResolvedAgentOptions
-  /** By the origin, as `URL.origin` writes it. In no order that means anything: {@link Agent.#letGo} goes round. */
+  /** By the origin, as `URL.origin` writes it, and the server name where that is another. In no order that means anything: {@link Agent.#letGo} goes round. */
   readonly #entries = new Map<string, Entry>()
   /** Those that were let go of, and whose last tunnels are still open. */
   readonly #leaving = new Set<DispatcherType>()
@@ -53,14 +59,15 @@ export class Agent extends LivingDispatcher {
   constructor(options?: AgentOptions) {
     super()
     // Now, rather than with the first request.
-    toClientOptions(options)
+    const resolved = toClientOptions(options)
     const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
     toConnections(poolOptions)
-    this.#poolOptions = poolOptions
+    this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved) : null
+    this.#poolOptions = { ...poolOptions, fallback: resolved.fallback ?? this.#ownFallback }
     this.#options = toAgentOptions(options ?? {})
   }
 
-  /** How busy each origin is now, by its `URL.origin`: snapshots. */
+  /** How busy each origin is now, by its `URL.origin`, and the `servername` of its requests behind a blank: snapshots. */
   get stats(): AgentStats {
     const all: AgentStats = {}
     for (const [origin, { dispatcher }] of this.#entries) {
@@ -71,7 +78,7 @@ export class Agent extends LivingDispatcher {
   }
 
   protected override take(options: DispatchOptions, handler: DispatchHandler): boolean {
-    const entry = this.#toEntry(options.origin)
+    const entry = this.#toEntry(options)
     entry.wasUsed = true
     return entry.dispatcher.dispatch(options, handler)
   }
@@ -81,26 +88,33 @@ export class Agent extends LivingDispatcher {
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {
-    await settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy(error)))
+    const gone = this.#all().map(async (dispatcher) => dispatcher.destroy(error))
+    // Its calls have heard their end then.
+    await settleAll([...gone, this.#ownFallback?.destroy(error) ?? Promise.resolve()])
   }
 
   #all(): DispatcherType[] {
     return [...Array.from(this.#entries.values(), ({ dispatcher }) => dispatcher), ...this.#leaving]
   }
 
-  #toEntry(given: unknown): Entry {
-    // Most callers give it in this very form already: then it needn't be parsed.
-    const known = typeof given === 'string' ? this.#entries.get(given) : undefined
-    if (known !== undefined) return known
+  #toEntry({ origin: given, servername: givenName }: DispatchOptions): Entry {
+    if (givenName === undefined || givenName === null) {
+      // Most callers give it in this very form already: then it needn't be parsed.
+      const known = typeof given === 'string' ? this.#entries.get(given) : undefined
+      if (known !== undefined) return known
+    }
     const origin = toOrigin(given)
-    return this.#entries.get(origin.href) ?? this.#open(origin)
+    const servername = toServername(givenName, origin)
+    const key = servername === null ? origin.href : `${origin.href} ${servername}`
+    return this.#entries.get(key) ?? this.#open(key, origin, servername)
   }
 
-  #open(origin: Origin): Entry {
-    const { h2c, maxOrigins, keptOrigins } = this.#options
-    if (origin.scheme === 'http' && !h2c) {
+  #open(key: string, origin: Origin, servername: string | null): Entry {
+    const { maxOrigins, keptOrigins } = this.#options
+    const isHttp1 = origin.scheme === 'http' && !this.#options.h2c(new URL(origin.href))
+    if (isHttp1 && this.#poolOptions.fallback === null) {
       throw new NotSupportedError(
-        `${origin.href} would need HTTP/1.1, or HTTP/2 by prior knowledge: set h2c to true for the latter`,
+        `${origin.href} would need HTTP/1.1, and fallback is null; or HTTP/2 by prior knowledge: set h2c to true for that`,
       )
     }
     if (this.#entries.size >= keptOrigins) this.#letGo()
@@ -109,16 +123,19 @@ export class Agent extends LivingDispatcher {
         `${origin.href} would be one origin more than maxOrigins (${maxOrigins}), and each of the others has requests`,
       )
     }
-    const entry: Entry = { dispatcher: this.#make(origin), wasUsed: true }
+    const dispatcher = isHttp1
+      ? new Http1Origin(origin.href, this.#poolOptions)
+      : this.#make(origin, withServername(this.#poolOptions, servername))
+    const entry: Entry = { dispatcher, wasUsed: true }
     this.#forward(entry.dispatcher)
-    this.#entries.set(origin.href, entry)
+    this.#entries.set(key, entry)
     return entry
   }
 
-  #make(origin: Origin): DispatcherType {
+  #make(origin: Origin, options: PoolOptions): DispatcherType {
     const { factory } = this.#options
-    if (factory === null || factory === undefined) return new Pool(origin.href, this.#poolOptions)
-    const made: unknown = factory(new URL(origin.href), this.#poolOptions)
+    if (factory === null || factory === undefined) return new Pool(origin.href, options)
+    const made: unknown = factory(new URL(origin.href), options)
     if (isDispatcher(made) && typeof made.close === 'function' && typeof made.destroy === 'function')
       return made
     throw new InvalidReturnValueError(
@@ -167,6 +184,14 @@ export class Agent extends LivingDispatcher {
   }
 }
 
+/** Options by which connections ask for another server than the origin's host. */
+function withServername(options: PoolOptions, servername: string | null): PoolOptions {
+  if (servername === null) return options
+  const { connect } = options
+  if (typeof connect !== 'function') return { ...options, connect: { ...connect, servername } }
+  return { ...options, connect: (asked, callback) => connect({ ...asked, servername }, callback) }
+}
+
 /** Null for a dispatcher of the caller's that has none. */
 function toStats(dispatcher: object): ClientStats | PoolStats | null {
   const stats: unknown = 'stats' in dispatcher ? dispatcher.stats : null
@@ -175,7 +200,7 @@ function toStats(dispatcher: object): ClientStats | PoolStats | null {
 
 /** One that doesn't tell may be busy. */
 function isIdle(dispatcher: object): boolean {
-  return dispatcher instanceof Pool ? dispatcher.isIdle : toStats(dispatcher)?.size === 0
+  return dispatcher instanceof OriginDispatcher ? dispatcher.isIdle : toStats(dispatcher)?.size === 0
 }
 
 /** Waits for all of them, whatever becomes of one, and fails with the first that has failed. */

@@ -11,25 +11,26 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { PendingQueue } from '../core/pending-queue.ts'
-import { toReplayReason } from '../core/replay.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import {
   ClientDestroyedError,
   ConnectTimeoutError,
+  HTTP_1_1_REQUIRED,
   NotSupportedError,
-  REFUSED_STREAM,
   SocketError,
-  StreamError,
   toConnectError,
   toOwnError,
 } from '../errors.ts'
-import type { CallOwner } from '../handler/call.ts'
 import { Call } from '../handler/call.ts'
+import type { CallOwner } from '../handler/call-owner.ts'
 import type { CallState } from '../handler/call-state.ts'
 import { trace } from '../handler/traced-handler.ts'
+import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
 import { DelayedCalls } from './delayed-calls.ts'
+import { Fallback } from './fallback.ts'
+import { isRefusal, toReplayVerdict } from './replay-verdict.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 
@@ -46,13 +47,15 @@ export interface SchedulerOwner {
 const MAX_PUMPS = 4
 
 /** Holds what waits in its queue, and gives the sessions what they have room for. */
-export class CallScheduler implements CallOwner, SessionSetOwner {
+export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly deadlines: Deadlines
   readonly #origin: Origin
   readonly #options: ResolvedClientOptions
   readonly #owner: SchedulerOwner
   readonly #queue = new PendingQueue<Call>()
   readonly #sessions: SessionSet
+  readonly #memory: OriginMemory
+  readonly #fallback: Fallback
   /** Those that were refused, and wait before they enter the queue again. */
   readonly #delayed: DelayedCalls
   /** Calls that have not settled, queued ones among them. */
@@ -78,13 +81,16 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     options: ResolvedClientOptions,
     connections: number,
     clock: Clock,
+    memory: OriginMemory,
     owner: SchedulerOwner,
   ) {
     this.#origin = origin
     this.#options = options
     this.#owner = owner
     this.deadlines = new Deadlines(clock)
-    this.#sessions = new SessionSet(origin, options, connections, clock, this)
+    this.#memory = memory
+    this.#fallback = new Fallback(options)
+    this.#sessions = new SessionSet(origin, options, connections, clock, memory, this)
     this.#delayed = new DelayedCalls(clock, (call) => this.#requeue(call))
   }
 
@@ -115,7 +121,7 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   /** Makes a call of a request. False when it has to wait. */
   add(options: DispatchOptions, handler: DispatchHandler): boolean {
     const request = new Request(options, this.#origin, this.#options)
-    const call = new Call(request, trace(request, handler), this, this.#sequence++)
+    const call = new Call(request, this.#trace(request, handler), this, this.#sequence++)
     this.#unsettled++
     if (!call.start()) return this.#queue.size === 0
     this.#queue.add(call)
@@ -145,36 +151,30 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
     this.#isDestroyed = true
     this.#destroyError ??= error
     this.#failQueued(() => this.#toDestroyError())
-    const gone = this.#sessions.end(error, isGraceful)
+    const gone = Promise.all([this.#sessions.end(error, isGraceful), this.#fallback.end(error)])
     this.deadlines.stop()
-    return gone
+    return gone.then(() => {})
+  }
+
+  /** Whoever serves HTTP/1.1 tells undici's channels itself. */
+  #trace(request: Request, handler: DispatchHandler): DispatchHandler {
+    const { protocol } = this.#memory
+    if (protocol === 'http/1.1') return handler
+    const isHttp2 = protocol === 'h2' || this.#origin.scheme === 'http'
+    return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
   }
 
   mayReplay(call: Call, error: DodiciError): boolean {
     if (this.#isDestroyed) return false
-    call.fruitless = call.progressMark === this.#progress ? call.fruitless + 1 : 1
-    call.progressMark = this.#progress
-    if (isRefusal(error)) call.refusals++
-    const { request } = call
-    const reason = toReplayReason({
-      processed: error.processed,
-      replayable: request.body.replayable,
-      fruitless: call.fruitless,
-      refusals: call.refusals,
-      isSessionLost: error instanceof SocketError,
-      isSafe: this.#options.replaySafe && request.idempotent && !request.isTunnel,
-      wasRepeated: call.wasRepeated,
-      isAnswered: call.rawHeaders !== null,
-    })
-    if (reason === 'safe') {
-      call.wasRepeated = true
-      this.#sessions.doubt()
-    }
-    return reason !== null
+    const { replaySafe } = this.#options
+    const verdict = toReplayVerdict(call, error, this.#progress, replaySafe, this.#fallback.isThere)
+    if (verdict === 'safe') this.#sessions.doubt()
+    return verdict !== null
   }
 
-  onReplay(call: Call, error: DodiciError): void {
-    if (isRefusal(error) && this.#delayed.add(call, call.refusals)) return
+  onReplay(call: Call, error: DodiciError | null): void {
+    if (error?.http2ErrorCode === HTTP_1_1_REQUIRED) call.http1Required = error
+    if (error !== null && isRefusal(error) && this.#delayed.add(call, call.refusals)) return
     this.#queue.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
     process.nextTick(pumpLater, this)
@@ -257,32 +257,41 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   }
 
   #openQueued(): void {
-    while (this.#queue.size > 0 && !this.#isDestroyed) {
-      const session = this.#toSession()
-      if (session === null) {
-        this.#sessions.grow()
+    for (let call = this.#queue.first; call !== null && !this.#isDestroyed; call = this.#queue.first) {
+      const isHttp1 =
+        this.#memory.protocol === 'http/1.1' || call.request.isHttp1 || call.http1Required !== null
+      const session = isHttp1 ? null : this.#toSession(call)
+      if (session === null && !isHttp1) {
+        this.#sessions.grow(call.wasMisdirected ? call.sessionMark : -1)
         return
       }
-      const call = this.#queue.shift()
-      if (call !== null) this.#open(call, session)
+      this.#queue.shift()
+      this.#open(call, session)
     }
   }
 
   /** The one that takes the first call; null when none does now. */
-  #toSession(): Session | null {
+  #toSession(first: Call): Session | null {
+    if (first.wasMisdirected) return this.#sessions.pickNewer(first.sessionMark)
     const session = this.#sessions.pick()
     return session === null || !this.#mustWaitForSettings(session) ? session : this.#sessions.pickSettled()
   }
 
-  #open(call: Call, session: Session): void {
-    if (call.request.protocol === null || session.settings.offersExtendedConnect) {
+  /** @param session null for one that HTTP/2 isn't for */
+  #open(call: Call, session: Session | null): void {
+    const { protocol } = call.request
+    if (session !== null && (protocol === null || session.settings.offersExtendedConnect)) {
+      if (!call.wasMisdirected) call.sessionMark = this.#sessions.opened
       session.open(call)
-      return
+    } else if (this.#fallback.isThere) {
+      this.#fallback.open(call, call.http1Required)
+    } else {
+      // Where it was: it leaves the queue as it settles.
+      this.#queue.add(call)
+      const reason = session === null ? 'is to be asked by HTTP/1.1' : 'offers no extended CONNECT (RFC 8441)'
+      const message = `${this.#origin.href} ${reason}, and fallback is null: there is no upgrade to ${protocol}`
+      call.fail(new NotSupportedError(message))
     }
-    // Where it was: it leaves the queue as it settles.
-    this.#queue.add(call)
-    const message = `${this.#origin.href} offers no extended CONNECT (RFC 8441): there is no upgrade to`
-    call.fail(new NotSupportedError(`${message} ${call.request.protocol}`))
   }
 
   /** Nothing waits any more, however that came about: whoever was held back may go on. */
@@ -326,11 +335,6 @@ export class CallScheduler implements CallOwner, SessionSetOwner {
   static pump(scheduler: CallScheduler): void {
     scheduler.#pump()
   }
-}
-
-/** The peer has refused this very stream, as opposed to all that lie above a GOAWAY of the same code. */
-function isRefusal(error: DodiciError): boolean {
-  return error instanceof StreamError && error.http2ErrorCode === REFUSED_STREAM
 }
 
 function pumpLater(scheduler: CallScheduler): void {

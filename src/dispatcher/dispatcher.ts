@@ -38,6 +38,8 @@ import { request } from '../api/request.ts'
 import { stream } from '../api/stream.ts'
 import { upgrade } from '../api/upgrade.ts'
 import { invalid } from '../core/validate.ts'
+import { checkHandler } from '../handler/check-handler.ts'
+import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 
 /**
  * What can dispatch requests. Its API methods need nothing but `dispatch`, so a class that brings its own gets all of
@@ -195,7 +197,9 @@ class ComposedDispatcher extends Dispatcher {
   }
 
   override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
-    return this.#dispatch(options, handler)
+    checkHandler(options, handler)
+    // Interceptors of undici 6 speak the older shape, those of undici 8 the newer.
+    return this.#dispatch(options, toTwoShapedHandler(options, handler))
   }
 
   override close(): Promise<void>

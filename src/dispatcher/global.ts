@@ -15,12 +15,13 @@ const GLOBAL_DISPATCHER = Symbol.for('dodici.globalDispatcher.1')
 /**
  * The dispatcher that `request()`, `stream()`, `pipeline()`, `connect()` and `upgrade()` use when they aren't given one.
  *
- * Made on first use: an {@link Agent} with `h2c: true`, which speaks HTTP/2 by prior knowledge with `http:` origins.
+ * Made on first use: an {@link Agent} with the default options. `https:` origins speak HTTP/2 where they can, `http:` origins HTTP/1.1
+ * by its fallback.
  */
 export function getGlobalDispatcher(): Dispatcher {
   const present: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER)
   if (isDispatcher(present)) return present
-  const agent = new Agent({ h2c: true })
+  const agent = new Agent()
   setGlobalDispatcher(agent)
   return agent
 }

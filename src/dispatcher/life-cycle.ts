@@ -11,6 +11,7 @@ import { systemClock } from '../core/clock.ts'
 import { invalid, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
 import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
+import { toNativeHandler } from '../handler/legacy-handler.ts'
 import { Dispatcher } from './dispatcher.ts'
 
 /**
@@ -30,7 +31,7 @@ export abstract class LivingDispatcher extends Dispatcher {
   /** Tunnels, and peers that don't close their side, may still be waited for. */
   #isGraceful = false
 
-  /** Takes a request, for a handler that was checked. Whatever it throws, the handler will hear. */
+  /** Takes a request, for a handler that was checked, and is of our shape. Whatever it throws, the handler will hear. */
   protected abstract take(options: DispatchOptions, handler: DispatchHandler): boolean
 
   /** Settles when no request is left. Called once. */
@@ -53,16 +54,17 @@ export abstract class LivingDispatcher extends Dispatcher {
   }
 
   override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
-    checkHandler(handler)
+    checkHandler(options, handler)
+    const native = toNativeHandler(options, handler)
     try {
       if (this.#state === 'destroyed') throw new ClientDestroyedError()
       if (this.#state === 'closing') throw new ClientClosedError()
       if (typeof options !== 'object' || options === null) throw invalid('options', options, 'an object')
       checkTunnelHandler(options, handler)
-      return this.take(options, handler)
+      return this.take(options, native)
     } catch (thrown) {
       const error = toError(thrown)
-      handler.onResponseError?.(new RefusedController(error), error)
+      native.onResponseError?.(new RefusedController(error), error)
       return false
     }
   }

@@ -10,6 +10,8 @@ import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
 import { toClientOptions, toOrigin } from '../core/options.ts'
 import { toCodedError } from '../errors.ts'
+import type { OriginProtocol } from '../session/origin-memory.ts'
+import { OriginMemory } from '../session/origin-memory.ts'
 import type { SchedulerOwner } from './call-scheduler.ts'
 import { CallScheduler } from './call-scheduler.ts'
 import { LivingDispatcher } from './life-cycle.ts'
@@ -20,13 +22,21 @@ export abstract class OriginDispatcher extends LivingDispatcher {
 
   /**
    * @param connections how many sessions there may be; Infinity for any number
+   * @param protocol what is known of the origin
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
-  protected constructor(origin: unknown, options: ClientOptions | undefined, connections: number) {
+  protected constructor(
+    origin: unknown,
+    options: ClientOptions | undefined,
+    connections: number,
+    protocol: OriginProtocol = 'unknown',
+  ) {
     super()
     const where = toOrigin(origin)
+    const resolved = toClientOptions(options)
+    const memory = new OriginMemory(protocol)
     const announcer = new Announcer(this, where.url)
-    this.#scheduler = new CallScheduler(where, toClientOptions(options), connections, systemClock, announcer)
+    this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, announcer)
   }
 
   /** Whether it has no request at all. */

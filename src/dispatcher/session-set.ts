@@ -9,9 +9,9 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from '../core/replay.ts'
-import { SocketError } from '../errors.ts'
+import { AlpnError, SocketError } from '../errors.ts'
 import { NodeSession } from '../session/node-session.ts'
-import { OriginMemory } from '../session/origin-memory.ts'
+import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
 import { Backoff } from './backoff.ts'
 import { SessionHeap } from './session-heap.ts'
@@ -70,10 +70,11 @@ export class SessionSet implements SessionOwner {
     options: ResolvedClientOptions,
     connections: number,
     clock: Clock,
+    memory: OriginMemory,
     owner: SessionSetOwner,
   ) {
     const deadlines = new Deadlines(clock)
-    this.#context = { origin, options, clock, deadlines, memory: new OriginMemory(), owner: this }
+    this.#context = { origin, options, clock, deadlines, memory, owner: this }
     this.#connections = connections
     this.#owner = owner
     this.#backoff = new Backoff(clock, () => owner.onRoom())
@@ -84,6 +85,11 @@ export class SessionSet implements SessionOwner {
     let ready = 0
     for (const session of this.#usable) if (session.state.name === 'ready') ready++
     return ready
+  }
+
+  /** How many were opened so far: the id of the newest. */
+  get opened(): number {
+    return this.#opened
   }
 
   /** Snapshots, the oldest session first. */
@@ -108,6 +114,12 @@ export class SessionSet implements SessionOwner {
     return null
   }
 
+  /** One that has room, and was opened after so many others; or null. */
+  pickNewer(opened: number): Session | null {
+    for (const session of this.#usable) if (session.id > opened && session.hasRoom()) return session
+    return null
+  }
+
   /** Its load has changed. */
   update(session: Session): void {
     // Alone it has its place, whatever its load, and `pick()` asks it for room anyway.
@@ -124,9 +136,14 @@ export class SessionSet implements SessionOwner {
     }
   }
 
-  /** Calls wait, and no session has room. */
-  grow(): void {
-    if (this.#usable.size > 0 && this.#mustWait()) return
+  /**
+   * Calls wait, and no session has room.
+   *
+   * @param opened the first of them wants one that was opened after so many others; -1 for any
+   */
+  grow(opened: number): void {
+    const isThere = opened === -1 ? this.#usable.size > 0 && this.#mustWait() : this.#opened > opened
+    if (isThere && this.#usable.size > 0) return
     if (this.#usable.size >= this.#connections || this.#backoff.isWaiting || this.#isEnded) return
     const session = new NodeSession(this.#context, ++this.#opened, this.#toReason())
     this.#newest = session
@@ -166,6 +183,7 @@ export class SessionSet implements SessionOwner {
   }
 
   onSessionReady(session: Session): void {
+    this.#context.memory.onHttp2()
     this.update(session)
     this.#owner.onRoom()
     if (this.#all.has(session)) this.#owner.onConnect()
@@ -204,6 +222,11 @@ export class SessionSet implements SessionOwner {
       this.#owner.onRoom()
       this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
     } else if (!this.#isEnded && cause !== null) {
+      if (this.#isForFallback(cause)) {
+        this.#context.memory.onHttp1()
+        this.#owner.onRoom()
+        return
+      }
       this.#addSetback()
       // Others will come to what waits.
       if (this.ready === 0) this.#owner.failWaiting(cause)
@@ -211,6 +234,12 @@ export class SessionSet implements SessionOwner {
       this.#owner.onRoom()
       this.#owner.onConnectionError(cause)
     }
+  }
+
+  /** Whether the peer has chosen HTTP/1.1, somebody else serves that, and no session speaks HTTP/2 with the origin. */
+  #isForFallback(cause: Error): boolean {
+    if (!(cause instanceof AlpnError) || cause.alpnProtocol === null) return false
+    return this.#context.options.fallback !== null && this.ready === 0
   }
 
   /**

@@ -13,7 +13,7 @@ export interface Outgoing {
   readonly wire: WireHeaders
 }
 
-/** One try of a call on one stream. */
+/** One try of a call: on one stream, or by whoever serves what HTTP/2 can't. */
 export interface Attempt {
   /** Stops reading: what the peer may still send is bounded by the stream's window. */
   pause(): void
@@ -22,6 +22,8 @@ export interface Attempt {
   proceed(): void
   /** Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more. */
   cancel(): void
+  /** Cancels it, and lets its connection take no further calls. */
+  retire(): void
   /** Null while the stream has no id: nothing was sent. */
   readonly streamId: number | null
 }

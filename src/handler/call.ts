@@ -7,7 +7,6 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { Deadlines } from '../core/clock.ts'
 import type { Queued } from '../core/pending-queue.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
@@ -16,42 +15,22 @@ import { AnswerLimits } from './answer-limits.ts'
 import type { Attempt, Outgoing } from './attempt.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
+import type { CallOwner } from './call-owner.ts'
+import { CallRecord } from './call-record.ts'
 import type { CallState } from './call-state.ts'
 import { toLateError } from './late-error.ts'
-import { RawFields } from './raw-fields.ts'
 
-/** Who a call belongs to: it has queued it, and hears of its end. */
-export interface CallOwner {
-  readonly deadlines: Deadlines
-  /** An attempt failed without an answer: may there be another one? */
-  mayReplay(call: Call, error: DodiciError): boolean
-  /** The call is `queued` again. */
-  onReplay(call: Call, error: DodiciError): void
-  /** Whether one that is `queued` waits for a connection, as opposed to room on one, or its time. */
-  isConnecting(call: Call): boolean
-  /** The call has settled, for good or ill; `from` is the state that it was in. */
-  onSettled(call: Call, from: CallState): void
-}
+/** RFC 9110 §15.5.20: Misdirected Request. */
+const MISDIRECTED = 421
 
 /**
  * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream is reset,
  * and it hears its own error. What `onResponseError` itself throws becomes an uncaught exception.
  */
-export class Call extends RawFields implements DispatchController, Queued<Call>, LateListener {
+export class Call extends CallRecord<Call> implements DispatchController, Queued<Call>, LateListener {
   readonly request: Request
-  readonly sequence: number
-  queueNext: Call | null = null
-  queuePrevious: Call | null = null
-  /** Attempts that ended unprocessed since the owner last made progress; refused ones in all. These four are the owner's. */
-  fruitless = 0
-  refusals = 0
-  /** The owner's progress at the last of them. */
-  progressMark = 0
-  /** It was sent again although the server may have acted on it. */
-  wasRepeated = false
-
   readonly #handler: DispatchHandler
-  readonly #owner: CallOwner
+  readonly #owner: CallOwner<Call>
   readonly #clock: CallClock
   #state: CallState = 'created'
   #attempt: Attempt | null = null
@@ -61,10 +40,9 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
   #paused = false
   #reason: Error | null = null
 
-  constructor(request: Request, handler: DispatchHandler, owner: CallOwner, sequence: number) {
-    super()
+  constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
+    super(sequence)
     this.request = request
-    this.sequence = sequence
     this.#handler = handler
     this.#owner = owner
     this.#clock = new CallClock(owner.deadlines, request.limits, this)
@@ -141,6 +119,7 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
   /** A stream is being opened for it. Returns what to send, or null when the call has ended, by its body factory. */
   begin(attempt: Attempt): Outgoing | null {
     const { request } = this
+    request.trace?.announce()
     this.#attempt = attempt
     this.#move('running')
     const { body, wire } = request
@@ -205,8 +184,13 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
   }
 
   /** An informational (1xx) or the final answer's header. `raw` is in wire order, pseudo-headers may be in it. */
-  respond(statusCode: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
-    if (this.#state !== 'running') return
+  respond(
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    raw: readonly string[],
+    statusMessage = '',
+  ): void {
+    if (this.#state !== 'running' || (statusCode === MISDIRECTED && this.#moveOn())) return
     if (this.#refuse(this.#answer.checkHeader(statusCode, headers, raw))) return
     this.rawHeaders = raw
     if (statusCode >= 200) {
@@ -215,7 +199,8 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
       else this.#clock.body()
     }
     try {
-      this.#handler.onResponseStart?.(this, statusCode, headers, '')
+      this.#handler.onResponseStarted?.()
+      if (this.state !== 'settled') this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage)
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -280,16 +265,30 @@ export class Call extends RawFields implements DispatchController, Queued<Call>,
       this.fail(this.#answer.toLengthError(error) ?? error)
       return
     }
-    if (this.#owner.mayReplay(this, error)) {
-      this.#answer = new AnswerLimits(this.request.limits, this.request.method)
-      this.#move('queued')
-      this.#clock.queue()
-      this.#owner.onReplay(this, error)
-      // Last: a source that is let go of runs the caller's code, which may end the call.
-      this.#dropBody(null)
-      return
-    }
-    this.fail(error)
+    if (this.#owner.mayReplay(this, error)) this.#queueAgain(error)
+    else this.fail(error)
+  }
+
+  /** The server isn't the right one for this request, by this connection: another one may be. Once. */
+  #moveOn(): boolean {
+    const attempt = this.#attempt
+    // Without a stream it isn't on a connection of ours.
+    if (attempt === null || attempt.streamId === null || this.wasMisdirected) return false
+    if (!this.request.body.replayable) return false
+    this.wasMisdirected = true
+    this.#attempt = null
+    this.#queueAgain(null)
+    attempt.retire()
+    return true
+  }
+
+  #queueAgain(error: DodiciError | null): void {
+    this.#answer = new AnswerLimits(this.request.limits, this.request.method)
+    this.#move('queued')
+    this.#clock.queue()
+    this.#owner.onReplay(this, error)
+    // Last: a source that is let go of runs the caller's code, which may end the call.
+    this.#dropBody(null)
   }
 
   onLate(lateness: Lateness): void {

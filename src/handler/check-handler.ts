@@ -4,48 +4,56 @@
  * @module
  */
 
-import type { DispatchHandler } from '../../types/handler.ts'
+import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { invalid } from '../core/validate.ts'
-import { NotSupportedError } from '../errors.ts'
+import { isLegacyHandler } from './legacy-handler.ts'
 
 /**
- * Checks that a handler can hear what a call has to say.
+ * Checks that a handler of either shape can hear what a call has to say.
  *
  * @throws InvalidArgumentError that names the method that is missing.
  */
-export function checkHandler(handler: unknown): asserts handler is DispatchHandler {
+export function checkHandler(options: unknown, handler: unknown): asserts handler is AnyDispatchHandler {
   if (typeof handler !== 'object' || handler === null) throw invalid('handler', handler, 'an object')
-  if ('onConnect' in handler && !('onRequestStart' in handler)) {
-    throw new NotSupportedError(
-      "Handlers of undici 6's and 7's shape (onConnect, onHeaders, …) are not supported yet",
-    )
-  }
-  for (const name of HANDLER_METHODS) {
+  const isTunnel = typeof options === 'object' && options !== null && asksForTunnel(options)
+  for (const name of toMethods(handler, isTunnel)) {
     const method: unknown = Reflect.get(handler, name)
     if (typeof method !== 'function') throw invalid(`handler.${name}`, method, 'a function')
   }
 }
 
-const HANDLER_METHODS = [
-  'onRequestStart',
-  'onResponseStart',
-  'onResponseData',
-  'onResponseEnd',
-  'onResponseError',
-] as const
+const METHODS = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
+const LEGACY_METHODS = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError']
+/** undici's own handlers of tunnels have no more. */
+const TUNNEL_METHODS = ['onRequestStart', 'onResponseStart', 'onResponseError']
+const LEGACY_TUNNEL_METHODS = ['onConnect', 'onHeaders', 'onError']
+
+function toMethods(handler: object, isTunnel: boolean): readonly string[] {
+  // What has none of both is told of ours.
+  const isLegacy = isLegacyHandler(handler) && LEGACY_METHODS.some((name) => name in handler)
+  if (isTunnel) return isLegacy ? LEGACY_TUNNEL_METHODS : TUNNEL_METHODS
+  return isLegacy ? LEGACY_METHODS : METHODS
+}
+
+function asksForTunnel({ method, upgrade }: Partial<DispatchOptions>): boolean {
+  return method === 'CONNECT' || (upgrade !== undefined && upgrade !== null && upgrade !== false)
+}
 
 /**
  * Checks that a handler can take a tunnel, where one is asked for.
  *
  * @throws InvalidArgumentError
  */
-export function checkTunnelHandler({ method, upgrade }: DispatchOptions, handler: DispatchHandler): void {
-  if (method !== 'CONNECT' && (upgrade === undefined || upgrade === null || upgrade === false)) return
-  if (typeof handler.onRequestUpgrade === 'function') return
-  throw invalid(
-    'handler.onRequestUpgrade',
-    handler.onRequestUpgrade,
-    'a function, since a tunnel is asked for',
-  )
+export function checkTunnelHandler(options: DispatchOptions, handler: AnyDispatchHandler): void {
+  if (!asksForTunnel(options) || hasMethod(handler, 'onRequestUpgrade')) return
+  const isLegacy = isLegacyHandler(handler)
+  if (isLegacy && hasMethod(handler, 'onUpgrade')) return
+  const name = isLegacy ? 'onUpgrade' : 'onRequestUpgrade'
+  const accepted = 'a function, since a tunnel is asked for'
+  throw invalid(`handler.${name}`, Reflect.get(handler, name), accepted)
+}
+
+function hasMethod(handler: object, name: string): boolean {
+  return typeof Reflect.get(handler, name) === 'function'
 }

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { clientChannels, requestChannels } from '../core/diagnostics.ts'
+import { toRawBuffers } from '../core/headers.ts'
 import type { Request } from '../core/request.ts'
 import { RequestTrace } from '../core/request-trace.ts'
 
@@ -19,21 +20,19 @@ function hasSubscribers(): boolean {
   return false
 }
 
-/** What undici's subscribers expect of header fields. */
-function toBuffers(fields: readonly string[] | null): Buffer[] {
-  return (fields ?? []).map((field) => Buffer.from(field, 'latin1'))
-}
-
-/** @returns the handler itself when nobody listens */
-export function trace(request: Request, handler: DispatchHandler): DispatchHandler {
+/**
+ * @param isHttp2 whether HTTP/2 will serve it, as far as anybody can tell; else it is announced when that is known
+ * @returns the handler itself when nobody listens
+ */
+export function trace(request: Request, handler: DispatchHandler, isHttp2: boolean): DispatchHandler {
   if (!hasSubscribers()) return handler
   const traced = new RequestTrace(request)
   request.trace = traced
-  if (requestChannels.create.hasSubscribers) requestChannels.create.publish({ request: traced })
+  if (isHttp2) traced.announce()
   return new TracedHandler(traced, handler)
 }
 
-/** Passes everything on, and publishes it first. */
+/** Passes everything on, and publishes it first, unless somebody else does. */
 class TracedHandler implements DispatchHandler {
   readonly #request: RequestTrace
   readonly #handler: DispatchHandler
@@ -59,6 +58,10 @@ class TracedHandler implements DispatchHandler {
     this.#handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
   }
 
+  onResponseStarted(): void {
+    this.#handler.onResponseStarted?.()
+  }
+
   onResponseStart(
     controller: DispatchController,
     statusCode: number,
@@ -71,7 +74,7 @@ class TracedHandler implements DispatchHandler {
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
     const { bodyChunkReceived } = requestChannels
-    if (bodyChunkReceived.hasSubscribers) bodyChunkReceived.publish({ request: this.#request, chunk })
+    if (this.#hears(bodyChunkReceived)) bodyChunkReceived.publish({ request: this.#request, chunk })
     this.#handler.onResponseData?.(controller, chunk)
   }
 
@@ -81,32 +84,38 @@ class TracedHandler implements DispatchHandler {
   }
 
   onResponseError(controller: DispatchController, error: Error): void {
+    // It may have failed before it was known who would serve it.
+    this.#request.announce()
     this.#request.aborted = true
-    if (requestChannels.error.hasSubscribers) requestChannels.error.publish({ request: this.#request, error })
+    if (this.#hears(requestChannels.error)) requestChannels.error.publish({ request: this.#request, error })
     this.#handler.onResponseError?.(controller, error)
   }
 
   onBodySent(chunk: Buffer): void {
     const { bodyChunkSent } = requestChannels
-    if (bodyChunkSent.hasSubscribers) bodyChunkSent.publish({ request: this.#request, chunk })
+    if (this.#hears(bodyChunkSent)) bodyChunkSent.publish({ request: this.#request, chunk })
     this.#handler.onBodySent?.(chunk)
   }
 
   onRequestSent(): void {
     const { bodySent } = requestChannels
-    if (bodySent.hasSubscribers) bodySent.publish({ request: this.#request })
+    if (this.#hears(bodySent)) bodySent.publish({ request: this.#request })
     this.#handler.onRequestSent?.()
   }
 
   #publishHeaders({ rawHeaders }: DispatchController, statusCode: number): void {
-    if (!requestChannels.headers.hasSubscribers) return
-    const response = { statusCode, statusText: '', headers: toBuffers(rawHeaders) }
+    if (!this.#hears(requestChannels.headers)) return
+    const response = { statusCode, statusText: '', headers: toRawBuffers(rawHeaders) }
     requestChannels.headers.publish({ request: this.#request, response })
   }
 
   #publishEnd(rawTrailers: readonly string[] | null): void {
     this.#request.completed = true
-    if (!requestChannels.trailers.hasSubscribers) return
-    requestChannels.trailers.publish({ request: this.#request, trailers: toBuffers(rawTrailers) })
+    if (!this.#hears(requestChannels.trailers)) return
+    requestChannels.trailers.publish({ request: this.#request, trailers: toRawBuffers(rawTrailers) })
+  }
+
+  #hears(channel: { readonly hasSubscribers: boolean }): boolean {
+    return channel.hasSubscribers && this.#request.isAnnounced
   }
 }

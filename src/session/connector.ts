@@ -19,8 +19,9 @@ import type { SessionContext } from './session.ts'
 /** What a connection attempt ends with: a socket that HTTP/2 can be spoken on, or why there is none. */
 export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
 
-/** RFC 9113 §3.2: no other protocol is offered, so that a server without HTTP/2 says so during the handshake. */
-const ALPN_PROTOCOLS = ['h2']
+/** RFC 9113 §3.2: where nobody serves HTTP/1.1, a server without HTTP/2 says so during the handshake. */
+const ONLY_HTTP2 = ['h2']
+const EITHER_PROTOCOL = ['h2', 'http/1.1']
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
@@ -33,6 +34,7 @@ export class ConnectionAttempt {
   readonly #origin: Origin
   readonly #memory: OriginMemory
   readonly #onResult: (result: ConnectionResult) => void
+  readonly #alpnProtocols: string[]
   /** Null without a `connectTimeout`. */
   readonly #alarm: Alarm | null
   /** Null until it is made: by us, or by the caller's connector. */
@@ -48,7 +50,8 @@ export class ConnectionAttempt {
     this.#origin = origin
     this.#memory = memory
     this.#onResult = onResult
-    const { connect, connectTimeout, socketPath } = options
+    const { connect, connectTimeout, socketPath, fallback } = options
+    this.#alpnProtocols = fallback === null ? ONLY_HTTP2 : EITHER_PROTOCOL
     this.#alarm =
       connectTimeout === 0 ? null : clock.after(connectTimeout, () => this.#onTimeout(connectTimeout))
     if (typeof connect === 'function') this.#useConnector(connect, socketPath)
@@ -81,7 +84,7 @@ export class ConnectionAttempt {
         const servername = connect.servername ?? (isIP(hostname) === 0 ? hostname : '')
         const session = connect.session ?? this.#memory.tlsSession ?? undefined
         const tlsOptions = { ...SOCKET_OPTIONS, ...connect, ...where, servername, session }
-        socket = connectTls({ ...tlsOptions, ALPNProtocols: ALPN_PROTOCOLS })
+        socket = connectTls({ ...tlsOptions, ALPNProtocols: this.#alpnProtocols })
         socket.once('secureConnect', () => this.#onSocket(socket))
         // With TLS 1.3 tickets come after the handshake, at any time.
         socket.on('session', (ticket: Buffer) => {
@@ -111,26 +114,12 @@ export class ConnectionAttempt {
       ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
       socketPath,
     }
-    const onSocket = (socket: unknown): void => this.#onGivenSocket(socket)
-    const onError = (error: unknown): void => this.#fail(error)
-    try {
-      let hasCalledBack = false
-      const promise: unknown = connector(options, (error, socket) => {
-        hasCalledBack = true
-        // Node's own way of calling back may be synchronous; ours never is.
-        if (error !== null && error !== undefined) process.nextTick(onError, error)
-        else process.nextTick(onSocket, socket)
-      })
-      // undici's connectors call back and return the socket as well: only a promise is an answer.
-      // An async function that calls back fulfils with undefined.
-      if (promise instanceof Promise) {
-        promise.then((socket: unknown) => {
-          if (socket !== undefined || !hasCalledBack) onSocket(socket)
-        }, onError)
-      }
-    } catch (thrown) {
-      process.nextTick(onError, thrown)
-    }
+    askConnector(
+      connector,
+      options,
+      (socket) => this.#onGivenSocket(socket),
+      (error) => this.#fail(error),
+    )
   }
 
   #onGivenSocket(socket: unknown): void {
@@ -169,7 +158,8 @@ export class ConnectionAttempt {
     ) {
       const choice = socket.alpnProtocol === false ? 'no protocol' : `'${socket.alpnProtocol}'`
       socket.on('error', ignoreLateError).destroy()
-      this.#fail(new AlpnError(`${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'`))
+      const message = `${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'`
+      this.#fail(Object.assign(new AlpnError(message), { alpnProtocol: socket.alpnProtocol }))
     } else if (this.#wasUnreferenced) {
       // A socket without a handle carries unref() out by a listener that comes after this one.
       this.#wasUnreferenced = false
@@ -200,6 +190,36 @@ export class ConnectionAttempt {
   #end(): void {
     this.#isOver = true
     this.#alarm?.cancel()
+  }
+}
+
+/**
+ * Asks a connector of the caller's for a socket. One of the two functions is called, never from within; `onSocket` for each
+ * time that the connector yields something.
+ */
+export function askConnector(
+  connector: Connector,
+  options: ConnectorOptions,
+  onSocket: (socket: unknown) => void,
+  onError: (error: unknown) => void,
+): void {
+  try {
+    let hasCalledBack = false
+    const promise: unknown = connector(options, (error, socket) => {
+      hasCalledBack = true
+      // Node's own way of calling back may be synchronous; ours never is.
+      if (error !== null && error !== undefined) process.nextTick(onError, error)
+      else process.nextTick(onSocket, socket)
+    })
+    // undici's connectors call back and return the socket as well: only a promise is an answer.
+    // An async function that calls back fulfils with undefined.
+    if (promise instanceof Promise) {
+      promise.then((socket: unknown) => {
+        if (socket !== undefined || !hasCalledBack) onSocket(socket)
+      }, onError)
+    }
+  } catch (thrown) {
+    process.nextTick(onError, thrown)
   }
 }
 

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net'
 import type { OpenReason, SessionStats } from '../../types/client.ts'
 import { Bag } from '../core/bag.ts'
 import type { Alarm } from '../core/clock.ts'
-import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
+import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connector.ts'
 import { ConnectionAttempt } from './connector.ts'
@@ -292,7 +292,9 @@ export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, 
 
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | undefined): void {
     this.goaway = { code, lastStreamId, debugData: debugData === undefined ? null : Buffer.from(debugData) }
-    if (isOfPings(this.goaway)) this.#context.memory.onTooManyPings()
+    const { memory, options } = this.#context
+    if (isOfPings(this.goaway)) memory.onTooManyPings()
+    if (code === HTTP_1_1_REQUIRED && options.fallback !== null) memory.onHttp1()
     this.#drain()
     this.#lingerWhenIdle()
   }

@@ -132,6 +132,11 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     this.#leave()
   }
 
+  retire(): void {
+    this.cancel()
+    this.#owner.close()
+  }
+
   /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
   fail(error: Error): void {
     if (this.#tunnel !== null) this.#tunnel.destroy(this.#toTunnelError(error))
@@ -168,7 +173,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const stream = this.#stream
     if (stream === null) return
-    const tunnel = new NodeTunnel(stream, () => this.#release())
+    const tunnel = new NodeTunnel(stream, this.#owner.socket, () => this.#release())
     this.#state = 'tunnel'
     this.#tunnel = tunnel
     for (const chunk of this.#held ?? []) tunnel.push(chunk)

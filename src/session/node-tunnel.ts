@@ -5,6 +5,7 @@
  */
 
 import type { ClientHttp2Stream } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { StreamError } from '../errors.ts'
 import { read } from './node-events.ts'
@@ -16,6 +17,8 @@ type Callback = (error?: Error | null) => void
  * in words of ours: a reset that node tells by `close` alone as well. `destroy()` resets the stream with CANCEL.
  */
 export class NodeTunnel extends Duplex {
+  /** What lies below: undici's WebSocket tells HTTP/2 from HTTP/1.1 by it, and asks it for an address. */
+  readonly session: { readonly socket: Socket | null }
   readonly #stream: ClientHttp2Stream
   readonly #reset: () => void
   /** The callback of a write that has failed: what the stream died of comes with its end. */
@@ -25,10 +28,16 @@ export class NodeTunnel extends Duplex {
   #isGone = false
 
   /** @param reset resets the stream, as soon as the peer won't mind */
-  constructor(stream: ClientHttp2Stream, reset: () => void) {
+  constructor(stream: ClientHttp2Stream, socket: Socket | null, reset: () => void) {
     super({ allowHalfOpen: true })
+    this.session = Object.freeze({ socket })
     this.#stream = stream
     this.#reset = reset
+  }
+
+  /** The local address of the connection, as that of a socket. */
+  address(): AddressInfo | Record<string, never> {
+    return this.session.socket?.address() ?? {}
   }
 
   /** The peer has ended its side properly. */

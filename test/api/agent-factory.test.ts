@@ -27,8 +27,10 @@ describe('factory', () => {
       h2Options: { pingInterval: 9 },
       connect: { servername: 'a' },
     }
+    const fallback = new FakeDispatcher()
     const agent = toAgent({
       ...rest,
+      fallback,
       maxOrigins: 7,
       factory: (origin, options) => {
         heard.push([origin, options])
@@ -45,8 +47,8 @@ describe('factory', () => {
       agent.dispatch({ ...GET, origin }, new Recorder())
     }
     expect(heard).toEqual([
-      [new URL('http://one.example'), rest],
-      [new URL('https://one.example'), rest],
+      [new URL('http://one.example'), { ...rest, fallback }],
+      [new URL('https://one.example'), { ...rest, fallback }],
     ])
     expect(made.map(({ requests }) => requests.length)).toEqual([3, 1])
   })

@@ -69,12 +69,14 @@ describe('Agent', () => {
     await expect(refused).rejects.toThrow('origin')
   })
 
-  it('refuses http: without h2c, and says what would help', async () => {
+  it('refuses http: without h2c and without a fallback, and says what would help', async () => {
     const server = await startServer(serveHello)
-    const refused = ask(toAgent({}), server.origin)
+    const refused = ask(toAgent({ fallback: null }), server.origin)
     await expect(refused).rejects.toBeInstanceOf(errors.NotSupportedError)
     await expect(refused).rejects.toThrow('h2c')
-    await expect(ask(toAgent({ h2c: false }), server.origin)).rejects.toMatchObject({ processed: 'no' })
+    await expect(ask(toAgent({ h2c: false, fallback: null }), server.origin)).rejects.toMatchObject({
+      processed: 'no',
+    })
     expect(server.sessions).toHaveLength(0)
   })
 

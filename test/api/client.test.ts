@@ -309,12 +309,3 @@ describe('compose()', () => {
     expect(() => client.compose(() => undefined as never)).toThrow('interceptor')
   })
 })
-
-describe('what is not there yet', () => {
-  it('handlers of the older shape say so', () => {
-    const client = connect('http://127.0.0.1:1')
-    const older = { onConnect() {}, onError() {} }
-    expect(() => client.dispatch(GET, older)).toThrow(errors.NotSupportedError)
-    expect(() => client.dispatch(GET, older)).toThrow('undici 6')
-  })
-})

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,6 +63,19 @@ async function startHello() {
   })
 }
 
+/** A server that speaks no HTTP/2. */
+async function startHttp1(): Promise<string> {
+  const server = createServer((request, response) => response.end(`hello by ${request.httpVersion}`))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('The server has no port')
+  return `http://127.0.0.1:${address.port}`
+}
+
 /** Puts back what was there. */
 function keepGlobal(): void {
   const before = getGlobalDispatcher()
@@ -68,12 +83,11 @@ function keepGlobal(): void {
 }
 
 describe('the global dispatcher', () => {
-  it('is an Agent that speaks h2c, the same each time', async () => {
+  it('is an Agent that speaks HTTP/1.1 with http: origins, the same each time', async () => {
     const dispatcher = getGlobalDispatcher()
     expect(dispatcher).toBeInstanceOf(Agent)
     expect(getGlobalDispatcher()).toBe(dispatcher)
-    const { origin } = await startHello()
-    expect(await (await request(origin)).body.text()).toBe('hello')
+    expect(await (await request(await startHttp1())).body.text()).toBe('hello by 1.1')
   })
 
   it('can be replaced, by a composed one too, and the one before stays open', async () => {
@@ -87,8 +101,8 @@ describe('the global dispatcher', () => {
     expect(getGlobalDispatcher()).toBe(composed)
     expect(await (await request(origin)).body.text()).toBe('hello')
     expect(client.stats.connected).toBe(true)
-    const { body } = await before.request({ origin, path: '/', method: 'GET' })
-    expect(await body.text()).toBe('hello')
+    const { body } = await before.request({ origin: await startHttp1(), path: '/', method: 'GET' })
+    expect(await body.text()).toBe('hello by 1.1')
   })
 
   it.each([

@@ -138,14 +138,14 @@ describe('upgrade()', () => {
   })
 
   describe('when the peer offers no extended CONNECT', () => {
-    it('fails with NotSupportedError, before a stream is opened, and siblings live', async () => {
+    it('nor a fallback, fails with NotSupportedError before a stream is opened, and siblings live', async () => {
       let streams = 0
       const server = await startServer((stream) => {
         streams++
         stream.respond({ ':status': 200 })
         stream.end('hello')
       })
-      const client = new Client(server.origin)
+      const client = new Client(server.origin, { fallback: null })
       onTestFinished(() => client.destroy())
       const sibling = client.request(GET)
       const refused = client.upgrade({ path: '/' })

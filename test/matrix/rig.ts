@@ -7,6 +7,7 @@ import { toClientOptions, toOrigin } from '../../src/core/options.ts'
 import type { SchedulerOwner } from '../../src/dispatcher/call-scheduler.ts'
 import { CallScheduler } from '../../src/dispatcher/call-scheduler.ts'
 import { LivingDispatcher } from '../../src/dispatcher/life-cycle.ts'
+import { OriginMemory } from '../../src/session/origin-memory.ts'
 import type { ClientOptions, DispatchHandler, DispatchOptions } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { Recorder } from '../support/recorder.ts'
@@ -20,7 +21,8 @@ export class MatrixClient extends LivingDispatcher implements SchedulerOwner {
 
   constructor(origin: string, options: ClientOptions, clock: FakeClock) {
     super()
-    this.scheduler = new CallScheduler(toOrigin(origin), toClientOptions(options), 1, clock, this)
+    const resolved = toClientOptions(options)
+    this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, clock, new OriginMemory(), this)
   }
 
   /** How many calls there are, and how many of them may be late. */

@@ -3,6 +3,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { toClientOptions, toConnections, toOrigin } from '../../src/core/options.ts'
 import type { SchedulerOwner } from '../../src/dispatcher/call-scheduler.ts'
 import { CallScheduler } from '../../src/dispatcher/call-scheduler.ts'
+import { OriginMemory } from '../../src/session/origin-memory.ts'
 import type { ClientOptions, DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { Recorder } from './recorder.ts'
 
@@ -20,10 +21,12 @@ export class Harness implements SchedulerOwner {
     return this.events.filter((event) => event !== 'drain')
   }
 
-  /** With one connection, like a Client, unless the options say more. */
+  /** With one connection, like a Client, and without a fallback, unless the options say more. */
   constructor(origin: string, options: PoolOptions = {}, clock: Clock = systemClock) {
     const connections = toConnections({ connections: 1, ...options })
-    this.scheduler = new CallScheduler(toOrigin(origin), toClientOptions(options), connections, clock, this)
+    const resolved = toClientOptions({ fallback: null, ...options })
+    const memory = new OriginMemory()
+    this.scheduler = new CallScheduler(toOrigin(origin), resolved, connections, clock, memory, this)
   }
 
   /** Dispatches a GET of `/`, or what the options say. */

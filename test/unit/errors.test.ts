@@ -178,6 +178,7 @@ describe('the error classes', () => {
       const seen: string[] = []
       for (const key in error) seen.push(key)
       const fields = ['attempts', 'goawayDebugData', 'http2ErrorCode', 'processed', 'streamId']
+      if (name === 'AlpnError') fields.unshift('alpnProtocol')
       expect(seen.sort()).toEqual(fields)
       expect(Object.getOwnPropertySymbols({ ...error })).toEqual([])
       for (const mark of Object.getOwnPropertySymbols(type.prototype)) {

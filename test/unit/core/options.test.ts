@@ -51,6 +51,7 @@ const defaults: ResolvedClientOptions = {
   connect: {},
   socketPath: null,
   connectTimeout: 10_000,
+  fallback: undefined,
   limits,
   session,
   strictContentLength: true,
@@ -93,7 +94,28 @@ describe('toClientOptions', () => {
         [name, undefined],
       ]),
     )('means the default: %s: %s', (name, value) => {
-      expect(resolve({ [`${name}`]: value })).toEqual(defaults)
+      const isNone = name === 'fallback' && value === null
+      expect(resolve({ [`${name}`]: value })).toEqual(isNone ? { ...defaults, fallback: null } : defaults)
+    })
+  })
+
+  describe('when a fallback is given', () => {
+    test('keeps it as it is', () => {
+      const fallback = { dispatch: () => true }
+      expect(resolve({ fallback }).fallback).toBe(fallback)
+    })
+
+    test.each([
+      1,
+      'undici',
+      true,
+      {},
+      () => true,
+      { dispatch: 1 },
+    ])('refuses what is none: %j', (fallback) => {
+      expect(() => resolve({ fallback })).toThrow(
+        /^Invalid fallback: got .+, expected an object with a dispatch/,
+      )
     })
   })
 

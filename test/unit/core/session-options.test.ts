@@ -3,7 +3,7 @@ import type { ResolvedAgentOptions } from '../../../src/core/options.ts'
 import { toAgentOptions, toConnections } from '../../../src/core/options.ts'
 import type { SessionOptions } from '../../../src/core/session-options.ts'
 import { toSessionOptions } from '../../../src/core/session-options.ts'
-import { InvalidArgumentError } from '../../../src/errors.ts'
+import { InvalidArgumentError, InvalidReturnValueError } from '../../../src/errors.ts'
 import type { Dispatcher } from '../../../types/dispatcher.ts'
 
 /** As JavaScript calls it: with anything at all. */
@@ -228,9 +228,11 @@ describe('toAgentOptions', () => {
   test.each([
     {},
     { h2c: undefined, maxOrigins: null, factory: null },
+    { h2c: null },
   ])('gives the defaults for %j', (options) => {
-    expect(resolveAgent(options)).toEqual({
-      h2c: false,
+    const { h2c, ...others } = resolveAgent(options)
+    expect(h2c(new URL('http://a.example'))).toBe(false)
+    expect(others).toEqual({
       maxOrigins: Number.POSITIVE_INFINITY,
       keptOrigins: 1_000,
       factory: null,
@@ -262,6 +264,20 @@ describe('toAgentOptions', () => {
   })
 
   test.each([0, 'yes', {}])('refuses h2c %j', (h2c) => {
-    expect(toRefusal(() => resolveAgent({ h2c }))).toMatch(/^Invalid h2c: got .+, expected true or false$/)
+    expect(toRefusal(() => resolveAgent({ h2c }))).toMatch(
+      /^Invalid h2c: got .+, expected true, false, or a function of the origin$/,
+    )
+  })
+
+  test('asks an h2c that is a function', () => {
+    const { h2c } = resolveAgent({ h2c: ({ port }: URL) => port === '8080' })
+    expect(h2c(new URL('http://a.example:8080'))).toBe(true)
+    expect(h2c(new URL('http://a.example'))).toBe(false)
+  })
+
+  test.each([undefined, null, 1, 'yes'])('refuses an h2c that answers %j', (answer) => {
+    const { h2c } = resolveAgent({ h2c: () => answer })
+    expect(() => h2c(new URL('http://a.example'))).toThrow(InvalidReturnValueError)
+    expect(() => h2c(new URL('http://a.example'))).toThrow('expected true or false')
   })
 })

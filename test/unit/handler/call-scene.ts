@@ -4,8 +4,8 @@ import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { Request } from '../../../src/core/request.ts'
 import type { DodiciError } from '../../../src/errors.ts'
 import type { Attempt } from '../../../src/handler/attempt.ts'
-import type { CallOwner } from '../../../src/handler/call.ts'
 import { Call } from '../../../src/handler/call.ts'
+import type { CallOwner } from '../../../src/handler/call-owner.ts'
 import type { CallState } from '../../../src/handler/call-state.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
@@ -85,9 +85,13 @@ export class TestAttempt implements Attempt {
   cancel(): void {
     this.told.push('cancel')
   }
+
+  retire(): void {
+    this.told.push('retire')
+  }
 }
 
-export class TestOwner implements CallOwner {
+export class TestOwner implements CallOwner<Call> {
   readonly deadlines: Deadlines
   /** What mayReplay() answers. */
   replays = false

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { InvalidArgumentError, NotSupportedError } from '../../../src/errors.ts'
+import { InvalidArgumentError } from '../../../src/errors.ts'
 import { checkHandler, checkTunnelHandler } from '../../../src/handler/check-handler.ts'
 import { TestHandler } from './call-scene.ts'
+
+const GET = { method: 'GET', path: '/' }
 
 describe('checkHandler', () => {
   const methods = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
 
   describe('when the handler has all methods', () => {
     test('takes it, inherited ones too', () => {
-      expect(() => checkHandler(new TestHandler())).not.toThrow()
+      expect(() => checkHandler(GET, new TestHandler())).not.toThrow()
     })
   })
 
@@ -16,10 +18,10 @@ describe('checkHandler', () => {
     test.each(methods)('names it: %s', (missing) => {
       const handler = Object.fromEntries(methods.map((name) => [name, () => {}]))
       handler[missing] = Object.create(null)
-      expect(() => checkHandler(handler)).toThrow(InvalidArgumentError)
-      expect(() => checkHandler(handler)).toThrow(`Invalid handler.${missing}: got an object`)
+      expect(() => checkHandler(GET, handler)).toThrow(InvalidArgumentError)
+      expect(() => checkHandler(GET, handler)).toThrow(`Invalid handler.${missing}: got an object`)
       delete handler[missing]
-      expect(() => checkHandler(handler)).toThrow(
+      expect(() => checkHandler(GET, handler)).toThrow(
         `Invalid handler.${missing}: got undefined, expected a function`,
       )
     })
@@ -32,20 +34,39 @@ describe('checkHandler', () => {
       ['a', '"a"'],
       [() => {}, 'a function'],
     ])('refuses it: %s', (handler, got) => {
-      expect(() => checkHandler(handler)).toThrow(`Invalid handler: got ${got}, expected an object`)
+      expect(() => checkHandler(GET, handler)).toThrow(`Invalid handler: got ${got}, expected an object`)
     })
   })
 
   describe("when it has undici 6's and 7's shape", () => {
     const legacy = { onConnect() {}, onHeaders() {}, onData() {}, onComplete() {}, onError() {} }
 
-    test('says that this is not there yet', () => {
-      expect(() => checkHandler(legacy)).toThrow(NotSupportedError)
-      expect(() => checkHandler(legacy)).toThrow(/onConnect/)
+    test('takes it, and one that has the other shape too', () => {
+      expect(() => checkHandler(GET, legacy)).not.toThrow()
+      expect(() => checkHandler(GET, Object.assign(new TestHandler(), legacy))).not.toThrow()
     })
 
-    test('takes one that has the other shape too', () => {
-      expect(() => checkHandler(Object.assign(new TestHandler(), legacy))).not.toThrow()
+    test.each(Object.keys(legacy))('names the method that it lacks: %s', (missing) => {
+      const handler = { ...legacy, [missing]: undefined }
+      expect(() => checkHandler(GET, handler)).toThrow(`Invalid handler.${missing}: got undefined`)
+    })
+  })
+
+  describe('when a tunnel is asked for', () => {
+    const CONNECT = { method: 'CONNECT', path: 'a.example:443' }
+
+    test("wants no methods for a body: undici's own handlers have none", () => {
+      const native = {
+        onRequestStart() {},
+        onResponseStart() {},
+        onResponseError() {},
+        onRequestUpgrade() {},
+      }
+      const legacy = { onConnect() {}, onHeaders() {}, onError() {}, onUpgrade() {} }
+      expect(() => checkHandler(CONNECT, native)).not.toThrow()
+      expect(() => checkHandler(CONNECT, legacy)).not.toThrow()
+      expect(() => checkHandler(CONNECT, { ...legacy, onHeaders: null })).toThrow('Invalid handler.onHeaders')
+      expect(() => checkHandler(GET, native)).toThrow('Invalid handler.onResponseData')
     })
   })
 })

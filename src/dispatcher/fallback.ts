@@ -1,0 +1,45 @@
+/**
+ * Who serves the requests of one origin that HTTP/2 can't.
+ *
+ * @module
+ */
+
+import type { FallbackDispatcher } from '../../types/client.ts'
+import type { ResolvedClientOptions } from '../core/options.ts'
+import type { DodiciError } from '../errors.ts'
+import type { Call } from '../handler/call.ts'
+import { BuiltinFallback } from './builtin-fallback.ts'
+import { FallbackAttempt } from './fallback-attempt.ts'
+
+/** The caller's dispatcher, or one of the kind that is built into Node, which is ours. */
+export class Fallback {
+  readonly #dispatcher: FallbackDispatcher | null
+  /** Null where it is the caller's. */
+  readonly #own: BuiltinFallback | null
+
+  constructor(options: ResolvedClientOptions) {
+    this.#own = options.fallback === undefined ? new BuiltinFallback(options) : null
+    this.#dispatcher = options.fallback ?? this.#own
+  }
+
+  /** Whether there is one: by the caller's will there may be none. */
+  get isThere(): boolean {
+    return this.#dispatcher !== null
+  }
+
+  /**
+   * Sends the request of a call. The call hears of everything that follows, also of a failure.
+   *
+   * @param error what became of the attempts before; null where there were none
+   */
+  open(call: Call, error: DodiciError | null): void {
+    if (this.#dispatcher === null) return
+    call.request.trace?.withdraw(error)
+    new FallbackAttempt(this.#dispatcher, call).open()
+  }
+
+  /** Settles when what is ours is gone. No call is left. */
+  async end(error: Error | null): Promise<void> {
+    await this.#own?.destroy(error)
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * One origin that speaks HTTP/1.1, by the caller's word.
+ *
+ * @module
+ */
+
+import type { ClientOptions, ClientStats } from '../../types/client.ts'
+import { OriginDispatcher } from './origin-dispatcher.ts'
+
+/** An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests, which are calls all the same. */
+export class Http1Origin extends OriginDispatcher {
+  constructor(origin: string, options: ClientOptions) {
+    super(origin, options, 1, 'http/1.1')
+  }
+
+  /** How busy it is now: a snapshot. It has no sessions. */
+  get stats(): ClientStats {
+    const { pending, running } = this.scheduler
+    return { connected: false, pending, running, size: pending + running, sessions: [] }
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Whether a call whose attempt has failed is to be sent again, and what its owner notes of that.
+ *
+ * @module
+ */
+
+import type { ReplayReason } from '../core/replay.ts'
+import { toReplayReason } from '../core/replay.ts'
+import type { DodiciError } from '../errors.ts'
+import { HTTP_1_1_REQUIRED, REFUSED_STREAM, SocketError, StreamError } from '../errors.ts'
+import type { Call } from '../handler/call.ts'
+
+/** `http/1.1`: the server wants it by HTTP/1.1 (RFC 9113 §7), and somebody serves that. */
+export type ReplayVerdict = ReplayReason | 'http/1.1'
+
+/** The peer has refused this very stream, as opposed to all that lie above a GOAWAY of the same code. */
+export function isRefusal(error: DodiciError): boolean {
+  return error instanceof StreamError && error.http2ErrorCode === REFUSED_STREAM
+}
+
+/**
+ * @param progress calls that the owner has got answers for
+ * @param replaySafe the option of this name
+ * @returns null: it must not be sent again
+ */
+export function toReplayVerdict(
+  call: Call,
+  error: DodiciError,
+  progress: number,
+  replaySafe: boolean,
+  hasFallback: boolean,
+): ReplayVerdict | null {
+  const { request } = call
+  if (error.http2ErrorCode === HTTP_1_1_REQUIRED && hasFallback)
+    return request.body.replayable ? 'http/1.1' : null
+  call.fruitless = call.progressMark === progress ? call.fruitless + 1 : 1
+  call.progressMark = progress
+  if (isRefusal(error)) call.refusals++
+  const reason = toReplayReason({
+    processed: error.processed,
+    replayable: request.body.replayable,
+    fruitless: call.fruitless,
+    refusals: call.refusals,
+    isSessionLost: error instanceof SocketError,
+    isSafe: replaySafe && request.idempotent && !request.isTunnel,
+    wasRepeated: call.wasRepeated,
+    isAnswered: call.rawHeaders !== null,
+  })
+  if (reason === 'safe') call.wasRepeated = true
+  return reason
+}

@@ -1,0 +1,36 @@
+/**
+ * What the owner of a call notes on it.
+ *
+ * @module
+ */
+
+import type { DodiciError } from '../errors.ts'
+import { RawFields } from './raw-fields.ts'
+
+/** Fields of the owner's, in the call itself: a call is one object. */
+export abstract class CallRecord<TCall> extends RawFields {
+  /** Its place in the queue. */
+  queueNext: TCall | null = null
+  queuePrevious: TCall | null = null
+  /** In the order of dispatch. */
+  readonly sequence: number
+  /** Attempts that ended unprocessed since the owner last made progress. */
+  fruitless = 0
+  /** Attempts that were refused, in all. */
+  refusals = 0
+  /** The owner's progress at the last of these. */
+  progressMark = 0
+  /** It was sent again although the server may have acted on it. */
+  wasRepeated = false
+  /** With which error a server has said that it wants this one by HTTP/1.1 (RFC 9113 §7); null when none has. */
+  http1Required: DodiciError | null = null
+  /** It was answered with 421 (RFC 9110 §15.5.20), and goes to a connection that is newer than its attempt was. */
+  wasMisdirected = false
+  /** How many sessions the owner had opened when that attempt began. */
+  sessionMark = 0
+
+  constructor(sequence: number) {
+    super()
+    this.sequence = sequence
+  }
+}

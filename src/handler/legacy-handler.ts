@@ -1,0 +1,283 @@
+/**
+ * The two shapes of handlers, adapted both ways: undici 8's, which is ours, and that of undici 6 and 7, which is also that of the
+ * built-in fetch of Node 20, 22 and 24.
+ *
+ * @module
+ */
+
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import type {
+  AnyDispatchHandler,
+  DispatchController,
+  DispatchHandler,
+  LegacyDispatchHandler,
+} from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { DispatchOptions } from '../../types/request.ts'
+import { toHeaderObject } from '../core/header-object.ts'
+import { addHeaders, toRawBuffers, toRawHeaders } from '../core/headers.ts'
+import type { WireHeaders } from '../core/wire-headers.ts'
+import { getField } from '../core/wire-headers.ts'
+import { RequestAbortedError } from '../errors.ts'
+import { RawFields } from './raw-fields.ts'
+
+/** Whether it is of the older shape. One that has both is taken for one of ours. */
+export function isLegacyHandler(handler: object): handler is LegacyDispatchHandler {
+  return !('onRequestStart' in handler && typeof handler.onRequestStart === 'function')
+}
+
+/** A handler of our shape, for a handler of either. */
+export function toNativeHandler(options: DispatchOptions, handler: AnyDispatchHandler): DispatchHandler {
+  return isLegacyHandler(handler) ? new LegacyHandler(options, handler) : handler
+}
+
+/** A handler that hears its calls by either shape, for a handler of either. */
+export function toTwoShapedHandler(options: DispatchOptions, handler: AnyDispatchHandler): TwoShapedHandler {
+  return handler instanceof TwoShapedHandler
+    ? handler
+    : new TwoShapedHandler(toNativeHandler(options, handler))
+}
+
+/** RFC 6455 §1.3. */
+const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/** RFC 6455 §4.2.2: what a server that has seen this key says. */
+function toAccept(key: string): string {
+  return createHash('sha1').update(`${key}${WEBSOCKET_GUID}`).digest('base64')
+}
+
+/** Our shape on the outside, the older one within. */
+class LegacyHandler implements DispatchHandler {
+  readonly #options: DispatchOptions
+  readonly #handler: LegacyDispatchHandler
+
+  constructor(options: DispatchOptions, handler: LegacyDispatchHandler) {
+    this.#options = options
+    this.#handler = handler
+  }
+
+  onRequestStart(controller: DispatchController, context: unknown): void {
+    this.#handler.onConnect?.((reason) => controller.abort(reason), (context ?? undefined) as object)
+  }
+
+  onResponseStarted(): void {
+    this.#handler.onResponseStarted?.()
+  }
+
+  onResponseStart(
+    controller: DispatchController,
+    statusCode: number,
+    _headers: IncomingHttpHeaders,
+    statusMessage = '',
+  ): void {
+    const raw = toRawBuffers(controller.rawHeaders)
+    const mayGoOn = this.#handler.onHeaders?.(statusCode, raw, () => controller.resume(), statusMessage)
+    // An informational answer has no body to hold back: undici 7's fetch returns false for it.
+    if (mayGoOn === false && statusCode >= 200) controller.pause()
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    if (this.#handler.onData?.(chunk) === false) controller.pause()
+  }
+
+  onResponseEnd(controller: DispatchController): void {
+    // undici's types say strings; its dispatchers give Buffers.
+    this.#handler.onComplete?.(toRawBuffers(controller.rawTrailers) as unknown as string[])
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    this.#handler.onError?.(error)
+  }
+
+  onRequestUpgrade(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    // undici 7's fetch has this method besides: it knows of tunnels over HTTP/2.
+    if (this.#handler.onRequestUpgrade !== undefined) {
+      this.#handler.onRequestUpgrade(controller, statusCode, headers, socket)
+      return
+    }
+    const raw = controller.rawHeaders ?? []
+    const isExtendedConnect = this.#options.method !== 'CONNECT' && statusCode !== 101
+    if (isExtendedConnect)
+      this.#handler.onUpgrade?.(101, toRawBuffers([...this.#toUpgradeFields(), ...raw]), socket)
+    else this.#handler.onUpgrade?.(statusCode, toRawBuffers(raw), socket)
+  }
+
+  onBodySent(chunk: Buffer): void {
+    if (this.#handler.onBodySent !== undefined)
+      Reflect.apply(this.#handler.onBodySent, this.#handler, [chunk])
+  }
+
+  onRequestSent(): void {
+    this.#handler.onRequestSent?.()
+  }
+
+  /** What a server says that upgrades by HTTP/1.1, which is all that this shape knows of. */
+  #toUpgradeFields(): string[] {
+    const { upgrade, headers } = this.#options
+    const fields = ['connection', 'upgrade', 'upgrade', typeof upgrade === 'string' ? upgrade : 'websocket']
+    const wire: WireHeaders = []
+    addHeaders({ wire, host: null, contentLength: null, headerSize: 0 }, headers)
+    const key = getField(wire, 'sec-websocket-key')
+    if (key !== undefined) fields.push('sec-websocket-accept', toAccept(key))
+    return fields
+  }
+}
+
+/** The controller of a call whose dispatcher speaks the older shape. */
+class LegacyController extends RawFields implements DispatchController {
+  readonly #abort: (reason?: Error) => void
+  #resume: (() => void) | null = null
+  #paused = false
+  #reason: Error | null = null
+
+  constructor(abort: (reason?: Error) => void) {
+    super()
+    this.#abort = abort
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== null
+  }
+
+  get paused(): boolean {
+    return this.#paused
+  }
+
+  get reason(): Error | null {
+    return this.#reason
+  }
+
+  abort(reason?: Error): void {
+    if (this.#reason !== null) return
+    this.#reason = reason ?? new RequestAbortedError()
+    this.#abort(this.#reason)
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#resume?.()
+  }
+
+  /** An answer has begun. */
+  begin(rawHeaders: Buffer[], resume: () => void): void {
+    this.rawHeaders = rawHeaders
+    this.#resume = resume
+  }
+}
+
+function ignore(): void {}
+
+/**
+ * Our shape within, both on the outside. Whoever calls it uses the one that it knows: a dispatcher or an interceptor of undici 6
+ * the older, one of undici 8 ours, one of undici 7 either.
+ */
+export class TwoShapedHandler implements DispatchHandler {
+  readonly #handler: DispatchHandler
+  /** Null until the older shape is used. */
+  #controller: LegacyController | null = null
+
+  constructor(handler: DispatchHandler) {
+    this.#handler = handler
+  }
+
+  onRequestStart(controller: DispatchController, context: unknown): void {
+    this.#handler.onRequestStart?.(controller, context)
+  }
+
+  onResponseStarted(): void {
+    this.#handler.onResponseStarted?.()
+  }
+
+  onResponseStart(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    this.#handler.onResponseStart?.(controller, statusCode, headers, statusMessage)
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    this.#handler.onResponseData?.(controller, chunk)
+  }
+
+  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    this.#handler.onResponseEnd?.(controller, trailers)
+  }
+
+  onResponseError(controller: DispatchController, error: Error): void {
+    this.#handler.onResponseError?.(controller, error)
+  }
+
+  onRequestUpgrade(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.#handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
+  }
+
+  onBodySent(chunk: Buffer): void {
+    this.#handler.onBodySent?.(chunk)
+  }
+
+  onRequestSent(): void {
+    this.#handler.onRequestSent?.()
+  }
+
+  onConnect(abort: (reason?: Error) => void, context?: object): void {
+    this.#controller = new LegacyController(abort)
+    this.#handler.onRequestStart?.(this.#controller, context ?? null)
+  }
+
+  onHeaders(statusCode: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
+    const controller = this.#toController()
+    controller.begin(headers, resume)
+    this.#handler.onResponseStart?.(controller, statusCode, toObject(controller.rawHeaders), statusText)
+    return !controller.paused
+  }
+
+  onData(chunk: Buffer): boolean {
+    const controller = this.#toController()
+    this.#handler.onResponseData?.(controller, chunk)
+    return !controller.paused
+  }
+
+  onComplete(trailers: Buffer[] | string[] | null): void {
+    const controller = this.#toController()
+    controller.rawTrailers = trailers
+    this.#handler.onResponseEnd?.(controller, toObject(controller.rawTrailers))
+  }
+
+  onError(error: Error): void {
+    this.#handler.onResponseError?.(this.#toController(), error)
+  }
+
+  onUpgrade(statusCode: number, headers: Buffer[] | string[] | null, socket: Duplex): void {
+    const controller = this.#toController()
+    controller.rawHeaders = headers
+    this.#handler.onRequestUpgrade?.(controller, statusCode, toObject(controller.rawHeaders), socket)
+  }
+
+  /** One that was refused has none yet. */
+  #toController(): LegacyController {
+    this.#controller ??= new LegacyController(ignore)
+    return this.#controller
+  }
+}
+
+function toObject(raw: readonly string[] | null): IncomingHttpHeaders {
+  return toHeaderObject(toRawHeaders(raw))
+}

@@ -1,0 +1,63 @@
+/**
+ * Makes Node's built-in fetch, and every npm undici in the process, use a dispatcher of ours, and undoes it.
+ *
+ * @module
+ */
+
+import type { FallbackDispatcher } from '../types/client.ts'
+import { invalid } from './core/validate.ts'
+import { loadBuiltin, readInstallation, readSlots, SLOTS, writeInstallation } from './dispatcher/builtin.ts'
+import { isDispatcher } from './dispatcher/dispatcher.ts'
+import { getGlobalDispatcher } from './dispatcher/global.ts'
+
+/**
+ * Puts a dispatcher where `fetch`, `WebSocket` and `EventSource` look for theirs: those that are built into Node, and those of npm
+ * undici 6, 7 and 8. It may be done before or after the first fetch, and again with another dispatcher.
+ *
+ * Node's own undici is loaded first, and its dispatcher kept: for {@link uninstall}, and since the fallback is made like it.
+ *
+ * @param dispatcher one that takes handlers of both shapes, as all of ours do. It isn't closed by `uninstall()`.
+ * @default getGlobalDispatcher()
+ * @throws InvalidArgumentError when it can't dispatch
+ *
+ * @example
+ * ```ts
+ * install(new Agent())
+ * const response = await fetch('https://localhost:8443/') // over HTTP/2
+ * ```
+ */
+export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()): void {
+  if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
+  loadBuiltin()
+  const present = readSlots()
+  const before = readInstallation()
+  // What somebody else has put there since stays theirs, and so does the first that stood there.
+  const toKept = (slot: keyof typeof present): unknown =>
+    before !== undefined && present[slot] === before.dispatcher ? before[slot] : present[slot]
+  writeInstallation({ dispatcher, legacy: toKept('legacy'), native: toKept('native') })
+  put(SLOTS.legacy, dispatcher)
+  put(SLOTS.native, dispatcher)
+}
+
+/** Puts back what stood there before {@link install}, but for what somebody else has replaced since. A no-op before it. */
+export function uninstall(): void {
+  const installation = readInstallation()
+  if (installation === undefined) return
+  const { dispatcher, legacy, native } = installation
+  const present = readSlots()
+  if (present.legacy === dispatcher) put(SLOTS.legacy, legacy)
+  if (present.native === dispatcher) put(SLOTS.native, native)
+  writeInstallation(undefined)
+}
+
+/** As undici does it, but that a place which nobody has used can be made empty again. */
+function put(slot: symbol, dispatcher: unknown): void {
+  if (dispatcher === undefined && Reflect.deleteProperty(globalThis, slot)) return
+  const { configurable } = Object.getOwnPropertyDescriptor(globalThis, slot) ?? { configurable: true }
+  Object.defineProperty(globalThis, slot, {
+    value: dispatcher,
+    writable: true,
+    enumerable: false,
+    configurable: configurable === true,
+  })
+}

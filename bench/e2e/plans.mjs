@@ -46,14 +46,10 @@ export async function toUsable(wanted, nodeVersion, tell) {
  */
 export function toPlans(scenario, clientNames, { nodeVersion, dodici }, tell) {
   return clientNames.flatMap((client) => {
-    const { apiFor, label, minNodeOf, whyNot } = clientNamed(client)
+    const { apiFor, label, whyNot } = clientNamed(client)
     const own = new Set(scenario.apis.map((api) => apiFor(api, scenario)).filter((api) => api !== null))
     return [...own].flatMap((api) => {
-      const minNode = minNodeOf[api]
-      const reason =
-        minNode !== undefined && isOlder(nodeVersion, minNode)
-          ? `which needs Node ${minNode.join('.')}, and the clients run on ${nodeVersion}`
-          : whyNot(api, scenario, Number.parseInt(nodeVersion, 10))
+      const reason = whyNot(api, scenario, Number.parseInt(nodeVersion, 10))
       if (reason === null) return [{ client, label, api, entry: client === 'dodici' ? dodici : null }]
       tell(`Left out of ${scenario.name}: ${api} of ${label}, ${reason}.`)
       return []

@@ -12,10 +12,9 @@ export async function open(origins, { connections, ca, engine, entry, api }) {
   const { Agent, Client } = await import(url)
   const options = { connect: { ca } }
   const dispatcher =
-    origins.length === 1
+    origins.length === 1 && api !== 'fetch'
       ? new Client(origins[0] ?? '', options)
       : new Agent({ ...options, connections, h2c: true })
-  // It has no fetch() of its own. The very one that undici is measured with takes it as its dispatcher.
-  const fetch = api === 'fetch' ? (await import('undici-8')).fetch : null
+  // It has no fetch() of its own: that of the running Node takes it as its dispatcher.
   return { ...openUndiciShape(dispatcher, fetch), version: versionOf(url) }
 }

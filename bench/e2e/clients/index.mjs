@@ -51,7 +51,6 @@
  *   dispatcher's `api` does; null: it has none
  * @property {(api: string, scenario: Scenario, nodeMajor: number) => string | null} whyNot why that API of its own can't be
  *   measured there; null: it can
- * @property {Record<string, [number, number]>} minNodeOf the same as `minNode`, for an API that needs a later one
  * @property {(api: string) => number} pace which part of a scenario's requests it gets: slow ones would take most of a run's time
  * @property {[number, number]} minNode the lowest Node version (major, minor) that it loads on
  * @property {() => Promise<Adapter>} [load] loaded on demand: a worker must pay for its own client only
@@ -88,7 +87,6 @@ const common = {
   // Half of it is what fetch() itself costs, whatever it stands on.
   pace: (/** @type {string} */ api) => (api === 'fetch' ? 0.5 : 1),
   minNode: /** @type {[number, number]} */ ([20, 18]),
-  minNodeOf: {},
 }
 
 /** @type {[number, number]} */
@@ -110,7 +108,6 @@ export const clients = {
     ...common,
     label: 'dodici',
     apiFor: same,
-    minNodeOf: { fetch: undici8Needs },
     load: () => import('./dodici.mjs'),
   },
   undici: {

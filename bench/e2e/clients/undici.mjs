@@ -5,14 +5,14 @@ import { versionOf } from './version.mjs'
 const version = versionOf(import.meta.resolve('undici-8'))
 
 /** @type {import('./index.mjs').Adapter['open']} */
-export async function open(origins, { connections, maxStreams, ca }) {
+export async function open(origins, { connections, maxStreams, ca, api }) {
   // Without `useH2c` an `http:` origin is spoken to in HTTP/1.1. `pipelining` bounds nothing once HTTP/2 is
   // up: it is set so that nobody need wonder.
   const [origin = ''] = origins
   const useH2c = origin.startsWith('http:')
   const h2Options = { useH2c, maxConcurrentStreams: maxStreams }
   const options = { allowH2: true, h2Options, pipelining: maxStreams, connect: { ca } }
-  if (origins.length > 1) {
+  if (origins.length > 1 || api === 'fetch') {
     // At the top level: the Pool of an Agent doesn't look for it in `h2Options`.
     const agent = new Agent({
       ...options,

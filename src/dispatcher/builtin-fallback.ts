@@ -78,6 +78,8 @@ export class BuiltinFallback implements FallbackDispatcher {
       // Behind a proxy these are for the origin, and the proxy has its own.
       ...(isProxy ? { requestTls: tls } : {}),
       ...(socketPath === null ? {} : { socketPath }),
+      // An option of its own there, which would win over that of `connect`.
+      ...('localAddress' in tls ? { localAddress: tls.localAddress } : {}),
       connectTimeout,
       allowH2: false,
       headersTimeout: 0,

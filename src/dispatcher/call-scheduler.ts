@@ -10,7 +10,7 @@ import type { DispatchOptions } from '../../types/request.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
-import { PendingQueue } from '../core/pending-queue.ts'
+import type { PendingQueue } from '../core/pending-queue.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import {
@@ -28,11 +28,11 @@ import type { CallState } from '../handler/call-state.ts'
 import { trace } from '../handler/traced-handler.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
-import { DelayedCalls } from './delayed-calls.ts'
 import { Fallback } from './fallback.ts'
 import { isRefusal, toReplayVerdict } from './replay-verdict.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
+import { WaitingCalls } from './waiting-calls.ts'
 
 /** Who hears of connections that come and go. Called when the scheduler's own state is settled. */
 export interface SchedulerOwner {
@@ -52,12 +52,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly #origin: Origin
   readonly #options: ResolvedClientOptions
   readonly #owner: SchedulerOwner
-  readonly #queue = new PendingQueue<Call>()
+  readonly #waiting: WaitingCalls
   readonly #sessions: SessionSet
   readonly #memory: OriginMemory
   readonly #fallback: Fallback
-  /** Those that were refused, and wait before they enter the queue again. */
-  readonly #delayed: DelayedCalls
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
   /** Calls dispatched so far. */
@@ -91,12 +89,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#memory = memory
     this.#fallback = new Fallback(options)
     this.#sessions = new SessionSet(origin, options, connections, clock, memory, this)
-    this.#delayed = new DelayedCalls(clock, (call) => this.#requeue(call))
+    this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
   }
 
   /** Calls that wait for a stream. */
   get pending(): number {
-    return this.#queue.size + this.#delayed.size
+    return this.#waiting.total
   }
 
   /** Calls that have a stream. */
@@ -123,12 +121,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     const request = new Request(options, this.#origin, this.#options)
     const call = new Call(request, this.#trace(request, handler), this, this.#sequence++)
     this.#unsettled++
-    if (!call.start()) return this.#queue.size === 0
-    this.#queue.add(call)
+    if (!call.start()) return this.#waiting.size === 0
+    this.#waiting.add(call)
     // By the handler itself, a moment ago.
     if (this.#isDestroyed) call.fail(this.#toDestroyError())
     this.#pump()
-    if (this.#queue.size === 0) return true
+    if (this.#waiting.size === 0) return true
     call.wait()
     this.#needsDrain = true
     return false
@@ -174,14 +172,14 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   onReplay(call: Call, error: DodiciError | null): void {
     if (error?.http2ErrorCode === HTTP_1_1_REQUIRED) call.http1Required = error
-    if (error !== null && isRefusal(error) && this.#delayed.add(call, call.refusals)) return
-    this.#queue.add(call)
+    if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
+    this.#waiting.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
     process.nextTick(pumpLater, this)
   }
 
   #requeue(call: Call): void {
-    this.#queue.add(call)
+    this.#waiting.add(call)
     this.#pump()
     // Its waiting for a connection begins only now.
     call.wait()
@@ -189,8 +187,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   onSettled(call: Call, from: CallState): void {
     if (from === 'queued') {
-      if (!this.#delayed.delete(call)) this.#queue.remove(call)
-      if (this.#queue.size === 0) {
+      this.#waiting.delete(call)
+      if (this.#waiting.size === 0) {
         this.#tellWaiting()
         this.#announceDrain()
       }
@@ -204,11 +202,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   isConnecting(call: Call): boolean {
-    return this.#sessions.ready === 0 && !this.#delayed.has(call)
+    return this.#sessions.ready === 0 && !this.#waiting.isDelayed(call)
   }
 
   waiting(): number {
-    return this.#queue.size
+    return this.#waiting.size
   }
 
   onRoom(): void {
@@ -248,7 +246,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (this.#pumps >= MAX_PUMPS) return
     this.#pumps++
     try {
-      this.#openQueued()
+      if (this.#waiting.misdirected.size > 0) this.#openWaiting(this.#waiting.misdirected)
+      this.#openWaiting(this.#waiting.queue)
     } finally {
       this.#pumps--
     }
@@ -256,8 +255,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#announceDrain()
   }
 
-  #openQueued(): void {
-    for (let call = this.#queue.first; call !== null && !this.#isDestroyed; call = this.#queue.first) {
+  #openWaiting(lane: PendingQueue<Call>): void {
+    for (let call = lane.first; call !== null && !this.#isDestroyed; call = lane.first) {
       const isHttp1 =
         this.#memory.protocol === 'http/1.1' || call.request.isHttp1 || call.http1Required !== null
       const session = isHttp1 ? null : this.#toSession(call)
@@ -265,7 +264,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
         this.#sessions.grow(call.wasMisdirected ? call.sessionMark : -1)
         return
       }
-      this.#queue.shift()
+      lane.shift()
       this.#open(call, session)
     }
   }
@@ -274,7 +273,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #toSession(first: Call): Session | null {
     if (first.wasMisdirected) return this.#sessions.pickNewer(first.sessionMark)
     const session = this.#sessions.pick()
-    return session === null || !this.#mustWaitForSettings(session) ? session : this.#sessions.pickSettled()
+    return session === null || !mustWaitForSettings(first, session) ? session : this.#sessions.pickSettled()
   }
 
   /** @param session null for one that HTTP/2 isn't for */
@@ -287,7 +286,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
       this.#fallback.open(call, call.http1Required)
     } else {
       // Where it was: it leaves the queue as it settles.
-      this.#queue.add(call)
+      this.#waiting.add(call)
       const reason = session === null ? 'is to be asked by HTTP/1.1' : 'offers no extended CONNECT (RFC 8441)'
       const message = `${this.#origin.href} ${reason}, and fallback is null: there is no upgrade to ${protocol}`
       call.fail(new NotSupportedError(message))
@@ -296,27 +295,17 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** Nothing waits any more, however that came about: whoever was held back may go on. */
   #announceDrain(): void {
-    if (!this.#needsDrain || this.#queue.size > 0 || this.#isDestroyed) return
+    if (!this.#needsDrain || this.#waiting.size > 0 || this.#isDestroyed) return
     this.#needsDrain = false
     process.nextTick(drainLater, this.#owner)
   }
 
   /** Calls that wait keep the process alive. */
   #tellWaiting(): void {
-    const isWaiting = this.#queue.size > 0
+    const isWaiting = this.#waiting.size > 0
     if (isWaiting === this.#isWaiting) return
     this.#isWaiting = isWaiting
     this.#sessions.updateRefs()
-  }
-
-  /**
-   * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So
-   * such a call goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
-   */
-  #mustWaitForSettings(session: Session): boolean {
-    const request = this.#queue.first?.request
-    if (session.settings.areSettled || request === undefined) return false
-    return request.protocol !== null || (session.streams > 0 && !request.body.replayable)
   }
 
   #toDestroyError(): Error {
@@ -325,16 +314,21 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** Fails what waits now; what handlers dispatch meanwhile waits for the next session. */
   #failQueued(toError: () => Error, isConcerned: (call: Call) => boolean = () => true): void {
-    const calls: Call[] = []
-    for (let call = this.#queue.shift(); call !== null; call = this.#queue.shift()) calls.push(call)
-    for (const call of calls) this.#queue.add(call)
-    for (const call of this.#delayed.toArray()) calls.push(call)
-    for (const call of calls) if (isConcerned(call)) call.fail(toError())
+    for (const call of this.#waiting.toArray()) if (isConcerned(call)) call.fail(toError())
   }
 
   static pump(scheduler: CallScheduler): void {
     scheduler.#pump()
   }
+}
+
+/**
+ * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So such a call
+ * goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
+ */
+function mustWaitForSettings({ request }: Call, session: Session): boolean {
+  if (session.settings.areSettled) return false
+  return request.protocol !== null || (session.streams > 0 && !request.body.replayable)
 }
 
 function pumpLater(scheduler: CallScheduler): void {

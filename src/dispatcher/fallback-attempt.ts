@@ -4,11 +4,12 @@
  * @module
  */
 
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import type { FallbackDispatcher } from '../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
+import type { Bagged } from '../core/bag.ts'
 import type { SendableBody } from '../core/body.ts'
 import { toHeaderObject } from '../core/header-object.ts'
 import { toRawHeaders } from '../core/headers.ts'
@@ -16,7 +17,7 @@ import type { Request } from '../core/request.ts'
 import { WEBSOCKET_KEY } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { getField } from '../core/wire-headers.ts'
-import { NotSupportedError, toError, toFallbackError } from '../errors.ts'
+import { NotSupportedError, TunnelRefusedError, toError, toFallbackError } from '../errors.ts'
 import type { Attempt, Outgoing } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
@@ -29,31 +30,52 @@ import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
  */
 type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
 
+/** Who keeps the attempts that aren't done. */
+export interface FallbackOwner {
+  onAttemptDone(attempt: FallbackAttempt): void
+}
+
 /** What the dispatcher says the call hears, which keeps its own clocks and limits. */
-export class FallbackAttempt implements Attempt, DispatchHandler {
+export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
+  bagIndex = -1
   readonly streamId = null
+  readonly #owner: FallbackOwner
   readonly #dispatcher: FallbackDispatcher
   readonly #call: Call
   #state: FallbackState = 'waiting'
-  #hasBody = false
+  /** Null before it was opened. */
+  #body: SendableBody | null = null
   /** Null until the dispatcher has begun. */
   #controller: DispatchController | null = null
 
-  constructor(dispatcher: FallbackDispatcher, call: Call) {
+  constructor(owner: FallbackOwner, dispatcher: FallbackDispatcher, call: Call) {
+    this.#owner = owner
     this.#dispatcher = dispatcher
     this.#call = call
+  }
+
+  /** That of its call: in the order of dispatch. */
+  get sequence(): number {
+    return this.#call.sequence
+  }
+
+  get hasBegun(): boolean {
+    return this.#controller !== null
   }
 
   /** Sends the request. Whatever goes wrong is the call's failure. */
   open(): void {
     const { request } = this.#call
     const outgoing = this.#call.begin(this)
-    if (outgoing === null) return
-    this.#hasBody = outgoing.body.kind !== 'none'
+    if (outgoing === null) {
+      this.#move('done')
+      return
+    }
+    this.#body = outgoing.body
     try {
       if (request.trailers !== null)
         throw new NotSupportedError(`${request.origin.href} speaks HTTP/1.1: no trailers are sent there`)
-      const options = toFallbackOptions(request, outgoing)
+      const options = toFallbackOptions(this.#call, outgoing)
       this.#dispatcher.dispatch(options, toTwoShapedHandler(options, this))
     } catch (thrown) {
       this.#fail(toError(thrown))
@@ -77,15 +99,27 @@ export class FallbackAttempt implements Attempt, DispatchHandler {
     this.#controller?.abort(this.#call.reason ?? undefined)
   }
 
-  /** Its connections aren't ours. */
-  retire(): void {
-    this.cancel()
+  /** Ends the call on behalf of its dispatcher. */
+  fail(error: Error): void {
+    this.#call.fail(error)
   }
+
+  /** Its connections aren't ours. */
+  retire(): void {}
 
   onRequestStart(controller: DispatchController): void {
     this.#controller = controller
-    if (this.#state === 'done') controller.abort(this.#call.reason ?? undefined)
-    else this.#move('sending')
+    if (this.#state === 'done') {
+      controller.abort(this.#call.reason ?? undefined)
+      return
+    }
+    this.#move('sending')
+    // Bytes are handed over at once. undici 7 doesn't tell how far it has come with them.
+    if (this.#body?.kind === 'none') this.#call.tellSent()
+    else if (this.#body?.kind === 'bytes') {
+      this.#call.sent(this.#body.bytes)
+      this.#call.uploaded()
+    }
   }
 
   onResponseStart(
@@ -128,20 +162,18 @@ export class FallbackAttempt implements Attempt, DispatchHandler {
       socket.destroy()
       return
     }
-    this.#move('done')
     const raw = toRawHeaders(controller.rawHeaders ?? headers)
+    // undici takes any answer to CONNECT for a tunnel.
+    if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
+      this.#call.respond(statusCode, toHeaderObject(raw), raw)
+      this.#call.fail(
+        new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
+      )
+      socket.destroy()
+      return
+    }
+    this.#move('done')
     this.#call.upgrade(statusCode, toHeaderObject(raw), raw, socket)
-  }
-
-  onBodySent(chunk: Uint8Array | string): void {
-    if (this.#state === 'done') return
-    this.#call.sent(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
-  }
-
-  onRequestSent(): void {
-    if (this.#state === 'done') return
-    if (this.#hasBody) this.#call.uploaded()
-    else this.#call.tellSent()
   }
 
   #fail(error: Error): void {
@@ -154,18 +186,20 @@ export class FallbackAttempt implements Attempt, DispatchHandler {
 
   #move(state: FallbackState): void {
     this.#state = state
+    if (state === 'done') this.#owner.onAttemptDone(this)
   }
 }
 
 /** As undici 6, 7 and 8 take it. Its time limits are the call's own. */
-function toFallbackOptions(request: Request, { body, wire }: Outgoing): DispatchOptions {
+function toFallbackOptions(call: Call, { body, wire }: Outgoing): DispatchOptions {
+  const { request } = call
   const { origin, path, method, protocol, idempotent } = request
   return {
     origin: origin.href,
     path,
     method: protocol === null ? method : 'GET',
     headers: toHttp1Fields(request, wire),
-    body: toFallbackBody(body),
+    body: toFallbackBody(call, body),
     idempotent,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -174,9 +208,23 @@ function toFallbackOptions(request: Request, { body, wire }: Outgoing): Dispatch
   }
 }
 
-function toFallbackBody(body: SendableBody): DispatchOptions['body'] {
+function toFallbackBody(call: Call, body: SendableBody): DispatchOptions['body'] {
   if (body.kind === 'bytes') return body.bytes
-  return body.kind === 'none' ? null : body.open()
+  return body.kind === 'none' ? null : watchUpload(call, body.open())
+}
+
+/** Tells the call how far its body has come: not each dispatcher does. */
+async function* watchUpload(call: Call, body: Readable): AsyncGenerator<Buffer> {
+  for await (const chunk of body) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : toBuffer(chunk)
+    yield bytes
+    call.sent(bytes)
+  }
+  call.uploaded()
+}
+
+function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** What has no place on one connection of HTTP/1.1, or that dispatchers of HTTP/1.1 refuse to send. */

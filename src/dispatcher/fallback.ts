@@ -5,17 +5,21 @@
  */
 
 import type { FallbackDispatcher } from '../../types/client.ts'
+import { Bag } from '../core/bag.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import type { DodiciError } from '../errors.ts'
+import { ClientDestroyedError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import { BuiltinFallback } from './builtin-fallback.ts'
+import type { FallbackOwner } from './fallback-attempt.ts'
 import { FallbackAttempt } from './fallback-attempt.ts'
 
 /** The caller's dispatcher, or one of the kind that is built into Node, which is ours. */
-export class Fallback {
+export class Fallback implements FallbackOwner {
   readonly #dispatcher: FallbackDispatcher | null
   /** Null where it is the caller's. */
   readonly #own: BuiltinFallback | null
+  readonly #attempts = new Bag<FallbackAttempt>()
 
   constructor(options: ResolvedClientOptions) {
     this.#own = options.fallback === undefined ? new BuiltinFallback(options) : null
@@ -35,11 +39,19 @@ export class Fallback {
   open(call: Call, error: DodiciError | null): void {
     if (this.#dispatcher === null) return
     call.request.trace?.withdraw(error)
-    new FallbackAttempt(this.#dispatcher, call).open()
+    const attempt = new FallbackAttempt(this, this.#dispatcher, call)
+    this.#attempts.add(attempt)
+    attempt.open()
   }
 
-  /** Settles when what is ours is gone. No call is left. */
+  onAttemptDone(attempt: FallbackAttempt): void {
+    this.#attempts.delete(attempt)
+  }
+
+  /** Fails the calls that are left, and settles when what is ours is gone. */
   async end(error: Error | null): Promise<void> {
+    const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
+    for (const attempt of attempts) attempt.fail(error ?? new ClientDestroyedError())
     await this.#own?.destroy(error)
   }
 }

@@ -142,8 +142,7 @@ export class SessionSet implements SessionOwner {
    * @param opened the first of them wants one that was opened after so many others; -1 for any
    */
   grow(opened: number): void {
-    const isThere = opened === -1 ? this.#usable.size > 0 && this.#mustWait() : this.#opened > opened
-    if (isThere && this.#usable.size > 0) return
+    if (opened === -1 ? this.#usable.size > 0 && this.#mustWait() : this.#hasNewer(opened)) return
     if (this.#usable.size >= this.#connections || this.#backoff.isWaiting || this.#isEnded) return
     const session = new NodeSession(this.#context, ++this.#opened, this.#toReason())
     this.#newest = session
@@ -234,6 +233,12 @@ export class SessionSet implements SessionOwner {
       this.#owner.onRoom()
       this.#owner.onConnectionError(cause)
     }
+  }
+
+  /** Whether one that was opened after so many others takes calls, or will. */
+  #hasNewer(opened: number): boolean {
+    for (const session of this.#usable) if (session.id > opened) return true
+    return false
   }
 
   /** Whether the peer has chosen HTTP/1.1, somebody else serves that, and no session speaks HTTP/2 with the origin. */

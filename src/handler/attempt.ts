@@ -22,8 +22,10 @@ export interface Attempt {
   proceed(): void
   /** Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more. */
   cancel(): void
-  /** Cancels it, and lets its connection take no further calls. */
+  /** Lets its connection take no further calls. */
   retire(): void
-  /** Null while the stream has no id: nothing was sent. */
+  /** Some of the request may have been sent. */
+  readonly hasBegun: boolean
+  /** Null while the stream has no id, and where there is none. */
   readonly streamId: number | null
 }

@@ -190,7 +190,8 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     raw: readonly string[],
     statusMessage = '',
   ): void {
-    if (this.#state !== 'running' || (statusCode === MISDIRECTED && this.#moveOn())) return
+    if (statusCode === MISDIRECTED) this.#moveOn()
+    if (this.#state !== 'running') return
     if (this.#refuse(this.#answer.checkHeader(statusCode, headers, raw))) return
     this.rawHeaders = raw
     if (statusCode >= 200) {
@@ -269,17 +270,17 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     else this.fail(error)
   }
 
-  /** The server isn't the right one for this request, by this connection: another one may be. Once. */
-  #moveOn(): boolean {
+  /** By this connection the server isn't the right one: by another one it may be. Once; without the body fetch asks again. */
+  #moveOn(): void {
     const attempt = this.#attempt
-    // Without a stream it isn't on a connection of ours.
-    if (attempt === null || attempt.streamId === null || this.wasMisdirected) return false
-    if (!this.request.body.replayable) return false
+    if (this.#state !== 'running' || this.wasMisdirected || attempt?.streamId == null) return
     this.wasMisdirected = true
-    this.#attempt = null
-    this.#queueAgain(null)
+    if (this.request.body.replayable) {
+      this.#attempt = null
+      this.#queueAgain(null)
+      attempt.cancel()
+    }
     attempt.retire()
-    return true
   }
 
   #queueAgain(error: DodiciError | null): void {
@@ -305,7 +306,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
       // An earlier attempt may have been acted on.
       if (this.wasRepeated && error.processed === 'no') error.processed = 'maybe'
       this.mark(error, attempt?.streamId ?? this.#streamId)
-      if (error.processed === 'no' && attempt !== null && attempt.streamId !== null)
+      if (error.processed === 'no' && attempt?.hasBegun === true)
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }
     this.#settle()

@@ -75,6 +75,10 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     return this.#stream?.id ?? null
   }
 
+  get hasBegun(): boolean {
+    return this.streamId !== null
+  }
+
   get isHeld(): boolean {
     return this.#held !== null || this.#call.paused
   }
@@ -133,7 +137,6 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   }
 
   retire(): void {
-    this.cancel()
     this.#owner.close()
   }
 

@@ -9,6 +9,7 @@ import type { OpenReason } from '../../types/client.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import type { RequestTrace } from '../core/request-trace.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
+import { AlpnError } from '../errors.ts'
 import type { Goaway } from './loss.ts'
 import type { SessionContext } from './session.ts'
 
@@ -58,6 +59,9 @@ export class SessionReport {
   closed(cause: Error | null, wasReady: boolean): void {
     if (sessionChannels.closed.hasSubscribers)
       sessionChannels.closed.publish({ session: this.session, cause })
+    // One that has found HTTP/1.1, for the fallback, has not failed.
+    if (cause instanceof AlpnError && cause.alpnProtocol !== null && this.#context.options.fallback !== null)
+      return
     if (!wasReady && cause !== null && clientChannels.connectError.hasSubscribers) {
       clientChannels.connectError.publish({ ...this.#toConnectMessage(), error: cause })
     }

@@ -66,6 +66,10 @@ export class TestAttempt implements Attempt {
   readonly streamId: number | null
   readonly told: string[] = []
 
+  get hasBegun(): boolean {
+    return this.streamId !== null
+  }
+
   constructor(streamId: number | null = 1) {
     this.streamId = streamId
   }

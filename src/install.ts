@@ -28,8 +28,11 @@ import { getGlobalDispatcher } from './dispatcher/global.ts'
  */
 export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()): void {
   if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
+  // Node 26 replaces what stands in the older place when it loads its own.
+  const earlier = readSlots()
   loadBuiltin()
-  const present = readSlots()
+  const loaded = readSlots()
+  const present = { legacy: earlier.legacy ?? loaded.legacy, native: earlier.native ?? loaded.native }
   const before = readInstallation()
   // What somebody else has put there since stays theirs, and so does the first that stood there.
   const toKept = (slot: keyof typeof present): unknown =>

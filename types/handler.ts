@@ -41,7 +41,8 @@ export interface DispatchController {
   /**
    * Ends the call: the stream is reset with CANCEL (RFC 9113 §8.1), and the handler gets `onResponseError`.
    *
-   * The first call counts; later ones, and those after the call has settled, do nothing.
+   * The first call counts; later ones, and those after the call has settled, do nothing, but that the tunnel of a CONNECT or an
+   * upgrade is destroyed.
    *
    * @param reason - what the handler is told. Without one, an `AbortError` is made.
    */
@@ -149,7 +150,7 @@ export interface LegacyDispatchHandler {
   /** A piece of the body came. Returning `false` pauses the body until `resume` is called. */
   onData?(chunk: Buffer): boolean
 
-  /** The answer is complete. `trailers` is a flat list, or `null`. */
+  /** The answer is complete. `trailers` is a flat list: of latin1 Buffers, as undici's dispatchers give it, whatever its types say. */
   onComplete?(trailers: string[] | null): void
 
   /**

@@ -12,7 +12,7 @@ export interface CallLimits {
 
   /**
    * In a client: until a connection, TLS included, must stand. In a request: how long this one waits for a connection, over
-   * any number of attempts to make one; over HTTP/1.1 the limit of the client holds. `0`: no limit.
+   * any number of attempts to make one. `0`: no limit.
    *
    * @default 10_000
    */

@@ -36,6 +36,9 @@ export class RequestTrace {
   /** The call has failed. */
   aborted = false
   readonly #request: TracedRequest
+  /** How much is sent without what subscribers add. */
+  #fields = 0
+  #headerSize = 0
   #state: TraceState = 'held'
   /** Who dispatched it: subscribers ask for the span that it belongs to. */
   readonly #caller = new AsyncResource('DODICI_TRACE')
@@ -55,6 +58,8 @@ export class RequestTrace {
   announce(): void {
     if (this.#state !== 'held') return
     this.#state = 'announced'
+    this.#fields = this.#request.wire.length
+    this.#headerSize = this.#request.headerSize
     if (requestChannels.create.hasSubscribers)
       this.#caller.runInAsyncScope(() => requestChannels.create.publish({ request: this }))
   }
@@ -65,11 +70,21 @@ export class RequestTrace {
    * @param error why the attempts that subscribers know of have failed; null for no special reason
    */
   withdraw(error: Error | null): void {
-    if (this.#state === 'announced' && requestChannels.error.hasSubscribers) {
-      const reason = error ?? new NotSupportedError(`${this.origin} serves this request by HTTP/1.1`)
-      requestChannels.error.publish({ request: this, error: reason })
+    if (this.#state === 'announced') {
+      if (requestChannels.error.hasSubscribers) {
+        const reason = error ?? new NotSupportedError(`${this.origin} serves this request by HTTP/1.1`)
+        requestChannels.error.publish({ request: this, error: reason })
+      }
+      // They are asked anew: what they have added speaks of the attempts that have failed.
+      this.#request.wire.length = this.#fields
+      this.#request.headerSize = this.#headerSize
     }
     this.#state = 'withdrawn'
+  }
+
+  /** Does something in the async context of whoever dispatched it. */
+  asCaller(act: () => void): void {
+    this.#caller.runInAsyncScope(act)
   }
 
   /** The fields that are sent, as a flat list. */

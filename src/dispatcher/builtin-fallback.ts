@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
 import type {
   Connector,
@@ -13,10 +14,12 @@ import type {
 } from '../../types/client.ts'
 import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
+import { systemClock } from '../core/clock.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import { toOrigin } from '../core/options.ts'
-import { NotSupportedError, toError } from '../errors.ts'
-import { askConnector } from '../session/connector.ts'
+import { invalid } from '../core/validate.ts'
+import { ConnectTimeoutError, NotSupportedError, toError } from '../errors.ts'
+import { askConnector, isSocket } from '../session/connector.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
 
@@ -72,7 +75,8 @@ export class BuiltinFallback implements FallbackDispatcher {
           'which would not connect by the connect function, lookup or socketPath that was given: set the fallback option',
       )
     }
-    const tls = typeof connect === 'function' ? toCallingBack(connect, socketPath) : { ...connect }
+    const tls =
+      typeof connect === 'function' ? toCallingBack(connect, socketPath, connectTimeout) : { ...connect }
     return new agentClass({
       connect: tls,
       // Behind a proxy these are for the origin, and the proxy has its own.
@@ -89,11 +93,31 @@ export class BuiltinFallback implements FallbackDispatcher {
   }
 }
 
-/** undici's dispatchers ask for a callback, and hear of no path. */
-function toCallingBack(connector: Connector, socketPath: string | null): Connector {
+/** undici's dispatchers ask for one callback, believe what it yields, wait for it without a limit, and hear of no path. */
+function toCallingBack(connector: Connector, socketPath: string | null, connectTimeout: number): Connector {
   return (options: ConnectorOptions, callback: ConnectorCallback): void => {
-    const onSocket = (socket: unknown): void => callback(null, socket as Parameters<ConnectorCallback>[1])
-    const onError = (error: unknown): void => callback(toError(error))
-    askConnector(connector, { ...options, socketPath }, onSocket, onError)
+    let isOver = false
+    const settle = (error: Error | null, socket: Socket | null): void => {
+      if (isOver) {
+        socket?.on('error', ignore).destroy()
+        return
+      }
+      isOver = true
+      alarm?.cancel()
+      callback(error, socket)
+    }
+    const onTimeout = (): void => {
+      const message = `The connect function yielded no socket within connectTimeout (${connectTimeout} ms)`
+      settle(new ConnectTimeoutError(message), null)
+    }
+    const alarm = connectTimeout === 0 ? null : systemClock.after(connectTimeout, onTimeout)
+    const onSocket = (socket: unknown): void => {
+      if (isSocket(socket) && !socket.destroyed) settle(null, socket)
+      else settle(invalid('connect', socket, 'a function that yields an open socket'), null)
+    }
+    askConnector(connector, { ...options, socketPath }, onSocket, (error) => settle(toError(error), null))
   }
 }
+
+/** It came too late to be of use. */
+function ignore(): void {}

@@ -25,7 +25,7 @@ import {
 import { Call } from '../handler/call.ts'
 import type { CallOwner } from '../handler/call-owner.ts'
 import type { CallState } from '../handler/call-state.ts'
-import { trace } from '../handler/traced-handler.ts'
+import { hasSubscribers, trace } from '../handler/traced-handler.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
 import { Fallback } from './fallback.ts'
@@ -157,8 +157,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   /** Whoever serves HTTP/1.1 tells undici's channels itself. */
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
     const { protocol } = this.#memory
-    if (protocol === 'http/1.1') return handler
-    const isHttp2 = protocol === 'h2' || this.#origin.scheme === 'http'
+    if (!hasSubscribers() || protocol === 'http/1.1') return handler
+    const isHttp2 = this.#origin.scheme === 'http' || (protocol === 'h2' && this.#sessions.ready > 0)
     return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
   }
 

@@ -46,6 +46,11 @@ import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
  * them.
  */
 export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implements DispatcherType {
+  /** The one origin that it is for, as `URL.origin` writes it; `null` for one that asks each request for its own. */
+  get origin(): string | null {
+    return null
+  }
+
   /** Whether `close()` or `destroy()` was called: no further request is taken. */
   abstract get closed(): boolean
 
@@ -188,6 +193,10 @@ class ComposedDispatcher extends Dispatcher {
     this.#dispatch = dispatch
   }
 
+  override get origin(): string | null {
+    return this.#inner.origin
+  }
+
   override get closed(): boolean {
     return this.#inner.closed
   }
@@ -198,8 +207,12 @@ class ComposedDispatcher extends Dispatcher {
 
   override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
     checkHandler(options, handler)
-    // Interceptors of undici 6 speak the older shape, those of undici 8 the newer.
-    return this.#dispatch(options, toTwoShapedHandler(options, handler))
+    const { origin } = this
+    // Interceptors need to know it; one that redirects or caches does.
+    const isMissing = origin !== null && (options?.origin === undefined || options.origin === null)
+    const aimed = isMissing ? { ...options, origin } : options
+    // Those of undici 6 speak the older shape, those of undici 8 the newer.
+    return this.#dispatch(aimed, toTwoShapedHandler(aimed, handler))
   }
 
   override close(): Promise<void>

@@ -59,6 +59,10 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     return this.#call.sequence
   }
 
+  get isConnected(): boolean {
+    return this.#controller !== null
+  }
+
   get hasBegun(): boolean {
     return this.#controller !== null
   }
@@ -114,6 +118,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
       return
     }
     this.#move('sending')
+    this.#call.connected()
     // Bytes are handed over at once. undici 7 doesn't tell how far it has come with them.
     if (this.#body?.kind === 'none') this.#call.tellSent()
     else if (this.#body?.kind === 'bytes') {

@@ -38,10 +38,13 @@ export class Fallback implements FallbackOwner {
    */
   open(call: Call, error: DodiciError | null): void {
     if (this.#dispatcher === null) return
-    call.request.trace?.withdraw(error)
+    const { trace } = call.request
+    trace?.withdraw(error)
     const attempt = new FallbackAttempt(this, this.#dispatcher, call)
     this.#attempts.add(attempt)
-    attempt.open()
+    // Its own trace shall know whose it is: this may be the context of whoever has opened a connection.
+    if (trace === null) attempt.open()
+    else trace.asCaller(() => attempt.open())
   }
 
   onAttemptDone(attempt: FallbackAttempt): void {

@@ -19,6 +19,7 @@ import { LivingDispatcher } from './life-cycle.ts'
 /** A dispatcher for one origin. */
 export abstract class OriginDispatcher extends LivingDispatcher {
   readonly #scheduler: CallScheduler
+  readonly #origin: string
 
   /**
    * @param connections how many sessions there may be; Infinity for any number
@@ -33,10 +34,15 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   ) {
     super()
     const where = toOrigin(origin)
+    this.#origin = where.href
     const resolved = toClientOptions(options)
     const memory = new OriginMemory(protocol)
     const announcer = new Announcer(this, where.url)
     this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, announcer)
+  }
+
+  override get origin(): string {
+    return this.#origin
   }
 
   /** Whether it has no request at all. */

@@ -31,8 +31,12 @@ export function toReplayVerdict(
   hasFallback: boolean,
 ): ReplayVerdict | null {
   const { request } = call
-  if (error.http2ErrorCode === HTTP_1_1_REQUIRED && hasFallback)
-    return request.body.replayable ? 'http/1.1' : null
+  const isSafe = replaySafe && request.idempotent && !request.isTunnel
+  if (error.http2ErrorCode === HTTP_1_1_REQUIRED && hasFallback) {
+    // Of the request itself it says that it wasn't processed. Of a connection it may come when some have been.
+    const isUnprocessed = error instanceof StreamError || error.processed === 'no'
+    return request.body.replayable && (isUnprocessed || isSafe) ? 'http/1.1' : null
+  }
   call.fruitless = call.progressMark === progress ? call.fruitless + 1 : 1
   call.progressMark = progress
   if (isRefusal(error)) call.refusals++
@@ -42,7 +46,7 @@ export function toReplayVerdict(
     fruitless: call.fruitless,
     refusals: call.refusals,
     isSessionLost: error instanceof SocketError,
-    isSafe: replaySafe && request.idempotent && !request.isTunnel,
+    isSafe,
     wasRepeated: call.wasRepeated,
     isAnswered: call.rawHeaders !== null,
   })

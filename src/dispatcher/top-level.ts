@@ -28,7 +28,8 @@ import { stream as streamBy } from '../api/stream.ts'
 import { upgrade as upgradeBy } from '../api/upgrade.ts'
 import { toOrigin } from '../core/options.ts'
 import { invalid } from '../core/validate.ts'
-import { isDispatcher } from './dispatcher.ts'
+import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
+import { Dispatcher, isDispatcher } from './dispatcher.ts'
 import { getGlobalDispatcher } from './global.ts'
 
 type Url = string | URL | UrlObject
@@ -53,9 +54,11 @@ function toUrl(url: unknown): URL {
 }
 
 function toDispatcher(dispatcher: unknown): Dispatching {
-  if (dispatcher === undefined || dispatcher === null) return getGlobalDispatcher()
-  if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
-  return dispatcher
+  const given = dispatcher ?? getGlobalDispatcher()
+  if (!isDispatcher(given)) throw invalid('dispatcher', given, 'an object with a dispatch() method')
+  if (given instanceof Dispatcher) return given
+  // One of undici 6, a MockAgent say, knows handlers of the older shape alone.
+  return { dispatch: (options, handler) => given.dispatch(options, toTwoShapedHandler(options, handler)) }
 }
 
 /** As undici does: an own `path` replaces that of the URL; the method is PUT where there is a body, else GET. */

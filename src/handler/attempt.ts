@@ -24,6 +24,8 @@ export interface Attempt {
   cancel(): void
   /** Lets its connection take no further calls. */
   retire(): void
+  /** It has a connection. */
+  readonly isConnected: boolean
   /** Some of the request may have been sent. */
   readonly hasBegun: boolean
   /** Null while the stream has no id, and where there is none. */

@@ -62,17 +62,20 @@ export class CallClock implements Timed {
 
   /** The call waits for a stream; `connectAt` holds over all the attempts that it waits for. */
   queue(): void {
-    const { queueTimeout, connectTimeout } = this.#limits
+    const { queueTimeout } = this.#limits
     const now = this.#deadlines.now()
-    if (connectTimeout !== null && connectTimeout !== 0) this.#connectAt = now + connectTimeout
+    this.#connectAt = this.#toConnectAt(now)
     this.#uploadAt = NEVER
     this.#enter('queue', queueTimeout, now)
   }
 
-  /** A stream was opened: for a request that is sent already, for one with a body, or for one whose body waits. */
-  open(body: 'none' | 'sending' | 'waiting'): void {
+  /**
+   * An attempt has begun: with a request that is sent already, with one that has a body, or with one whose body waits; on a
+   * connection, or by looking for one.
+   */
+  open(body: 'none' | 'sending' | 'waiting', isConnected = true): void {
     const now = this.#deadlines.now()
-    this.#connectAt = NEVER
+    this.#connectAt = isConnected ? NEVER : this.#toConnectAt(now)
     if (body === 'none') {
       this.#enter('headers', this.#limits.headersTimeout, now)
     } else if (body === 'waiting') {
@@ -82,6 +85,12 @@ export class CallClock implements Timed {
       this.#phaseAt = NEVER
       this.#progressUpload(now)
     }
+  }
+
+  /** The attempt has found its connection. */
+  connected(): void {
+    this.#connectAt = NEVER
+    this.#arm(this.#deadlines.now())
   }
 
   /** A part of the request's body went out, or may from now on. */
@@ -141,6 +150,11 @@ export class CallClock implements Timed {
     if (this.#phaseAt > now || this.#phase === 'idle') return null
     this.#phaseAt = NEVER
     return this.#phase
+  }
+
+  #toConnectAt(now: number): number {
+    const { connectTimeout } = this.#limits
+    return connectTimeout === null || connectTimeout === 0 ? NEVER : now + connectTimeout
   }
 
   #progressUpload(now: number): void {

@@ -1,14 +1,17 @@
 /**
- * What the owner of a call notes on it.
+ * What is noted on a call, by itself and by its owner.
  *
  * @module
  */
 
+import type { Duplex } from 'node:stream'
+import type { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import { RawFields } from './raw-fields.ts'
 
-/** Fields of the owner's, in the call itself: a call is one object. */
+/** What is sent, and fields of the owner's, in the call itself: a call is one object. */
 export abstract class CallRecord<TCall> extends RawFields {
+  readonly request: Request
   /** Its place in the queue. */
   queueNext: TCall | null = null
   queuePrevious: TCall | null = null
@@ -29,8 +32,27 @@ export abstract class CallRecord<TCall> extends RawFields {
   /** How many sessions the owner had opened when that attempt began. */
   sessionMark = 0
 
-  constructor(sequence: number) {
+  /** The tunnel that it became; null for none. */
+  protected tunnel: Duplex | null = null
+  /** Why it was aborted; null while it wasn't. */
+  #reason: Error | null = null
+
+  constructor(request: Request, sequence: number) {
     super()
+    this.request = request
     this.sequence = sequence
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== null
+  }
+
+  get reason(): Error | null {
+    return this.#reason
+  }
+
+  protected noteAbort(reason: Error): Error {
+    this.#reason = reason
+    return reason
   }
 }

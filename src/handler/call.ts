@@ -18,7 +18,9 @@ import { CallClock } from './call-clock.ts'
 import type { CallOwner } from './call-owner.ts'
 import { CallRecord } from './call-record.ts'
 import type { CallState } from './call-state.ts'
+import { HeldAnswer } from './held-answer.ts'
 import { toLateError } from './late-error.ts'
+import { acceptKey } from './websocket-accept.ts'
 
 /** RFC 9110 §15.5.20: Misdirected Request. */
 const MISDIRECTED = 421
@@ -28,8 +30,7 @@ const MISDIRECTED = 421
  * and it hears its own error. What `onResponseError` itself throws becomes an uncaught exception.
  */
 export class Call extends CallRecord<Call> implements DispatchController, Queued<Call>, LateListener {
-  readonly request: Request
-  readonly #handler: DispatchHandler
+  #handler: DispatchHandler
   readonly #owner: CallOwner<Call>
   readonly #clock: CallClock
   #state: CallState = 'created'
@@ -38,11 +39,9 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   #streamId: number | null = null
   #answer: AnswerLimits
   #paused = false
-  #reason: Error | null = null
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
-    super(sequence)
-    this.request = request
+    super(request, sequence)
     this.#handler = handler
     this.#owner = owner
     this.#clock = new CallClock(owner.deadlines, request.limits, this)
@@ -53,16 +52,8 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     return this.#state
   }
 
-  get aborted(): boolean {
-    return this.#reason !== null
-  }
-
   get paused(): boolean {
     return this.#paused
-  }
-
-  get reason(): Error | null {
-    return this.#reason
   }
 
   /** Whether as many bytes have come as the answer has announced; `held` of them weren't handed on yet. */
@@ -70,11 +61,13 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     return this.#answer.isWhole(held)
   }
 
-  /** Ends the call. A no-op once it has settled. Without a reason it fails with a RequestAbortedError. */
+  /** Ends the call, or the tunnel that it became. Without a reason it fails with a RequestAbortedError. */
   abort(reason?: Error): void {
-    if (this.#state === 'settled') return
-    this.#reason = reason ?? new RequestAbortedError()
-    this.fail(this.#reason)
+    if (this.#state === 'settled') {
+      this.tunnel?.destroy()
+      return
+    }
+    this.fail(this.noteAbort(reason ?? new RequestAbortedError()))
   }
 
   /** Asks for no more body. It may be called at any time; what has been read from the stream may still come. */
@@ -93,10 +86,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     this.#attempt?.resume()
   }
 
-  /**
-   * Tells the handler of its controller; once, however many attempts follow. True when the call is `queued` then, false
-   * when the handler has ended it.
-   */
+  /** Tells the handler of its controller, once. True when the call is `queued` then, false when the handler has ended it. */
   start(): boolean {
     try {
       this.#handler.onRequestStart?.(this, null)
@@ -125,7 +115,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     const { body, wire } = request
     if (body.kind !== 'factory') {
       this.#attempts++
-      this.#clock.open(request.toUpload(body))
+      this.#clock.open(request.toUpload(body), attempt.isConnected)
       return { body, wire }
     }
     try {
@@ -133,15 +123,20 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
       const outgoing = { body: made, wire: request.toWireFor(made) }
       if (this.state === 'running') {
         this.#attempts++
-        this.#clock.open(request.toUpload(made))
+        this.#clock.open(request.toUpload(made), attempt.isConnected)
         return outgoing
       }
       // The caller's function has aborted its own call.
-      body.destroy(this.#reason)
+      body.destroy(this.reason)
     } catch (thrown) {
       this.fail(toError(thrown))
     }
     return null
+  }
+
+  /** The attempt has a connection now. */
+  connected(): void {
+    if (this.#attempt !== null) this.#clock.connected()
   }
 
   /** A piece of the body was handed to the stream; null: the peer has taken some of it, or may begin to. */
@@ -211,7 +206,8 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   upgrade(statusCode: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): void {
     if (this.#state !== 'running') return
     if (this.#refuse(this.#answer.checkHeader(statusCode, headers, raw))) return
-    this.rawHeaders = raw
+    this.rawHeaders = acceptKey(this.request.webSocketKey, headers, raw)
+    this.tunnel = tunnel
     this.#move('receiving')
     this.#settle()
     try {
@@ -279,6 +275,8 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
       this.#attempt = null
       this.#queueAgain(null)
       attempt.cancel()
+    } else {
+      this.#handler = new HeldAnswer(this.#handler)
     }
     attempt.retire()
   }
@@ -294,7 +292,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
 
   onLate(lateness: Lateness): void {
     if (lateness === 'continue') this.#attempt?.proceed()
-    else if (lateness !== 'connect' || (this.#state === 'queued' && this.#owner.isConnecting(this)))
+    else if (lateness !== 'connect' || this.#state === 'running' || this.#owner.isConnecting(this))
       this.fail(toLateError(lateness, this.request.limits))
   }
 

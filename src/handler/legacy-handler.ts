@@ -5,7 +5,6 @@
  * @module
  */
 
-import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type {
   AnyDispatchHandler,
@@ -16,9 +15,7 @@ import type {
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { toHeaderObject } from '../core/header-object.ts'
-import { addHeaders, toRawBuffers, toRawHeaders } from '../core/headers.ts'
-import type { WireHeaders } from '../core/wire-headers.ts'
-import { getField } from '../core/wire-headers.ts'
+import { toRawBuffers, toRawHeaders } from '../core/headers.ts'
 import { RequestAbortedError } from '../errors.ts'
 import { RawFields } from './raw-fields.ts'
 
@@ -37,14 +34,6 @@ export function toTwoShapedHandler(options: DispatchOptions, handler: AnyDispatc
   return handler instanceof TwoShapedHandler
     ? handler
     : new TwoShapedHandler(toNativeHandler(options, handler))
-}
-
-/** RFC 6455 §1.3. */
-const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-
-/** RFC 6455 §4.2.2: what a server that has seen this key says. */
-function toAccept(key: string): string {
-  return createHash('sha1').update(`${key}${WEBSOCKET_GUID}`).digest('base64')
 }
 
 /** Our shape on the outside, the older one within. */
@@ -68,10 +57,10 @@ class LegacyHandler implements DispatchHandler {
   onResponseStart(
     controller: DispatchController,
     statusCode: number,
-    _headers: IncomingHttpHeaders,
+    headers: IncomingHttpHeaders,
     statusMessage = '',
   ): void {
-    const raw = toRawBuffers(controller.rawHeaders)
+    const raw = toRawBuffers(toRaw(controller.rawHeaders, headers))
     const mayGoOn = this.#handler.onHeaders?.(statusCode, raw, () => controller.resume(), statusMessage)
     // An informational answer has no body to hold back: undici 7's fetch returns false for it.
     if (mayGoOn === false && statusCode >= 200) controller.pause()
@@ -81,9 +70,9 @@ class LegacyHandler implements DispatchHandler {
     if (this.#handler.onData?.(chunk) === false) controller.pause()
   }
 
-  onResponseEnd(controller: DispatchController): void {
-    // undici's types say strings; its dispatchers give Buffers.
-    this.#handler.onComplete?.(toRawBuffers(controller.rawTrailers) as unknown as string[])
+  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    const raw = toRawBuffers(toRaw(controller.rawTrailers, trailers))
+    if (this.#handler.onComplete !== undefined) Reflect.apply(this.#handler.onComplete, this.#handler, [raw])
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {
@@ -101,7 +90,7 @@ class LegacyHandler implements DispatchHandler {
       this.#handler.onRequestUpgrade(controller, statusCode, headers, socket)
       return
     }
-    const raw = controller.rawHeaders ?? []
+    const raw = toRaw(controller.rawHeaders, headers)
     const isExtendedConnect = this.#options.method !== 'CONNECT' && statusCode !== 101
     if (isExtendedConnect)
       this.#handler.onUpgrade?.(101, toRawBuffers([...this.#toUpgradeFields(), ...raw]), socket)
@@ -119,14 +108,14 @@ class LegacyHandler implements DispatchHandler {
 
   /** What a server says that upgrades by HTTP/1.1, which is all that this shape knows of. */
   #toUpgradeFields(): string[] {
-    const { upgrade, headers } = this.#options
-    const fields = ['connection', 'upgrade', 'upgrade', typeof upgrade === 'string' ? upgrade : 'websocket']
-    const wire: WireHeaders = []
-    addHeaders({ wire, host: null, contentLength: null, headerSize: 0 }, headers)
-    const key = getField(wire, 'sec-websocket-key')
-    if (key !== undefined) fields.push('sec-websocket-accept', toAccept(key))
-    return fields
+    const { upgrade } = this.#options
+    return ['connection', 'upgrade', 'upgrade', typeof upgrade === 'string' ? upgrade : 'websocket']
   }
+}
+
+/** An answer that an interceptor has made itself may have no raw form. */
+function toRaw(raw: string[] | null | undefined, headers: IncomingHttpHeaders): string[] {
+  return raw ?? toRawHeaders(headers)
 }
 
 /** The controller of a call whose dispatcher speaks the older shape. */

@@ -14,18 +14,19 @@ import { RequestTrace } from '../core/request-trace.ts'
 
 const CHANNELS = Object.freeze([...Object.values(requestChannels), clientChannels.sendHeaders])
 
-function hasSubscribers(): boolean {
+/** Whether somebody listens. */
+export function hasSubscribers(): boolean {
   // By index: on the way of each request an iterator is garbage.
   for (let i = 0; i < CHANNELS.length; i++) if (CHANNELS[i]?.hasSubscribers === true) return true
   return false
 }
 
 /**
+ * Where somebody listens.
+ *
  * @param isHttp2 whether HTTP/2 will serve it, as far as anybody can tell; else it is announced when that is known
- * @returns the handler itself when nobody listens
  */
 export function trace(request: Request, handler: DispatchHandler, isHttp2: boolean): DispatchHandler {
-  if (!hasSubscribers()) return handler
   const traced = new RequestTrace(request)
   request.trace = traced
   if (isHttp2) traced.announce()

@@ -91,7 +91,10 @@ export class ConnectionAttempt {
           this.#memory.tlsSession = ticket
         })
       } else {
-        socket = connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where })
+        // By prior knowledge. undici says so in the same way: instrumentation reads it.
+        socket = Object.assign(connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where }), {
+          alpnProtocol: 'h2',
+        })
         socket.once('connect', () => this.#onSocket(socket))
       }
     } catch (thrown) {
@@ -233,7 +236,7 @@ function setRef(socket: Socket, isNeeded: boolean): void {
 }
 
 /** By its methods: a Duplex that stands in for a socket is welcome, as node:http2 takes one too. */
-function isSocket(value: unknown): value is Socket {
+export function isSocket(value: unknown): value is Socket {
   return (
     typeof value === 'object' && value !== null && 'destroy' in value && 'write' in value && 'on' in value
   )

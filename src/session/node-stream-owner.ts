@@ -24,3 +24,13 @@ export interface NodeStreamOwner<TStream> extends FailureContext {
   /** A stream has received more than one window: it might go faster with a larger one. */
   onLargeAnswer(): void
 }
+
+/** Whatever has a stream's id; null before it has one. */
+interface Numbered {
+  readonly streamId: number | null
+}
+
+/** As they were opened: in that order calls shall hear of their common end. */
+export function byStreamId(a: Numbered, b: Numbered): number {
+  return (a.streamId ?? 0) - (b.streamId ?? 0)
+}

@@ -38,6 +38,7 @@ const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
 export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, Windowed {
   bagIndex = -1
+  readonly isConnected = true
   readonly #owner: NodeStreamOwner<NodeStream>
   readonly #call: Call
   #state: StreamState = 'open'
@@ -116,7 +117,6 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   }
 
   pause(): void {} // What comes is held here then, and node is told to stop.
-
   resume(): void {
     if (this.#state !== 'responded') return
     this.#handOn()
@@ -176,7 +176,9 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const stream = this.#stream
     if (stream === null) return
-    const tunnel = new NodeTunnel(stream, this.#owner.socket, () => this.#release())
+    // Who has a key expects a socket of HTTP/1.1, which ends along with the peer's side: a WebSocket waits for that.
+    const allowHalfOpen = this.#call.request.webSocketKey === null
+    const tunnel = new NodeTunnel(stream, this.#owner.socket, allowHalfOpen, () => this.#release())
     this.#state = 'tunnel'
     this.#tunnel = tunnel
     for (const chunk of this.#held ?? []) tunnel.push(chunk)
@@ -338,11 +340,6 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null)
     this.#leave()
   }
-}
-
-/** As they were opened: in that order calls shall hear of their common end. */
-export function byStreamId(a: NodeStream, b: NodeStream): number {
-  return (a.streamId ?? 0) - (b.streamId ?? 0)
 }
 
 function endLater(stream: NodeStream): void {

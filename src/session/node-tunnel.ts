@@ -27,9 +27,12 @@ export class NodeTunnel extends Duplex {
   /** Node's stream is. */
   #isGone = false
 
-  /** @param reset resets the stream, as soon as the peer won't mind */
-  constructor(stream: ClientHttp2Stream, socket: Socket | null, reset: () => void) {
-    super({ allowHalfOpen: true })
+  /**
+   * @param allowHalfOpen whether our side goes on when the peer has ended its own
+   * @param reset resets the stream, as soon as the peer won't mind
+   */
+  constructor(stream: ClientHttp2Stream, socket: Socket | null, allowHalfOpen: boolean, reset: () => void) {
+    super({ allowHalfOpen })
     this.session = Object.freeze({ socket })
     this.#stream = stream
     this.#reset = reset

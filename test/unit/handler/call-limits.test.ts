@@ -217,12 +217,13 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('has no say in it any more', () => {
+    test('has no say in it any more, but that an abort destroys it', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.upgrade(200, headers, raw, tunnel)
       scene.clock.advance(1_000_000)
-      scene.call.abort()
       expect(tunnel.destroyed).toBe(false)
+      scene.call.abort()
+      expect(tunnel.destroyed).toBe(true)
       expect(scene.attempt.told).toEqual([])
       expect(handler.errors).toEqual([])
       expect(scene.owner.deadlines.size).toBe(0)

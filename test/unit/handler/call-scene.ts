@@ -64,6 +64,7 @@ export class TestHandler implements DispatchHandler {
 
 export class TestAttempt implements Attempt {
   readonly streamId: number | null
+  readonly isConnected = true
   readonly told: string[] = []
 
   get hasBegun(): boolean {

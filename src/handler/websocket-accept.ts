@@ -1,0 +1,34 @@
+/**
+ * What a WebSocket looks for in the answer to its handshake.
+ *
+ * @module
+ */
+
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+
+/** RFC 6455 §1.3. */
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/** RFC 6455 §11.3.3. */
+const NAME = 'sec-websocket-accept'
+
+/**
+ * Over HTTP/2 the key isn't sent, and no server answers it (RFC 8441 §5); the WebSockets of undici 7, and of undici 8 before 8.12,
+ * look for the answer all the same, in the header object or in the raw list.
+ *
+ * @param key that of the request; null for none
+ * @param headers gets the field, where it has none
+ * @returns `raw`, or a list with the field
+ */
+export function acceptKey(
+  key: string | null,
+  headers: IncomingHttpHeaders,
+  raw: readonly string[],
+): readonly string[] {
+  if (key === null || headers[NAME] !== undefined) return raw
+  // RFC 6455 §4.2.2: what a server that has seen this key says.
+  const answer = createHash('sha1').update(`${key}${GUID}`).digest('base64')
+  headers[NAME] = answer
+  return [...raw, NAME, answer]
+}

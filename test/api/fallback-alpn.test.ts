@@ -1,0 +1,301 @@
+import { once } from 'node:events'
+import { createSecureServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { buildConnector, Agent as UndiciAgent } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Dispatcher } from '../../src/index.ts'
+import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import { answer, FakeFallback } from '../support/fallback-fake.ts'
+import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
+import { startServer, toCertificate } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+function keep<T extends Dispatcher>(dispatcher: T): T {
+  onTestFinished(() => dispatcher.destroy())
+  return dispatcher
+}
+
+async function ask(dispatcher: Dispatcher, origin: string, path = '/'): Promise<string> {
+  const { body } = await dispatcher.request({ ...GET, path, origin })
+  return body.text()
+}
+
+async function fail(dispatcher: Dispatcher, origin: string): Promise<unknown> {
+  return dispatcher.request({ ...GET, origin }).catch((reason: unknown) => reason)
+}
+
+describe('an origin that chooses HTTP/1.1', () => {
+  it.each(['http/1.1', null])('by ALPN (%s) is served by the fallback', async (alpn) => {
+    const server = await startHttp1(serveHello, { alpn })
+    const agent = keep(new Agent({ connect: { ca: server.ca } }))
+    expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
+    if (alpn === null) return
+    expect(server.handshakes[0]?.protocols).toEqual(['h2', 'http/1.1'])
+    // The fallback's own.
+    expect(server.handshakes[1]?.protocols).toEqual(['http/1.1'])
+  })
+
+  it.each([Client, Pool])('is served by the fallback of a %o, too', async (dispatcherClass) => {
+    const server = await startHttp1()
+    const dispatcher = keep(new dispatcherClass(server.origin, { connect: { ca: server.ca } }))
+    expect(await ask(dispatcher, server.origin)).toBe('GET / over 1.1')
+  })
+
+  it('costs one connection to find out, however many requests wait for it', async () => {
+    const server = await startHttp1()
+    const fallback = new FakeFallback((request) => answer(request))
+    const agent = keep(new Agent({ connect: { ca: server.ca }, fallback }))
+    const answers = Array.from({ length: 100 }, (_, index) => ask(agent, server.origin, `/${index}`))
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['by the fallback']))
+    expect(server.handshakes).toHaveLength(1)
+    expect(fallback.requests.map(({ options }) => options.path)).toEqual(
+      answers.map((_, index) => `/${index}`),
+    )
+    // Remembered.
+    expect(await ask(agent, server.origin)).toBe('by the fallback')
+    expect(server.handshakes).toHaveLength(1)
+    expect(server.requests).toEqual([])
+  })
+
+  it('is announced as no error: there is no connectionError event', async () => {
+    const server = await startHttp1()
+    const client = keep(new Client(server.origin, { connect: { ca: server.ca } }))
+    const events: string[] = []
+    for (const event of ['connect', 'disconnect', 'connectionError'] as const)
+      client.on(event, () => events.push(event))
+    expect(await ask(client, server.origin)).toBe('GET / over 1.1')
+    expect(events).toEqual([])
+  })
+
+  it('has not touched a body that can be read only once before it is handed over', async () => {
+    const server = await startHttp1()
+    const agent = keep(new Agent({ connect: { ca: server.ca } }))
+    let isRead = false
+    const body = new Readable({
+      read() {
+        isRead = true
+        this.push('text')
+        this.push(null)
+      },
+    })
+    const answered = agent.request({ origin: server.origin, path: '/', method: 'POST', body })
+    await expect.poll(() => server.handshakes.length).toBeGreaterThan(0)
+    if (server.requests.length === 0 && server.handshakes.length === 1) expect(isRead).toBe(false)
+    const answer = await answered
+    expect(await answer.body.text()).toBe('POST / over 1.1')
+    expect(await server.requests[0]?.body).toBe('text')
+  })
+
+  it('fails clearly where there is no fallback, and is offered h2 alone', async () => {
+    const server = await startHttp1()
+    const agent = keep(new Agent({ connect: { ca: server.ca }, fallback: null }))
+    const error = await fail(agent, server.origin)
+    expect(error).toBeInstanceOf(errors.AlpnError)
+    expect(error).toMatchObject({ processed: 'no', attempts: 0 })
+    expect(server.handshakes.map(({ protocols }) => protocols)).toEqual([['h2']])
+  })
+
+  it('fails clearly where it has no ALPN and there is no fallback', async () => {
+    const server = await startHttp1(serveHello, { alpn: null })
+    const agent = keep(new Agent({ connect: { ca: server.ca }, fallback: null }))
+    expect(await fail(agent, server.origin)).toBeInstanceOf(errors.AlpnError)
+    expect(server.requests).toEqual([])
+  })
+
+  it('by the connector of the caller is served by the same connector', async () => {
+    const server = await startHttp1()
+    const build = buildConnector({ ca: server.ca, allowH2: true })
+    let asked = 0
+    const connect: typeof build = (options, callback) => {
+      asked++
+      return build(options, callback)
+    }
+    const agent = keep(new Agent({ connect }))
+    expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
+    expect(asked).toBe(2)
+  })
+
+  it('does not take an origin along that speaks HTTP/2', async () => {
+    const [old, modern] = await Promise.all([
+      startHttp1(),
+      startServer(
+        (stream) => {
+          stream.respond({ ':status': 200 })
+          stream.end('over 2')
+        },
+        { tls: true },
+      ),
+    ])
+    const agent = keep(new Agent({ connect: { ca: old.ca } }))
+    const origins = [old.origin, modern.origin, old.origin, modern.origin]
+    const texts = await Promise.all(origins.map((origin) => ask(agent, origin)))
+    expect(texts).toEqual(['GET / over 1.1', 'over 2', 'GET / over 1.1', 'over 2'])
+    expect(modern.sessions).toHaveLength(1)
+  })
+
+  it('is another matter than one that refuses all that was offered', async () => {
+    const server = await startHttp1(serveHello, { ALPNCallback: () => undefined })
+    const agent = keep(new Agent({ connect: { ca: server.ca } }))
+    const error = await fail(agent, server.origin)
+    expect(error).toBeInstanceOf(errors.AlpnError)
+    expect(error).toMatchObject({ alpnProtocol: null, processed: 'no' })
+    expect(server.requests).toEqual([])
+  })
+
+  it('is not what a certificate is that nobody trusts: the request fails, and nothing is remembered', async () => {
+    const server = await startHttp1()
+    const agent = keep(new Agent({}))
+    const error = await fail(agent, server.origin)
+    expect(error).toBeInstanceOf(errors.ConnectError)
+    expect(error).toMatchObject({ processed: 'no', code: expect.stringContaining('CERT') })
+    expect(server.requests).toEqual([])
+  })
+
+  it('though it spoke HTTP/2 before, still has its sessions served by HTTP/2', async () => {
+    const { private: key, cert } = await toCertificate()
+    const server = createSecureServer({ key, cert, allowHTTP1: true })
+    const sessions: { destroy(): void }[] = []
+    server.on('session', (session) => sessions.push(session.on('error', () => {})))
+    server.on('request', (request, response) => response.end(`over ${request.httpVersion}`))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      for (const session of sessions) session.destroy()
+      server.close()
+    })
+    const origin = `https://localhost:${(server.address() as AddressInfo).port}`
+    const agent = keep(new Agent({ connect: { ca: cert } }))
+    expect(await ask(agent, origin)).toBe('over 2.0')
+    expect(sessions).toHaveLength(1)
+  })
+})
+
+describe('an http: origin', () => {
+  it('of an Agent is served by HTTP/1.1', async () => {
+    const server = await startHttp1(serveHello, { tls: false })
+    const agent = keep(new Agent())
+    expect(await ask(agent, server.origin, '/a')).toBe('GET /a over 1.1')
+  })
+
+  const serve2: Parameters<typeof startServer>[0] = (stream) => {
+    stream.respond({ ':status': 200 })
+    stream.end('over 2')
+  }
+
+  it.each([Client, Pool])('of a %o is spoken to in HTTP/2', async (dispatcherClass) => {
+    const { origin } = await startServer(serve2)
+    expect(await ask(keep(new dispatcherClass(origin)), origin)).toBe('over 2')
+  })
+
+  it('of an Agent with h2c is spoken to in HTTP/2', async () => {
+    const { origin } = await startServer(serve2)
+    expect(await ask(keep(new Agent({ h2c: true })), origin)).toBe('over 2')
+  })
+
+  it('is asked about once for as long as the agent remembers it', async () => {
+    const [old, modern] = [await startHttp1(serveHello, { tls: false }), await startServer(serve2)]
+    const asked: URL[] = []
+    const h2c = (origin: URL): boolean => asked.push(origin) > 0 && origin.origin === modern.origin
+    const agent = keep(new Agent({ h2c }))
+    for (let i = 0; i < 3; i++) {
+      expect(await ask(agent, modern.origin)).toBe('over 2')
+      expect(await ask(agent, old.origin)).toBe('GET / over 1.1')
+    }
+    expect(asked.map(({ origin }) => origin)).toEqual([modern.origin, old.origin])
+    expect(asked.every((origin) => origin instanceof URL)).toBe(true)
+  })
+
+  it('fails when the function throws, with what it has thrown, and is asked about again', async () => {
+    const mine = new Error('mine')
+    let asked = 0
+    const h2c = (): boolean => {
+      if (asked++ === 0) throw mine
+      return true
+    }
+    const { origin } = await startServer(serve2)
+    const agent = keep(new Agent({ h2c }))
+    expect(await fail(agent, origin)).toBe(mine)
+    expect(await ask(agent, origin)).toBe('over 2')
+    expect(asked).toBe(2)
+  })
+
+  it.each([1, 'true', null, undefined])('fails when the function returns %o', async (returned) => {
+    const agent = keep(new Agent({ h2c: () => returned as unknown as boolean }))
+    expect(await fail(agent, 'http://127.0.0.1:1')).toBeInstanceOf(errors.InvalidReturnValueError)
+  })
+
+  it('fails clearly where there is no fallback', async () => {
+    const agent = keep(new Agent({ fallback: null }))
+    const error = await fail(agent, 'http://127.0.0.1:1')
+    expect(error).toBeInstanceOf(errors.NotSupportedError)
+    expect(String(error)).toMatch(/fallback.*h2c/)
+    expect(error).toMatchObject({ processed: 'no' })
+  })
+
+  it('is told of in the stats, without sessions', async () => {
+    const server = await startHttp1(() => {}, { tls: false })
+    const agent = keep(new Agent())
+    const answered = fail(agent, server.origin)
+    await expect.poll(() => server.requests.length).toBe(1)
+    const busy = { connected: false, pending: 0, running: 1, size: 1, sessions: [] }
+    expect(agent.stats).toEqual({ [server.origin]: busy })
+    await agent.destroy()
+    expect(await answered).toBeInstanceOf(errors.ClientDestroyedError)
+  })
+})
+
+describe('the default fallback', () => {
+  it('is one for all origins of an agent, and ends with it', async () => {
+    const servers = [await startHttp1(serveHello, { tls: false }), await startHttp1()]
+    const agent = new Agent({ connect: { ca: servers[1]?.ca } })
+    for (const { origin } of servers) await ask(agent, origin)
+    const sockets = servers.flatMap((server) => server.sockets)
+    await agent.close()
+    await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')))
+    expect(await fail(agent, servers[0]?.origin ?? '')).toBeInstanceOf(errors.ClientDestroyedError)
+  })
+
+  it('outlives an origin that the agent lets go of', async () => {
+    const [a, b] = [
+      await startHttp1(serveHello, { tls: false }),
+      await startHttp1(serveHello, { tls: false }),
+    ]
+    const agent = keep(new Agent({ maxOrigins: 1 }))
+    for (const { origin } of [a, b, a, b]) expect(await ask(agent, origin)).toBe('GET / over 1.1')
+    expect([...a.sockets, ...b.sockets].every((socket) => !socket.destroyed)).toBe(true)
+  })
+
+  it.each([null, new Error('mine')])('fails its calls on destroy(%s)', async (reason) => {
+    const server = await startHttp1(
+      (_request, response) => {
+        response.writeHead(200)
+        response.write('some')
+      },
+      { tls: false },
+    )
+    const silent = await startHttp1(() => {}, { tls: false })
+    const agent = new Agent()
+    const { body } = await agent.request({ ...GET, origin: server.origin })
+    const [read, waiting] = [body.text().catch((error: unknown) => error), fail(agent, silent.origin)]
+    await expect.poll(() => silent.requests.length).toBe(1)
+    await agent.destroy(reason)
+    for (const error of [await read, await waiting]) {
+      if (reason === null) expect(error).toBeInstanceOf(errors.ClientDestroyedError)
+      else expect(error).toBe(reason)
+    }
+  })
+
+  it("of the caller's own is not ended", async () => {
+    const server = await startHttp1(serveHello, { tls: false })
+    const fallback = new UndiciAgent()
+    onTestFinished(() => fallback.destroy())
+    const agent = new Agent({ fallback })
+    expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
+    await agent.close()
+    await keep(new Agent({ fallback })).destroy()
+    expect([fallback.closed, fallback.destroyed]).toEqual([false, false])
+    expect(await ask(keep(new Agent({ fallback })), server.origin)).toBe('GET / over 1.1')
+  })
+})

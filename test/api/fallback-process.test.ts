@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { runNode } from '../support/child.ts'
+import { startHttp1 } from '../support/fallback-http1.ts'
+import { startServer } from '../support/server.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const [MAJOR = 0] = process.versions.node.split('.').map(Number)
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dodici-fallback-'))
+  await build({
+    entryPoints: [fileURLToPath(new URL('../support/fallback-child.ts', import.meta.url))],
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  })
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Of the environment of a child: it is there for it alone. */
+const PROXY = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' }
+
+afterEach(() => {
+  for (const name of Object.keys(PROXY)) Reflect.deleteProperty(process.env, name)
+})
+
+/** What a child said, a line each, once it has ended by itself. */
+async function run(mode: string, origin: string, ca = ''): Promise<unknown[]> {
+  const script = join(folder, 'fallback-child.mjs')
+  const args = [mode, root, origin, Buffer.from(ca).toString('base64')]
+  const { code, signal, stdout, stderr } = await runNode(script, ...args)
+  expect(stderr).toBe('')
+  expect([code, signal]).toEqual([0, null])
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+const HELLO = [200, 'GET / over 1.1']
+
+describe('the default fallback in a process of its own', () => {
+  it.each([true, false])('does not keep it alive by an idle connection, with TLS: %s', async (tls) => {
+    const server = await startHttp1(undefined, { tls })
+    server.server.keepAliveTimeout = 0
+    expect(await run('idle', server.origin, server.ca)).toEqual([HELLO])
+  })
+
+  it('leaves nothing behind when its agent is closed', async () => {
+    const server = await startHttp1()
+    expect(await run('closed', server.origin, server.ca)).toEqual([HELLO, []])
+  })
+
+  it.each(['cold', 'warm'])('is made %s, where npm undici was told to use ours', async (mode) => {
+    const server = await startHttp1(undefined, { tls: false })
+    expect(await run(mode, server.origin)).toEqual([HELLO, 200])
+  })
+
+  it('is made by a look behind somebody else, who stays', async () => {
+    const server = await startHttp1(undefined, { tls: false })
+    expect(await run('borrowed', server.origin)).toEqual([HELLO, [true, true]])
+  })
+
+  it("fails clearly where Node's own was never made, and leaves alone what stands there", async () => {
+    const server = await startHttp1(undefined, { tls: false })
+    const [error, slots] = await run('replaced', server.origin)
+    expect(error).toEqual(['NotSupportedError', 'no', expect.stringContaining('fallback')])
+    expect(slots).toEqual([true, true])
+    expect(server.requests).toEqual([])
+  })
+
+  // Node 22.21 has it as well; a line that hasn't would ignore it.
+  if (MAJOR >= 24) {
+    it("goes by the environment's proxy, and refuses what would be lost on the way", async () => {
+      const server = await startHttp1(undefined, { tls: false })
+      Object.assign(process.env, PROXY)
+      const [plain, ...others] = await run('proxy', server.origin)
+      expect(plain).toEqual(HELLO)
+      const refused = ['NotSupportedError', 'no', expect.stringContaining('EnvHttpProxyAgent')]
+      expect(others).toEqual([refused, refused, refused])
+    })
+  }
+})
+
+describe('a hundred sites and one agent', () => {
+  it('are each visited by their own protocol, and only the first time anew', async () => {
+    const serve1 = ({ url, httpVersion }: IncomingMessage, response: ServerResponse): void => {
+      response.end(`${httpVersion} ${url}`)
+    }
+    const modern = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        startServer(
+          (stream, { ':path': path }) => {
+            stream.respond({ ':status': 200 })
+            stream.end(`2 ${path}`)
+          },
+          { tls: true },
+        ),
+      ),
+    )
+    const old = await Promise.all(Array.from({ length: 30 }, () => startHttp1(serve1)))
+    const plain = await Promise.all(Array.from({ length: 20 }, () => startHttp1(serve1, { tls: false })))
+    const origins = [...modern, ...old, ...plain].map(({ origin }) => origin)
+    const [facts] = await run('sites', JSON.stringify(origins), modern[0]?.ca)
+    const versions = origins.map((_, index) => (index < 50 ? '2' : '1.1'))
+    expect(facts).toEqual({ failed: 0, seen: versions })
+    expect(modern.map(({ sessions }) => sessions.length)).toEqual(modern.map(() => 1))
+    // Once to find out, which was offered both; then the fallback's own.
+    for (const { handshakes } of old) {
+      const asked = handshakes.filter(({ protocols }) => protocols.includes('h2'))
+      expect(asked).toHaveLength(1)
+    }
+    expect([...old, ...plain].map(({ requests }) => requests.length)).toEqual(Array(50).fill(10))
+  }, 60_000)
+})

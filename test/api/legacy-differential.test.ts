@@ -1,0 +1,208 @@
+import { once } from 'node:events'
+import { createSecureServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { Agent as Undici7 } from 'undici'
+import { Agent as Undici6 } from 'undici-6'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent } from '../../src/index.ts'
+import type { DispatchOptions, FallbackDispatcher } from '../../types/index.ts'
+import { startHttp1 } from '../support/fallback-http1.ts'
+import type { LegacyActs } from '../support/fallback-legacy.ts'
+import { LegacyRecorder } from '../support/fallback-legacy.ts'
+import { toCertificate } from '../support/server.ts'
+
+/** What the servers and the dispatchers below have in common. */
+interface Place {
+  readonly origin: string
+  readonly ca: string
+}
+
+type Dispatcher = FallbackDispatcher & { destroy(): Promise<void> }
+
+const toUndici6 = ({ ca }: Place, allowH2: boolean): Dispatcher =>
+  new Undici6({ connect: { ca }, allowH2 }) as unknown as Dispatcher
+const toUndici7 = ({ ca }: Place, allowH2: boolean): Dispatcher =>
+  new Undici7({ connect: { ca }, allowH2 }) as unknown as Dispatcher
+/** With the same undici as the fallback, where it is for HTTP/1.1. */
+function toOurs({ ca }: Place, fallback?: Dispatcher): Dispatcher {
+  if (fallback !== undefined) onTestFinished(() => fallback.destroy())
+  return new Agent({ connect: { ca }, fallback })
+}
+
+interface Case {
+  readonly what: string
+  readonly path: string
+  readonly options?: Partial<DispatchOptions>
+  readonly acts?: LegacyActs
+}
+
+const MINE = new Error('mine')
+const FAIL = (): never => {
+  throw MINE
+}
+
+const CASES: readonly Case[] = [
+  { what: 'an answer without a body', path: '/empty' },
+  { what: 'an answer with a body', path: '/text' },
+  { what: 'an answer to HEAD', path: '/text', options: { method: 'HEAD' } },
+  { what: 'duplicates and latin1', path: '/fields' },
+  { what: 'trailers', path: '/trailers' },
+  {
+    what: 'an onHeaders that returns false for an informational answer',
+    path: '/hints',
+    acts: { onHeaders: (_heard, statusCode) => statusCode >= 200 },
+  },
+  { what: 'a body of the request', path: '/echo', options: { method: 'POST', body: 'text' } },
+  { what: 'an abort in onConnect', path: '/text', acts: { onConnect: ({ abort }) => abort(MINE) } },
+  {
+    what: 'an abort in onConnect without a reason',
+    path: '/text',
+    acts: { onConnect: ({ abort }) => abort() },
+  },
+  {
+    what: 'an abort in onHeaders',
+    path: '/text',
+    acts: {
+      onHeaders: ({ abort }) => {
+        abort(MINE)
+        return false
+      },
+    },
+  },
+  {
+    what: 'an abort in onData',
+    path: '/text',
+    acts: {
+      onData: ({ abort }) => {
+        abort(MINE)
+        return true
+      },
+    },
+  },
+  { what: 'an onConnect that throws', path: '/text', acts: { onConnect: FAIL } },
+  { what: 'an onHeaders that throws', path: '/text', acts: { onHeaders: FAIL } },
+  { what: 'an onData that throws', path: '/text', acts: { onData: FAIL } },
+  {
+    what: 'an onHeaders that returns false, and resumes later',
+    path: '/text',
+    acts: {
+      onHeaders: ({ resume }) => {
+        setImmediate(() => resume())
+        return false
+      },
+    },
+  },
+  {
+    what: 'an onData that returns false, and resumes later, twice',
+    path: '/large',
+    acts: {
+      onData: ({ resume }) => {
+        setImmediate(() => {
+          resume()
+          resume()
+        })
+        return false
+      },
+    },
+  },
+]
+
+/** Answers by the path. Over HTTP/1.1 and HTTP/2 alike. */
+async function startBoth(): Promise<Place> {
+  const { private: key, cert } = await toCertificate()
+  const server = createSecureServer({ key, cert, allowHTTP1: true })
+  const ends = new Set<{ destroy(): unknown }>()
+  server.on('secureConnection', (socket) => ends.add(socket.on('error', () => {})))
+  server.on('session', (session) => session.on('error', () => {}))
+  server.on('request', (request, response) => {
+    for (const each of [request, response, request.stream ?? request]) each.on('error', () => {})
+    if (request.url === '/echo') {
+      request.pipe(response)
+      return
+    }
+    request.resume()
+    if (request.url === '/fields') {
+      response.setHeader('x-dup', ['1', '2'])
+      response.setHeader('set-cookie', ['a=1', 'b=2'])
+    }
+    if (request.url === '/trailers') {
+      response.setHeader('trailer', 'x-sum')
+      response.addTrailers({ 'x-sum': '42' })
+      response.write('some ')
+    }
+    if (request.url === '/hints') response.writeEarlyHints({ link: '</a.css>; rel=preload' })
+    if (request.url === '/large') response.write(Buffer.alloc(300_000, 'x'))
+    response.end(request.url === '/empty' ? '' : 'text')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    for (const each of ends) each.destroy()
+    const closed = once(server, 'close')
+    server.close()
+    await closed
+  })
+  return { origin: `https://localhost:${(server.address() as AddressInfo).port}`, ca: cert }
+}
+
+async function run(dispatcher: Dispatcher, place: Place, { path, options, acts }: Case): Promise<unknown[]> {
+  const handler = new LegacyRecorder(acts)
+  dispatcher.dispatch({ origin: place.origin, method: 'GET', path, ...options }, handler)
+  await handler.settled
+  await dispatcher.destroy()
+  return handler.events
+}
+
+/** Names of errors differ: ours is that of the DOM, and so is undici's for some. */
+const withoutNames = (events: unknown[]): unknown[] =>
+  events.map((event) => (Array.isArray(event) && event[0] === 'onError' ? [event[0], event[2]] : event))
+
+/** undici 7 doesn't tell handlers of the newer shape of them, and ours is one. */
+const withoutSent = (events: unknown[]): unknown[] =>
+  events.filter((event) => event !== 'onRequestSent' && !(Array.isArray(event) && event[0] === 'onBodySent'))
+
+const withoutStarted = (events: unknown[]): unknown[] =>
+  events.filter((event) => event !== 'onResponseStarted')
+
+describe('a handler of the older shape hears over HTTP/1.1 what it hears of', () => {
+  const startOld = () =>
+    startHttp1((request, response) => {
+      if (request.url === '/echo') {
+        request.pipe(response)
+        return
+      }
+      request.resume()
+      if (request.url === '/fields') {
+        response.writeHead(200, ['x-dup', '1', 'x-latin', 'é', 'x-dup', '2', 'Set-Cookie', 'a=1'])
+      }
+      if (request.url === '/trailers') {
+        response.setHeader('trailer', 'x-sum')
+        response.addTrailers([['X-Sum', '42']])
+      }
+      if (request.url === '/hints') response.writeEarlyHints({ link: '</a.css>; rel=preload' })
+      if (request.url === '/large') response.write(Buffer.alloc(300_000, 'x'))
+      if (request.url === '/empty') response.setHeader('content-length', '0')
+      response.end(request.url === '/empty' ? undefined : 'text')
+    })
+
+  describe.each([
+    { name: 'undici 6', toUndici: toUndici6, toShared: (events: unknown[]) => events },
+    { name: 'undici 7', toUndici: toUndici7, toShared: withoutSent },
+  ])('$name', ({ toUndici, toShared }) => {
+    it.each(CASES)('with $what', async (it) => {
+      const server = await startOld()
+      const theirs = await run(toUndici(server, false), server, it)
+      const ours = await run(toOurs(server, toUndici(server, false)), server, it)
+      expect(toShared(withoutNames(ours))).toEqual(toShared(withoutNames(theirs)))
+    })
+  })
+})
+
+describe('a handler of the older shape hears over HTTP/2 what it hears of undici over HTTP/1.1', () => {
+  it.each(CASES)('with $what', async (it) => {
+    const place = await startBoth()
+    const theirs = await run(toUndici7(place, false), place, it)
+    const ours = await run(toOurs(place), place, it)
+    expect(withoutStarted(withoutNames(ours))).toEqual(withoutStarted(withoutNames(theirs)))
+  })
+})

@@ -1,0 +1,343 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, Client, errors } from '../../src/index.ts'
+import type { ClientOptions, DispatchOptions, LegacyDispatchHandler } from '../../types/index.ts'
+import { startHttp1 } from '../support/fallback-http1.ts'
+import type { LegacyActs } from '../support/fallback-legacy.ts'
+import { LegacyRecorder } from '../support/fallback-legacy.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { StreamListener } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+const MINE = new Error('mine')
+
+const serveText: StreamListener = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.end('text')
+}
+
+async function start(listener: StreamListener = serveText, options: ClientOptions = {}) {
+  const server = await startServer(listener, { settings: { enableConnectProtocol: true } })
+  const client = new Client(server.origin, options)
+  onTestFinished(() => client.destroy())
+  const run = async (
+    acts: LegacyActs = {},
+    given: Partial<DispatchOptions> = {},
+  ): Promise<LegacyRecorder> => {
+    const handler = new LegacyRecorder(acts)
+    client.dispatch({ ...GET, ...given }, handler)
+    await handler.settled
+    return handler
+  }
+  return { server, client, run }
+}
+
+/** A turn of the event loop, in which whatever is there would come. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('a handler of the older shape that returns false', () => {
+  const BLOCK = 65_536
+  const serveLarge: StreamListener = (stream) => {
+    stream.respond({ ':status': 200 })
+    stream.end(Buffer.alloc(16 * BLOCK, 'x'))
+  }
+
+  it('in onHeaders gets nothing more until it resumes', async () => {
+    const { client } = await start(serveLarge)
+    let onPaused = (): void => {}
+    const paused = new Promise<void>((resolve) => {
+      onPaused = resolve
+    })
+    const handler = new LegacyRecorder({
+      onHeaders: () => {
+        onPaused()
+        return false
+      },
+    })
+    client.dispatch(GET, handler)
+    await paused
+    // Another request goes there and back meanwhile.
+    await (await client.request({ ...GET, method: 'HEAD' })).body.dump()
+    for (let i = 0; i < 20; i++) await turn()
+    expect(handler.names.at(-1)).toBe('onHeaders')
+    handler.resume()
+    await handler.settled
+    expect(Buffer.concat(handler.chunks)).toHaveLength(16 * BLOCK)
+  })
+
+  it('in onData gets nothing more until it resumes, each time', async () => {
+    const { run } = await start(serveLarge)
+    let isPaused = false
+    const wrong: string[] = []
+    const { chunks } = await run({
+      onData: ({ resume }) => {
+        if (isPaused) wrong.push('a piece came while it was paused')
+        isPaused = true
+        setImmediate(() => {
+          isPaused = false
+          resume()
+        })
+        return false
+      },
+    })
+    expect(wrong).toEqual([])
+    expect(Buffer.concat(chunks)).toHaveLength(16 * BLOCK)
+  })
+
+  it('may resume as a Readable reads, as fetch does', async () => {
+    const { client } = await start(serveLarge)
+    const handler = new LegacyRecorder({
+      onHeaders: ({ resume }) => {
+        readable = new Readable({ read: () => resume(), highWaterMark: 1_024 })
+        return true
+      },
+      onData: ({ chunks }) => readable.push(chunks.at(-1)),
+    })
+    let readable = new Readable()
+    client.dispatch(GET, handler)
+    void handler.settled.then(() => readable.push(null))
+    await expect.poll(() => handler.names.includes('onData')).toBe(true)
+    let length = 0
+    for await (const chunk of readable) length += chunk.length
+    expect(length).toBe(16 * BLOCK)
+  })
+
+  it('may resume after the end, to no effect', async () => {
+    const { run } = await start()
+    const handler = await run()
+    handler.resume()
+    handler.abort(MINE)
+    await turn()
+    expect(handler.names).toEqual([
+      'onConnect',
+      'onRequestSent',
+      'onResponseStarted',
+      'onHeaders',
+      'onData',
+      'onComplete',
+    ])
+  })
+
+  it('for an informational answer is not held back by that', async () => {
+    const { run } = await start((stream) => {
+      stream.additionalHeaders({ ':status': 103, link: '</a.css>' })
+      stream.respond({ ':status': 200 })
+      stream.end('text')
+    })
+    const seen: number[] = []
+    const handler = await run({
+      onHeaders: (_heard, statusCode) => {
+        seen.push(statusCode)
+        return statusCode >= 200
+      },
+    })
+    expect(seen).toEqual([103, 200])
+    expect(handler.names.at(-1)).toBe('onComplete')
+  })
+})
+
+describe('a handler of the older shape', () => {
+  it('gets raw fields as latin1 Buffers, in wire order, without pseudo-headers, and trailers likewise', async () => {
+    const { run } = await start((stream) => {
+      const fields = { ':status': 200, 'x-dup': ['1', '2'], 'x-latin': 'caf\u00e9', 'set-cookie': ['a', 'b'] }
+      stream.respond(fields, { waitForTrailers: true })
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': ['4', '2'] }))
+      stream.end('text')
+    })
+    const { events } = await run()
+    const raw = ['x-dup: 1', 'x-dup: 2', 'x-latin: caf\u00e9', 'set-cookie: a', 'set-cookie: b']
+    expect(events).toEqual([
+      'onConnect',
+      'onRequestSent',
+      'onResponseStarted',
+      ['onHeaders', 200, raw, 'string'],
+      'onData',
+      ['onComplete', ['x-sum: 4', 'x-sum: 2'], 'text'],
+    ])
+  })
+
+  it.each([
+    'onConnect',
+    'onHeaders',
+    'onData',
+  ] as const)('that throws in %s fails its own call only', async (where) => {
+    const { server, run } = await start()
+    const throwing = run({
+      [where]: () => {
+        throw MINE
+      },
+    })
+    const [failed, fine] = await Promise.all([throwing, run()])
+    expect([failed.error, failed.names.filter((name) => name === 'onError')]).toEqual([MINE, ['onError']])
+    expect(fine.names.at(-1)).toBe('onComplete')
+    expect((await run()).names.at(-1)).toBe('onComplete')
+    expect(server.sessions).toHaveLength(1)
+  })
+
+  it.each([
+    'onResponseStarted',
+    'onBodySent',
+    'onRequestSent',
+    'onComplete',
+  ] as const)('that throws in %s hears its own error', async (where) => {
+    const { server, client, run } = await start()
+    const handler = new LegacyRecorder()
+    const throwing: LegacyDispatchHandler = Object.assign(handler, {
+      [where]: () => {
+        throw MINE
+      },
+    })
+    client.dispatch({ path: '/', method: 'POST', body: 'text' }, throwing)
+    await handler.settled
+    expect(handler.error).toBe(MINE)
+    expect((await run()).names.at(-1)).toBe('onComplete')
+    expect(server.sessions).toHaveLength(1)
+  })
+
+  it.each([
+    MINE,
+    undefined,
+    'a text',
+    null,
+    Object.freeze({ frozen: true }),
+  ])('aborts with %o', async (reason) => {
+    const { run } = await start()
+    const handler = await run({ onHeaders: ({ abort }) => void abort(reason as unknown as Error) })
+    const hasReason = reason !== undefined && reason !== null
+    if (hasReason) expect(handler.error).toBe(reason)
+    else expect(handler.error).toBeInstanceOf(errors.RequestAbortedError)
+    expect(handler.names.filter((name) => name === 'onError')).toHaveLength(1)
+    expect(handler.names).not.toContain('onComplete')
+  })
+
+  it('aborts before there is a connection', async () => {
+    const { client } = await start()
+    const handler = new LegacyRecorder()
+    client.dispatch(GET, handler)
+    handler.abort(MINE)
+    expect(handler.events).toEqual(['onConnect', ['onError', 'Error', undefined]])
+    handler.abort(new Error('again'))
+    expect(handler.events).toHaveLength(2)
+  })
+
+  it('hears of bodies piece by piece', async () => {
+    const { run } = await start()
+    const body = (): Readable => Readable.from(['te', 'xt'])
+    const { events } = await run({}, { method: 'POST', body })
+    expect(events.slice(0, 4)).toEqual([
+      'onConnect',
+      ['onBodySent', 'te'],
+      ['onBodySent', 'xt'],
+      'onRequestSent',
+    ])
+  })
+
+  it.each([
+    'onConnect',
+    'onHeaders',
+    'onData',
+    'onComplete',
+    'onError',
+  ])('without %s is told so', async (name) => {
+    const { client } = await start()
+    const handler = Object.assign(new LegacyRecorder(), { [name]: undefined })
+    expect(() => client.dispatch(GET, handler)).toThrow(`handler.${name}`)
+    expect(() => client.dispatch(GET, handler)).toThrow(errors.InvalidArgumentError)
+  })
+
+  it('that has both shapes is taken for one of the newer', async () => {
+    const { client } = await start()
+    const newer = new Recorder()
+    const older = new LegacyRecorder()
+    const names = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError'] as const
+    const methods = names.map((name) => [name, older[name].bind(older)])
+    client.dispatch(GET, Object.assign(newer, Object.fromEntries(methods)))
+    await newer.settled
+    expect(newer.events).toEqual(['start', 'response 200', 'data', 'end'])
+    expect(older.events).toEqual([])
+  })
+
+  it.each(['close', 'destroy'] as const)('hears by onError alone of a %s before', async (end) => {
+    const { client } = await start()
+    await client[end]()
+    const handler = new LegacyRecorder()
+    expect(client.dispatch(GET, handler)).toBe(false)
+    expect(handler.events).toEqual([['onError', 'ClientDestroyedError', 'UND_ERR_DESTROYED']])
+  })
+
+  it('hears by onError alone of options that are wrong', async () => {
+    const { client } = await start()
+    const handler = new LegacyRecorder()
+    client.dispatch({ ...GET, path: 'no slash' }, handler)
+    expect(handler.events).toEqual([['onError', 'InvalidArgumentError', 'UND_ERR_INVALID_ARG']])
+  })
+})
+
+describe('a tunnel for a handler of the older shape', () => {
+  const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+  const serveTunnel: StreamListener = (stream) => {
+    stream.respond({ ':status': 200, 'x-tunnel': 'yes' })
+    stream.pipe(stream)
+  }
+
+  it('by CONNECT has its status and fields as they came', async () => {
+    const { run } = await start(serveTunnel)
+    const { events, socket } = await run({}, { method: 'CONNECT', path: 'example.com:443' })
+    expect(events.at(-1)).toEqual(['onUpgrade', 200, ['x-tunnel: yes']])
+    socket?.write('ping')
+    if (socket !== null) expect(String((await once(socket, 'data'))[0])).toBe('ping')
+    socket?.destroy()
+  })
+
+  it('by extended CONNECT looks like an upgrade of HTTP/1.1', async () => {
+    const { run } = await start(serveTunnel)
+    const headers = { 'sec-websocket-key': KEY }
+    const { socket, ...handler } = await run({}, { upgrade: 'websocket', headers })
+    const [name, status, fields] = handler.events.at(-1) as [string, number, string[]]
+    // RFC 6455 §1.3 has this very key.
+    const accept = 'sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo='
+    expect([name, status]).toEqual(['onUpgrade', 101])
+    expect(fields).toEqual(['upgrade: websocket', 'x-tunnel: yes', accept])
+    expect(createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')).toBe(
+      accept.slice('sec-websocket-accept: '.length),
+    )
+    socket?.destroy()
+  })
+
+  it('that is refused is an answer', async () => {
+    const { run } = await start((stream) => {
+      stream.respond({ ':status': 403 })
+      stream.end('no')
+    })
+    const { events } = await run({}, { upgrade: 'websocket' })
+    expect(events.slice(-3)).toEqual([['onHeaders', 403, [], 'string'], 'onData', ['onComplete', [], 'no']])
+  })
+
+  it('over HTTP/1.1 has the fields of the server, and no others', async () => {
+    const server = await startHttp1(() => {}, { tls: false })
+    server.server.on('upgrade', (_request, socket) => {
+      socket.on('error', () => {})
+      socket.write('HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Tunnel: yes\r\n\r\n')
+    })
+    const agent = new Agent()
+    onTestFinished(() => agent.destroy())
+    const handler = new LegacyRecorder()
+    agent.dispatch({ ...GET, origin: server.origin, upgrade: 'websocket' }, handler)
+    await handler.settled
+    expect(handler.events.at(-1)).toEqual(['onUpgrade', 101, ['upgrade: websocket', 'x-tunnel: yes']])
+    handler.socket?.destroy()
+  })
+
+  it('needs an onUpgrade', async () => {
+    const { client } = await start(serveTunnel)
+    const heard = new LegacyRecorder()
+    const handler: LegacyDispatchHandler = heard
+    Object.assign(handler, { onUpgrade: undefined })
+    client.dispatch({ ...GET, upgrade: 'websocket' }, handler)
+    expect(heard.error).toBeInstanceOf(errors.InvalidArgumentError)
+    expect(String(heard.error)).toContain('handler.onUpgrade')
+  })
+})

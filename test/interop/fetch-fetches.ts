@@ -1,0 +1,72 @@
+/** The fetches that there are: Node's own, and those of npm's undici. */
+
+import type { Blob, File } from 'node:buffer'
+import type { ReadableStream } from 'node:stream/web'
+import type { Agent } from '../../src/index.ts'
+
+/** What the tests use of a FormData, of whomever's making. */
+export interface AnyFormData {
+  append(name: string, value: string): void
+  append(name: string, value: Blob, fileName: string): void
+  get(name: string): string | File | null
+  getAll(name: string): unknown[]
+}
+
+export type AnyBody =
+  | string
+  | Uint8Array
+  | ArrayBuffer
+  | Blob
+  | URLSearchParams
+  | AnyFormData
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>
+
+export interface AnyInit {
+  readonly dispatcher: Agent
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: AnyBody
+  readonly duplex?: 'half'
+  readonly redirect?: 'follow' | 'manual' | 'error'
+  readonly signal?: AbortSignal
+}
+
+/** What the tests use of an answer. */
+export interface AnyResponse {
+  readonly status: number
+  readonly url: string
+  readonly redirected: boolean
+  readonly headers: { get(name: string): string | null; getSetCookie(): string[] }
+  readonly body: ReadableStream<Uint8Array> | null
+  text(): Promise<string>
+  arrayBuffer(): Promise<ArrayBuffer>
+  formData(): Promise<AnyFormData>
+}
+
+/** A fetch, and the FormData that it takes: undici 7 and 8 take no other's. */
+export interface FetchModule {
+  fetch(url: string, init: AnyInit): Promise<AnyResponse>
+  readonly FormData: new () => AnyFormData
+}
+
+export interface NamedFetch extends FetchModule {
+  readonly name: string
+}
+
+/** By a name that the compiler doesn't see: each has types of its own, and all of them serve the same tests. */
+async function load(name: string): Promise<NamedFetch> {
+  const { fetch, FormData }: FetchModule = await import(name)
+  return { name: `${name}'s fetch`, fetch, FormData }
+}
+
+function toBuiltin(): NamedFetch {
+  const { fetch, FormData }: FetchModule = Object(globalThis)
+  return { name: 'built-in fetch', fetch, FormData }
+}
+
+/** undici 8 doesn't load on Node 20. */
+export const UNDICIS: readonly string[] =
+  process.versions.node.split('.')[0] === '20' ? ['undici-6', 'undici'] : ['undici-6', 'undici', 'undici-8']
+
+export const FETCHES: readonly NamedFetch[] = [toBuiltin(), ...(await Promise.all(UNDICIS.map(load)))]

@@ -1,0 +1,4 @@
+import { lacksNghttpd } from '../support/nghttpd.ts'
+import { testServer } from './fetch-rig.ts'
+
+testServer('nghttpd', lacksNghttpd)

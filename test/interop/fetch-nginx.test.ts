@@ -1,0 +1,4 @@
+import { lacksNginx } from '../support/nginx.ts'
+import { testServer } from './fetch-rig.ts'
+
+testServer('nginx', lacksNginx)

@@ -1,0 +1,3 @@
+import { testServer } from './fetch-rig.ts'
+
+testServer('node')

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import type { Exchange, Protocol, Respond } from './interceptors-server.ts'
+import { composeAgent, composeClient, send, startWebServer } from './interceptors-server.ts'
+import { UNDICIS } from './interceptors-undicis.ts'
+import { toCases, toReason, WAYS } from './interceptors-ways.ts'
+
+/** `/3` leads to `/2`, and so on. */
+const counting: Respond = ({ path, method, body }, reply) => {
+  const left = Number(path.slice(1))
+  if (left > 0) send(reply, 302, { location: `/${left - 1}` }, 'elsewhere')
+  else send(reply, 200, {}, `${method} ${body}`)
+}
+
+function toLines(exchanges: readonly Exchange[]): string[] {
+  return exchanges.map(({ method, path, version }) => `${method} ${path} ${version}`)
+}
+
+function toHistory(context: object): string[] {
+  const history: unknown = Reflect.get(context, 'history')
+  return Array.isArray(history) ? history.map((url) => new URL(url).pathname) : []
+}
+
+describe.each<{ protocol: Protocol; version: string }>([
+  { protocol: 'h2', version: '2.0' },
+  { protocol: 'http/1.1', version: '1.1' },
+])('the redirect interceptor over $protocol', ({ protocol, version }) => {
+  test.each(toCases(UNDICIS, WAYS))('of $from goes to the end of the chain, by $what', async ({
+    undici,
+    way,
+  }) => {
+    const server = await startWebServer(counting, protocol)
+    const dispatcher = composeAgent(server, undici.interceptors.redirect({ maxRedirections: 3 }))
+    const { status, text } = await way.ask(undici, dispatcher, `${server.origin}/2`)
+    expect([status, text]).toEqual([200, 'GET '])
+    expect(toLines(server.exchanges)).toEqual([`GET /2 ${version}`, `GET /1 ${version}`, `GET /0 ${version}`])
+  })
+
+  test.each(UNDICIS)('of $name tells where it has been', async ({ interceptors }) => {
+    const server = await startWebServer(counting, protocol)
+    const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 3 }))
+    const { context, body } = await dispatcher.request({ origin: server.origin, path: '/2', method: 'GET' })
+    await body.dump()
+    expect(toHistory(context)).toEqual(['/2', '/1', '/0'])
+  })
+})
+
+describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) => {
+  test('makes a GET without a body of a POST that is answered 303', async () => {
+    const server = await startWebServer(({ path, method, body }, reply) => {
+      if (path === '/from') send(reply, 303, { location: '/to' })
+      else send(reply, 200, {}, `${method} ${body}`)
+    })
+    const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 1 }))
+    const options = { origin: server.origin, path: '/from', method: 'POST', body: 'this' }
+    const { body } = await dispatcher.request(options)
+    expect(await body.text()).toBe('GET ')
+    expect(server.exchanges.map(({ body }) => body)).toEqual(['this', ''])
+  })
+
+  test('repeats a POST with its body that is answered 307', async () => {
+    const server = await startWebServer(({ path, method, body }, reply) => {
+      if (path === '/from') send(reply, 307, { location: '/to' })
+      else send(reply, 200, {}, `${method} ${body}`)
+    })
+    const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 1 }))
+    const options = { origin: server.origin, path: '/from', method: 'POST', body: 'this' }
+    const { body } = await dispatcher.request(options)
+    expect(await body.text()).toBe('POST this')
+  })
+
+  test('hands the redirect itself over once it has followed enough', async () => {
+    const server = await startWebServer(counting)
+    const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 1 }))
+    const { statusCode, headers, body } = await dispatcher.request({
+      origin: server.origin,
+      path: '/2',
+      method: 'GET',
+    })
+    expect([statusCode, headers.location, await body.text()]).toEqual([302, '/0', 'elsewhere'])
+  })
+
+  test('follows another server, without what is for the first one alone', async () => {
+    const target = await startWebServer(({ headers }, reply) =>
+      send(reply, 200, {}, `${headers.authorization} ${headers['x-own']}`),
+    )
+    const server = await startWebServer((_exchange, reply) =>
+      send(reply, 302, { location: `${target.origin}/` }),
+    )
+    const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 1 }))
+    const headers = { authorization: 'secret', 'x-own': 'yes' }
+    const { body } = await dispatcher.request({ origin: server.origin, path: '/', method: 'GET', headers })
+    expect(await body.text()).toBe('undefined yes')
+    expect(target.exchanges[0]?.authority).toBe(new URL(target.origin).host)
+  })
+
+  test('goes to an absolute place over a Client', async () => {
+    const server = await startWebServer(({ path }, reply) => {
+      if (path === '/from') send(reply, 302, { location: `${server.origin}/to` })
+      else send(reply, 200, {}, path)
+    })
+    const dispatcher = composeClient(server, interceptors.redirect({ maxRedirections: 1 }))
+    const { body } = await dispatcher.request({ path: '/from', method: 'GET' })
+    expect(await body.text()).toBe('/to')
+  })
+
+  test("goes to a relative place over a Client, whose requests don't name it", async () => {
+    const server = await startWebServer(counting)
+    const dispatcher = composeClient(server, interceptors.redirect({ maxRedirections: 1 }))
+    const { body } = await dispatcher.request({ path: '/1', method: 'GET' })
+    expect(await body.text()).toBe('GET ')
+  })
+
+  test('hands on why a chain has ended', async () => {
+    const aborter = new AbortController()
+    const server = await startWebServer(({ path }, reply) => {
+      if (path === '/1') aborter.abort(new Error('enough'))
+      counting(server.exchanges[server.exchanges.length - 1] as Exchange, reply)
+    })
+    const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 3 }))
+    const { signal } = aborter
+    const call = dispatcher.request({ origin: server.origin, path: '/2', method: 'GET', signal })
+    expect(await toReason(call)).toBe(signal.reason)
+  })
+})

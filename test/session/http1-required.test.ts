@@ -1,0 +1,298 @@
+import { Readable } from 'node:stream'
+import { text as readText } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { DispatchOptions } from '../../types/index.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { answer, FakeFallback, toFields } from '../support/fallback-fake.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import {
+  ask,
+  PATIENT,
+  SERVE,
+  startHarness,
+  startPeer,
+  toOutcome,
+  toOutcomes,
+} from '../support/scripted-peer-rig.ts'
+
+const HTTP_1_1_REQUIRED = 13
+const NO_ERROR = 0
+
+/** Refuses what is under `/old`, and answers everything else. */
+const REQUIRE: PeerScript = {
+  onComplete: (stream) => {
+    if (stream.path.startsWith('/old')) stream.reset(HTTP_1_1_REQUIRED)
+    else stream.answer()
+  },
+}
+
+/** Bytes are one as well, of numbers. */
+function isIterable(body: unknown): body is AsyncIterable<unknown> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}
+
+/** Answers with the body that it was given. */
+function toEcho(): FakeFallback {
+  return new FakeFallback((request) => {
+    const { body } = request.options
+    if (isIterable(body)) {
+      const onError = (error: Error): void => request.handler.onResponseError?.(request.controller, error)
+      readText(Readable.from(body)).then((text) => answer(request, `echo ${text}`), onError)
+    } else {
+      answer(request, body instanceof Uint8Array ? `echo ${Buffer.from(body)}` : 'no body')
+    }
+  })
+}
+
+function toForm(): FormData {
+  const form = new FormData()
+  form.append('name', 'value')
+  return form
+}
+
+const REPLAYABLE: readonly { readonly what: string; readonly body: () => DispatchOptions['body'] }[] = [
+  { what: 'a string', body: () => 'text' },
+  { what: 'a Buffer', body: () => Buffer.from('text') },
+  { what: 'a Blob', body: () => new Blob(['te', 'xt']) },
+  { what: 'a function that returns a string', body: () => () => 'text' },
+  { what: 'a function that returns a Readable', body: () => () => Readable.from(['te', 'xt']) },
+  {
+    what: 'a function that returns a generator',
+    body: () =>
+      async function* () {
+        yield Buffer.from('te')
+        yield Buffer.from('xt')
+      },
+  },
+]
+
+describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
+  it('sends that request to the fallback, and the others on by HTTP/2', async () => {
+    const peer = await startPeer(REQUIRE)
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const calls = ['GET /a', 'GET /old', 'GET /b'].map((what) => ask(harness, what))
+    expect(await toOutcomes(calls)).toEqual(['GET /a', 'no body', 'GET /b'])
+    expect(await toOutcomes([ask(harness, 'GET /c')])).toEqual(['GET /c'])
+    expect(fallback.requests.map(({ options }) => options.path)).toEqual(['/old'])
+    expect(peer.connections).toHaveLength(1)
+    expect(harness.connections).toEqual(['connect'])
+  })
+
+  it('is asked again by HTTP/2 for the next request of the same path', async () => {
+    const peer = await startPeer(REQUIRE)
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    for (let i = 0; i < 3; i++) expect(await toOutcomes([ask(harness, 'GET /old')])).toEqual(['no body'])
+    expect(peer.counts).toEqual({ 'GET /old': 3 })
+    expect(fallback.requests).toHaveLength(3)
+  })
+
+  it.each(REPLAYABLE)('sends a body once more that is $what', async ({ body }) => {
+    const peer = await startPeer(REQUIRE)
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'POST /old', { body: body() })
+    expect(await toOutcomes([call])).toEqual(['echo text'])
+    expect(call.events).toEqual(['start', 'response 200', 'data', 'end'])
+    expect(peer.request('/old').body).toBe('text')
+  })
+
+  it('sends a FormData once more, with the same boundary', async () => {
+    const peer = await startPeer(REQUIRE)
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'POST /old', { body: toForm() })
+    const [outcome] = await toOutcomes([call])
+    expect(outcome).toBe(`echo ${peer.request('/old').body}`)
+    expect(toFields(fallback.request)).toContain(
+      `content-type: ${peer.request('/old').field('content-type')}`,
+    )
+  })
+
+  it('fails a request whose body can be read only once, and says so', async () => {
+    const peer = await startPeer(REQUIRE)
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'POST /old', { body: Readable.from(['text']) })
+    await call.settled
+    expect(call.error).toBeInstanceOf(errors.StreamError)
+    expect(call.error).toMatchObject({ http2ErrorCode: HTTP_1_1_REQUIRED, attempts: 1, streamId: 1 })
+    expect(call.error.message).toContain('HTTP_1_1_REQUIRED')
+    expect(fallback.requests).toEqual([])
+  })
+
+  it('fails the request where there is no fallback', async () => {
+    const peer = await startPeer(REQUIRE)
+    const harness = startHarness(peer, { fallback: null })
+    const call = ask(harness, 'GET /old')
+    await call.settled
+    expect(call.error).toBeInstanceOf(errors.StreamError)
+    expect(call.error).toMatchObject({ http2ErrorCode: HTTP_1_1_REQUIRED, attempts: 1 })
+    expect(call.error.message).toContain('HTTP_1_1_REQUIRED')
+    expect(peer.counts).toEqual({ 'GET /old': 1 })
+  })
+
+  it.each([
+    'header',
+    'body',
+  ])('fails the request when the %s of an answer has come before it', async (what) => {
+    const peer = await startPeer({
+      onComplete: (stream) => {
+        stream.respond(200)
+        if (what === 'body') stream.data('some')
+        stream.reset(HTTP_1_1_REQUIRED)
+      },
+    })
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'GET /old')
+    await call.settled
+    expect(call.error).toMatchObject({ http2ErrorCode: HTTP_1_1_REQUIRED, processed: 'yes' })
+    expect(call.events.filter((event) => event.startsWith('response'))).toHaveLength(1)
+    expect(fallback.requests).toEqual([])
+  })
+
+  it('counts both attempts in the error of the second', async () => {
+    const peer = await startPeer(REQUIRE)
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    const fallback = new FakeFallback(({ handler, controller }) =>
+      handler.onResponseError?.(controller, refused),
+    )
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'GET /old')
+    await call.settled
+    expect(call.error).toMatchObject({ code: 'ECONNREFUSED', cause: refused, attempts: 2 })
+  })
+
+  it('fails with trailers, which HTTP/1.1 does not send here', async () => {
+    const peer = await startPeer(REQUIRE)
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'POST /old', { body: 'text', trailers: { 'x-sum': '1' } })
+    await call.settled
+    expect(call.error).toBeInstanceOf(errors.NotSupportedError)
+    expect(fallback.requests).toEqual([])
+  })
+
+  it('that comes when the caller has given up does not bring the fallback into it', async () => {
+    const mine = new Error('mine')
+    const fallback = toEcho()
+    const peer = await startPeer({})
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'GET /old')
+    await peer.until(() => peer.requests.length === 1)
+    peer.request('/old').reset(HTTP_1_1_REQUIRED)
+    call.controller?.abort(mine)
+    await peer.connection(0).ping()
+    expect(call.events).toEqual(['start', 'error'])
+    expect(call.error).toBe(mine)
+    expect(fallback.requests).toEqual([])
+  })
+
+  it.each(['abort', 'requestTimeout', 'tearDown'])('a %s ends what the fallback does then', async (end) => {
+    const clock = new FakeClock()
+    const fallback = new FakeFallback((request) => request.handler.onRequestStart?.(request.controller, null))
+    const peer = await startPeer(REQUIRE)
+    const harness = startHarness(peer, { ...PATIENT, requestTimeout: 1_000, fallback }, clock)
+    const call = ask(harness, 'GET /old')
+    await expect.poll(() => fallback.requests.length).toBe(1)
+    if (end === 'abort') call.controller?.abort()
+    else if (end === 'requestTimeout') clock.advance(1_000)
+    else await harness.scheduler.tearDown(null)
+    expect(call.events).toEqual(['start', 'error'])
+    expect(fallback.request.controller.events).toEqual(['abort'])
+    // What the fallback says afterwards nobody hears.
+    answer(fallback.request)
+    expect(call.events).toEqual(['start', 'error'])
+  })
+})
+
+describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
+  it('sends all of its requests to the fallback, and is remembered', async () => {
+    const peer = await startPeer([
+      {
+        onComplete: (_stream, connection) => {
+          if (connection.streams.length === 3) connection.goAway(0, HTTP_1_1_REQUIRED)
+        },
+      },
+      SERVE,
+    ])
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const calls = ['GET /a', 'POST /b', 'GET /c'].map((what) => ask(harness, what))
+    expect(await toOutcomes(calls)).toEqual(['no body', 'echo body', 'no body'])
+    expect(await toOutcomes([ask(harness, 'GET /d')])).toEqual(['no body'])
+    expect(peer.connections).toHaveLength(1)
+    expect(fallback.requests.map(({ options }) => options.path)).toEqual(['/a', '/b', '/c', '/d'])
+  })
+
+  it('is remembered when the only request that it hits can be sent only once', async () => {
+    const peer = await startPeer([
+      { onComplete: (_stream, connection) => connection.goAway(0, HTTP_1_1_REQUIRED) },
+      SERVE,
+    ])
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'POST /a', { body: Readable.from(['text']) })
+    await call.settled
+    expect(call.error).toMatchObject({ http2ErrorCode: HTTP_1_1_REQUIRED })
+    expect(await toOutcomes([ask(harness, 'GET /b')])).toEqual(['no body'])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('is remembered when it hits an answer that has begun', async () => {
+    const peer = await startPeer([
+      {
+        onComplete: (stream, connection) => {
+          stream.respond(200)
+          connection.goAway(0, HTTP_1_1_REQUIRED)
+          connection.socket.end()
+        },
+      },
+      SERVE,
+    ])
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    const call = ask(harness, 'GET /a')
+    await call.settled
+    expect(toOutcome(call)).toContain(' yes ')
+    expect(await toOutcomes([ask(harness, 'GET /b')])).toEqual(['no body'])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('is remembered when nothing was under way', async () => {
+    const peer = await startPeer([SERVE, SERVE])
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    expect(await toOutcomes([ask(harness, 'GET /a')])).toEqual(['GET /a'])
+    peer.connection(0).goAway(1, HTTP_1_1_REQUIRED)
+    await expect.poll(() => harness.connections).toEqual(['connect', 'disconnect'])
+    expect(await toOutcomes([ask(harness, 'GET /b')])).toEqual(['no body'])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('is another matter than a GOAWAY without an error', async () => {
+    const peer = await startPeer([SERVE, SERVE])
+    const fallback = toEcho()
+    const harness = startHarness(peer, { fallback })
+    expect(await toOutcomes([ask(harness, 'GET /a')])).toEqual(['GET /a'])
+    peer.connection(0).goAway(1, NO_ERROR)
+    await expect.poll(() => harness.connections).toEqual(['connect', 'disconnect'])
+    expect(await toOutcomes([ask(harness, 'GET /b')])).toEqual(['GET /b'])
+    expect(fallback.requests).toEqual([])
+  })
+
+  it('fails its requests where there is no fallback', async () => {
+    const peer = await startPeer([
+      { onComplete: (_stream, connection) => connection.goAway(1, HTTP_1_1_REQUIRED) },
+      SERVE,
+    ])
+    const harness = startHarness(peer, { fallback: null })
+    const call = ask(harness, 'POST /a')
+    await call.settled
+    expect(call.error).toBeInstanceOf(errors.SocketError)
+    expect(call.error).toMatchObject({ http2ErrorCode: HTTP_1_1_REQUIRED, attempts: 1 })
+  })
+})

@@ -1,0 +1,328 @@
+import { connect } from 'node:net'
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { Connector, DispatchOptions } from '../../types/index.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { FakeFallback } from '../support/fallback-fake.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { Setting } from '../support/scripted-peer-frames.ts'
+import {
+  ask,
+  PATIENT,
+  SERVE,
+  settle,
+  startHarness,
+  startPeer,
+  toOutcomes,
+} from '../support/scripted-peer-rig.ts'
+import type { PeerStream } from '../support/scripted-peer-stream.ts'
+
+const CANCEL = 8
+const REFUSED_STREAM = 7
+
+function misdirect(stream: PeerStream): void {
+  stream.respond(421)
+  stream.end(`misdirected ${stream}`)
+}
+
+/** Isn't the right one for anything under `/elsewhere`. */
+const MISDIRECT: PeerScript = {
+  onComplete: (stream) => {
+    if (stream.path.startsWith('/elsewhere')) misdirect(stream)
+    else if (!stream.path.startsWith('/held')) stream.answer()
+  },
+}
+
+/** One stream at a time. */
+const SINGLE = [[Setting.MAX_CONCURRENT_STREAMS, 1]] as const
+
+const BODIES: readonly { readonly what: string; readonly body: () => DispatchOptions['body'] }[] = [
+  { what: 'a string', body: () => 'text' },
+  { what: 'a Blob', body: () => new Blob(['te', 'xt']) },
+  { what: 'a function that returns a Readable', body: () => () => Readable.from(['te', 'xt']) },
+]
+
+describe('an answer of 421', () => {
+  it.each([
+    'GET',
+    'HEAD',
+    'POST',
+    'DELETE',
+    'PATCH',
+    'PROPFIND',
+  ])('to a %s is not handed over: it is sent once more, by a fresh connection', async (method) => {
+    const peer = await startPeer([MISDIRECT, SERVE])
+    const harness = startHarness(peer, {})
+    const call = ask(harness, `${method} /elsewhere`)
+    await call.settled
+    expect(call.statuses).toEqual([200])
+    expect(peer.ledger).toEqual([`0/1 ${method} /elsewhere`, `1/1 ${method} /elsewhere`])
+    expect(call.events.filter((event) => event === 'start')).toHaveLength(1)
+  })
+
+  it.each(BODIES)('is followed by the same body again, when that is $what', async ({ body }) => {
+    const peer = await startPeer([MISDIRECT, SERVE])
+    const harness = startHarness(peer, {})
+    const call = ask(harness, 'POST /elsewhere', { body: body() })
+    expect(await toOutcomes([call])).toEqual(['POST /elsewhere'])
+    expect(peer.requests.map((stream) => stream.body)).toEqual(['text', 'text'])
+  })
+
+  it('is handed over when the body can be read only once', async () => {
+    const peer = await startPeer([MISDIRECT, SERVE])
+    const harness = startHarness(peer, {})
+    const call = ask(harness, 'POST /elsewhere', { body: Readable.from(['text']) })
+    expect(await toOutcomes([call])).toEqual(['misdirected POST /elsewhere'])
+    expect(call.statuses).toEqual([421])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('that comes a second time is handed over', async () => {
+    const peer = await startPeer(MISDIRECT)
+    const harness = startHarness(peer, {})
+    const call = ask(harness, 'GET /elsewhere')
+    expect(await toOutcomes([call])).toEqual(['misdirected GET /elsewhere'])
+    expect(call.events).toEqual(['start', 'response 421', 'data', 'end'])
+    expect(peer.ledger).toEqual(['0/1 GET /elsewhere', '1/1 GET /elsewhere'])
+    // The next call begins anew, and finds the connection that was opened for the first one.
+    expect(await toOutcomes([ask(harness, 'GET /here')])).toEqual(['GET /here'])
+    expect(peer.connections).toHaveLength(2)
+  })
+
+  it('leaves informational answers before it where they are', async () => {
+    const peer = await startPeer([
+      {
+        onComplete: (stream) => {
+          stream.respond(103, [['link', '</a.css>']])
+          misdirect(stream)
+        },
+      },
+      SERVE,
+    ])
+    const harness = startHarness(peer, {})
+    const call = ask(harness, 'GET /elsewhere')
+    expect(await toOutcomes([call])).toEqual(['GET /elsewhere'])
+    expect(call.events).toEqual(['start', 'response 103', 'response 200', 'data', 'end'])
+  })
+
+  it('lets the others on its connection finish, and no further one go there', async () => {
+    const peer = await startPeer([MISDIRECT, SERVE])
+    const harness = startHarness(peer, {})
+    const held = ask(harness, 'GET /held')
+    const call = ask(harness, 'GET /elsewhere')
+    expect(await toOutcomes([call, ask(harness, 'GET /next')])).toEqual(['GET /elsewhere', 'GET /next'])
+    peer.request('/held').answer()
+    expect(await toOutcomes([held])).toEqual(['GET /held'])
+    expect(await toOutcomes([ask(harness, 'GET /last')])).toEqual(['GET /last'])
+    expect(peer.connections).toHaveLength(2)
+    expect(peer.request('/last').connection.index).toBe(1)
+    // The one that was answered wrongly isn't read to its end.
+    const [first] = peer.requests.filter(({ path }) => path === '/elsewhere')
+    expect(first?.connection.index).toBe(0)
+  })
+
+  it('of an upload that is under way stops it', async () => {
+    const peer = await startPeer([
+      { onData: (stream) => stream.resetCode === null && stream.chunks.length === 1 && stream.respond(421) },
+      SERVE,
+    ])
+    const harness = startHarness(peer, {})
+    let opened = 0
+    const body = (): Readable => {
+      const isFirst = opened++ === 0
+      let pieces = 0
+      return new Readable({
+        read() {
+          if (isFirst) this.push(Buffer.alloc(65_536))
+          else this.push(pieces++ === 0 ? 'short' : null)
+        },
+      })
+    }
+    const call = ask(harness, 'POST /elsewhere', { body })
+    expect(await toOutcomes([call])).toEqual(['POST /elsewhere'])
+    expect(opened).toBe(2)
+    expect(peer.connection(1).streams[0]?.body).toBe('short')
+    await peer.until(() => peer.connection(0).isClosed || peer.connection(0).streams[0]?.resetCode !== null)
+    expect([CANCEL, null]).toContain(peer.connection(0).streams[0]?.resetCode)
+  })
+
+  it('to a hundred calls at once opens one fresh connection', async () => {
+    const held: PeerStream[] = []
+    const peer = await startPeer([
+      {
+        onComplete: (stream) => {
+          held.push(stream)
+          if (held.length === 100) for (const each of held) misdirect(each)
+        },
+      },
+      SERVE,
+    ])
+    const harness = startHarness(peer, { connections: 4 })
+    const calls = Array.from({ length: 100 }, (_, index) => ask(harness, `POST /elsewhere/${index}`))
+    expect(await toOutcomes(calls)).toEqual(calls.map((_, index) => `POST /elsewhere/${index}`))
+    expect(peer.connections).toHaveLength(2)
+    expect(new Set(Object.values(peer.counts))).toEqual(new Set([2]))
+  })
+})
+
+describe('a pool that is answered with 421', () => {
+  /** One stream at a time; what is held is answered by the test. */
+  const SERVE_ONE: PeerScript = {
+    settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
+    onComplete: (stream) => {
+      if (stream.path === '/elsewhere') misdirect(stream)
+      else if (stream.path !== '/held') stream.answer()
+    },
+  }
+
+  /** As many sessions as there are scripts of this kind, all of them idle. */
+  async function startPool(sessions: number, rest: readonly PeerScript[], clock = new FakeClock()) {
+    const scripts = Array.from({ length: sessions }, () => SERVE_ONE)
+    const peer = await startPeer([...scripts, ...rest])
+    const dials: { made: number; onFresh: 'connect' | 'fail' | 'hang' } = { made: 0, onFresh: 'connect' }
+    const connector: Connector = (_options, callback) => {
+      const isFresh = ++dials.made === sessions + 1
+      if (isFresh && dials.onFresh === 'fail') callback(new Error('no more sockets'))
+      if (isFresh && dials.onFresh !== 'connect') return
+      const socket = connect(Number(new URL(peer.origin).port), '127.0.0.1', () => callback(null, socket))
+    }
+    const harness = startHarness(peer, { ...PATIENT, connections: sessions, connect: connector }, clock)
+    const held: Recorder[] = []
+    for (let index = 0; index < sessions; index++) {
+      held.push(ask(harness, 'GET /held'))
+      await peer.until(() => peer.requests.length === index + 1)
+      // Its limit is known then.
+      await peer.connection(index).ping()
+    }
+    for (const stream of peer.requests) stream.answer()
+    await toOutcomes(held)
+    return { peer, harness, clock, dials }
+  }
+
+  it('opens a new connection rather than taking an older one', async () => {
+    const { peer, harness } = await startPool(3, [SERVE])
+    expect(await toOutcomes([ask(harness, 'GET /elsewhere')])).toEqual(['GET /elsewhere'])
+    expect(peer.connections).toHaveLength(4)
+    expect(peer.ledger.at(-1)).toBe('3/1 GET /elsewhere')
+    // The older ones still serve what isn't misdirected.
+    const calls = Array.from({ length: 3 }, () => ask(harness, 'GET /here'))
+    expect(await toOutcomes(calls)).toEqual(['GET /here', 'GET /here', 'GET /here'])
+    expect(peer.connections).toHaveLength(4)
+  })
+
+  it('holds up nobody while the fresh connection is made', async () => {
+    const { harness, dials } = await startPool(2, [])
+    dials.onFresh = 'hang'
+    const call = ask(harness, 'GET /elsewhere')
+    await expect.poll(() => dials.made).toBe(3)
+    const others = ['GET /a', 'GET /b', 'GET /c'].map((what) => ask(harness, what))
+    expect(await toOutcomes(others)).toEqual(['GET /a', 'GET /b', 'GET /c'])
+    call.controller?.abort()
+    await call.settled
+  })
+
+  it('tries another connection when the fresh one cannot be made, and holds up nobody', async () => {
+    const { harness, clock, dials } = await startPool(2, [SERVE])
+    dials.onFresh = 'fail'
+    const call = ask(harness, 'GET /elsewhere')
+    await expect.poll(() => dials.made).toBeGreaterThanOrEqual(3)
+    const next = ask(harness, 'GET /next')
+    await settle(clock, [call, next])
+    expect(await toOutcomes([call, next])).toEqual(['GET /elsewhere', 'GET /next'])
+  })
+
+  it('tries another connection when the fresh one is lost', async () => {
+    const lost: PeerScript = { onConnection: (connection) => connection.goAway(0, 0), onComplete: () => {} }
+    const { peer, harness, clock } = await startPool(2, [lost, SERVE])
+    const call = ask(harness, 'POST /elsewhere')
+    await peer.until(() => peer.connections.length === 3)
+    const next = ask(harness, 'GET /next')
+    await settle(clock, [call, next])
+    expect(await toOutcomes([call, next])).toEqual(['POST /elsewhere', 'GET /next'])
+  })
+})
+
+describe('a call that waits for a fresh connection', () => {
+  /** The second connection is never made. */
+  async function startWaiting() {
+    const peer = await startPeer([MISDIRECT, SERVE])
+    const clock = new FakeClock()
+    const port = Number(new URL(peer.origin).port)
+    let asked = 0
+    const connector: Connector = (_options, callback) => {
+      if (asked++ > 0) return
+      const socket = connect(port, '127.0.0.1', () => callback(null, socket))
+    }
+    const limits = { ...PATIENT, queueTimeout: 5_000, requestTimeout: 60_000 }
+    const harness = startHarness(peer, { ...limits, connect: connector, fallback: new FakeFallback() }, clock)
+    const call = ask(harness, 'GET /elsewhere')
+    await expect.poll(() => asked).toBe(2)
+    expect([harness.scheduler.pending, harness.scheduler.running]).toEqual([1, 0])
+    return { harness, call, clock }
+  }
+
+  it('can be aborted', async () => {
+    const { harness, call } = await startWaiting()
+    const mine = new Error('mine')
+    call.controller?.abort(mine)
+    expect(call.error).toBe(mine)
+    expect(call.events).toEqual(['start', 'error'])
+    expect([harness.scheduler.pending, harness.scheduler.running]).toEqual([0, 0])
+  })
+
+  it('fails after queueTimeout', async () => {
+    const { call, clock } = await startWaiting()
+    clock.advance(5_000)
+    expect(call.error).toBeInstanceOf(errors.QueueTimeoutError)
+    expect(call.error).toMatchObject({ attempts: 1 })
+    expect(call.events).toEqual(['start', 'error'])
+  })
+
+  it('fails when its dispatcher is destroyed', async () => {
+    const { harness, call } = await startWaiting()
+    await harness.scheduler.tearDown(null)
+    expect(call.error).toBeInstanceOf(errors.ClientDestroyedError)
+    expect(call.events).toEqual(['start', 'error'])
+  })
+})
+
+describe('a call that is answered with 421 and', () => {
+  it('is aborted from within the connector of the fresh connection settles once', async () => {
+    const peer = await startPeer([{ ...MISDIRECT, settings: SINGLE }, SERVE])
+    const port = Number(new URL(peer.origin).port)
+    const mine = new Error('mine')
+    const call = new Recorder()
+    let asked = 0
+    const connector: Connector = (_options, callback) => {
+      if (asked++ > 0) call.controller?.abort(mine)
+      const socket = connect(port, '127.0.0.1', () => callback(null, socket))
+    }
+    const harness = startHarness(peer, { connect: connector })
+    await ask(harness, 'GET /first').settled
+    harness.dispatch({ path: '/elsewhere' }, call)
+    // It has no room, so that a connection is asked for as soon as the 421 retires the first one.
+    const next = ask(harness, 'GET /next')
+    expect(await toOutcomes([next])).toEqual(['GET /next'])
+    expect(await toOutcomes([ask(harness, 'GET /last')])).toEqual(['GET /last'])
+    expect(call.events).toEqual(['start', 'error'])
+    expect(call.error).toBe(mine)
+    expect([harness.scheduler.pending, harness.scheduler.running]).toEqual([0, 0])
+  })
+
+  it('is refused by the fresh connection is sent there once more', async () => {
+    const peer = await startPeer([
+      MISDIRECT,
+      {
+        onComplete: (stream, connection) => {
+          if (connection.streams.length === 1) stream.reset(REFUSED_STREAM)
+          else stream.answer()
+        },
+      },
+    ])
+    const harness = startHarness(peer, {})
+    expect(await toOutcomes([ask(harness, 'POST /elsewhere')])).toEqual(['POST /elsewhere'])
+    expect(peer.ledger).toEqual(['0/1 POST /elsewhere', '1/1 POST /elsewhere', '1/3 POST /elsewhere'])
+  })
+})

@@ -1,0 +1,264 @@
+import type { Duplex } from 'node:stream'
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { RequestAbortedError } from '../../../src/errors.ts'
+import {
+  isLegacyHandler,
+  TwoShapedHandler,
+  toNativeHandler,
+  toTwoShapedHandler,
+} from '../../../src/handler/legacy-handler.ts'
+import type { DispatchController, DispatchHandler, IncomingHttpHeaders } from '../../../types/index.ts'
+import { FakeController } from '../../support/fallback-fake.ts'
+import { LegacyRecorder } from '../../support/fallback-legacy.ts'
+import { Recorder } from '../../support/recorder.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+/** Buffers as undici's older dispatchers give them. */
+const toBuffers = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text, 'latin1'))
+
+describe('the shape of a handler', () => {
+  it('is told by onRequestStart alone', () => {
+    expect(isLegacyHandler(new LegacyRecorder())).toBe(true)
+    expect(isLegacyHandler(new Recorder())).toBe(false)
+    expect(isLegacyHandler({ onRequestUpgrade() {} })).toBe(true)
+    expect(isLegacyHandler({ onRequestStart: undefined, onConnect() {} })).toBe(true)
+    expect(isLegacyHandler({ onRequestStart() {}, onConnect() {} })).toBe(false)
+  })
+
+  it('of ours is left as it is', () => {
+    const handler = new Recorder()
+    expect(toNativeHandler(GET, handler)).toBe(handler)
+  })
+
+  it('both is made once', () => {
+    const handler = toTwoShapedHandler(GET, new Recorder())
+    expect(toTwoShapedHandler(GET, handler)).toBe(handler)
+  })
+})
+
+describe('a handler of the older shape, seen from ours', () => {
+  const toNative = (handler: LegacyRecorder, options = {}): DispatchHandler =>
+    toNativeHandler({ ...GET, ...options }, handler)
+
+  it('pauses by returning false, and resumes by its function', () => {
+    const controller = new FakeController()
+    const heard = new LegacyRecorder({ onHeaders: () => false, onData: () => false })
+    const native = toNative(heard)
+    native.onRequestStart?.(controller, null)
+    controller.rawHeaders = ['a', 'b']
+    native.onResponseStart?.(controller, 200, { a: 'b' }, 'OK')
+    heard.resume()
+    native.onResponseData?.(controller, Buffer.from('x'))
+    heard.resume()
+    expect(controller.events).toEqual(['pause', 'resume', 'pause', 'resume'])
+  })
+
+  it.each([undefined, null, 0, '', true])('does not pause by returning %o', (value) => {
+    const controller = new FakeController()
+    const answer = value as unknown as boolean
+    const native = toNative(
+      new LegacyRecorder({ onHeaders: () => answer ?? undefined, onData: () => answer ?? undefined }),
+    )
+    native.onResponseStart?.(controller, 200, {}, '')
+    native.onResponseData?.(controller, Buffer.from('x'))
+    expect(controller.events).toEqual([])
+  })
+
+  it.each([100, 102, 103, 199])('does not pause for a %i', (status) => {
+    const controller = new FakeController()
+    toNative(new LegacyRecorder({ onHeaders: () => false })).onResponseStart?.(controller, status, {}, '')
+    expect(controller.events).toEqual([])
+  })
+
+  it('gets empty lists where there are no fields', () => {
+    const controller = new FakeController()
+    const heard = new LegacyRecorder()
+    const native = toNative(heard)
+    native.onResponseStart?.(controller, 200, {}, '')
+    native.onResponseEnd?.(controller, {})
+    expect(heard.events).toEqual([
+      ['onHeaders', 200, [], 'string'],
+      ['onComplete', [], ''],
+    ])
+  })
+
+  it('gets what interceptors have made of the raw fields', () => {
+    const controller = new FakeController()
+    const heard = new LegacyRecorder()
+    controller.rawHeaders = ['a', 'b', 'content-encoding', 'gzip']
+    controller.rawHeaders.splice(2, 2)
+    toNative(heard).onResponseStart?.(controller, 200, {}, '')
+    expect(heard.events).toEqual([['onHeaders', 200, ['a: b'], 'string']])
+  })
+
+  const UPGRADES = [
+    { what: 'a name', upgrade: 'echo', fields: ['upgrade: echo', 'x: y'] },
+    { what: 'true', upgrade: true, fields: ['upgrade: websocket', 'x: y'] },
+  ]
+
+  it.each(UPGRADES)('hears of an extended CONNECT as of an upgrade that was asked for by $what', ({
+    upgrade,
+    fields,
+  }) => {
+    const controller = new FakeController()
+    const heard = new LegacyRecorder()
+    controller.rawHeaders = ['x', 'y']
+    toNative(heard, { upgrade }).onRequestUpgrade?.(controller, 200, {}, new PassThrough())
+    expect(heard.events).toEqual([['onUpgrade', 101, fields]])
+  })
+
+  it('hears of a tunnel by onRequestUpgrade, where it has that as well', () => {
+    const controller = new FakeController()
+    const calls: unknown[] = []
+    const heard = Object.assign(new LegacyRecorder(), {
+      onRequestUpgrade: (...args: [DispatchController, number, IncomingHttpHeaders, Duplex]) =>
+        calls.push(args),
+    })
+    const socket = new PassThrough()
+    const headers = { a: 'b' }
+    toNativeHandler({ ...GET, upgrade: 'echo' }, heard).onRequestUpgrade?.(controller, 200, headers, socket)
+    expect(calls).toEqual([[controller, 200, headers, socket]])
+    expect(heard.events).toEqual([])
+  })
+})
+
+describe('a handler of both shapes', () => {
+  const noAbort = (): void => {}
+
+  /** By the older one. */
+  function startOlder(heard: Recorder) {
+    const handler = new TwoShapedHandler(heard)
+    const aborts: unknown[] = []
+    const resumed: string[] = []
+    handler.onConnect((reason) => aborts.push(reason), { history: [] })
+    const respond = (status = 200): boolean =>
+      handler.onHeaders(status, toBuffers('X-A', 'é', 'x-a', '2'), () => resumed.push('resume'), 'OK')
+    return { handler, aborts, resumed, respond }
+  }
+
+  it('driven by ours passes everything on as it is', () => {
+    const calls: unknown[][] = []
+    const names = [
+      'onRequestStart',
+      'onResponseStarted',
+      'onResponseStart',
+      'onResponseData',
+      'onResponseEnd',
+    ]
+    names.push('onResponseError', 'onRequestUpgrade', 'onBodySent', 'onRequestSent')
+    const methods = names.map((name) => [name, (...args: unknown[]) => calls.push([name, ...args])])
+    const handler = new TwoShapedHandler(Object.fromEntries(methods) as DispatchHandler)
+    const args = ['a', 2, {}, 'd']
+    for (const name of names) Reflect.apply(Reflect.get(handler, name), handler, args)
+    expect(calls.map(([name]) => name)).toEqual(names)
+    for (const [, ...given] of calls) expect(given).toEqual(args.slice(0, given.length))
+  })
+
+  it('driven by the older one makes raw fields, and an object of them', () => {
+    const heard = new Recorder()
+    const { handler, respond } = startOlder(heard)
+    expect(respond()).toBe(true)
+    expect(handler.onData(Buffer.from('text'))).toBe(true)
+    handler.onComplete(toBuffers('X-Sum', '42'))
+    expect(heard.events).toEqual(['start', 'response 200', 'data', 'end'])
+    expect(heard.controller?.rawHeaders).toEqual(['X-A', 'é', 'x-a', '2'])
+    expect({ ...heard.headers }).toEqual({ 'x-a': 'é, 2' })
+    expect(heard.controller?.rawTrailers).toEqual(['X-Sum', '42'])
+    expect({ ...heard.trailers }).toEqual({ 'x-sum': '42' })
+  })
+
+  it.each([null, [] as string[]])('takes %o for no trailers', (trailers) => {
+    const heard = new Recorder()
+    const { handler, respond } = startOlder(heard)
+    respond()
+    handler.onComplete(trailers)
+    expect({ ...heard.trailers }).toEqual({})
+  })
+
+  it('says false while it is paused, and resumes once', () => {
+    const heard = new Recorder()
+    const { handler, respond, resumed } = startOlder(heard)
+    heard.controller?.pause()
+    expect(respond()).toBe(false)
+    expect(heard.controller?.paused).toBe(true)
+    heard.controller?.resume()
+    heard.controller?.resume()
+    expect(resumed).toEqual(['resume'])
+    expect(handler.onData(Buffer.from('a'))).toBe(true)
+    heard.controller?.pause()
+    expect(handler.onData(Buffer.from('b'))).toBe(false)
+  })
+
+  it('may be resumed before there is an answer', () => {
+    const heard = new Recorder()
+    const { respond, resumed } = startOlder(heard)
+    heard.controller?.pause()
+    heard.controller?.resume()
+    expect(respond()).toBe(true)
+    expect(resumed).toEqual([])
+  })
+
+  it('aborts once, with the first reason', () => {
+    const heard = new Recorder()
+    const { aborts } = startOlder(heard)
+    const mine = new Error('mine')
+    expect([heard.controller?.aborted, heard.controller?.reason]).toEqual([false, null])
+    heard.controller?.abort(mine)
+    heard.controller?.abort(new Error('again'))
+    expect(aborts).toEqual([mine])
+    expect([heard.controller?.aborted, heard.controller?.reason]).toEqual([true, mine])
+  })
+
+  it('aborts without a reason by one of its own', () => {
+    const heard = new Recorder()
+    const { aborts } = startOlder(heard)
+    heard.controller?.abort()
+    expect(aborts[0]).toBeInstanceOf(RequestAbortedError)
+    expect(heard.controller?.reason).toBe(aborts[0])
+  })
+
+  it('hears of an error before it was connected', () => {
+    const heard = new Recorder()
+    const mine = new Error('mine')
+    new TwoShapedHandler(heard).onError(mine)
+    expect(heard.events).toEqual(['error'])
+    expect(heard.error).toBe(mine)
+  })
+
+  it('hears of an upgrade by the older shape', () => {
+    const calls: unknown[] = []
+    const handler = new TwoShapedHandler({
+      onRequestStart() {},
+      onRequestUpgrade: (controller, status, headers, socket) =>
+        calls.push([controller.rawHeaders, status, { ...headers }, socket]),
+    })
+    const socket = new PassThrough()
+    handler.onConnect(noAbort)
+    handler.onUpgrade(101, toBuffers('Upgrade', 'echo'), socket)
+    expect(calls).toEqual([[['Upgrade', 'echo'], 101, { upgrade: 'echo' }, socket]])
+  })
+
+  it('may be made of one of the older shape, and is driven by either', () => {
+    for (const isOlder of [true, false]) {
+      const heard = new LegacyRecorder()
+      const handler = toTwoShapedHandler(GET, heard)
+      const controller = new FakeController()
+      if (isOlder) {
+        handler.onConnect(noAbort)
+        handler.onHeaders(200, toBuffers('a', 'b'), noAbort, 'OK')
+        handler.onData(Buffer.from('text'))
+        handler.onComplete([])
+      } else {
+        controller.rawHeaders = ['a', 'b']
+        handler.onRequestStart(controller, null)
+        handler.onResponseStart(controller, 200, { a: 'b' }, 'OK')
+        handler.onResponseData(controller, Buffer.from('text'))
+        handler.onResponseEnd(controller, {})
+      }
+      const answer = ['onHeaders', 200, ['a: b'], 'string']
+      expect(heard.events).toEqual(['onConnect', answer, 'onData', ['onComplete', [], 'text']])
+    }
+  })
+})

@@ -6,6 +6,7 @@
 
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { ForwardingHandler } from './forwarding-handler.ts'
 
 /** What is held at most. A larger answer is handed on as it comes. Bytes. */
 const MAX_HELD = 65_536
@@ -15,18 +16,15 @@ const MAX_HELD = 65_536
  * its connection first. An answer that has come in whole by then is over; any other would end in an error, and take the second
  * request with it (undici 6 and 7, over their own dispatchers as well).
  */
-export class HeldAnswer implements DispatchHandler {
-  readonly #handler: DispatchHandler
+export class HeldAnswer extends ForwardingHandler {
   /** Null once it was handed on. */
   #header: Parameters<NonNullable<DispatchHandler['onResponseStart']>> | null = null
   #chunks: Buffer[] = []
   #size = 0
 
-  constructor(handler: DispatchHandler) {
-    this.#handler = handler
-  }
+  override onResponseStarted(): void {}
 
-  onResponseStart(
+  override onResponseStart(
     controller: DispatchController,
     statusCode: number,
     headers: IncomingHttpHeaders,
@@ -35,9 +33,9 @@ export class HeldAnswer implements DispatchHandler {
     this.#header = [controller, statusCode, headers, statusMessage]
   }
 
-  onResponseData(controller: DispatchController, chunk: Buffer): void {
+  override onResponseData(controller: DispatchController, chunk: Buffer): void {
     if (this.#header === null) {
-      this.#handler.onResponseData?.(controller, chunk)
+      super.onResponseData(controller, chunk)
       return
     }
     this.#chunks.push(chunk)
@@ -45,31 +43,18 @@ export class HeldAnswer implements DispatchHandler {
     if (this.#size > MAX_HELD) this.#handOn(controller)
   }
 
-  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+  override onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     this.#handOn(controller)
-    this.#handler.onResponseEnd?.(controller, trailers)
-  }
-
-  onResponseError(controller: DispatchController, error: Error): void {
-    this.#handler.onResponseError?.(controller, error)
-  }
-
-  onBodySent(chunk: Buffer): void {
-    this.#handler.onBodySent?.(chunk)
-  }
-
-  onRequestSent(): void {
-    this.#handler.onRequestSent?.()
+    super.onResponseEnd(controller, trailers)
   }
 
   #handOn(controller: DispatchController): void {
     const header = this.#header
     if (header === null) return
     this.#header = null
-    this.#handler.onResponseStarted?.()
-    this.#handler.onResponseStart?.(...header)
-    for (const chunk of this.#chunks)
-      if (!controller.aborted) this.#handler.onResponseData?.(controller, chunk)
+    super.onResponseStarted()
+    super.onResponseStart(...header)
+    for (const chunk of this.#chunks) if (!controller.aborted) super.onResponseData(controller, chunk)
     this.#chunks = []
   }
 }

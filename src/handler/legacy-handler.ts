@@ -17,6 +17,7 @@ import type { DispatchOptions } from '../../types/request.ts'
 import { toHeaderObject } from '../core/header-object.ts'
 import { toRawBuffers, toRawHeaders } from '../core/headers.ts'
 import { RequestAbortedError } from '../errors.ts'
+import { ForwardingHandler } from './forwarding-handler.ts'
 import { RawFields } from './raw-fields.ts'
 
 /** Whether it is of the older shape. One that has both is taken for one of ours. */
@@ -171,93 +172,42 @@ function ignore(): void {}
  * Our shape within, both on the outside. Whoever calls it uses the one that it knows: a dispatcher or an interceptor of undici 6
  * the older, one of undici 8 ours, one of undici 7 either.
  */
-export class TwoShapedHandler implements DispatchHandler {
-  readonly #handler: DispatchHandler
+export class TwoShapedHandler extends ForwardingHandler {
   /** Null until the older shape is used. */
   #controller: LegacyController | null = null
 
-  constructor(handler: DispatchHandler) {
-    this.#handler = handler
-  }
-
-  onRequestStart(controller: DispatchController, context: unknown): void {
-    this.#handler.onRequestStart?.(controller, context)
-  }
-
-  onResponseStarted(): void {
-    this.#handler.onResponseStarted?.()
-  }
-
-  onResponseStart(
-    controller: DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    statusMessage?: string,
-  ): void {
-    this.#handler.onResponseStart?.(controller, statusCode, headers, statusMessage)
-  }
-
-  onResponseData(controller: DispatchController, chunk: Buffer): void {
-    this.#handler.onResponseData?.(controller, chunk)
-  }
-
-  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
-    this.#handler.onResponseEnd?.(controller, trailers)
-  }
-
-  onResponseError(controller: DispatchController, error: Error): void {
-    this.#handler.onResponseError?.(controller, error)
-  }
-
-  onRequestUpgrade(
-    controller: DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    socket: Duplex,
-  ): void {
-    this.#handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
-  }
-
-  onBodySent(chunk: Buffer): void {
-    this.#handler.onBodySent?.(chunk)
-  }
-
-  onRequestSent(): void {
-    this.#handler.onRequestSent?.()
-  }
-
   onConnect(abort: (reason?: Error) => void, context?: object): void {
     this.#controller = new LegacyController(abort)
-    this.#handler.onRequestStart?.(this.#controller, context ?? null)
+    this.handler.onRequestStart?.(this.#controller, context ?? null)
   }
 
   onHeaders(statusCode: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
     const controller = this.#toController()
     controller.begin(headers, resume)
-    this.#handler.onResponseStart?.(controller, statusCode, toObject(controller.rawHeaders), statusText)
+    this.handler.onResponseStart?.(controller, statusCode, toObject(controller.rawHeaders), statusText)
     return !controller.paused
   }
 
   onData(chunk: Buffer): boolean {
     const controller = this.#toController()
-    this.#handler.onResponseData?.(controller, chunk)
+    this.handler.onResponseData?.(controller, chunk)
     return !controller.paused
   }
 
   onComplete(trailers: Buffer[] | string[] | null): void {
     const controller = this.#toController()
     controller.rawTrailers = trailers
-    this.#handler.onResponseEnd?.(controller, toObject(controller.rawTrailers))
+    this.handler.onResponseEnd?.(controller, toObject(controller.rawTrailers))
   }
 
   onError(error: Error): void {
-    this.#handler.onResponseError?.(this.#toController(), error)
+    this.handler.onResponseError?.(this.#toController(), error)
   }
 
   onUpgrade(statusCode: number, headers: Buffer[] | string[] | null, socket: Duplex): void {
     const controller = this.#toController()
     controller.rawHeaders = headers
-    this.#handler.onRequestUpgrade?.(controller, statusCode, toObject(controller.rawHeaders), socket)
+    this.handler.onRequestUpgrade?.(controller, statusCode, toObject(controller.rawHeaders), socket)
   }
 
   /** One that was refused has none yet. */

@@ -11,6 +11,7 @@ import { clientChannels, requestChannels } from '../core/diagnostics.ts'
 import { toRawBuffers } from '../core/headers.ts'
 import type { Request } from '../core/request.ts'
 import { RequestTrace } from '../core/request-trace.ts'
+import { ForwardingHandler } from './forwarding-handler.ts'
 
 const CHANNELS = Object.freeze([...Object.values(requestChannels), clientChannels.sendHeaders])
 
@@ -34,20 +35,15 @@ export function trace(request: Request, handler: DispatchHandler, isHttp2: boole
 }
 
 /** Passes everything on, and publishes it first, unless somebody else does. */
-class TracedHandler implements DispatchHandler {
+class TracedHandler extends ForwardingHandler {
   readonly #request: RequestTrace
-  readonly #handler: DispatchHandler
 
   constructor(request: RequestTrace, handler: DispatchHandler) {
+    super(handler)
     this.#request = request
-    this.#handler = handler
   }
 
-  onRequestStart(controller: DispatchController, context: unknown): void {
-    this.#handler.onRequestStart?.(controller, context)
-  }
-
-  onRequestUpgrade(
+  override onRequestUpgrade(
     controller: DispatchController,
     statusCode: number,
     headers: IncomingHttpHeaders,
@@ -56,52 +52,48 @@ class TracedHandler implements DispatchHandler {
     this.#publishHeaders(controller, statusCode)
     // What follows is no answer any more: a span ends here.
     this.#publishEnd(null)
-    this.#handler.onRequestUpgrade?.(controller, statusCode, headers, socket)
+    super.onRequestUpgrade(controller, statusCode, headers, socket)
   }
 
-  onResponseStarted(): void {
-    this.#handler.onResponseStarted?.()
-  }
-
-  onResponseStart(
+  override onResponseStart(
     controller: DispatchController,
     statusCode: number,
     headers: IncomingHttpHeaders,
     statusMessage: string,
   ): void {
     if (statusCode >= 200) this.#publishHeaders(controller, statusCode)
-    this.#handler.onResponseStart?.(controller, statusCode, headers, statusMessage)
+    super.onResponseStart(controller, statusCode, headers, statusMessage)
   }
 
-  onResponseData(controller: DispatchController, chunk: Buffer): void {
+  override onResponseData(controller: DispatchController, chunk: Buffer): void {
     const { bodyChunkReceived } = requestChannels
     if (this.#hears(bodyChunkReceived)) bodyChunkReceived.publish({ request: this.#request, chunk })
-    this.#handler.onResponseData?.(controller, chunk)
+    super.onResponseData(controller, chunk)
   }
 
-  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+  override onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     this.#publishEnd(controller.rawTrailers)
-    this.#handler.onResponseEnd?.(controller, trailers)
+    super.onResponseEnd(controller, trailers)
   }
 
-  onResponseError(controller: DispatchController, error: Error): void {
+  override onResponseError(controller: DispatchController, error: Error): void {
     // It may have failed before it was known who would serve it.
     this.#request.announce()
     this.#request.aborted = true
     if (this.#hears(requestChannels.error)) requestChannels.error.publish({ request: this.#request, error })
-    this.#handler.onResponseError?.(controller, error)
+    super.onResponseError(controller, error)
   }
 
-  onBodySent(chunk: Buffer): void {
+  override onBodySent(chunk: Buffer): void {
     const { bodyChunkSent } = requestChannels
     if (this.#hears(bodyChunkSent)) bodyChunkSent.publish({ request: this.#request, chunk })
-    this.#handler.onBodySent?.(chunk)
+    super.onBodySent(chunk)
   }
 
-  onRequestSent(): void {
+  override onRequestSent(): void {
     const { bodySent } = requestChannels
     if (this.#hears(bodySent)) bodySent.publish({ request: this.#request })
-    this.#handler.onRequestSent?.()
+    super.onRequestSent()
   }
 
   #publishHeaders({ rawHeaders }: DispatchController, statusCode: number): void {

@@ -41,6 +41,8 @@ export interface StreamBody {
   readonly replayable: boolean
   /** What `content-type` is where the request says nothing; null for nothing. */
   readonly contentType: string | null
+  /** The caller gave an iterable: fetch does, whatever its own caller gave. */
+  readonly fromIterable: boolean
   /** The stream of one attempt: of strings and bytes, as its maker gave them. */
   open(): Readable
   /** Calls back when the source breaks or is destroyed before its end; also while nobody reads it yet. */
@@ -92,6 +94,7 @@ abstract class WatchedBody implements StreamBody {
   abstract readonly length: number | null
   abstract readonly replayable: boolean
   abstract readonly contentType: string | null
+  readonly fromIterable: boolean = false
   /** The stream whose failure matters; null before there is one, and after we have let go of it. */
   #current: Readable | null = null
   #onBroken: ((error: Error) => void) | null = null
@@ -165,9 +168,11 @@ class OneSource extends WatchedBody {
   #toSource: (() => ChunkSource) | null
   /** Whether what nobody has opened holds something that has to be let go of. */
   readonly #mustStop: boolean
+  override readonly fromIterable: boolean
 
   constructor(toSource: () => ChunkSource, mustStop: boolean) {
     super()
+    this.fromIterable = !mustStop
     this.#toSource = toSource
     this.#mustStop = mustStop
   }

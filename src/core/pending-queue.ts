@@ -60,9 +60,10 @@ export class PendingQueue<T extends Queued<T>> {
     return first
   }
 
-  /** Takes out an entry that is in this queue. */
+  /** Takes out an entry; a no-op for one that is in no queue. */
   remove(entry: T): void {
     const { queueNext: next, queuePrevious: previous } = entry
+    if (previous === null && this.#first !== entry) return
     if (previous === null) this.#first = next
     else previous.queueNext = next
     if (next === null) this.#last = previous

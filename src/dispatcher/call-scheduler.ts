@@ -202,7 +202,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   isConnecting(call: Call): boolean {
-    return this.#sessions.ready === 0 && !this.#waiting.isDelayed(call)
+    return !this.#isServed(call) && !this.#waiting.isDelayed(call)
+  }
+
+  /** Whether there is a session that takes calls like this one. */
+  #isServed(call: Call): boolean {
+    return this.#sessions.hasReady(call.wasMisdirected ? call.sessionMark : 0)
   }
 
   waiting(): number {
@@ -219,7 +224,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     const isLate = cause instanceof ConnectTimeoutError
     this.#failQueued(
       () => toOwnError(toConnectError(cause, this.#origin.href)),
-      (call) => !isLate || call.request.limits.connectTimeout === null,
+      (call) => !this.#isServed(call) && (!isLate || call.request.limits.connectTimeout === null),
     )
   }
 
@@ -246,8 +251,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (this.#pumps >= MAX_PUMPS) return
     this.#pumps++
     try {
-      if (this.#waiting.misdirected.size > 0) this.#openWaiting(this.#waiting.misdirected)
-      this.#openWaiting(this.#waiting.queue)
+      const { http1, misdirected, queue } = this.#waiting
+      if (http1.size > 0) this.#openWaiting(http1)
+      if (misdirected.size > 0) this.#openWaiting(misdirected)
+      this.#openWaiting(queue)
     } finally {
       this.#pumps--
     }

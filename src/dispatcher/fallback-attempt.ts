@@ -30,6 +30,9 @@ import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
  */
 type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
 
+/** How much of a body that is at hand is handed over in one piece. Bytes. */
+const SLICE = 65_536
+
 /** Who keeps the attempts that aren't done. */
 export interface FallbackOwner {
   onAttemptDone(attempt: FallbackAttempt): void
@@ -94,8 +97,10 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** It has sent the body already: HTTP/1.1's 100 isn't waited for. */
-  proceed(): void {}
+  /** HTTP/1.1's 100 isn't waited for: the body is on its way. */
+  proceed(): void {
+    this.#call.sent(null)
+  }
 
   cancel(): void {
     if (this.#state === 'done') return
@@ -121,7 +126,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     this.#call.connected()
     // Bytes are handed over at once. undici 7 doesn't tell how far it has come with them.
     if (this.#body?.kind === 'none') this.#call.tellSent()
-    else if (this.#body?.kind === 'bytes') {
+    else if (this.#body?.kind === 'bytes' && this.#body.length <= SLICE) {
       this.#call.sent(this.#body.bytes)
       this.#call.uploaded()
     }
@@ -149,6 +154,8 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     if (this.#state === 'done') return
     this.#move('done')
+    // The answer is complete before the upload is: what is left of it has no reader.
+    if (this.#body?.kind === 'stream') this.#body.destroy(null)
     const raw = toRawHeaders(controller.rawTrailers ?? trailers)
     this.#call.complete(toHeaderObject(raw), raw)
   }
@@ -164,9 +171,10 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     socket: Duplex,
   ): void {
     if (this.#state === 'done') {
-      socket.destroy()
+      drop(socket)
       return
     }
+    this.#move('done')
     const raw = toRawHeaders(controller.rawHeaders ?? headers)
     // undici takes any answer to CONNECT for a tunnel.
     if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
@@ -174,11 +182,10 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
       this.#call.fail(
         new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
       )
-      socket.destroy()
-      return
+      drop(socket)
+    } else if (!this.#call.upgrade(statusCode, toHeaderObject(raw), raw, socket)) {
+      drop(socket)
     }
-    this.#move('done')
-    this.#call.upgrade(statusCode, toHeaderObject(raw), raw, socket)
   }
 
   #fail(error: Error): void {
@@ -194,6 +201,13 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     if (state === 'done') this.#owner.onAttemptDone(this)
   }
 }
+
+/** Lets go of a socket that nobody has taken. undici has taken its own listeners off. */
+function drop(socket: Duplex): void {
+  socket.on('error', ignore).destroy()
+}
+
+function ignore(): void {}
 
 /** As undici 6, 7 and 8 take it. Its time limits are the call's own. */
 function toFallbackOptions(call: Call, { body, wire }: Outgoing): DispatchOptions {
@@ -214,18 +228,28 @@ function toFallbackOptions(call: Call, { body, wire }: Outgoing): DispatchOption
 }
 
 function toFallbackBody(call: Call, body: SendableBody): DispatchOptions['body'] {
-  if (body.kind === 'bytes') return body.bytes
+  if (body.kind === 'bytes')
+    return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
   return body.kind === 'none' ? null : watchUpload(call, body.open())
 }
 
+function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += SLICE) yield bytes.subarray(from, from + SLICE)
+}
+
 /** Tells the call how far its body has come: not each dispatcher does. */
-async function* watchUpload(call: Call, body: Readable): AsyncGenerator<Buffer> {
-  for await (const chunk of body) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : toBuffer(chunk)
-    yield bytes
-    call.sent(bytes)
+async function* watchUpload(call: Call, body: Readable | Iterable<Uint8Array>): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of body) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : toBuffer(chunk)
+      yield bytes
+      call.sent(bytes)
+    }
+    call.uploaded()
+  } catch (thrown) {
+    // Its answer was complete before: what is left has no reader, and was let go of.
+    if (call.state !== 'settled') throw thrown
   }
-  call.uploaded()
 }
 
 function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -24,7 +24,7 @@ export interface SessionSetOwner {
   waiting(): number
   /** There may be room, or a reason to ask for some. */
   onRoom(): void
-  /** No connection could be made, and there is no other: what waits now must not wait any longer. */
+  /** No connection could be made: what no other one will serve must not wait any longer. */
   failWaiting(cause: Error): void
   /** So many sessions in a row came and went without an answer that there is no point in another one. */
   giveUp(sessions: number, cause: Error | null): void
@@ -85,6 +85,12 @@ export class SessionSet implements SessionOwner {
     let ready = 0
     for (const session of this.#usable) if (session.state.name === 'ready') ready++
     return ready
+  }
+
+  /** Whether one that was opened after so many others takes calls. */
+  hasReady(opened: number): boolean {
+    for (const session of this.#usable) if (session.id > opened && session.state.name === 'ready') return true
+    return false
   }
 
   /** How many were opened so far: the id of the newest. */
@@ -227,8 +233,7 @@ export class SessionSet implements SessionOwner {
         return
       }
       this.#addSetback()
-      // Others will come to what waits.
-      if (this.ready === 0) this.#owner.failWaiting(cause)
+      this.#owner.failWaiting(cause)
       this.#backoff.setRef(this.waiting() > 0)
       this.#owner.onRoom()
       this.#owner.onConnectionError(cause)
@@ -237,7 +242,11 @@ export class SessionSet implements SessionOwner {
 
   /** Whether one that was opened after so many others takes calls, or will. */
   #hasNewer(opened: number): boolean {
-    for (const session of this.#usable) if (session.id > opened) return true
+    for (const session of this.#usable) {
+      if (session.id <= opened) continue
+      if (session.isStale && !session.isVerifying) session.verify()
+      return true
+    }
     return false
   }
 

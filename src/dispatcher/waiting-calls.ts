@@ -9,8 +9,10 @@ import { PendingQueue } from '../core/pending-queue.ts'
 import type { Call } from '../handler/call.ts'
 import { DelayedCalls } from './delayed-calls.ts'
 
-/** Each is in one of three places: what makes one of them wait is no reason to hold up the others. */
+/** Each is in one of four places: what makes one of them wait is no reason to hold up the others. */
 export class WaitingCalls {
+  /** Those that are for HTTP/1.1, and wait for no session. */
+  readonly http1 = new PendingQueue<Call>()
   /** Those that any session will do for. */
   readonly queue = new PendingQueue<Call>()
   /** Those that were answered with 421, and want a session that is newer than their last. */
@@ -25,7 +27,7 @@ export class WaitingCalls {
 
   /** Those that would take a session now. */
   get size(): number {
-    return this.queue.size + this.misdirected.size
+    return this.http1.size + this.queue.size + this.misdirected.size
   }
 
   /** All of them. */
@@ -54,12 +56,13 @@ export class WaitingCalls {
   /** All of them, which go on waiting. */
   toArray(): Call[] {
     const calls: Call[] = []
-    for (const lane of [this.misdirected, this.queue])
+    for (const lane of [this.http1, this.misdirected, this.queue])
       for (let call = lane.first; call !== null; call = call.queueNext) calls.push(call)
     return [...calls, ...this.#delayed.toArray()]
   }
 
   #laneOf(call: Call): PendingQueue<Call> {
+    if (call.request.isHttp1 || call.http1Required !== null) return this.http1
     return call.wasMisdirected ? this.misdirected : this.queue
   }
 }

@@ -109,9 +109,11 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   /** A stream is being opened for it. Returns what to send, or null when the call has ended, by its body factory. */
   begin(attempt: Attempt): Outgoing | null {
     const { request } = this
-    request.trace?.announce()
+    if (this.#state !== 'queued') return null
     this.#attempt = attempt
     this.#move('running')
+    request.trace?.announce() // Its subscribers may end the call.
+    if (this.state !== 'running') return null
     const { body, wire } = request
     if (body.kind !== 'factory') {
       this.#attempts++
@@ -126,8 +128,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
         this.#clock.open(request.toUpload(made), attempt.isConnected)
         return outgoing
       }
-      // The caller's function has aborted its own call.
-      body.destroy(this.reason)
+      body.destroy(this.reason) // The caller's function has aborted its own call.
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -202,20 +203,21 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     }
   }
 
-  /** The tunnel that was asked for stands: it lives on by itself. */
-  upgrade(statusCode: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): void {
-    if (this.#state !== 'running') return
-    if (this.#refuse(this.#answer.checkHeader(statusCode, headers, raw))) return
+  /** The tunnel that was asked for stands: it lives on by itself. False when nobody has taken it. */
+  upgrade(status: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): boolean {
+    if (this.#state !== 'running' || this.#refuse(this.#answer.checkHeader(status, headers, raw)))
+      return false
     this.rawHeaders = acceptKey(this.request.webSocketKey, headers, raw)
     this.tunnel = tunnel
     this.#move('receiving')
     this.#settle()
     try {
-      this.#handler.onRequestUpgrade?.(this, statusCode, headers, tunnel)
+      this.#handler.onRequestUpgrade?.(this, status, headers, tunnel)
     } catch (thrown) {
       tunnel.destroy()
       this.#report(toError(thrown))
     }
+    return true
   }
 
   /** A piece of the answer's body. */
@@ -273,9 +275,10 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     this.wasMisdirected = true
     if (this.request.body.replayable) {
       this.#attempt = null
+      this.#streamId = attempt.streamId
       this.#queueAgain(null)
       attempt.cancel()
-    } else {
+    } else if (HeldAnswer.isFor(this.request)) {
       this.#handler = new HeldAnswer(this.#handler)
     }
     attempt.retire()
@@ -301,8 +304,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     if (this.#state === 'settled') return
     const attempt = this.#attempt
     if (error instanceof DodiciError) {
-      // An earlier attempt may have been acted on.
-      if (this.wasRepeated && error.processed === 'no') error.processed = 'maybe'
+      if (this.wasRepeated && error.processed === 'no') error.processed = 'maybe' // By an earlier attempt.
       this.mark(error, attempt?.streamId ?? this.#streamId)
       if (error.processed === 'no' && attempt?.hasBegun === true)
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'

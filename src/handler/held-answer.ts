@@ -6,17 +6,23 @@
 
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { Request } from '../core/request.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /** What is held at most. A larger answer is handed on as it comes. Bytes. */
 const MAX_HELD = 65_536
 
 /**
- * Holds a 421 back whose request can't be sent again by us: fetch sends it again by itself, as soon as it sees the header, and drops
- * its connection first. An answer that has come in whole by then is over; any other would end in an error, and take the second
- * request with it (undici 6 and 7, over their own dispatchers as well).
+ * Holds a 421 back that fetch is told of: it sends its request again by itself, as soon as it sees the header, and drops its
+ * connection first. An answer that has come in whole by then is over; any other would end in an error, and take the body of the
+ * second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over, abort() can't end it any more.
  */
 export class HeldAnswer extends ForwardingHandler {
+  /** Whether a request may be one of fetch's, with a body of which fetch has the source: it knows the length of these alone. */
+  static isFor({ body, contentLength }: Request): boolean {
+    return contentLength !== null && body.kind === 'stream' && body.fromIterable
+  }
+
   /** Null once it was handed on. */
   #header: Parameters<NonNullable<DispatchHandler['onResponseStart']>> | null = null
   #chunks: Buffer[] = []
@@ -31,6 +37,8 @@ export class HeldAnswer extends ForwardingHandler {
     statusMessage?: string,
   ): void {
     this.#header = [controller, statusCode, headers, statusMessage]
+    // There is nothing to wait for then.
+    if (controller.paused) this.#handOn(controller)
   }
 
   override onResponseData(controller: DispatchController, chunk: Buffer): void {
@@ -46,6 +54,11 @@ export class HeldAnswer extends ForwardingHandler {
   override onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     this.#handOn(controller)
     super.onResponseEnd(controller, trailers)
+  }
+
+  override onResponseError(controller: DispatchController, error: Error): void {
+    if (!controller.aborted) this.#handOn(controller)
+    super.onResponseError(controller, error)
   }
 
   #handOn(controller: DispatchController): void {

@@ -1,0 +1,272 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { connect } from 'node:net'
+import { PassThrough, Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Connector, DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { answer, begin, FakeFallback, Http1Harness } from '../support/fallback-fake.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { Setting } from '../support/scripted-peer-frames.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+const MISDIRECT: PeerScript = {
+  onComplete: (stream) => {
+    if (stream.path !== '/elsewhere') return
+    stream.respond(421)
+    stream.end('misdirected')
+  },
+}
+
+/** Connects so often; what is asked for after that never comes. */
+function dialOnce(origin: string, times: number): { connect: Connector } {
+  let left = times
+  return {
+    connect: (_options, callback) => {
+      if (left-- <= 0) return
+      const socket = connect(Number(new URL(origin).port), '127.0.0.1', () => callback(null, socket))
+    },
+  }
+}
+
+async function turns(count = 20): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('a subscriber of undici:request:create that aborts the call', () => {
+  it('ends it, once, and nothing is sent', async () => {
+    const fallback = new FakeFallback((request) => answer(request))
+    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respond(200) })
+    // A fallback: it isn't known yet who serves it, so that it is announced late; upgrades wait even over http.
+    const harness = startHarness(peer, { fallback })
+    const call = new Recorder()
+    const mine = new Error('mine')
+    const onCreate = (): void => call.controller?.abort(mine)
+    subscribe('undici:request:create', onCreate)
+    onTestFinished(() => void unsubscribe('undici:request:create', onCreate))
+    const waits = harness.dispatch({ path: '/first' })
+    harness.dispatch({ upgrade: 'websocket' }, call)
+    await call.settled
+    await turns()
+    waits.controller?.abort()
+    expect(call.events).toEqual(['start', 'error'])
+    expect(call.error).toBe(mine)
+    expect([harness.scheduler.pending, harness.scheduler.running]).toEqual([0, 0])
+    expect(fallback.requests).toHaveLength(0)
+    expect(peer.requests.map(({ path }) => path)).toEqual(['/first'])
+  })
+})
+
+describe('a call behind one that a subscriber aborts as it is announced', () => {
+  it('settles', async () => {
+    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.answer() })
+    const harness = startHarness(peer, { fallback: new FakeFallback() })
+    const call = new Recorder()
+    const onCreate = (message: unknown): void => {
+      if (Object(message).request.method === 'CONNECT') call.controller?.abort()
+    }
+    subscribe('undici:request:create', onCreate)
+    onTestFinished(() => void unsubscribe('undici:request:create', onCreate))
+    harness.dispatch({ upgrade: 'websocket' }, call)
+    const behind = ask(harness, 'GET /behind')
+    await turns(200)
+    expect(behind.events).toEqual(['start', 'response 200', 'data', 'end'])
+  })
+})
+
+describe('a held 421', () => {
+  it('reaches a handler that has paused before the answer', async () => {
+    const peer = await startPeer(MISDIRECT)
+    const harness = startHarness(peer, {})
+    const call = new (class extends Recorder {
+      override onRequestStart(controller: DispatchController): void {
+        super.onRequestStart(controller)
+        controller.pause()
+      }
+      override onResponseStart(c: DispatchController, status: number, headers: IncomingHttpHeaders): void {
+        super.onResponseStart(c, status, headers)
+        c.resume()
+      }
+    })()
+    ask(harness, 'GET /held')
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    harness.dispatch({ method: 'POST', path: '/elsewhere', body: Readable.from(['text']) }, call)
+    await peer.until(() => peer.requests.length === 2)
+    await peer.connection(0).ping()
+    await turns()
+    expect(call.events).toEqual(['start', 'response 421', 'data', 'end'])
+  })
+
+  it('that its handler aborts at the header ends by that error', async () => {
+    const peer = await startPeer(MISDIRECT)
+    const harness = startHarness(peer, {})
+    const mine = new Error('mine')
+    const call = new (class extends Recorder {
+      override onResponseStart(c: DispatchController, status: number, headers: IncomingHttpHeaders): void {
+        super.onResponseStart(c, status, headers)
+        c.abort(mine)
+      }
+    })()
+    harness.dispatch({ method: 'POST', path: '/elsewhere', body: Readable.from(['text']) }, call)
+    await call.settled
+    expect(call.events).toEqual(['start', 'response 421', 'error'])
+  })
+
+  it('is handed over before its error, when its body never ends', async () => {
+    const peer = await startPeer({
+      onComplete: (stream) => {
+        stream.respond(421)
+        stream.data('begun')
+      },
+    })
+    const clock = new FakeClock()
+    const harness = startHarness(peer, { ...PATIENT, bodyTimeout: 5_000 }, clock)
+    const call = harness.dispatch({ method: 'POST', path: '/', body: Readable.from(['text']) })
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    await turns()
+    clock.advance(5_000)
+    expect(call.events).toEqual(['start', 'response 421', 'data', 'error'])
+  })
+})
+
+describe('a call that was answered with 421', () => {
+  const SINGLE = [[Setting.MAX_CONCURRENT_STREAMS, 1]] as const
+
+  it('has the id of its last stream when it fails after that', async () => {
+    const peer = await startPeer([MISDIRECT, { settings: null }])
+    const clock = new FakeClock()
+    const { connect: connector } = dialOnce(peer.origin, 1)
+    const harness = startHarness(peer, { ...PATIENT, connect: connector }, clock)
+    const call = ask(harness, 'GET /elsewhere')
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    await turns()
+    call.controller?.abort()
+    await call.settled
+    expect(call.error).toMatchObject({ attempts: 1, streamId: 1 })
+  })
+
+  it('has its own connectTimeout, whatever other connections there are', async () => {
+    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.answer() }
+    const peer = await startPeer(held)
+    const clock = new FakeClock()
+    const options = { ...PATIENT, connections: 2, connect: dialOnce(peer.origin, 2).connect }
+    const harness = startHarness(peer, options, clock)
+    ask(harness, 'GET /held')
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    await ask(harness, 'GET /serve').settled
+    await peer.connection(1).ping()
+    const call = ask(harness, 'GET /elsewhere', { connectTimeout: 3_000 })
+    await peer.until(() => peer.requests.length === 3)
+    peer.request('/elsewhere').respond(421)
+    peer.request('/elsewhere').end()
+    await peer.connection(1).ping()
+    await turns()
+    // The fresh one replaces the second; the first is still there, and of no use.
+    clock.advance(60_000)
+    expect(call.events).toEqual(['start', 'error'])
+  })
+
+  it('goes to a newer connection that has to be verified first', async () => {
+    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.answer() }
+    const peer = await startPeer([held, held, SERVE])
+    const clock = new FakeClock()
+    const options = { ...PATIENT, connections: 2, pingInterval: 10_000, pingTimeout: 5_000 }
+    const harness = startHarness(peer, options, clock)
+    ask(harness, 'GET /elsewhere')
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    const other = ask(harness, 'GET /serve')
+    await other.settled
+    // The second one is idle for so long that it isn't trusted any more; the first is kept busy.
+    for (let i = 0; i < 12; i++) {
+      clock.advance(2_500)
+      await peer.connection(0).ping()
+      await turns()
+    }
+    expect(harness.scheduler.toSessionStats().map(({ state }) => state)).toEqual(['ready', 'ready'])
+    peer.request('/elsewhere').respond(421)
+    peer.request('/elsewhere').end('misdirected')
+    await peer.connection(0).ping()
+    await turns()
+    expect(peer.connection(1).pings.length).toBeGreaterThan(0)
+  })
+})
+
+describe('a call for the fallback', () => {
+  it('does not wait behind one that waits for a session', async () => {
+    const fallback = new FakeFallback((request) => answer(request))
+    const peer = await startPeer({
+      settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
+      onComplete: (s) => s.path === '/first' && s.answer(),
+    })
+    const harness = startHarness(peer, { ...PATIENT, fallback }, new FakeClock())
+    await ask(harness, 'GET /first').settled
+    await peer.connection(0).ping()
+    ask(harness, 'GET /held')
+    ask(harness, 'GET /waits')
+    harness.dispatch({ upgrade: 'websocket', allowH2: false })
+    await turns()
+    expect(fallback.requests).toHaveLength(1)
+  })
+})
+
+describe('a fallback attempt', () => {
+  it('destroys the socket of a tunnel whose header is refused', async () => {
+    const fallback = new FakeFallback()
+    const harness = new Http1Harness(fallback, { maxHeadersCount: 2 })
+    const call = harness.dispatch({ upgrade: 'websocket' })
+    const { request } = fallback
+    begin(request)
+    const socket = new PassThrough()
+    request.controller.rawHeaders = ['a', '1', 'b', '2', 'c', '3']
+    request.handler.onRequestUpgrade?.(request.controller, 101, {}, socket)
+    await call.settled
+    expect(socket.destroyed).toBe(true)
+  })
+
+  it('lets go of an upload whose answer is complete', async () => {
+    const fallback = new FakeFallback()
+    const harness = new Http1Harness(fallback)
+    const source = new Readable({ read() {} })
+    source.push('some')
+    const call = harness.dispatch({ method: 'POST', body: source })
+    const { request } = fallback
+    begin(request)
+    const pieces = (request.options.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
+    await pieces.next()
+    void pieces.next()
+    request.controller.rawHeaders = []
+    request.handler.onResponseStart?.(request.controller, 200, {}, 'OK')
+    request.handler.onResponseEnd?.(request.controller, {})
+    await call.settled
+    await turns()
+    expect(source.destroyed).toBe(true)
+  })
+
+  it('lets go of an upload over HTTP/2 in the same case', async () => {
+    const peer = await startPeer({
+      onData: (stream) => stream.answer(),
+    })
+    const harness = startHarness(peer, {})
+    const source = new Readable({ read() {} })
+    source.push('some')
+    const call = harness.dispatch({ method: 'POST', body: source })
+    await call.settled
+    await turns()
+    expect(source.destroyed).toBe(true)
+  })
+
+  it('whose body was to wait for a 100 is bounded by uploadTimeout', async () => {
+    const fallback = new FakeFallback()
+    const harness = new Http1Harness(fallback, { uploadTimeout: 5_000, headersTimeout: 5_000 })
+    const source = new Readable({ read() {} })
+    const call = harness.dispatch({ method: 'POST', body: source, expectContinue: true })
+    begin(fallback.request)
+    for (let i = 0; i < 20; i++) harness.clock.advance(1_000)
+    expect(call.events).toEqual(['start', 'error'])
+  })
+})

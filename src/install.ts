@@ -6,7 +6,14 @@
 
 import type { FallbackDispatcher } from '../types/client.ts'
 import { invalid } from './core/validate.ts'
-import { loadBuiltin, readInstallation, readSlots, SLOTS, writeInstallation } from './dispatcher/builtin.ts'
+import {
+  findBuiltinClass,
+  loadBuiltin,
+  readInstallation,
+  readSlots,
+  SLOTS,
+  writeInstallation,
+} from './dispatcher/builtin.ts'
 import { isDispatcher } from './dispatcher/dispatcher.ts'
 import { getGlobalDispatcher } from './dispatcher/global.ts'
 
@@ -28,8 +35,9 @@ import { getGlobalDispatcher } from './dispatcher/global.ts'
  */
 export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()): void {
   if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
-  // Node 26 replaces what stands in the older place when it loads its own.
   const earlier = readSlots()
+  const agentClass = findBuiltinClass()
+  // Node 26 replaces what stands in the older place when it loads its own.
   loadBuiltin()
   const loaded = readSlots()
   const present = { legacy: earlier.legacy ?? loaded.legacy, native: earlier.native ?? loaded.native }
@@ -37,7 +45,7 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
   // What somebody else has put there since stays theirs, and so does the first that stood there.
   const toKept = (slot: keyof typeof present): unknown =>
     before !== undefined && present[slot] === before.dispatcher ? before[slot] : present[slot]
-  writeInstallation({ dispatcher, legacy: toKept('legacy'), native: toKept('native') })
+  writeInstallation({ dispatcher, legacy: toKept('legacy'), native: toKept('native'), agentClass })
   put(SLOTS.legacy, dispatcher)
   put(SLOTS.native, dispatcher)
 }

@@ -28,14 +28,14 @@ export interface ConnectorOptions {
   /** A Unix domain socket or a Windows named pipe to connect to instead of the host. `null`: none. */
   socketPath?: string | null
 
+  /** What TLS is to offer by ALPN: `['http/1.1']` for a connection of the fallback, on which HTTP/2 is refused. */
+  ALPNProtocols?: string[]
+
   /** An open socket to put TLS on, such as a tunnel. */
   httpSocket?: Socket
 }
 
-/**
- * Whoever serves what HTTP/2 can't: any dispatcher with a `dispatch()`, of Dodici or of undici 6, 7 or 8. It gets handlers that
- * have the methods of both shapes.
- */
+/** Whoever serves what HTTP/2 can't: a dispatcher of Dodici or of undici 6, 7 or 8. It gets handlers that have both shapes. */
 export interface FallbackDispatcher {
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 }
@@ -158,8 +158,7 @@ export interface ClientOptions extends CallLimits {
   /**
    * Who serves what HTTP/2 can't: an origin that chooses HTTP/1.1 by ALPN (remembered for as long as this dispatcher lives), a
    * request that a server refuses with HTTP_1_1_REQUIRED (RFC 9113 §7; only with a body that can be had again), and an upgrade that
-   * a server offers no extended CONNECT for. Limits, signals and errors of a request are the same there; `processed` is told as
-   * well as can be.
+   * a server offers no extended CONNECT for. Limits, signals and errors of a request are the same there.
    *
    * `undefined`: a dispatcher of the kind that is built into Node, made on first use with the same `connect`, `socketPath` and
    * `connectTimeout`, and closed along with this one. Where none can be had, such a request fails with a `NotSupportedError`.

@@ -63,7 +63,9 @@ export class Agent extends LivingDispatcher {
     const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
     toConnections(poolOptions)
     this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved) : null
-    this.#poolOptions = { ...poolOptions, fallback: resolved.fallback ?? this.#ownFallback }
+    // As it is now: whatever the caller does to it later, all origins are connected to alike.
+    const { connect } = resolved
+    this.#poolOptions = { ...poolOptions, connect, fallback: resolved.fallback ?? this.#ownFallback }
     this.#options = toAgentOptions(options ?? {})
   }
 
@@ -104,7 +106,9 @@ export class Agent extends LivingDispatcher {
       if (known !== undefined) return known
     }
     const origin = toOrigin(given)
-    const servername = toServername(givenName, origin)
+    const { connect } = this.#poolOptions
+    const own = typeof connect === 'function' ? undefined : connect?.servername
+    const servername = toServername(givenName, origin, own)
     const key = servername === null ? origin.href : `${origin.href} ${servername}`
     return this.#entries.get(key) ?? this.#open(key, origin, servername)
   }

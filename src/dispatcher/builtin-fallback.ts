@@ -4,31 +4,27 @@
  * @module
  */
 
-import type { Socket } from 'node:net'
-import { isIP } from 'node:net'
-import type {
-  Connector,
-  ConnectorCallback,
-  ConnectorOptions,
-  FallbackDispatcher,
-} from '../../types/client.ts'
+import type { FallbackDispatcher } from '../../types/client.ts'
 import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
-import { systemClock } from '../core/clock.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import { toOrigin } from '../core/options.ts'
-import { invalid } from '../core/validate.ts'
-import { ConnectTimeoutError, NotSupportedError, toError } from '../errors.ts'
-import { askConnector, isSocket } from '../session/connector.ts'
+import { MAX_HEADER_SIZE } from '../core/session-options.ts'
+import { ClientDestroyedError, NotSupportedError } from '../errors.ts'
+import { toHttp1Connector } from '../session/http1-connector.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
 
-/** Made on first use, with the options by which our own connections are made. */
+/** Options for sockets that a proxy's connections would pass over. */
+const NOT_BY_PROXY = ['lookup', 'localAddress', 'localPort', 'family'] as const
+
+/** Made on first use. Its connections are made as our own are, and by the same code, but for those through a proxy. */
 export class BuiltinFallback implements FallbackDispatcher {
   readonly #options: ResolvedClientOptions
   /** As it was when this was made: somebody may put a dispatcher of ours in its place. Null where nobody has used it yet. */
   readonly #seen: BuiltinAgentClass | null
   #agent: BuiltinAgent | null = null
+  #isProxy = false
   #isDestroyed = false
 
   constructor(options: ResolvedClientOptions) {
@@ -36,11 +32,22 @@ export class BuiltinFallback implements FallbackDispatcher {
     this.#seen = peekBuiltinClass()
   }
 
-  /** @throws NotSupportedError where none can be made that connects as we do */
+  /** @throws NotSupportedError where none can be made that connects as we do, ClientDestroyedError */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
+    if (this.#isDestroyed) throw new ClientDestroyedError()
     this.#agent ??= this.#make()
-    const servername = options.servername ?? this.#toServername(options)
-    return this.#agent.dispatch({ ...options, servername }, handler)
+    const { hostname } = toOrigin(options.origin)
+    const given = typeof this.#options.connect === 'function' ? undefined : this.#options.connect.servername
+    // Said in any case, an address too: undici would take it from a `host` field.
+    const servername = options.servername ?? given ?? hostname
+    if (!this.#isProxy) return this.#agent.dispatch({ ...options, servername }, handler)
+    if (servername !== (given ?? hostname)) {
+      const what = `a server name (${servername}) that is not that of its origin`
+      throw new NotSupportedError(
+        `HTTP/1.1 is needed through the proxy of the environment, which takes no ${what}`,
+      )
+    }
+    return this.#agent.dispatch({ ...options, headers: joinFields(options.headers) }, handler)
   }
 
   /** Settles when its connections are gone. */
@@ -50,74 +57,47 @@ export class BuiltinFallback implements FallbackDispatcher {
     await this.#agent?.destroy(error)
   }
 
-  /** The name that our own connections ask for; undici would take that of a `host` field. Null: that of the origin. */
-  #toServername({ origin }: DispatchOptions): string | null {
-    const { scheme, hostname } = toOrigin(origin)
-    if (scheme === 'http') return null
-    const { connect } = this.#options
-    const given = typeof connect === 'function' ? undefined : connect.servername
-    return given ?? (isIP(hostname) === 0 ? hostname : null)
-  }
-
   #make(): BuiltinAgent {
-    const { connect, socketPath, connectTimeout, limits } = this.#options
     const agentClass = this.#seen ?? findBuiltinClass()
     if (agentClass === null) {
       throw new NotSupportedError(
-        "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, was replaced before anybody used it: " +
-          'set the fallback option, or let install() replace it',
+        "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since somebody " +
+          'had put another one in its place before: set the fallback option',
       )
     }
-    const isProxy = agentClass.name !== 'Agent'
-    if (isProxy && (typeof connect === 'function' || socketPath !== null || connect.lookup !== undefined)) {
-      throw new NotSupportedError(
-        `HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is an ${agentClass.name}, ` +
-          'which would not connect by the connect function, lookup or socketPath that was given: set the fallback option',
-      )
-    }
-    const tls =
-      typeof connect === 'function' ? toCallingBack(connect, socketPath, connectTimeout) : { ...connect }
-    return new agentClass({
-      connect: tls,
-      // Behind a proxy these are for the origin, and the proxy has its own.
-      ...(isProxy ? { requestTls: tls } : {}),
-      ...(socketPath === null ? {} : { socketPath }),
-      // An option of its own there, which would win over that of `connect`.
-      ...('localAddress' in tls ? { localAddress: tls.localAddress } : {}),
-      connectTimeout,
-      allowH2: false,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: limits.maxHeaderSize,
-    })
+    const { connectTimeout, strictContentLength } = this.#options
+    // What limits a call is the call's own to watch.
+    const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEADER_SIZE }
+    this.#isProxy = agentClass.name !== 'Agent'
+    const connect = this.#isProxy ? this.#toProxyTls() : { connect: toHttp1Connector(this.#options) }
+    return new agentClass({ ...common, connectTimeout, strictContentLength, ...connect })
+  }
+
+  /** Node's own dispatcher goes through the proxies that the environment names, and so do we. */
+  #toProxyTls(): object {
+    const { connect, socketPath } = this.#options
+    const lost =
+      typeof connect === 'function'
+        ? 'connect function'
+        : (NOT_BY_PROXY.find((name) => connect[name] !== undefined) ??
+          (socketPath === null ? null : 'socketPath'))
+    if (lost === null) return { connect: { ...connect, allowH2: false }, requestTls: { ...connect } }
+    throw new NotSupportedError(
+      `HTTP/1.1 is needed through the proxy of the environment, which would not connect by the ${lost} that was given: ` +
+        'set the fallback option',
+    )
   }
 }
 
-/** undici's dispatchers ask for one callback, believe what it yields, wait for it without a limit, and hear of no path. */
-function toCallingBack(connector: Connector, socketPath: string | null, connectTimeout: number): Connector {
-  return (options: ConnectorOptions, callback: ConnectorCallback): void => {
-    let isOver = false
-    const settle = (error: Error | null, socket: Socket | null): void => {
-      if (isOver) {
-        socket?.on('error', ignore).destroy()
-        return
-      }
-      isOver = true
-      alarm?.cancel()
-      callback(error, socket)
-    }
-    const onTimeout = (): void => {
-      const message = `The connect function yielded no socket within connectTimeout (${connectTimeout} ms)`
-      settle(new ConnectTimeoutError(message), null)
-    }
-    const alarm = connectTimeout === 0 ? null : systemClock.after(connectTimeout, onTimeout)
-    const onSocket = (socket: unknown): void => {
-      if (isSocket(socket) && !socket.destroyed) settle(null, socket)
-      else settle(invalid('connect', socket, 'a function that yields an open socket'), null)
-    }
-    askConnector(connector, { ...options, socketPath }, onSocket, (error) => settle(toError(error), null))
+/** undici's proxies make an object of them, in which the last of several fields of a name would be left. */
+function joinFields(headers: DispatchOptions['headers']): DispatchOptions['headers'] {
+  if (!Array.isArray(headers)) return headers
+  const joined = new Map<string, string>()
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = String(headers[i])
+    const value = String(headers[i + 1])
+    const present = joined.get(name)
+    joined.set(name, present === undefined ? value : `${present}, ${value}`)
   }
+  return [...joined].flat()
 }
-
-/** It came too late to be of use. */
-function ignore(): void {}

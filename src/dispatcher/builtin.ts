@@ -49,9 +49,8 @@ export function peekBuiltinClass(): BuiltinAgentClass | null {
  * @returns null where Node has loaded its undici after the place was taken: then it has never made an Agent
  */
 export function findBuiltinClass(): BuiltinAgentClass | null {
-  const installation = readInstallation()
-  const kept = toAgentClass(installation?.native) ?? toAgentClass(installation?.legacy)
-  const present = kept ?? peekBuiltinClass()
+  const kept = readInstallation()?.agentClass ?? null
+  const present = kept ?? peekBuiltinClass() ?? seenAtImport
   if (present !== null) return present
   const { legacy, native } = readSlots()
   if (legacy !== undefined) Reflect.set(globalThis, SLOTS.legacy, undefined)
@@ -71,6 +70,8 @@ export interface Installation {
   /** Undefined where nothing stood there. */
   readonly legacy: unknown
   readonly native: unknown
+  /** Of Node's own dispatcher; null where it was not to be found. */
+  readonly agentClass: BuiltinAgentClass | null
 }
 
 /** The ESM and the CJS copy of this package in one process know of each other's. */
@@ -92,13 +93,33 @@ export function writeInstallation(installation: Installation | undefined): void 
     })
 }
 
-/** Undici's classes can't be told by `instanceof`, as each copy has its own; ours have another parent. */
+/** What stands there, or what it holds: undici's ProxyAgent and MockAgent have an Agent each, behind a symbol. */
 function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
   if (typeof dispatcher !== 'object' || dispatcher === null) return null
-  const agentClass: unknown = dispatcher.constructor
-  if (typeof agentClass !== 'function' || !AGENTS.has(agentClass.name)) return null
-  const parent: unknown = Object.getPrototypeOf(agentClass)
-  return typeof parent === 'function' && parent.name === 'DispatcherBase'
-    ? (agentClass as BuiltinAgentClass)
-    : null
+  const own = toOwnClass(dispatcher)
+  if (own !== null) return own
+  for (const key of Object.getOwnPropertySymbols(dispatcher)) {
+    const held: unknown = Reflect.get(dispatcher, key)
+    const agentClass = typeof held === 'object' && held !== null ? toOwnClass(held) : null
+    if (agentClass !== null) return agentClass
+  }
+  return null
 }
+
+/**
+ * Undici's classes can't be told by `instanceof`, as each copy has its own; ours have another parent. A class of the caller's that
+ * extends one of them stands for that one.
+ */
+function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
+  let agentClass: unknown = dispatcher.constructor
+  while (typeof agentClass === 'function') {
+    const parent: unknown = Object.getPrototypeOf(agentClass)
+    const isOfUndici = typeof parent === 'function' && parent.name === 'DispatcherBase'
+    if (isOfUndici) return AGENTS.has(agentClass.name) ? (agentClass as BuiltinAgentClass) : null
+    agentClass = parent
+  }
+  return null
+}
+
+/** Whoever stood there before us: later there may be a dispatcher of another kind. Nothing is loaded for that. */
+const seenAtImport = peekBuiltinClass()

@@ -25,6 +25,7 @@ import {
 import { Call } from '../handler/call.ts'
 import type { CallOwner } from '../handler/call-owner.ts'
 import type { CallState } from '../handler/call-state.ts'
+import { TwoShapedHandler } from '../handler/legacy-handler.ts'
 import { hasSubscribers, trace } from '../handler/traced-handler.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
@@ -120,6 +121,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   add(options: DispatchOptions, handler: DispatchHandler): boolean {
     const request = new Request(options, this.#origin, this.#options)
     const call = new Call(request, this.#trace(request, handler), this, this.#sequence++)
+    if (handler instanceof TwoShapedHandler) call.outer = handler.target
     this.#unsettled++
     if (!call.start()) return this.#waiting.size === 0
     this.#waiting.add(call)

@@ -44,6 +44,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
   readonly streamId = null
   readonly #owner: FallbackOwner
   readonly #dispatcher: FallbackDispatcher
+  readonly #servername: string | null
   readonly #call: Call
   #state: FallbackState = 'waiting'
   /** Null before it was opened. */
@@ -51,10 +52,19 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
   /** Null until the dispatcher has begun. */
   #controller: DispatchController | null = null
 
-  constructor(owner: FallbackOwner, dispatcher: FallbackDispatcher, call: Call) {
+  /** @param servername what TLS shall ask for; null where the dispatcher shall say */
+  constructor(owner: FallbackOwner, dispatcher: FallbackDispatcher, call: Call, servername: string | null) {
     this.#owner = owner
+    this.#servername = servername
     this.#dispatcher = dispatcher
     this.#call = call
+  }
+
+  /** Whether it is an attempt of that fallback, or of a call that is one. */
+  isWithin(owner: FallbackOwner): boolean {
+    if (this.#owner === owner) return true
+    const { outer } = this.#call
+    return outer instanceof FallbackAttempt && outer.isWithin(owner)
   }
 
   /** That of its call: in the order of dispatch. */
@@ -82,7 +92,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     try {
       if (request.trailers !== null)
         throw new NotSupportedError(`${request.origin.href} speaks HTTP/1.1: no trailers are sent there`)
-      const options = toFallbackOptions(this.#call, outgoing)
+      const options = toFallbackOptions(this.#call, outgoing, this.#servername)
       this.#dispatcher.dispatch(options, toTwoShapedHandler(options, this))
     } catch (thrown) {
       this.#fail(toError(thrown))
@@ -210,7 +220,7 @@ function drop(socket: Duplex): void {
 function ignore(): void {}
 
 /** As undici 6, 7 and 8 take it. Its time limits are the call's own. */
-function toFallbackOptions(call: Call, { body, wire }: Outgoing): DispatchOptions {
+function toFallbackOptions(call: Call, { body, wire }: Outgoing, servername: string | null): DispatchOptions {
   const { request } = call
   const { origin, path, method, protocol, idempotent } = request
   return {
@@ -222,7 +232,7 @@ function toFallbackOptions(call: Call, { body, wire }: Outgoing): DispatchOption
     idempotent,
     headersTimeout: 0,
     bodyTimeout: 0,
-    servername: request.servername,
+    servername,
     ...(protocol === null ? {} : { upgrade: protocol }),
   }
 }

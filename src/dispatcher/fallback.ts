@@ -8,7 +8,7 @@ import type { FallbackDispatcher } from '../../types/client.ts'
 import { Bag } from '../core/bag.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import type { DodiciError } from '../errors.ts'
-import { ClientDestroyedError } from '../errors.ts'
+import { ClientDestroyedError, NotSupportedError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import { BuiltinFallback } from './builtin-fallback.ts'
 import type { FallbackOwner } from './fallback-attempt.ts'
@@ -19,9 +19,11 @@ export class Fallback implements FallbackOwner {
   readonly #dispatcher: FallbackDispatcher | null
   /** Null where it is the caller's. */
   readonly #own: BuiltinFallback | null
+  readonly #connect: ResolvedClientOptions['connect']
   readonly #attempts = new Bag<FallbackAttempt>()
 
   constructor(options: ResolvedClientOptions) {
+    this.#connect = options.connect
     this.#own = options.fallback === undefined ? new BuiltinFallback(options) : null
     this.#dispatcher = options.fallback ?? this.#own
   }
@@ -38,13 +40,22 @@ export class Fallback implements FallbackOwner {
    */
   open(call: Call, error: DodiciError | null): void {
     if (this.#dispatcher === null) return
+    if (call.outer instanceof FallbackAttempt && call.outer.isWithin(this)) {
+      call.fail(new NotSupportedError('The fallback leads back to the dispatcher that it is to serve'))
+      return
+    }
     const { trace } = call.request
     trace?.withdraw(error)
-    const attempt = new FallbackAttempt(this, this.#dispatcher, call)
+    const attempt = new FallbackAttempt(this, this.#dispatcher, call, this.#toServername(call))
     this.#attempts.add(attempt)
     // Its own trace shall know whose it is: this may be the context of whoever has opened a connection.
     if (trace === null) attempt.open()
     else trace.asCaller(() => attempt.open())
+  }
+
+  /** Null where the fallback shall say. A Client's or a Pool's is that of its connections, whatever a request says. */
+  #toServername({ request }: Call): string | null {
+    return typeof this.#connect === 'function' ? request.servername : (this.#connect.servername ?? null)
   }
 
   onAttemptDone(attempt: FallbackAttempt): void {

@@ -5,6 +5,7 @@
  */
 
 import type { Duplex } from 'node:stream'
+import type { DispatchHandler } from '../../types/handler.ts'
 import type { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import { RawFields } from './raw-fields.ts'
@@ -32,6 +33,8 @@ export abstract class CallRecord<TCall> extends RawFields {
   /** How many sessions the owner had opened when that attempt began. */
   sessionMark = 0
 
+  /** Who had it as an attempt of another call; null for a call of somebody else. */
+  outer: DispatchHandler | null = null
   /** The tunnel that it became; null for none. */
   protected tunnel: Duplex | null = null
   /** Why it was aborted; null while it wasn't. */

@@ -173,6 +173,11 @@ function ignore(): void {}
  * the older, one of undici 8 ours, one of undici 7 either.
  */
 export class TwoShapedHandler extends ForwardingHandler {
+  /** Who hears of the call behind it. */
+  get target(): DispatchHandler {
+    return this.handler
+  }
+
   /** Null until the older shape is used. */
   #controller: LegacyController | null = null
 

@@ -75,28 +75,19 @@ export class ConnectionAttempt {
 
   #connect(connect: ConnectTlsOptions, socketPath: string | null): void {
     const { hostname, port, scheme } = this.#origin
-    // With a path the host is what the certificate is held against, no more: without it Node would take 'localhost'.
-    const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
+    const isTls = scheme === 'https'
+    const session = connect.session ?? this.#memory.tlsSession ?? undefined
     let socket: Socket
     try {
-      if (scheme === 'https') {
-        // RFC 6066 §3: an IP address is no server name.
-        const servername = connect.servername ?? (isIP(hostname) === 0 ? hostname : '')
-        const session = connect.session ?? this.#memory.tlsSession ?? undefined
-        const tlsOptions = { ...SOCKET_OPTIONS, ...connect, ...where, servername, session }
-        socket = connectTls({ ...tlsOptions, ALPNProtocols: this.#alpnProtocols })
-        socket.once('secureConnect', () => this.#onSocket(socket))
-        // With TLS 1.3 tickets come after the handshake, at any time.
+      socket = openSocket({ hostname, port, isTls }, { ...connect, session }, socketPath, this.#alpnProtocols)
+      socket.once(isTls ? 'secureConnect' : 'connect', () => this.#onSocket(socket))
+      // With TLS 1.3 tickets come after the handshake, at any time.
+      if (isTls)
         socket.on('session', (ticket: Buffer) => {
           this.#memory.tlsSession = ticket
         })
-      } else {
-        // By prior knowledge. undici says so in the same way: instrumentation reads it.
-        socket = Object.assign(connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where }), {
-          alpnProtocol: 'h2',
-        })
-        socket.once('connect', () => this.#onSocket(socket))
-      }
+      // By prior knowledge. undici says so in the same way: instrumentation reads it.
+      else Object.assign(socket, { alpnProtocol: 'h2' })
     } catch (thrown) {
       // A `ca` that is no certificate, a `localPort` out of range: Node throws at once.
       process.nextTick(() => this.#fail(thrown))
@@ -116,6 +107,7 @@ export class ConnectionAttempt {
       port: url.port,
       ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
       socketPath,
+      ALPNProtocols: this.#alpnProtocols,
     }
     askConnector(
       connector,
@@ -194,6 +186,33 @@ export class ConnectionAttempt {
     this.#isOver = true
     this.#alarm?.cancel()
   }
+}
+
+/** The host and the port of a connection. */
+interface Where {
+  readonly hostname: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+/**
+ * A socket that is being connected, with the caller's options.
+ *
+ * @throws what Node throws at once: for a `ca` that is no certificate, a `localPort` out of range
+ */
+export function openSocket(
+  { hostname, port, isTls }: Where,
+  connect: ConnectTlsOptions,
+  socketPath: string | null,
+  alpnProtocols: string[],
+): Socket {
+  // With a path the host is what the certificate is held against, no more: without it Node would take 'localhost'.
+  const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
+  if (!isTls) return connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where })
+  const name = connect.servername ?? hostname
+  // RFC 6066 §3: an IP address is no server name.
+  const servername = isIP(name) === 0 ? name : ''
+  return connectTls({ ...SOCKET_OPTIONS, ...connect, ...where, servername, ALPNProtocols: alpnProtocols })
 }
 
 /**

@@ -313,7 +313,14 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         await expectHello(harness)
         await expectHello(harness)
         expect(asked).toEqual([
-          { hostname: '127.0.0.1', host: `127.0.0.1:${port}`, protocol: 'http:', port, socketPath: null },
+          {
+            hostname: '127.0.0.1',
+            host: `127.0.0.1:${port}`,
+            protocol: 'http:',
+            port,
+            socketPath: null,
+            ALPNProtocols: ['h2'],
+          },
         ])
         expect(harness.connections).toEqual(['connect'])
       })
@@ -340,7 +347,8 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         await expectHello(start(`https://localhost:${port}`, { connect, socketPath }))
         const host = `localhost:${port}`
         const names = { hostname: 'localhost', host, servername: 'localhost' }
-        expect(asked).toEqual([{ ...names, protocol: 'https:', port: `${port}`, socketPath }])
+        const more = { protocol: 'https:', port: `${port}`, socketPath, ALPNProtocols: ['h2'] }
+        expect(asked).toEqual([{ ...names, ...more }])
         expect(handshakes).toEqual([{ servername: 'localhost', authorized: false }])
       })
 

@@ -29,6 +29,13 @@ describe('the class of the dispatcher that stands there', () => {
   it.each([
     { name: 'an Agent of undici 6', made: new Undici6(), agentClass: Undici6 },
     { name: 'an Agent of undici 7', made: new Undici7(), agentClass: Undici7 },
+    {
+      name: "an Agent of the caller's own",
+      made: new (class Mine extends Undici7 {})(),
+      agentClass: Undici7,
+    },
+    { name: 'one of the same name', made: new (class Agent extends Undici7 {})(), agentClass: Undici7 },
+    { name: 'the Agent of a MockAgent', made: new MockAgent(), agentClass: Undici7 },
     { name: 'an EnvHttpProxyAgent', made: new EnvHttpProxyAgent(), agentClass: EnvHttpProxyAgent },
   ])('is that of $name', ({ made, agentClass }) => {
     put(made)
@@ -48,10 +55,8 @@ describe('the class of the dispatcher that stands there', () => {
     { name: 'one of ours', made: new Agent() },
     { name: 'one without a prototype', made: Object.create(null) },
     { name: 'a plain object', made: { dispatch: () => true } },
-    { name: 'a MockAgent', made: new MockAgent() },
     { name: 'a Pool, which reaches one origin only', made: new Pool('http://127.0.0.1:1') },
-    { name: "a class of the caller's own", made: new (class Mine extends Undici7 {})() },
-    { name: "the caller's own of the same name", made: new (class Agent extends Undici7 {})() },
+    { name: "a Pool of the caller's own", made: new (class Agent extends Pool {})('http://127.0.0.1:1') },
   ])('is not there for $name', ({ made }) => {
     put(made)
     expect(peekBuiltinClass()).toBe(null)
@@ -62,7 +67,7 @@ describe('the search for the class', () => {
   it('finds what install() has kept, whatever stands there', () => {
     const ours = new Agent()
     put(ours, ours)
-    writeInstallation({ dispatcher: ours, legacy: new Undici7(), native: undefined })
+    writeInstallation({ dispatcher: ours, legacy: ours, native: ours, agentClass: Undici7 })
     expect(findBuiltinClass()).toBe(Undici7)
     expect(readSlots()).toEqual({ legacy: ours, native: ours })
   })
@@ -78,7 +83,7 @@ describe('the search for the class', () => {
 
 describe('the note of an installation', () => {
   it('is there until it is taken back', () => {
-    const installation = { dispatcher: new Agent(), legacy: 1, native: 2 }
+    const installation = { dispatcher: new Agent(), legacy: 1, native: 2, agentClass: null }
     expect(readInstallation()).toBeUndefined()
     writeInstallation(installation)
     expect(readInstallation()).toBe(installation)

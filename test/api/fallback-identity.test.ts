@@ -1,0 +1,267 @@
+import { once } from 'node:events'
+import type { ServerHttp2Session } from 'node:http2'
+import { constants, createSecureServer } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect as connectSocket, createServer } from 'node:net'
+import { connect as connectTls, createSecureContext } from 'node:tls'
+import { generate } from 'selfsigned'
+import { EnvHttpProxyAgent } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readSlots, SLOTS, writeInstallation } from '../../src/dispatcher/builtin.ts'
+import { Agent, Client, errors } from '../../src/index.ts'
+import type { AgentOptions } from '../../types/index.ts'
+import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
+import { toCertificate } from '../support/server.ts'
+
+const HELLO = 'GET / over 1.1'
+
+function toAgent(options: AgentOptions): Agent {
+  const agent = new Agent(options)
+  onTestFinished(() => agent.destroy())
+  return agent
+}
+
+async function ask(agent: Agent, origin: string, more: object = {}): Promise<string> {
+  const { body } = await agent.request({ origin, path: '/', method: 'GET', ...more })
+  return body.text()
+}
+
+const fail = (agent: Agent, origin: string, more: object = {}): Promise<unknown> =>
+  ask(agent, origin, more).catch((error: unknown) => error)
+
+/** What stands in the places for the length of a test. */
+function place(dispatcher: unknown): void {
+  const before = readSlots()
+  Reflect.set(globalThis, SLOTS.legacy, dispatcher)
+  Reflect.set(globalThis, SLOTS.native, undefined)
+  onTestFinished(() => {
+    Reflect.set(globalThis, SLOTS.legacy, before.legacy)
+    Reflect.set(globalThis, SLOTS.native, before.native)
+    writeInstallation(undefined)
+  })
+}
+
+/** A proxy that makes tunnels, wherever they are asked to lead, to this machine. */
+async function startProxy(): Promise<{ uri: string; from: (string | undefined)[] }> {
+  const from: (string | undefined)[] = []
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => {}))
+    from.push(socket.remoteAddress)
+    socket.once('data', (head) => {
+      const port = Number(/:(\d+) HTTP/.exec(head.toString())?.[1])
+      const far = connectSocket(port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+        socket.pipe(far).pipe(socket)
+      })
+      sockets.push(far.on('error', () => {}))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, from }
+}
+
+async function goByProxy(): Promise<(string | undefined)[]> {
+  const { uri, from } = await startProxy()
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy']
+  const before = names.map((name) => process.env[name])
+  for (const name of names) Reflect.deleteProperty(process.env, name)
+  Object.assign(process.env, { HTTP_PROXY: uri, HTTPS_PROXY: uri })
+  place(new EnvHttpProxyAgent())
+  onTestFinished(() => {
+    for (const [index, name] of names.entries()) {
+      if (before[index] === undefined) Reflect.deleteProperty(process.env, name)
+      else process.env[name] = before[index]
+    }
+  })
+  return from
+}
+
+const toNamed = (name: string, ip?: string) =>
+  generate([{ name: 'commonName', value: name }], {
+    keyType: 'ec',
+    extensions: [
+      {
+        name: 'subjectAltName',
+        altNames: [{ type: 2, value: name }, ...(ip === undefined ? [] : [{ type: 7 as const, ip }])],
+      },
+    ],
+  })
+
+describe('behind a proxy of the environment, the fallback', () => {
+  test("says that it can't ask for a request's own servername", async () => {
+    await goByProxy()
+    const { private: key, cert } = await toNamed('inner.test')
+    const server = await startHttp1(serveHello, { key, cert })
+    const agent = toAgent({ connect: { ca: cert } })
+    const answer = await fail(agent, server.origin, { servername: 'inner.test' })
+    expect(answer).toBeInstanceOf(errors.NotSupportedError)
+    // By the connection that has found HTTP/1.1.
+    expect(server.handshakes.map(({ servername }) => servername)).toEqual(['inner.test'])
+    expect(server.requests).toEqual([])
+  })
+
+  test('loses none of several fields of one name', async () => {
+    await goByProxy()
+    const server = await startHttp1()
+    const agent = toAgent({ connect: { ca: server.ca } })
+    await ask(agent, server.origin, { headers: ['x-twice', 'a', 'x-twice', 'b'] })
+    const { rawHeaders } = server.requests[0] ?? { rawHeaders: [] }
+    expect(rawHeaders.filter((_, index) => rawHeaders[index - 1] === 'x-twice')).toEqual(['a, b'])
+  })
+
+  test('connects from the localAddress, or says that it would not', async () => {
+    const from = await goByProxy()
+    const server = await startHttp1(serveHello, { tls: false })
+    const agent = toAgent({ connect: { localAddress: '127.0.0.2' } })
+    const answer = await fail(agent, server.origin)
+    if (answer === HELLO) expect(from).toEqual(['127.0.0.2'])
+    else expect(answer).toBeInstanceOf(errors.NotSupportedError)
+  })
+})
+
+describe('the identity that is asked for over HTTP/1.1', () => {
+  test('is the address of an origin, whatever the host field says', async () => {
+    const { private: key, cert } = await toNamed('elsewhere.test', '127.0.0.1')
+    const server = await startHttp1(serveHello, { key, cert })
+    const agent = toAgent({ connect: { ca: cert } })
+    const origin = `https://127.0.0.1:${server.port}`
+    expect(await fail(agent, origin, { headers: { host: 'virtual.test' } })).toBe(HELLO)
+    expect(server.handshakes.map(({ servername }) => servername)).toEqual([false, false])
+  })
+
+  test('is not that of the host field', async () => {
+    const right = await toNamed('right.test', '127.0.0.1')
+    const other = await toNamed('other.test')
+    const otherContext = createSecureContext({ key: other.private, cert: other.cert })
+    const server = await startHttp1(serveHello, {
+      key: right.private,
+      cert: right.cert,
+      SNICallback: (_name, callback) => callback(null, otherContext),
+    })
+    const agent = toAgent({ connect: { ca: [right.cert, other.cert] } })
+    const origin = `https://127.0.0.1:${server.port}`
+    // It must not come to an answer of somebody who has no certificate for the address.
+    await fail(agent, origin, { headers: { host: 'other.test' } })
+    expect(server.handshakes.map(({ servername }) => servername)).toEqual([false, false])
+  })
+
+  test("is a request's own servername, also where that is the origin's host, and connect has another", async () => {
+    const server = await startHttp1()
+    const agent = toAgent({ connect: { ca: server.ca, servername: 'another.test' } })
+    expect(await fail(agent, server.origin, { servername: 'localhost' })).toBe(HELLO)
+  })
+
+  test('is the same for both protocols in a Client whose request names another', async () => {
+    const server = await startHttp1()
+    const client = new Client(server.origin, { connect: { ca: server.ca } })
+    onTestFinished(() => client.destroy())
+    await client
+      .request({ path: '/', method: 'GET', servername: 'another.test' })
+      .then(({ body }) => body.text())
+      .catch(() => {})
+    const names = server.handshakes.map(({ servername }) => servername)
+    expect(new Set(names).size).toBe(1)
+  })
+})
+
+describe('a connect function that offers both protocols', () => {
+  test('is not spoken HTTP/2 with by the fallback', async () => {
+    const { private: key, cert } = await toCertificate()
+    const server = createSecureServer({ key, cert, allowHTTP1: true })
+    const sessions: ServerHttp2Session[] = []
+    server.on('session', (session) => sessions.push(session.on('error', () => {})))
+    server.on('stream', (stream) => stream.on('error', () => {}).close(constants.NGHTTP2_HTTP_1_1_REQUIRED))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const agent = toAgent({
+      connect: (_options, callback) => {
+        const socket = connectTls({
+          ...{ port, host: '127.0.0.1', ca: cert, servername: 'localhost' },
+          ALPNProtocols: ['h2', 'http/1.1'],
+        })
+        socket.once('secureConnect', () => callback(null, socket))
+      },
+    })
+    onTestFinished(async () => {
+      await agent.destroy()
+      for (const session of sessions) session.destroy()
+      server.close()
+    })
+    const answer = await fail(agent, `https://localhost:${port}`)
+    expect(sessions).toHaveLength(1)
+    expect(answer).toBeInstanceOf(errors.DodiciError)
+  })
+})
+
+describe('an option over HTTP/1.1', () => {
+  test('strictContentLength: false lets the body decide', async () => {
+    const server = await startHttp1(undefined, { tls: false })
+    const agent = toAgent({ strictContentLength: false })
+    async function* body(): AsyncGenerator<string> {
+      yield 'four'
+    }
+    const more = { method: 'POST', headers: { 'content-length': '3' }, body: body() }
+    expect(await fail(agent, server.origin, more)).not.toBeInstanceOf(
+      errors.RequestContentLengthMismatchError,
+    )
+  })
+
+  test("a request's maxHeaderSize may be larger than its client's", async () => {
+    const server = await startHttp1(
+      (_request, response) => {
+        for (let i = 0; i < 20; i++) response.setHeader(`x-${i}`, 'a'.repeat(5_000))
+        response.end('large')
+      },
+      { tls: false },
+    )
+    expect(await fail(toAgent({}), server.origin, { maxHeaderSize: 200_000 })).toBe('large')
+  })
+})
+
+describe('the default fallback of an agent that is gone', () => {
+  test('makes no connection', async () => {
+    const server = await startHttp1(undefined, { tls: false })
+    let given: AgentOptions = {}
+    const agent = new Agent({
+      h2c: true,
+      factory: (origin, options) => {
+        given = options
+        return new Client(origin.href, options)
+      },
+    })
+    agent.dispatch(
+      { origin: server.origin, path: '/', method: 'GET' },
+      {
+        ...{ onRequestStart() {}, onResponseStart() {}, onResponseData() {}, onResponseEnd() {} },
+        onResponseError() {},
+      },
+    )
+    await agent.destroy()
+    const late = toAgent(given)
+    expect(await fail(late, server.origin)).toBeInstanceOf(errors.DodiciError)
+  })
+})
+
+describe('a fallback that ends up at the agent itself', () => {
+  test('fails the request', async () => {
+    let calls = 0
+    const agent: Agent = toAgent({
+      fallback: {
+        dispatch(options, handler) {
+          // Only so that this test ends.
+          if (++calls > 50) throw new Error('endless')
+          return agent.dispatch(options, handler)
+        },
+      },
+    })
+    const answer = await fail(agent, 'http://127.0.0.1:1')
+    expect(answer).toBeInstanceOf(Error)
+    expect(calls).toBeLessThan(50)
+  })
+})

@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runNode } from '../support/child.ts'
+import { startHttp1 } from '../support/fallback-http1.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+let folder = ''
+let scripts = 0
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dodici-review-'))
+  await build({
+    entryPoints: [join(root, 'src/index.ts')],
+    outfile: join(folder, 'dodici.mjs'),
+    ...({ bundle: true, format: 'esm', platform: 'node', target: 'node20' } as const),
+  })
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Runs `body` in a process of its own, which says what it got from an origin that speaks HTTP/1.1. */
+async function run(body: string): Promise<string> {
+  const server = await startHttp1((_request, response) => response.end('served'), { tls: false })
+  const script = join(folder, `${scripts++}.mjs`)
+  const head = [
+    "import { createRequire } from 'node:module'",
+    "import { Agent, install, uninstall } from './dodici.mjs'",
+    `const load = createRequire(${JSON.stringify(root)})`,
+    `const origin = ${JSON.stringify(server.origin)}`,
+    'const say = async (fetching) => console.log(await fetching.then((a) => a.text(), (e) => String(e.cause)))',
+  ]
+  await writeFile(script, [...head, body].join('\n'))
+  const { stdout, stderr } = await runNode(script)
+  expect(stderr).toBe('')
+  return stdout.trim()
+}
+
+/** What npm undici puts into the place, and that is no Agent whose class can be made anew. */
+const FOREIGN = {
+  'a ProxyAgent': "new undici.ProxyAgent('http://127.0.0.1:1')",
+  'a MockAgent': 'new undici.MockAgent()',
+  "a class of the caller's own": 'new (class Mine extends undici.Agent {})()',
+}
+
+/** Nobody may have seen the Agent that undici has put there for a moment. */
+const OR_NONE = /^served$|^NotSupportedError: HTTP\/1\.1 is needed/
+
+describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => {
+  test.each(Object.entries(FOREIGN))('%s, install() finds a fallback all the same', async (_what, made) => {
+    const said = await run(`
+      const undici = load('${name}')
+      undici.setGlobalDispatcher(${made})
+      const agent = new Agent()
+      install(agent)
+      await say(fetch(origin))
+      await agent.close()`)
+    expect(said).toBe('served')
+  })
+
+  test.each(
+    Object.entries(FOREIGN),
+  )('%s, the dispatcher of one fetch finds a fallback', async (_what, made) => {
+    const said = await run(`
+      const undici = load('${name}')
+      undici.setGlobalDispatcher(${made})
+      const dispatcher = new Agent()
+      await say(fetch(origin, { dispatcher }))
+      await dispatcher.close()`)
+    expect(said).toBe('served')
+  })
+
+  test('an agent that was made before it was imported, its fetch has a fallback, or hears that there is none', async () => {
+    const said = await run(`
+      const agent = new Agent()
+      const undici = load('${name}')
+      undici.setGlobalDispatcher(agent)
+      await say(undici.fetch(origin))
+      await agent.close()`)
+    expect(said).toMatch(OR_NONE)
+  })
+
+  test('an agent that was made before it was imported, so has the built-in fetch', async () => {
+    const said = await run(`
+      const agent = new Agent()
+      const undici = load('${name}')
+      undici.setGlobalDispatcher(agent)
+      await say(fetch(origin))
+      await agent.close()`)
+    expect(said).toMatch(OR_NONE)
+  })
+})

@@ -6,6 +6,7 @@
 
 import type { Socket } from 'node:net'
 import type { Connector, ConnectorCallback, ConnectorOptions } from '../../types/client.ts'
+import type { Alarm } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import { invalid } from '../core/validate.ts'
@@ -55,7 +56,8 @@ class Http1Attempt {
   onLate: () => void = () => {}
   readonly #asked: ConnectorOptions
   readonly #callback: ConnectorCallback
-  readonly #alarm
+  /** Null without a `connectTimeout`. */
+  readonly #alarm: Alarm | null
   #isOver = false
 
   constructor(asked: ConnectorOptions, connectTimeout: number, callback: ConnectorCallback) {

@@ -1,32 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { bundle } from '../support/bundled.ts'
 import { runNode } from '../support/child.ts'
 import { startHttp1 } from '../support/fallback-http1.ts'
 import { startServer } from '../support/server.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const [MAJOR = 0] = process.versions.node.split('.').map(Number)
-let folder = ''
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dodici-fallback-'))
-  await build({
-    entryPoints: [fileURLToPath(new URL('../support/fallback-child.ts', import.meta.url))],
-    outdir: folder,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-  })
-})
-
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const toScript = bundle({ 'fallback-child': new URL('../support/fallback-child.ts', import.meta.url) })
 
 /** Of the environment of a child: it is there for it alone. */
 const PROXY = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' }
@@ -37,7 +19,7 @@ afterEach(() => {
 
 /** What a child said, a line each, once it has ended by itself. */
 async function run(mode: string, origin: string, ca = ''): Promise<unknown[]> {
-  const script = join(folder, 'fallback-child.mjs')
+  const script = toScript('fallback-child')
   const args = [mode, root, origin, Buffer.from(ca).toString('base64')]
   const { code, signal, stdout, stderr } = await runNode(script, ...args)
   expect(stderr).toBe('')

@@ -1,31 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { bundle } from '../support/bundled.ts'
 import { runNode } from '../support/child.ts'
 import { startHttp1 } from '../support/fallback-http1.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-let folder = ''
+const toScript = bundle({ dodici: new URL('../../src/index.ts', import.meta.url) })
 let scripts = 0
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dodici-review-'))
-  await build({
-    entryPoints: [join(root, 'src/index.ts')],
-    outfile: join(folder, 'dodici.mjs'),
-    ...({ bundle: true, format: 'esm', platform: 'node', target: 'node20' } as const),
-  })
-})
-
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Runs `body` in a process of its own, which says what it got from an origin that speaks HTTP/1.1. */
 async function run(body: string): Promise<string> {
   const server = await startHttp1((_request, response) => response.end('served'), { tls: false })
-  const script = join(folder, `${scripts++}.mjs`)
+  // Beside the package.
+  const script = toScript(`${scripts++}`)
   const head = [
     "import { createRequire } from 'node:module'",
     "import { Agent, install, uninstall } from './dodici.mjs'",

@@ -12,9 +12,18 @@ export interface Exit {
 }
 
 /** Runs a script on this very Node until it ends by itself. One that doesn't is killed with the test. */
-export async function runNode(script: string, ...args: string[]): Promise<Exit> {
+export function runNode(script: string, ...args: string[]): Promise<Exit> {
+  return runNodeWith([], script, ...args)
+}
+
+/** @param flags Node's own */
+export async function runNodeWith(
+  flags: readonly string[],
+  script: string,
+  ...args: string[]
+): Promise<Exit> {
   // What the test runner, or whoever started it, passes to Node is not for the child.
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [...flags, script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '' },
   })

@@ -42,10 +42,8 @@ export class BuiltinFallback implements FallbackDispatcher {
     const servername = options.servername ?? given ?? hostname
     if (!this.#isProxy) return this.#agent.dispatch({ ...options, servername }, handler)
     if (servername !== (given ?? hostname)) {
-      const what = `a server name (${servername}) that is not that of its origin`
-      throw new NotSupportedError(
-        `HTTP/1.1 is needed through the proxy of the environment, which takes no ${what}`,
-      )
+      const what = `${servername} as the server name of an origin at ${hostname}`
+      throw new NotSupportedError(`HTTP/1.1 is needed, and the proxy of the environment would not take ${what}`)
     }
     return this.#agent.dispatch({ ...options, headers: joinFields(options.headers) }, handler)
   }

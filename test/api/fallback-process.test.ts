@@ -69,8 +69,11 @@ describe('the default fallback in a process of its own', () => {
       Object.assign(process.env, PROXY)
       const [plain, ...others] = await run('proxy', server.origin)
       expect(plain).toEqual(HELLO)
-      const refused = ['NotSupportedError', 'no', expect.stringContaining('EnvHttpProxyAgent')]
-      expect(others).toEqual([refused, refused, refused])
+      const refused = ['lookup', 'connect function', 'socketPath'].map((option) => {
+        const message = `the proxy of the environment, which would not connect by the ${option} that was given`
+        return ['NotSupportedError', 'no', expect.stringContaining(message)]
+      })
+      expect(others).toEqual(refused)
     })
   }
 })

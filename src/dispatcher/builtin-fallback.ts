@@ -43,7 +43,9 @@ export class BuiltinFallback implements FallbackDispatcher {
     if (!this.#isProxy) return this.#agent.dispatch({ ...options, servername }, handler)
     if (servername !== (given ?? hostname)) {
       const what = `${servername} as the server name of an origin at ${hostname}`
-      throw new NotSupportedError(`HTTP/1.1 is needed, and the proxy of the environment would not take ${what}`)
+      throw new NotSupportedError(
+        `HTTP/1.1 is needed, and the proxy of the environment would not take ${what}`,
+      )
     }
     return this.#agent.dispatch({ ...options, headers: joinFields(options.headers) }, handler)
   }

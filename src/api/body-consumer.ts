@@ -5,8 +5,7 @@
  */
 
 import type { Readable } from 'node:stream'
-
-const EMPTY = Buffer.alloc(0)
+import { joinChunks } from '../core/body-bytes.ts'
 
 /** Takes all of a body as it comes, past the buffer and the events of a Readable. */
 export interface Consumer {
@@ -41,7 +40,7 @@ export class Collector<T> implements Consumer {
 
   onEnd(): void {
     try {
-      this.#resolve(this.#convert(join(this.#chunks)))
+      this.#resolve(this.#convert(joinChunks(this.#chunks)))
     } catch (thrown) {
       // Of bytes that are no JSON, say.
       this.onError(thrown)
@@ -111,9 +110,4 @@ export class Dump implements Consumer {
 
 function settleDump(dump: Dump): void {
   dump.settle()
-}
-
-function join(chunks: Buffer[]): Buffer {
-  if (chunks.length === 1) return chunks[0] ?? EMPTY
-  return chunks.length === 0 ? EMPTY : Buffer.concat(chunks)
 }

@@ -10,6 +10,7 @@ import { ReadableStream } from 'node:stream/web'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
+import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
 import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
 import type { Consumer } from './body-consumer.ts'
@@ -156,12 +157,12 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** The body as a string, read as UTF-8; a byte order mark is left out. */
   text(): Promise<string> {
-    return this.#consume(decode)
+    return this.#consume(toText)
   }
 
   /** The body, parsed as JSON. @throws SyntaxError when it is none. */
   json(): Promise<unknown> {
-    return this.#consume(parse)
+    return this.#consume(toJson)
   }
 
   /** The body as bytes. */
@@ -302,26 +303,6 @@ export class BodyReadable extends Readable implements BodyReadableType {
       { highWaterMark: 0 },
     )
   }
-}
-
-function parse(bytes: Buffer): unknown {
-  return JSON.parse(decode(bytes))
-}
-
-function toUint8Array({ buffer, byteOffset, byteLength }: Buffer): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength)
-}
-
-function toArrayBuffer(bytes: Buffer): ArrayBuffer {
-  const copy = new ArrayBuffer(bytes.byteLength)
-  new Uint8Array(copy).set(bytes)
-  return copy
-}
-
-/** As the Fetch standard decodes: UTF-8, without its byte order mark. */
-function decode(bytes: Buffer): string {
-  const hasMark = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-  return bytes.toString('utf8', hasMark ? 3 : 0)
 }
 
 function ignoreError(): void {}

@@ -256,7 +256,8 @@ const ACCEPTED =
   'a string, a Buffer, a typed array, an ArrayBuffer, a Blob, a FormData, a URLSearchParams, a Readable, ' +
   'a ReadableStream, an iterable or async iterable'
 
-function isFormData(body: object): body is FormDataLike {
+/** Whether a value has what is used of a FormData. */
+export function isFormData(body: object): body is FormDataLike {
   return (
     'entries' in body &&
     typeof body.entries === 'function' &&
@@ -266,7 +267,8 @@ function isFormData(body: object): body is FormDataLike {
   )
 }
 
-function isReadableStream(body: object): body is ReadableStreamLike {
+/** Whether a value has what is used of a web stream. */
+export function isReadableStream(body: object): body is ReadableStreamLike {
   return 'getReader' in body && typeof body.getReader === 'function' && 'locked' in body
 }
 

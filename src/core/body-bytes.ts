@@ -1,0 +1,36 @@
+/**
+ * All bytes of a body → what `text()` and its like give.
+ *
+ * @module
+ */
+
+const EMPTY = Buffer.alloc(0)
+
+/** The pieces of a body as one; the piece itself where there is one alone. */
+export function joinChunks(chunks: readonly Buffer[]): Buffer {
+  if (chunks.length === 1) return chunks[0] ?? EMPTY
+  return chunks.length === 0 ? EMPTY : Buffer.concat(chunks)
+}
+
+/** As the Fetch standard decodes: UTF-8, without its byte order mark. */
+export function toText(bytes: Buffer): string {
+  const hasMark = bytes.length > 2 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return bytes.toString('utf8', hasMark ? 3 : 0)
+}
+
+/** @throws SyntaxError for what is no JSON */
+export function toJson(bytes: Buffer): unknown {
+  return JSON.parse(toText(bytes))
+}
+
+/** The same bytes, uncopied. */
+export function toUint8Array({ buffer, byteOffset, byteLength }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
+}
+
+/** A copy, of which nobody else has a part. */
+export function toArrayBuffer(bytes: Buffer): ArrayBuffer {
+  const copy = new ArrayBuffer(bytes.byteLength)
+  new Uint8Array(copy).set(bytes)
+  return copy
+}

@@ -1,0 +1,163 @@
+/**
+ * The content codings of an answer's body (RFC 9110 §8.4), undone while it comes.
+ *
+ * @module
+ */
+
+import zlib from 'node:zlib'
+import { HeadersCountError, ResponseExceededMaxSizeError } from '../errors.ts'
+import type { Coding, DecodedSink } from './coding-layer.ts'
+import { Layer } from './coding-layer.ts'
+
+/** Of a body, in layers: each one multiplies what a server can make of a byte. As many as Node's fetch takes. */
+export const MAX_CODINGS = 5
+
+/** Node 22.15 and newer have it. */
+const hasZstd = 'createZstdDecompress' in zlib
+
+/** What can be undone, as the value of an `accept-encoding`. */
+export const SUPPORTED_CODINGS: string = hasZstd ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
+
+const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
+  ['gzip', 'gzip'],
+  // RFC 9110 §8.4.1.3
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+  ['br', 'br'],
+  ...(hasZstd ? [['zstd', 'zstd'] as const] : []),
+])
+
+/**
+ * The codings of a `content-encoding`, several fields joined by commas, in the order in which they have to be undone. Null: the
+ * body is handed through as it is, for there is no coding, or one among them that is unknown here.
+ *
+ * @throws HeadersCountError when there are more than `MAX_CODINGS`.
+ */
+export function toCodings(contentEncoding: string): readonly Coding[] | null {
+  const names = contentEncoding.toLowerCase().split(',')
+  if (names.length > MAX_CODINGS) {
+    const message = `The answer has ${names.length} content codings, more than the ${MAX_CODINGS} that are undone`
+    throw new HeadersCountError(message, { processed: 'yes' })
+  }
+  const codings: Coding[] = []
+  for (const entry of names) {
+    const name = entry.trim()
+    // RFC 9110 §5.6.1.2: empty elements of a list are ignored.
+    if (name === '' || name === 'identity') continue
+    const coding = CODINGS.get(name)
+    if (coding === undefined) return null
+    codings.unshift(coding)
+  }
+  return codings.length === 0 ? null : codings
+}
+
+/**
+ * Undoes the codings of one body, with back-pressure both ways. What it holds is bounded, by some 100 KiB and the windows of the
+ * codings a layer, whatever the body decodes to.
+ */
+export class Decoder {
+  readonly #sink: DecodedSink
+  readonly #maxSize: number
+  /** In the order in which they are undone. */
+  readonly #layers: readonly Layer[]
+  #size = 0
+  /** write() has returned false. */
+  #owesDrain = false
+  /** The coded data has ended, the encoded body has, and the sink hears nothing more. */
+  #isDecoded = false
+  #isComplete = false
+  #isOver = false
+
+  /**
+   * @param codings As `toCodings()` gives them.
+   * @param maxSize How many bytes the decoded body may have; -1: any number. With more it fails, with a
+   *   ResponseExceededMaxSizeError, before the piece in which they are is handed out.
+   */
+  constructor(codings: readonly Coding[], maxSize: number, sink: DecodedSink) {
+    this.#sink = sink
+    this.#maxSize = maxSize
+    const ends: DecodedSink = {
+      onDecoded: (chunk) => this.#onDecoded(chunk),
+      onDecodedEnd: () => this.#onDecodedEnd(),
+      onDecodeError: (error) => this.#fail(error),
+      onDecoderDrain: () => this.#onDrain(),
+    }
+    const layers: Layer[] = []
+    for (const coding of codings.toReversed()) {
+      const layer = new Layer(coding, layers[0] ?? ends, ends)
+      if (layers[0] !== undefined) layers[0].input = layer
+      layers.unshift(layer)
+    }
+    this.#layers = layers
+  }
+
+  /** Encoded bytes, which may not be changed afterwards. False: pause the answer until `onDecoderDrain()`. */
+  write(chunk: Buffer): boolean {
+    const [layer] = this.#layers
+    if (this.#isOver || layer === undefined) return true
+    const isTaken = layer.onDecoded(chunk)
+    // It may have failed just now.
+    this.#owesDrain = !isTaken && !this.#isOver
+    return !this.#owesDrain
+  }
+
+  /** The encoded body is complete: nothing more is written. */
+  end(): void {
+    if (this.#isOver || this.#isComplete) return
+    this.#isComplete = true
+    if (this.#isDecoded) this.#tellEnd()
+    else this.#layers[0]?.onDecodedEnd()
+  }
+
+  /** The sink takes pieces again. They don't come from inside this call. */
+  resume(): void {
+    if (!this.#isOver) this.#layers.at(-1)?.onDecoderDrain()
+  }
+
+  /** Nobody wants the rest: native memory is let go of at once, and nothing is told any more. Idempotent. */
+  destroy(): void {
+    this.#isOver = true
+    this.#close()
+  }
+
+  #onDecoded(chunk: Buffer): boolean {
+    this.#size += chunk.length
+    const maxSize = this.#maxSize
+    if (maxSize === -1 || this.#size <= maxSize) return this.#sink.onDecoded(chunk)
+    const message = `The decoded body of the answer has more bytes than maxResponseSize (${maxSize})`
+    this.#fail(new ResponseExceededMaxSizeError(message, { processed: 'yes' }))
+    return false
+  }
+
+  #onDecodedEnd(): void {
+    this.#isDecoded = true
+    if (this.#isComplete) {
+      this.#tellEnd()
+    } else {
+      // The rest is dropped, that of every layer: the end is told when the answer has come to its own.
+      this.#close()
+      this.#onDrain()
+    }
+  }
+
+  #onDrain(): void {
+    if (this.#isOver || !this.#owesDrain) return
+    this.#owesDrain = false
+    this.#sink.onDecoderDrain()
+  }
+
+  #tellEnd(): void {
+    this.destroy()
+    this.#sink.onDecodedEnd()
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.destroy()
+    this.#sink.onDecodeError(error)
+  }
+
+  #close(): void {
+    for (const layer of this.#layers) layer.destroy()
+  }
+}

@@ -39,6 +39,12 @@ export interface DispatchController {
   set rawTrailers(value: RawHeadersInput)
 
   /**
+   * How large the answer's body may be, in bytes; `-1`: any size. Whoever decodes it has to hold what comes out to it as well.
+   * Dodici's own: undici's dispatchers don't say.
+   */
+  readonly maxResponseSize?: number
+
+  /**
    * Ends the call: the stream is reset with CANCEL (RFC 9113 §8.1), and the handler gets `onResponseError`.
    *
    * The first call counts; later ones, and those after the call has settled, do nothing, but that the tunnel of a CONNECT or an

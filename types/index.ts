@@ -36,6 +36,7 @@ export type {
   TopLevelOptions,
 } from './dispatcher.ts'
 export type { CallErrorFields, Processed } from './errors.ts'
+export type { FetchInit, RequestLike } from './fetch.ts'
 export type {
   AnyDispatchHandler,
   DispatchController,

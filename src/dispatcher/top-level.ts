@@ -53,7 +53,12 @@ function toUrl(url: unknown): URL {
   throw invalid('url', url, accepted)
 }
 
-function toDispatcher(dispatcher: unknown): Dispatching {
+/**
+ * The dispatcher that an option names, by default the global one.
+ *
+ * @throws InvalidArgumentError for what can't dispatch
+ */
+export function toDispatcher(dispatcher: unknown): Dispatching {
   const given = dispatcher ?? getGlobalDispatcher()
   if (!isDispatcher(given)) throw invalid('dispatcher', given, 'an object with a dispatch() method')
   if (given instanceof Dispatcher) return given

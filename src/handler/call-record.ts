@@ -46,6 +46,10 @@ export abstract class CallRecord<TCall> extends RawFields {
     this.sequence = sequence
   }
 
+  get maxResponseSize(): number {
+    return this.request.limits.maxResponseSize
+  }
+
   get aborted(): boolean {
     return this.#reason !== null
   }

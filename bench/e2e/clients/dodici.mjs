@@ -9,12 +9,11 @@ export async function open(origins, { connections, ca, engine, entry, api }) {
   if (engine !== 'node') throw new Error(`there is no engine ${engine}`)
   const url = entry === null ? import.meta.resolve('dodici') : pathToFileURL(entry).href
   /** @type {typeof import('dodici')} */
-  const { Agent, Client } = await import(url)
+  const { Agent, Client, fetch } = await import(url)
   const options = { connect: { ca } }
   const dispatcher =
     origins.length === 1 && api !== 'fetch'
       ? new Client(origins[0] ?? '', options)
       : new Agent({ ...options, connections, h2c: true })
-  // It has no fetch() of its own: that of the running Node takes it as its dispatcher.
   return { ...openUndiciShape(dispatcher, fetch), version: versionOf(url) }
 }

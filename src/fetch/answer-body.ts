@@ -1,0 +1,228 @@
+/**
+ * The body of an answer of fetch: kept as it comes until somebody reads it, by `text()` and its like or as a web stream.
+ *
+ * @module
+ */
+
+import type { DispatchController } from '../../types/handler.ts'
+import { Collector } from '../api/body-consumer.ts'
+import { joinChunks } from '../core/body-bytes.ts'
+import { toError } from '../errors.ts'
+import type { ByteSupply } from './byte-source.ts'
+import { ByteSource } from './byte-source.ts'
+import type { Coding, DecodedSink } from './coding-layer.ts'
+import { Decoder } from './decode.ts'
+
+/** More than this isn't taken from the peer while nobody reads. Bytes, decoded. */
+const HIGH_WATER_MARK = 65_536
+
+/** Is told once that nothing can happen to a body any more. */
+export interface BodyOwner {
+  onBodyDone(): void
+}
+
+/** `failed`: for whatever reason, the caller's among them; `cancelled`: nobody wants the rest. */
+type State = 'receiving' | 'complete' | 'failed' | 'cancelled'
+
+/** Gives the credit of bodies back that are nobody's any more: their stream is reset. */
+const forgotten = new FinalizationRegistry((body: AnswerBody) => body.forget())
+
+/**
+ * It holds neither the Response that has it nor the web stream that is made of it: both may be collected, and then the call is
+ * ended, whatever of the body is still to come.
+ */
+export class AnswerBody implements DecodedSink, ByteSupply {
+  /** Null for a body that was made of bytes at hand. */
+  readonly #controller: DispatchController | null
+  /** Null when it has been told. */
+  #owner: BodyOwner | null
+  #state: State = 'receiving'
+  /** Why it failed. */
+  #error: unknown = null
+  /** What nobody has read yet. */
+  #chunks: Buffer[] = []
+  /** Bytes of it. */
+  #size = 0
+  /** Null where the bytes are handed on as they come. */
+  #decoder: Decoder | null = null
+  /** Null unless text() or one of its like waits for the end. */
+  #collector: Collector<unknown> | null = null
+  /** Null until the body is wanted as a stream. */
+  #source: ByteSource | null = null
+
+  constructor(controller: DispatchController | null, owner: BodyOwner | null) {
+    this.#controller = controller
+    this.#owner = owner
+  }
+
+  /** A body that has come already, and was read by us. */
+  static of(bytes: Buffer, owner: BodyOwner): AnswerBody {
+    const body = new AnswerBody(null, owner)
+    body.#chunks = [bytes]
+    body.#size = bytes.length
+    body.finish()
+    return body
+  }
+
+  /** What comes has to be decoded. @param maxSize bytes, decoded; -1: any */
+  decode(codings: readonly Coding[], maxSize: number): void {
+    this.#decoder = new Decoder(codings, maxSize, this)
+  }
+
+  /** When this object is collected, and the body isn't read by then, it is let go of. */
+  belongTo(response: object): void {
+    forgotten.register(response, this, this)
+  }
+
+  /** A piece has come, as it was sent. */
+  receive(chunk: Buffer): void {
+    if (this.#state !== 'receiving') return
+    const takesMore = this.#decoder === null ? this.onDecoded(chunk) : this.#decoder.write(chunk)
+    if (!takesMore) this.#controller?.pause()
+  }
+
+  /** All of it has come. */
+  finish(): void {
+    if (this.#state !== 'receiving') return
+    if (this.#decoder === null) this.onDecodedEnd()
+    else this.#decoder.end()
+  }
+
+  /** It will never be complete, or it isn't to be read any more. @param error what readers are told */
+  fail(error: unknown): void {
+    if (this.#state === 'cancelled' || this.#state === 'failed') return
+    // What was read to its end is the reader's.
+    if (this.#state === 'complete' && this.#chunks.length === 0) return
+    this.#move('failed')
+    this.#error = error
+    this.#chunks = []
+    this.#decoder?.destroy()
+    this.#collector?.onError(error)
+    this.#collector = null
+    this.#source?.fail(error)
+    this.#tellDone()
+  }
+
+  onDecoded(chunk: Buffer): boolean {
+    if (this.#state !== 'receiving' || chunk.length === 0) return true
+    if (this.#collector !== null) {
+      this.#collector.take(chunk)
+      return true
+    }
+    this.#chunks.push(chunk)
+    this.#size += chunk.length
+    this.#source?.onReadable()
+    return this.#size < HIGH_WATER_MARK
+  }
+
+  onDecodedEnd(): void {
+    if (this.#state !== 'receiving') return
+    this.#move('complete')
+    const collector = this.#collector
+    this.#collector = null
+    if (collector !== null) {
+      this.#tellDone()
+      collector.onEnd()
+      return
+    }
+    this.#source?.onReadable()
+    if (this.#chunks.length === 0) this.#tellDone()
+  }
+
+  onDecodeError(error: Error): void {
+    this.fail(new TypeError('terminated', { cause: error }))
+    this.#controller?.abort(error)
+  }
+
+  onDecoderDrain(): void {
+    this.#controller?.resume()
+  }
+
+  /** Whether nothing more will come, but for what is to be had already. */
+  get isComplete(): boolean {
+    return this.#state === 'complete' && this.#chunks.length === 0
+  }
+
+  /** Why it failed; undefined while it hasn't. */
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#state === 'failed' ? { error: this.#error } : undefined
+  }
+
+  /** All of it, converted. The caller sees to it that this happens once, and that nobody has the stream. */
+  read<T>(convert: (bytes: Buffer) => T): Promise<T> {
+    if (this.#state === 'failed') return Promise.reject(this.#error)
+    const chunks = this.#chunks
+    this.#chunks = []
+    return new Promise((resolve, reject) => {
+      if (this.#state !== 'receiving') {
+        this.#tellDone()
+        resolve(convert(joinChunks(chunks)))
+        return
+      }
+      // What it resolves with is what `convert` gave.
+      this.#collector = new Collector(chunks, convert, resolve, reject) as Collector<unknown>
+      this.#more()
+    })
+  }
+
+  /** One piece for the stream, of at most so many bytes; null when there is none at the moment. */
+  take(limit: number): Buffer | null {
+    const first = this.#chunks[0]
+    if (first !== undefined) {
+      if (first.length > limit) this.#chunks[0] = first.subarray(limit)
+      else this.#chunks.shift()
+      const taken = Math.min(first.length, limit)
+      this.#size -= taken
+      if (this.isComplete) this.#tellDone()
+      else if (this.#size < HIGH_WATER_MARK) this.#more()
+      return first.subarray(0, taken)
+    }
+    this.#more()
+    return null
+  }
+
+  #more(): void {
+    if (this.#state !== 'receiving') return
+    // A decoder that is full says itself when it takes more.
+    if (this.#decoder !== null) this.#decoder.resume()
+    else this.#controller?.resume()
+  }
+
+  /** It as a stream of bytes, made once: from then on the stream is what has to stay alive. */
+  toStream(): ReadableStream<Uint8Array> {
+    const source = new ByteSource(this)
+    this.#source = source
+    const stream = source.open()
+    forgotten.unregister(this)
+    forgotten.register(stream, this, this)
+    return stream
+  }
+
+  /** Its reader has had enough. */
+  cancel(reason: unknown): void {
+    if (this.#state === 'failed' || this.#state === 'cancelled') return
+    const wasReceiving = this.#state === 'receiving'
+    this.#move('cancelled')
+    this.#chunks = []
+    this.#decoder?.destroy()
+    this.#tellDone()
+    if (wasReceiving) this.#controller?.abort(toError(reason ?? new Error('The body was cancelled')))
+  }
+
+  /** Nobody has it any more. */
+  forget(): void {
+    if (this.#collector === null)
+      this.cancel(new Error('The Response was collected before its body was read'))
+  }
+
+  #tellDone(): void {
+    forgotten.unregister(this)
+    const owner = this.#owner
+    this.#owner = null
+    owner?.onBodyDone()
+  }
+
+  #move(state: State): void {
+    this.#state = state
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The body of an answer as the source of a web stream.
+ *
+ * @module
+ */
+
+/** Where the bytes come from. */
+export interface ByteSupply {
+  /** One piece of at most so many bytes; null when there is none at the moment: `onReadable()` tells of the next. */
+  take(limit: number): Buffer | null
+  /** Nothing more will come. */
+  readonly isComplete: boolean
+  /** Why it failed; undefined while it hasn't. */
+  readonly failure: { readonly error: unknown } | undefined
+  /** The stream's reader has had enough. */
+  cancel(reason: unknown): void
+}
+
+/**
+ * Gives a piece for each read, and reads nothing ahead: what waits, waits in the body, which holds the peer back.
+ *
+ * The stream's controller is held only while a read waits for data, so that a stream that nobody has can be collected.
+ */
+export class ByteSource {
+  readonly type = 'bytes'
+  readonly #body: ByteSupply
+  /** Of a read that waits; null while none does. */
+  #waiting: ReadableByteStreamController | null = null
+  #controller: WeakRef<ReadableByteStreamController> | null = null
+
+  constructor(body: ByteSupply) {
+    this.#body = body
+  }
+
+  /** Makes the stream; once. */
+  open(): ReadableStream<Uint8Array> {
+    return new ReadableStream(this, { highWaterMark: 0 })
+  }
+
+  start(controller: ReadableByteStreamController): void {
+    const { failure, isComplete } = this.#body
+    if (failure !== undefined) controller.error(failure.error)
+    else if (isComplete) controller.close()
+    else this.#controller = new WeakRef(controller)
+  }
+
+  pull(controller: ReadableByteStreamController): void {
+    const request = controller.byobRequest
+    const view = request?.view ?? null
+    const chunk = this.#body.take(view === null ? Number.POSITIVE_INFINITY : view.byteLength)
+    if (chunk === null) {
+      this.#waiting = controller
+      return
+    }
+    if (view === null) {
+      // A copy: the stream takes the whole buffer for itself, of which the piece is a part.
+      controller.enqueue(new Uint8Array(chunk))
+    } else {
+      new Uint8Array(view.buffer, view.byteOffset, chunk.length).set(chunk)
+      request?.respond(chunk.length)
+    }
+    if (this.#body.isComplete) this.#close(controller)
+  }
+
+  cancel(reason: unknown): void {
+    this.#waiting = null
+    this.#body.cancel(reason)
+  }
+
+  /** A piece has come, or the end. */
+  onReadable(): void {
+    const waiting = this.#waiting
+    if (this.#body.isComplete) {
+      const controller = waiting ?? this.#controller?.deref()
+      if (controller !== undefined) this.#close(controller)
+    } else if (waiting !== null) {
+      this.#waiting = null
+      this.pull(waiting)
+    }
+  }
+
+  fail(error: unknown): void {
+    const controller = this.#waiting ?? this.#controller?.deref()
+    this.#waiting = null
+    controller?.error(error)
+  }
+
+  #close(controller: ReadableByteStreamController): void {
+    this.#waiting = null
+    this.#controller = null
+    const { byobRequest } = controller
+    controller.close()
+    // Only this answers a reader's view that waits.
+    byobRequest?.respond(0)
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * One request of a fetch and its answer: a fetch that is redirected has several.
+ *
+ * @module
+ */
+
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { toUint8Array } from '../core/body-bytes.ts'
+import { toRawHeaders } from '../core/headers.ts'
+import { RequestAbortedError, toError } from '../errors.ts'
+import type { BodyOwner } from './answer-body.ts'
+import { AnswerBody } from './answer-body.ts'
+import { toCodings } from './decode.ts'
+import { toWireFields } from './fetch-fields.ts'
+import type { FetchRequest } from './fetch-request.ts'
+import { matchesIntegrity, parseIntegrity } from './integrity.ts'
+import { isRedirect, redirectRequest } from './redirect.ts'
+import type { Answer } from './response.ts'
+import { asResponse, FetchResponse } from './response.ts'
+
+/** Of the answer that redirects nobody reads the body: it may end by itself, unless it is longer than this. Bytes. */
+const MAX_DROPPED = 65_536
+
+/** RFC 9110 §15.5.8: there is nobody to be asked for a password, so it is a network error, as in Node's fetch. */
+const PROXY_AUTHENTICATION = 407
+
+/** `left`: the request has gone on to where the answer sent it. */
+type State = 'waiting' | 'receiving' | 'left' | 'done'
+
+/** Fetch, "null body status". */
+function hasNoBody(status: number, method: string): boolean {
+  return status === 204 || status === 205 || status === 304 || method === 'HEAD'
+}
+
+/** The fetch that an exchange is a part of. */
+export interface ExchangeOwner extends BodyOwner {
+  resolve(response: Response): void
+  /** @param reason what the promise of `fetch()` is rejected with */
+  reject(reason: unknown): void
+  /** The request has been redirected: it is to be sent where it is aimed at now. */
+  send(): void
+}
+
+/** The handler of one dispatched request. */
+export class Exchange implements DispatchHandler {
+  readonly #fetching: ExchangeOwner
+  readonly #request: FetchRequest
+  #state: State = 'waiting'
+  /** Null until the call has begun. */
+  #controller: DispatchController | null = null
+  /** Null before the answer, and where it has none. */
+  #body: AnswerBody | null = null
+  /** All of the request was sent. */
+  #isSent = false
+  /** Bytes of a body that nobody wants. */
+  #dropped = 0
+
+  constructor(fetching: ExchangeOwner, request: FetchRequest) {
+    this.#fetching = fetching
+    this.#request = request
+  }
+
+  start(): void {
+    const { method, url, body, dispatcher } = this.#request
+    const headers = toWireFields(this.#request)
+    const content = body === null ? null : body.content
+    try {
+      dispatcher.dispatch({ origin: url.origin, path: url.path, method, headers, body: content }, this)
+    } catch (thrown) {
+      this.#fail(toError(thrown))
+    }
+  }
+
+  onRequestStart(controller: DispatchController): void {
+    this.#controller = controller
+    if (this.#state === 'done') controller.abort(new RequestAbortedError())
+  }
+
+  onRequestSent(): void {
+    this.#isSent = true
+  }
+
+  onResponseStart(
+    controller: DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    statusText = '',
+  ): void {
+    if (status < 200 || this.#state !== 'waiting') return
+    this.#controller = controller
+    const { redirect } = this.#request
+    if (isRedirect(status) && redirect !== 'manual') {
+      if (redirect === 'error') {
+        this.#refuse(new Error('unexpected redirect'))
+        return
+      }
+      const { location } = headers
+      if (typeof location === 'string') {
+        this.#follow(status, headers, location)
+        return
+      }
+    }
+    if (status === PROXY_AUTHENTICATION) this.#refuse(new Error('proxy authentication required'))
+    else this.#answer(controller, status, headers, statusText)
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    if (this.#body !== null) {
+      this.#body.receive(chunk)
+      return
+    }
+    this.#dropped += chunk.length
+    if (this.#dropped > MAX_DROPPED) controller.abort(new RequestAbortedError())
+  }
+
+  onResponseEnd(): void {
+    this.#state = 'done'
+    this.#body?.finish()
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    if (this.#state === 'waiting') this.#fail(error)
+    else this.#body?.fail(new TypeError('terminated', { cause: error }))
+    this.#state = 'done'
+  }
+
+  /** What is left of an answer that has redirected the request isn't waited for any longer. */
+  drop(): void {
+    if (this.#state === 'left') this.#controller?.abort(new RequestAbortedError())
+  }
+
+  /** The caller's signal has fired; the fetch has told its caller. @param reason any value */
+  abort(reason: unknown): void {
+    this.#state = 'done'
+    this.#body?.fail(reason)
+    this.#controller?.abort(toAbortError(reason))
+  }
+
+  #answer(
+    controller: DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    statusText: string,
+  ): void {
+    const { method, url, redirectCount, isTainted, mode, integrity } = this.#request
+    this.#state = 'receiving'
+    const isOpaque = isTainted && mode === 'no-cors'
+    const body = isOpaque || hasNoBody(status, method) ? null : this.#toBody(controller, headers)
+    if (body === undefined) return
+    this.#body = body
+    const type = isTainted ? 'cors' : 'basic'
+    const redirected = redirectCount > 0
+    const answer: Answer = isOpaque
+      ? OPAQUE
+      : { type, url: url.origin + url.path, redirected, status, statusText, headers, controller }
+    if (integrity !== '') this.#verify(answer, integrity)
+    else this.#fetching.resolve(asResponse(new FetchResponse(answer, this.#body)))
+    if (this.#body === null) this.#fetching.onBodyDone()
+  }
+
+  /** Undefined when the answer was refused. */
+  #toBody(controller: DispatchController, headers: IncomingHttpHeaders): AnswerBody | undefined {
+    const body = new AnswerBody(controller, this.#fetching)
+    if (headers['content-encoding'] === undefined) return body
+    try {
+      const codings = toCodings(toContentEncoding(controller, headers))
+      if (codings !== null) body.decode(codings, controller.maxResponseSize ?? -1)
+      return body
+    } catch (thrown) {
+      this.#refuse(toError(thrown))
+      return undefined
+    }
+  }
+
+  /** SRI: all of the body has to be seen before any of it is handed out. */
+  #verify(answer: Answer, metadata: string): void {
+    const integrity = parseIntegrity(metadata)
+    const body = this.#body
+    if (body === null) {
+      this.#refuse(new Error('integrity was asked for, but there is no body'))
+      return
+    }
+    const fetching = this.#fetching
+    body
+      .read((bytes) => {
+        if (integrity !== null && !matchesIntegrity(toUint8Array(bytes), integrity)) {
+          throw new Error('integrity mismatch')
+        }
+        fetching.resolve(asResponse(new FetchResponse(answer, AnswerBody.of(bytes, fetching))))
+      })
+      .catch((error) => fetching.reject(new TypeError('fetch failed', { cause: error })))
+  }
+
+  #follow(status: number, headers: IncomingHttpHeaders, location: string): void {
+    const error = redirectRequest(this.#request, status, headers, location)
+    if (error !== null) {
+      this.#refuse(error)
+      return
+    }
+    this.#state = 'left'
+    // What is still being sent the server doesn't want.
+    if (!this.#isSent) this.#controller?.abort(new RequestAbortedError())
+    this.#fetching.send()
+  }
+
+  /** The answer is one that fetch doesn't accept. */
+  #refuse(error: Error): void {
+    const controller = this.#controller
+    this.#fail(error)
+    controller?.abort(error)
+  }
+
+  /** A network error. */
+  #fail(error: Error): void {
+    if (this.#state === 'done') return
+    this.#state = 'done'
+    this.#fetching.reject(new TypeError('fetch failed', { cause: error }))
+  }
+}
+
+/** All fields of that name: the object has the first alone. */
+function toContentEncoding(controller: DispatchController, headers: IncomingHttpHeaders): string {
+  const raw = toRawHeaders(controller.rawHeaders ?? headers)
+  return raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'content-encoding').join(',')
+}
+
+/** Fetch, "opaque filtered response": nothing of it may be seen. */
+const OPAQUE: Answer = Object.freeze({
+  type: 'opaque',
+  url: '',
+  redirected: false,
+  status: 0,
+  statusText: '',
+  headers: {},
+  controller: null,
+})
+
+/** What a dispatcher can be told: any value may be a signal's reason. */
+function toAbortError(reason: unknown): Error {
+  return reason instanceof Error
+    ? reason
+    : new RequestAbortedError('The fetch was aborted', { cause: reason })
+}

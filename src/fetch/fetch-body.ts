@@ -1,0 +1,87 @@
+/**
+ * The body of a fetch: the standard's BodyInit → what a dispatcher takes.
+ *
+ * @module
+ */
+
+import { Readable } from 'node:stream'
+import type { FormDataLike, ReadableStreamLike, RequestBody } from '../../types/body.ts'
+import { isFormData, isReadableStream } from '../core/body.ts'
+import { isBlobLike } from '../core/multipart.ts'
+import { ByteStream } from './byte-stream.ts'
+
+/** The body of a request (Fetch, "body"). */
+export interface FetchBody {
+  /** What is dispatched. */
+  readonly content: RequestBody
+  /** Whether it has a source: only then can a redirect, or another connection, send it again. */
+  readonly hasSource: boolean
+  /** Null where the content says nothing, or where the dispatcher finds out (a form's boundary). */
+  readonly contentType: string | null
+}
+
+/** What is read once has no source. */
+function toStreaming(content: RequestBody): FetchBody {
+  return { content, hasSource: false, contentType: null }
+}
+
+function toSourced(content: RequestBody, contentType: string | null): FetchBody {
+  return { content, hasSource: true, contentType }
+}
+
+const FORM_TYPE = 'application/x-www-form-urlencoded;charset=UTF-8'
+
+/** Bytes as they are now: the caller may go on writing into its own. Null for what has none. */
+function copyBytes(body: object): Uint8Array | null {
+  if (ArrayBuffer.isView(body)) {
+    return new Uint8Array(body.buffer.slice(body.byteOffset, body.byteOffset + body.byteLength))
+  }
+  return body instanceof ArrayBuffer || body instanceof SharedArrayBuffer
+    ? new Uint8Array(body.slice(0))
+    : null
+}
+
+function checkUnused(body: object): void {
+  // Node's own function takes web streams too; its types leave them out.
+  const isLocked = 'locked' in body && body.locked === true
+  if (isLocked || Readable.isDisturbed(body as Readable)) {
+    throw new TypeError('The body of a request has been read from, or is locked')
+  }
+}
+
+function toStream(body: ReadableStreamLike): FetchBody {
+  checkUnused(body)
+  return toStreaming(new ByteStream(body))
+}
+
+function toForm(body: FormDataLike): FetchBody {
+  return toSourced(body, null)
+}
+
+/**
+ * Extracts a body (Fetch, "extract a body").
+ *
+ * @param body anything but null and undefined
+ * @throws TypeError for a stream that was read from, or is locked
+ */
+export function toFetchBody(body: unknown): FetchBody {
+  if (typeof body === 'string') return toSourced(body, 'text/plain;charset=UTF-8')
+  if (typeof body === 'symbol') throw new TypeError('Invalid body: got a symbol, expected a BodyInit')
+  if (typeof body !== 'object' || body === null) return toSourced(`${body}`, 'text/plain;charset=UTF-8')
+  const bytes = copyBytes(body)
+  if (bytes !== null) return toSourced(bytes, null)
+  if (body instanceof URLSearchParams) return toSourced(body.toString(), FORM_TYPE)
+  if (isBlobLike(body)) return toSourced(body, body.type === '' ? null : body.type)
+  if (isReadableStream(body)) return toStream(body)
+  if (isFormData(body)) return toForm(body)
+  if (Symbol.asyncIterator in body) {
+    checkUnused(body)
+    return toStreaming(body as AsyncIterable<Uint8Array>)
+  }
+  return toSourced(`${body}`, 'text/plain;charset=UTF-8')
+}
+
+/** The request won't be sent: whoever fills its stream is told why. */
+export function cancelBody({ content }: FetchBody, reason: unknown): void {
+  if (content instanceof ByteStream) content.cancel(reason)
+}

@@ -1,0 +1,140 @@
+/**
+ * The header fields of a fetch: the caller's, and those that the Fetch standard adds.
+ *
+ * @module
+ */
+
+import { toFieldName } from '../core/field-names.ts'
+import type { WireHeaders } from '../core/wire-headers.ts'
+import { deleteField, getField } from '../core/wire-headers.ts'
+import { SUPPORTED_CODINGS } from './decode.ts'
+import type { FetchRequest } from './fetch-request.ts'
+import { toReferrerField } from './referrer.ts'
+
+/** A value that needs no second look: no white space around it, and nothing but visible ASCII and spaces within. */
+const PLAIN_VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
+
+/** `default User-Agent value`: implementation-defined. */
+const USER_AGENT = 'dodici'
+
+/** Without TLS middle boxes are known to break codings that are newer than they are; as Node's fetch does. */
+const PLAIN_CODINGS = 'gzip, deflate'
+
+/** Whoever names one of these has a copy of the answer already (Fetch, "HTTP-network-or-cache fetch"). */
+const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
+
+/**
+ * The caller's fields, in the form of the wire. Objects are read here; whatever is unusual in them, and all other forms, is left
+ * to Node's own `Headers`, which has the standard's word on what is valid.
+ *
+ * @param headers what `new Headers()` takes; null and undefined are no fields
+ * @throws TypeError as `Headers` does
+ */
+export function toFields(headers: unknown): WireHeaders {
+  if (headers === undefined) return []
+  const fields = isPlainObject(headers) ? readPlainFields(headers) : null
+  return fields ?? toNormalFields(headers)
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Symbol.iterator in value) return false
+  return Object.getPrototypeOf(value) === Object.prototype
+}
+
+/** Null where something has to be looked at more closely. */
+function readPlainFields(headers: Record<string, unknown>): WireHeaders | null {
+  const fields: WireHeaders = []
+  const names = Object.keys(headers)
+  let isRespelled = false
+  for (let i = 0; i < names.length; i++) {
+    const given = names[i] as string
+    const value = headers[given]
+    if (typeof value !== 'string' || !PLAIN_VALUE.test(value) || !isName(given)) return null
+    const { name } = toFieldName(given)
+    // The same name in two spellings is one field.
+    isRespelled ||= name !== given
+    if (isRespelled && getField(fields, name) !== undefined) return null
+    if (name !== 'host') fields.push(name, value)
+  }
+  return fields
+}
+
+/** Whether `toFieldName()` takes it without an error. */
+function isName(name: string): boolean {
+  return /^[\w-]+$/.test(name)
+}
+
+function toNormalFields(headers: unknown): WireHeaders {
+  const fields: WireHeaders = []
+  for (const [name, value] of new Headers(headers as ConstructorParameters<typeof Headers>[0])) {
+    // The URL says where a request goes, as in Node's fetch.
+    if (name !== 'host') fields.push(name, value)
+  }
+  return fields
+}
+
+function addMissing(fields: WireHeaders, name: string, value: string): void {
+  if (getField(fields, name) === undefined) fields.push(name, value)
+}
+
+/** All that one request says: the caller's fields, and what the standard appends to them. A new list. */
+export function toWireFields(request: FetchRequest): WireHeaders {
+  const fields = request.fields.slice()
+  addMissing(fields, 'accept', '*/*')
+  addMissing(fields, 'accept-language', '*')
+  const { origin } = request.url
+  if (request.referrer !== '') addReferrer(fields, request)
+  if (request.client !== null) addOrigin(fields, request, request.client)
+  deleteField(fields, 'sec-fetch-mode')
+  fields.push('sec-fetch-mode', request.mode)
+  addMissing(fields, 'user-agent', USER_AGENT)
+  if (request.cache !== 'default' || hasCondition(fields)) addCacheFields(fields, request.cache)
+  // Part of a coded body is of no use.
+  if (getField(fields, 'range') !== undefined) addMissing(fields, 'accept-encoding', 'identity')
+  addMissing(fields, 'accept-encoding', origin.startsWith('https:') ? SUPPORTED_CODINGS : PLAIN_CODINGS)
+  return fields
+}
+
+function addReferrer(fields: WireHeaders, { referrer, referrerPolicy, url }: FetchRequest): void {
+  const value = toReferrerField(referrer, referrerPolicy, new URL(url.origin + url.path))
+  if (value === null) return
+  deleteField(fields, 'referer')
+  fields.push('referer', value)
+}
+
+/** Fetch, "append a request `Origin` header": only where somebody has said what the client's origin is. */
+function addOrigin(fields: WireHeaders, request: FetchRequest, client: URL): void {
+  const { method, referrerPolicy, isTainted, url } = request
+  if (isTainted) {
+    fields.push('origin', client.origin)
+    return
+  }
+  if (method === 'GET' || method === 'HEAD') return
+  const isHidden =
+    referrerPolicy === 'no-referrer' ||
+    (referrerPolicy === 'same-origin' && url.origin !== client.origin) ||
+    (client.protocol === 'https:' && !url.origin.startsWith('https:') && STRICT.has(referrerPolicy))
+  fields.push('origin', isHidden ? 'null' : client.origin)
+}
+
+/** Those that give nothing away where security is lost on the way. */
+const STRICT: ReadonlySet<string> = new Set([
+  ...['', 'no-referrer-when-downgrade', 'strict-origin', 'strict-origin-when-cross-origin'],
+])
+
+function hasCondition(fields: WireHeaders): boolean {
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string
+    if (name.charCodeAt(1) === 0x66 /* f */ && CONDITIONAL.includes(name)) return true
+  }
+  return false
+}
+
+function addCacheFields(fields: WireHeaders, mode: string): void {
+  if (mode === 'no-cache') {
+    addMissing(fields, 'cache-control', 'max-age=0')
+  } else if (mode === 'default' || mode === 'no-store' || mode === 'reload') {
+    addMissing(fields, 'pragma', 'no-cache')
+    addMissing(fields, 'cache-control', 'no-cache')
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * URLs as fetch reads them.
+ *
+ * @module
+ */
+
+/** Where undici's `setGlobalOrigin()` notes the base of relative URLs: Node's own fetch reads it there as well. */
+const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')
+
+/** Fetch, "bad port": what listens there isn't meant to be spoken to in HTTP. */
+const BAD_PORTS: ReadonlySet<string> = new Set([
+  ...['0', '1', '7', '9', '11', '13', '15', '17', '19', '20', '21', '22', '23', '25', '37', '42', '43', '53'],
+  ...['69', '77', '79', '87', '95', '101', '102', '103', '104', '109', '110', '111', '113', '115', '117'],
+  ...['119', '123', '135', '137', '139', '143', '161', '179', '389', '427', '465', '512', '513', '514'],
+  ...['515', '526', '530', '531', '532', '540', '548', '554', '556', '563', '587', '601', '636', '989'],
+  ...['990', '993', '995', '1719', '1720', '1723', '2049', '3659', '4045', '4190', '5060', '5061', '6000'],
+  ...['6566', '6665', '6666', '6667', '6668', '6669', '6679', '6697', '10080'],
+])
+
+/** An http: or https: URL in the parts that a request needs. */
+export interface FetchUrl {
+  /** Scheme, host and port, as `URL.origin` has them; credentials too, where they are allowed at all. */
+  readonly origin: string
+  /** Path and query. An empty query keeps its question mark. */
+  readonly path: string
+  /** With its `#`; empty for none. */
+  readonly fragment: string
+}
+
+/** The base of relative URLs; undefined where nobody has set one. */
+export function readBase(): URL | undefined {
+  const base: unknown = Reflect.get(globalThis, GLOBAL_ORIGIN)
+  return base instanceof URL ? base : undefined
+}
+
+/**
+ * The URL of `fetch()`, serialized.
+ *
+ * @param base of relative URLs; undefined for none
+ * @throws TypeError for what is none, and for one with credentials
+ */
+export function toHref(text: string, base: URL | undefined): string {
+  let url: URL
+  try {
+    url = new URL(text, base)
+  } catch (cause) {
+    throw new TypeError(`Failed to parse URL from ${text}`, { cause })
+  }
+  const { href } = url
+  // What has no such character has no credentials either: a look at them costs as much as parsing.
+  if (href.includes('@') && (url.username !== '' || url.password !== '')) {
+    throw new TypeError(
+      `A URL to fetch has no credentials, expected an authorization header: ${withoutCredentials(url)}`,
+    )
+  }
+  return href
+}
+
+/** For messages: a password doesn't belong into a log. */
+function withoutCredentials(url: URL): string {
+  const shown = new URL(url)
+  shown.username = ''
+  shown.password = ''
+  return shown.href
+}
+
+/** Whether it is for us. */
+export function isHttp(href: string): boolean {
+  return href.startsWith('http://') || href.startsWith('https://')
+}
+
+/** @param href an http: or https: URL as `URL.href` writes it: there is always a path */
+export function splitUrl(href: string): FetchUrl {
+  const path = href.indexOf('/', 'https://'.length)
+  const fragment = href.indexOf('#', path)
+  const end = fragment === -1 ? href.length : fragment
+  return { origin: href.slice(0, path), path: href.slice(path, end), fragment: href.slice(end) }
+}
+
+/** Whether requests to this port are blocked (Fetch, "port blocking"). */
+export function isBadPort({ origin }: FetchUrl): boolean {
+  const colon = origin.lastIndexOf(':')
+  return colon > 'https:'.length && BAD_PORTS.has(origin.slice(colon + 1))
+}

@@ -1,0 +1,129 @@
+/**
+ * One fetch: from its call to the end of its answer's body.
+ *
+ * @module
+ */
+
+import { getMaxListeners, setMaxListeners } from 'node:events'
+import { toError } from '../errors.ts'
+import type { ExchangeOwner } from './exchange.ts'
+import { Exchange } from './exchange.ts'
+import type { FetchBody } from './fetch-body.ts'
+import { cancelBody } from './fetch-body.ts'
+import type { FetchRequest } from './fetch-request.ts'
+import { isBadPort } from './fetch-url.ts'
+
+/** As undici's fetch allows: many fetches share one signal, which is no leak. */
+const MAX_LISTENERS = 1_500
+
+/** Settles the promise of `fetch()`, once, and listens to the caller's signal as long as it matters. */
+export class Fetching implements ExchangeOwner {
+  readonly #request: FetchRequest
+  readonly #signal: AbortSignal | null
+  /** Null once one of the two was called: each keeps the promise, and that its Response, which could never be collected then. */
+  #resolve: ((response: Response) => void) | null
+  #reject: ((reason: unknown) => void) | null
+  /** The current one; null before the first, and when nothing is left to be aborted. */
+  #exchange: Exchange | null = null
+  /** The one before, whose answer has redirected the request: of its body something may still come. Null for none. */
+  #left: Exchange | null = null
+
+  constructor(
+    request: FetchRequest,
+    signal: AbortSignal | null,
+    resolve: (response: Response) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#request = request
+    this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  /** Begins, unless the signal has fired already. */
+  start(): void {
+    if (this.#listen()) this.send()
+  }
+
+  /** Begins with a body that has to be looked at first. */
+  startWith(toBody: () => Promise<FetchBody>): void {
+    if (!this.#listen()) return
+    toBody().then(
+      (body) => {
+        this.#request.body = body
+        if (this.#signal?.aborted === true) cancelBody(body, this.#signal.reason)
+        else this.send()
+      },
+      (error) => this.#fail(toError(error)),
+    )
+  }
+
+  /** False when the signal has fired already. */
+  #listen(): boolean {
+    const signal = this.#signal
+    if (signal === null) return true
+    if (signal.aborted) {
+      this.handleEvent()
+      return false
+    }
+    allowListeners(signal)
+    signal.addEventListener('abort', this, { once: true })
+    return true
+  }
+
+  /** Sends the request where it is aimed at now. */
+  send(): void {
+    if (isBadPort(this.#request.url)) {
+      this.#fail(new Error('bad port'))
+      return
+    }
+    this.#left?.drop()
+    this.#left = this.#exchange
+    const exchange = new Exchange(this, this.#request)
+    this.#exchange = exchange
+    exchange.start()
+  }
+
+  resolve(response: Response): void {
+    const resolve = this.#resolve
+    this.#resolve = null
+    this.#reject = null
+    resolve?.(response)
+  }
+
+  reject(reason: unknown): void {
+    const reject = this.#reject
+    this.#resolve = null
+    this.#reject = null
+    this.onBodyDone()
+    reject?.(reason)
+  }
+
+  #fail(cause: Error): void {
+    this.reject(new TypeError('fetch failed', { cause }))
+  }
+
+  /** Nothing is left for the signal to end. */
+  onBodyDone(): void {
+    this.#exchange = null
+    this.#left?.drop()
+    this.#left = null
+    this.#signal?.removeEventListener('abort', this)
+  }
+
+  /** The EventListener interface: the signal has fired. */
+  handleEvent(): void {
+    const reason: unknown = this.#signal?.reason
+    const exchange = this.#exchange
+    const { body } = this.#request
+    this.reject(reason)
+    if (exchange !== null) exchange.abort(reason)
+    else if (body !== null) cancelBody(body, reason)
+  }
+}
+
+/** Node 20 and 22 warn of the eleventh. */
+function allowListeners(signal: AbortSignal): void {
+  const limit = getMaxListeners(signal)
+  if (limit !== 0 && limit < MAX_LISTENERS) setMaxListeners(MAX_LISTENERS, signal)
+}

@@ -1,0 +1,106 @@
+/**
+ * The body of a Request, of which only a stream can be seen.
+ *
+ * @module
+ */
+
+import type { ReadableStreamLike } from '../../types/body.ts'
+import type { Reader, ReadResult } from './byte-stream.ts'
+import { ByteStream, checkChunk } from './byte-stream.ts'
+import type { FetchBody } from './fetch-body.ts'
+
+/** More than this isn't held, though it be there. Bytes. */
+const MAX_HELD = 8_388_608
+
+/** What is in memory is read within one turn of the event loop; a Blob of several parts needs a second one on Node 24 and 26. */
+const MAX_TURNS = 2
+
+/** The result of a read that has to wait for something. */
+const LATE = Symbol('late')
+
+/**
+ * A Request keeps the source of its body to itself. But what was made of a string, of bytes, of a form or a Blob in memory is all
+ * there, so it is read before anything is sent: then its length can be announced, and a redirect or another connection can send it
+ * again. What isn't there at once is sent as it comes.
+ *
+ * @throws the stream's own error, and TypeError for a chunk that is no Uint8Array
+ */
+export async function lookAhead(stream: ReadableStreamLike): Promise<FetchBody> {
+  if (!isByteStream(stream)) return { content: new ByteStream(stream), hasSource: false, contentType: null }
+  const reader = stream.getReader() as Reader
+  const held: Uint8Array[] = []
+  let size = 0
+  while (size <= MAX_HELD) {
+    const read = reader.read()
+    const result = await readAtOnce(read)
+    if (result === LATE) return toRest(new ReadAhead(held, reader, read))
+    const { done, value } = checkChunk(result)
+    if (done) return { content: toOne(held), hasSource: true, contentType: null }
+    held.push(value as Uint8Array)
+    size += (value as Uint8Array).byteLength
+  }
+  return toRest(new ReadAhead(held, reader, null))
+}
+
+function toOne(held: readonly Uint8Array[]): Uint8Array {
+  return held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held)
+}
+
+function toRest(rest: ReadAhead): FetchBody {
+  return { content: new ByteStream(rest), hasSource: false, contentType: null }
+}
+
+/** The streams of what is in memory are byte streams. One of the caller's that isn't has no source for sure. */
+function isByteStream(stream: ReadableStreamLike): boolean {
+  try {
+    const reader = Reflect.apply(stream.getReader, stream, [{ mode: 'byob' }]) as Reader
+    reader.releaseLock?.()
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function readAtOnce(read: PromiseLike<ReadResult>): Promise<ReadResult | typeof LATE> {
+  for (let turns = 1; turns <= MAX_TURNS; turns++) {
+    const result = await Promise.race([read, nextTurn()])
+    if (result !== LATE) return result
+  }
+  return LATE
+}
+
+function nextTurn(): Promise<typeof LATE> {
+  return new Promise((resolve) => setImmediate(resolve, LATE))
+}
+
+/** A stream of which some was read already. */
+class ReadAhead implements ReadableStreamLike {
+  readonly #held: Uint8Array[]
+  readonly #reader: Reader
+  /** Null for none. */
+  #read: PromiseLike<ReadResult> | null
+  locked = false
+
+  constructor(held: Uint8Array[], reader: Reader, read: PromiseLike<ReadResult> | null) {
+    this.#held = held
+    this.#reader = reader
+    this.#read = read
+  }
+
+  getReader(): Reader {
+    this.locked = true
+    return this
+  }
+
+  read(): PromiseLike<ReadResult> {
+    const value = this.#held.shift()
+    if (value !== undefined) return Promise.resolve({ done: false, value })
+    const read = this.#read ?? this.#reader.read()
+    this.#read = null
+    return read
+  }
+
+  cancel(reason: unknown): PromiseLike<void> {
+    return this.#reader.cancel(reason)
+  }
+}

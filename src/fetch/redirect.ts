@@ -1,0 +1,115 @@
+/**
+ * Redirects (Fetch, "HTTP-redirect fetch"): pure rules.
+ *
+ * @module
+ */
+
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { deleteField } from '../core/wire-headers.ts'
+import type { FetchRequest } from './fetch-request.ts'
+import type { FetchUrl } from './fetch-url.ts'
+import { isHttp, splitUrl } from './fetch-url.ts'
+import { toRedirectPolicy } from './referrer.ts'
+
+/** Fetch: a request that was redirected this often is in a circle. */
+const MAX_REDIRECTS = 20
+
+/** Fetch, "request-body-header name": they tell of a body that is gone. */
+const BODY_FIELDS = [
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-type',
+  'content-length',
+]
+
+/** What was meant for one origin is no other's to know. */
+const ORIGIN_FIELDS = ['authorization', 'proxy-authorization', 'cookie', 'host']
+
+/** Whether a status is a redirect status (Fetch). */
+export function isRedirect(status: number): boolean {
+  return status === 302 || status === 301 || status === 307 || status === 308 || status === 303
+}
+
+/**
+ * Aims a request at where an answer sends it.
+ *
+ * @param location the value of the answer's `location`
+ * @returns what is wrong with the redirect (a network error); null when the request is ready to be sent again
+ */
+export function redirectRequest(
+  request: FetchRequest,
+  status: number,
+  headers: IncomingHttpHeaders,
+  location: string,
+): Error | null {
+  const target = toTarget(location, request.url)
+  if (target instanceof Error) return target
+  if (request.redirectCount === MAX_REDIRECTS) return new Error('redirect count exceeded')
+  request.redirectCount++
+  const error = checkTarget(request, status, target)
+  if (error !== null) return error
+  if (isWithoutBody(status, request.method)) {
+    request.method = 'GET'
+    request.body = null
+    request.fields = without(request, BODY_FIELDS)
+  }
+  if (target.origin !== request.url.origin) {
+    request.fields = without(request, ORIGIN_FIELDS)
+    request.isTainted = true
+  }
+  request.url = target
+  const policy = headers['referrer-policy']
+  request.referrerPolicy = toRedirectPolicy(
+    typeof policy === 'string' ? policy : null,
+    request.referrerPolicy,
+  )
+  return null
+}
+
+/** Null where it is as it should be. */
+function checkTarget(
+  { mode, redirect, body, url, isTainted }: FetchRequest,
+  status: number,
+  target: FetchUrl,
+): Error | null {
+  if (target.origin.includes('@')) return new Error('a redirect to a URL with credentials is not followed')
+  // Without a source it was read, and is gone.
+  if (status !== 303 && body !== null && !body.hasSource) {
+    return new Error('a redirect asks for the request body again, which was a stream')
+  }
+  if (target.origin === url.origin && !isTainted) return null
+  if (mode === 'same-origin') return new Error('request mode cannot be "same-origin"')
+  if (mode === 'no-cors' && redirect !== 'follow')
+    return new Error('redirect mode must be "follow" for "no-cors"')
+  return null
+}
+
+function toTarget(location: string, current: FetchUrl): FetchUrl | Error {
+  let url: URL
+  try {
+    url = new URL(toUnicode(location), current.origin + current.path)
+  } catch (cause) {
+    return cause as Error
+  }
+  if (!isHttp(url.href)) return new Error('URL scheme must be a HTTP(S) scheme')
+  if (url.hash === '' && current.fragment !== '') url.hash = current.fragment
+  return splitUrl(url.href)
+}
+
+/** Some servers send UTF-8 as it is, and browsers follow. */
+function toUnicode(location: string): string {
+  return /^[\x20-\x7e]*$/.test(location) ? location : Buffer.from(location, 'latin1').toString()
+}
+
+function isWithoutBody(status: number, method: string): boolean {
+  if (status === 303) return method !== 'GET' && method !== 'HEAD'
+  return method === 'POST' && (status === 301 || status === 302)
+}
+
+/** A new list: a dispatcher may hold the one that it was given. */
+function without({ fields }: FetchRequest, names: readonly string[]): string[] {
+  const left = fields.slice()
+  for (const name of names) deleteField(left, name)
+  return left
+}

@@ -1,0 +1,211 @@
+/**
+ * The Response of fetch.
+ *
+ * @module
+ */
+
+import { Readable } from 'node:stream'
+import type { DispatchController } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { toArrayBuffer, toJson, toText } from '../core/body-bytes.ts'
+import type { AnswerBody } from './answer-body.ts'
+import { toAnswerHeaders } from './answer-headers.ts'
+import { readAll } from './read-all.ts'
+
+/** What is known of an answer when its header is there. */
+export interface Answer {
+  readonly type: 'basic' | 'cors' | 'opaque'
+  /** Without fragment. */
+  readonly url: string
+  readonly redirected: boolean
+  readonly status: number
+  readonly statusText: string
+  readonly headers: IncomingHttpHeaders
+  /** Asked for the fields as they came, when somebody reads them: `headers` has lost some duplicates. Null for none. */
+  readonly controller: DispatchController | null
+}
+
+const SPENT = 'Body is unusable: it has been read already, or is being read'
+
+/**
+ * What `fetch()` gives. `instanceof Response` holds, by the prototype; but undici's constructor hasn't run, so that a request pays
+ * for no Headers and no stream which nobody reads. Whoever asks for undici's private state gets its error, or on Node 20 and 22,
+ * where the state is behind symbols, that of a Response that was made of this one.
+ */
+export class FetchResponse {
+  readonly #answer: Answer
+  /** Null until somebody reads them. */
+  #headers: Headers | null = null
+  /** As it comes; null for no body, and once it has become a stream that was teed. */
+  #body: AnswerBody | null
+  /** Null until somebody asks for it. */
+  #stream: ReadableStream<Uint8Array> | null = null
+  /** text() or one of its like was called. */
+  #isConsumed = false
+  /** A Response of the global class; null until somebody asks for what only such a one has. */
+  #builtin: Response | null = null
+
+  constructor(answer: Answer, body: AnswerBody | null) {
+    this.#answer = answer
+    this.#body = body
+    body?.belongTo(this)
+  }
+
+  get type(): string {
+    return this.#answer.type
+  }
+
+  get url(): string {
+    return this.#answer.url
+  }
+
+  get redirected(): boolean {
+    return this.#answer.redirected
+  }
+
+  get status(): number {
+    return this.#answer.status
+  }
+
+  get ok(): boolean {
+    const { status } = this.#answer
+    return status >= 200 && status <= 299
+  }
+
+  get statusText(): string {
+    return this.#answer.statusText
+  }
+
+  get headers(): Headers {
+    const { controller, headers } = this.#answer
+    this.#headers ??= toAnswerHeaders(controller?.rawHeaders ?? headers)
+    return this.#headers
+  }
+
+  get body(): ReadableStream<Uint8Array> | null {
+    if (this.#stream === null && this.#body !== null) {
+      this.#stream = this.#body.toStream()
+      // Whoever reads it has it.
+      if (this.#isConsumed) this.#stream.getReader()
+    }
+    return this.#stream
+  }
+
+  get bodyUsed(): boolean {
+    return this.#isConsumed || (this.#stream !== null && isDisturbed(this.#stream))
+  }
+
+  text(): Promise<string> {
+    return this.#read(toText)
+  }
+
+  json(): Promise<unknown> {
+    return this.#read(toJson)
+  }
+
+  arrayBuffer(): Promise<ArrayBuffer> {
+    return this.#read(toArrayBuffer)
+  }
+
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#read((bytes) => new Uint8Array(toArrayBuffer(bytes)))
+  }
+
+  blob(): Promise<Blob> {
+    return this.#read((bytes) => this.#toTyped(bytes).blob())
+  }
+
+  formData(): Promise<FormData> {
+    return this.#read((bytes) => this.#toTyped(bytes).formData())
+  }
+
+  textStream(): ReadableStream<string> {
+    if (this.#isUnusable) throw new TypeError(SPENT)
+    const body = this.body ?? new Blob([]).stream()
+    return body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+  }
+
+  clone(): Response {
+    if (this.#isUnusable) throw new TypeError('Response.clone: Body has already been consumed.')
+    const copy = new FetchResponse(this.#answer, null)
+    const { body } = this
+    if (body !== null) {
+      const [own, other] = body.tee()
+      this.#body = null
+      this.#stream = own
+      copy.#stream = other
+    }
+    return asResponse(copy)
+  }
+
+  /** A Response of the global class with the same content: for what reads undici's private state by a symbol. */
+  static toBuiltin(response: FetchResponse): Response {
+    const { body, status, statusText, headers } = response
+    response.#builtin ??= new Response(body, { status, statusText, headers })
+    return response.#builtin
+  }
+
+  get #isUnusable(): boolean {
+    return this.bodyUsed || this.#stream?.locked === true
+  }
+
+  /** Node's own Response knows the types of forms and blobs. */
+  #toTyped(bytes: Buffer): Response {
+    const type = this.headers.get('content-type')
+    return new Response(toArrayBuffer(bytes), type === null ? {} : { headers: { 'content-type': type } })
+  }
+
+  /** Past the web stream, unless the caller has one already that was teed. */
+  #read<T>(convert: (bytes: Buffer) => T | PromiseLike<T>): Promise<T> {
+    const body = this.#body
+    if (this.#isUnusable) return Promise.reject(new TypeError(SPENT))
+    if (body === null) {
+      return this.#stream === null ? toPromise(convert) : readAll(this.#stream).then(convert)
+    }
+    this.#isConsumed = true
+    this.#stream?.getReader()
+    return body.read(convert) as Promise<T>
+  }
+}
+
+/** There is no body: it can be read any number of times. */
+async function toPromise<T>(convert: (bytes: Buffer) => T | PromiseLike<T>): Promise<T> {
+  return convert(Buffer.alloc(0))
+}
+
+/** Node's own function takes web streams too; its types leave them out. */
+function isDisturbed(stream: ReadableStream): boolean {
+  return Readable.isDisturbed(stream as unknown as Readable)
+}
+
+/** Whose prototype {@link FetchResponse} has now; null before the first answer. */
+let linked: typeof Response | null = null
+
+/** A FetchResponse as what its prototype makes it. */
+export function asResponse(response: FetchResponse): Response {
+  if (linked !== globalThis.Response) link(globalThis.Response)
+  // It has all that the type promises, by its prototype.
+  return response as unknown as Response
+}
+
+/** When the first answer comes, not before: reading `Response` loads undici. Somebody may put another class there later. */
+function link(global: typeof Response): void {
+  const { prototype } = FetchResponse
+  linked = global
+  Object.setPrototypeOf(prototype, global.prototype)
+  const names = Object.getOwnPropertyNames(prototype)
+  for (const name of names) {
+    const isPublic = name in global.prototype && name !== 'constructor'
+    Object.defineProperty(prototype, name, { enumerable: isPublic })
+  }
+  Object.defineProperty(prototype, 'constructor', { value: global, enumerable: false })
+  // undici 6 has its state behind symbols, and reads it without a check.
+  for (const symbol of Object.getOwnPropertySymbols(new global())) {
+    Object.defineProperty(prototype, symbol, {
+      get(this: FetchResponse): unknown {
+        return Reflect.get(FetchResponse.toBuiltin(this), symbol)
+      },
+      configurable: true,
+    })
+  }
+}

@@ -14,6 +14,7 @@ export const benchmarks = [
   'call',
   'body-readable',
   'caller-context',
+  'decode',
 ]
 
 /**

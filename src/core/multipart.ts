@@ -73,12 +73,12 @@ export function toMultipart(form: FormDataLike): Multipart {
     text = ''
   }
   for (const [name, value] of form.entries()) {
-    text += `--${boundary}\r\ncontent-disposition: form-data; name="${escapeName(toCrlf(name))}"`
+    text += `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(toCrlf(name))}"`
     if (typeof value === 'string') {
       text += `\r\n\r\n${toCrlf(value)}\r\n`
     } else if (isBlobLike(value)) {
       text += `; filename="${escapeName(toFileName(value))}"\r\n`
-      text += `content-type: ${toFileType(name, value)}\r\n\r\n`
+      text += `Content-Type: ${toFileType(name, value)}\r\n\r\n`
       flush()
       parts.push(value)
       length += value.size

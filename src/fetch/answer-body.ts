@@ -8,10 +8,10 @@ import type { DispatchController } from '../../types/handler.ts'
 import { Collector } from '../api/body-consumer.ts'
 import { joinChunks } from '../core/body-bytes.ts'
 import { toError } from '../errors.ts'
+import { BodyDecoder } from './body-decoder.ts'
 import type { ByteSupply } from './byte-source.ts'
 import { ByteSource } from './byte-source.ts'
 import type { Coding, DecodedSink } from './coding-layer.ts'
-import { Decoder } from './decode.ts'
 
 /** More than this isn't taken from the peer while nobody reads. Bytes, decoded. */
 const HIGH_WATER_MARK = 65_536
@@ -44,7 +44,7 @@ export class AnswerBody implements DecodedSink, ByteSupply {
   /** Bytes of it. */
   #size = 0
   /** Null where the bytes are handed on as they come. */
-  #decoder: Decoder | null = null
+  #decoder: BodyDecoder | null = null
   /** Null unless text() or one of its like waits for the end. */
   #collector: Collector<unknown> | null = null
   /** Null until the body is wanted as a stream. */
@@ -58,15 +58,14 @@ export class AnswerBody implements DecodedSink, ByteSupply {
   /** A body that has come already, and was read by us. */
   static of(bytes: Buffer, owner: BodyOwner): AnswerBody {
     const body = new AnswerBody(null, owner)
-    body.#chunks = [bytes]
-    body.#size = bytes.length
+    body.onDecoded(bytes)
     body.finish()
     return body
   }
 
   /** What comes has to be decoded. @param maxSize bytes, decoded; -1: any */
   decode(codings: readonly Coding[], maxSize: number): void {
-    this.#decoder = new Decoder(codings, maxSize, this)
+    this.#decoder = new BodyDecoder(codings, maxSize, this)
   }
 
   /** When this object is collected, and the body isn't read by then, it is let go of. */

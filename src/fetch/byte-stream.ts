@@ -5,6 +5,7 @@
  */
 
 import type { ReadableStreamLike } from '../../types/body.ts'
+import { RequestAbortedError } from '../errors.ts'
 
 /** What a read gives. */
 export interface ReadResult {
@@ -19,27 +20,33 @@ export interface Reader {
   releaseLock?(): void
 }
 
-/** Nobody waits for the end of a stream that nobody wants any more. */
-function ignoreLateFailure(): void {}
+/** Nobody waits for the end of a stream that nobody wants any more; or somebody else is told of it. */
+export function ignoreLateFailure(): void {}
 
-/** A stream as a dispatcher reads it. Fetch refuses a chunk that is no Uint8Array, where a dispatcher would take a string. */
+/**
+ * A stream as a dispatcher reads it: nobody else can, from the start. Fetch refuses a chunk that is no Uint8Array, where a dispatcher
+ * would take a string.
+ */
 export class ByteStream implements ReadableStreamLike {
-  readonly #stream: ReadableStreamLike
+  readonly #reader: Reader
+  #isCancelled = false
+  locked = false
 
   constructor(stream: ReadableStreamLike) {
-    this.#stream = stream
+    this.#reader = stream.getReader() as Reader
   }
 
-  get locked(): boolean {
-    return this.#stream.locked
-  }
-
+  /** An object of its own: undici calls `read()` of any body that has one, and would lose what comes then. */
   getReader(): Reader {
-    const reader = this.#stream.getReader() as Reader
-    return {
-      read: () => reader.read().then(checkChunk),
-      cancel: (reason) => reader.cancel(reason),
-    }
+    this.locked = true
+    return { read: () => this.#read(), cancel: (reason) => this.cancel(reason) }
+  }
+
+  async #read(): Promise<ReadResult> {
+    const result = await this.#reader.read()
+    // Cancelled, it would look as if it had come to its end, and half a body like a whole one.
+    if (this.#isCancelled) throw new RequestAbortedError('The request body was cancelled')
+    return checkChunk(result)
   }
 
   /** For a dispatcher of undici's: it knows no web streams. */
@@ -52,11 +59,10 @@ export class ByteStream implements ReadableStreamLike {
     }
   }
 
-  /** Nobody will read it. A no-op once somebody does: then it is theirs to cancel. */
-  cancel(reason: unknown): void {
-    if (this.locked) return
-    const reader = this.#stream.getReader() as Reader
-    Promise.resolve(reader.cancel(reason)).then(undefined, ignoreLateFailure)
+  /** Nobody wants the rest of it. The first reason counts: whoever fills the stream is told that one. */
+  cancel(reason: unknown): Promise<void> {
+    this.#isCancelled = true
+    return Promise.resolve(this.#reader.cancel(reason)).then(undefined, ignoreLateFailure)
   }
 }
 

@@ -28,18 +28,24 @@ export interface DecodedSink {
 const { constants } = zlib
 
 /** As curl and Node's fetch: what has come is decoded at once, and a body that breaks off is no error. */
-const ZLIB_OPTIONS: zlib.ZlibOptions = {
+export const ZLIB_OPTIONS: zlib.ZlibOptions = {
   flush: constants.Z_SYNC_FLUSH,
   finishFlush: constants.Z_SYNC_FLUSH,
 }
 
-const BROTLI_OPTIONS: zlib.BrotliOptions = {
+/** Likewise. */
+export const BROTLI_OPTIONS: zlib.BrotliOptions = {
   flush: constants.BROTLI_OPERATION_FLUSH,
   finishFlush: constants.BROTLI_OPERATION_FLUSH,
 }
 
 /** RFC 9659 §3: no window of more than 8 MiB. */
 const MAX_ZSTD_WINDOW_LOG = 23
+
+/** Some servers leave out the zlib format's header (RFC 9110 §8.4.1.2), whose lower half says 8 for the method. */
+export function isDeflateRaw(firstByte: number | undefined): boolean {
+  return ((firstByte ?? 0) & 0x0f) !== 0x08
+}
 
 type Engine = ReturnType<typeof createEngine>
 
@@ -49,9 +55,7 @@ function createEngine(coding: Coding, firstByte: number | undefined) {
     case 'gzip':
       return zlib.createGunzip(ZLIB_OPTIONS)
     case 'deflate':
-      // Some servers leave out the zlib format's header (RFC 9110 §8.4.1.2), whose lower half says 8 for the method.
-      if (((firstByte ?? 0) & 0x0f) === 0x08) return zlib.createInflate(ZLIB_OPTIONS)
-      return zlib.createInflateRaw(ZLIB_OPTIONS)
+      return isDeflateRaw(firstByte) ? zlib.createInflateRaw(ZLIB_OPTIONS) : zlib.createInflate(ZLIB_OPTIONS)
     case 'br':
       return zlib.createBrotliDecompress(BROTLI_OPTIONS)
     case 'zstd':

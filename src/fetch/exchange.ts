@@ -15,6 +15,7 @@ import { toCodings } from './decode.ts'
 import { toWireFields } from './fetch-fields.ts'
 import type { FetchRequest } from './fetch-request.ts'
 import { matchesIntegrity, parseIntegrity } from './integrity.ts'
+import { toNetworkError } from './network-error.ts'
 import { isRedirect, redirectRequest } from './redirect.ts'
 import type { Answer } from './response.ts'
 import { asResponse, FetchResponse } from './response.ts'
@@ -51,14 +52,15 @@ export class Exchange implements DispatchHandler {
   #controller: DispatchController | null = null
   /** Null before the answer, and where it has none. */
   #body: AnswerBody | null = null
-  /** All of the request was sent. */
-  #isSent = false
+  /** All of the request was sent. Not every dispatcher tells. */
+  #isSent: boolean
   /** Bytes of a body that nobody wants. */
   #dropped = 0
 
   constructor(fetching: ExchangeOwner, request: FetchRequest) {
     this.#fetching = fetching
     this.#request = request
+    this.#isSent = request.body === null
   }
 
   start(): void {
@@ -189,7 +191,7 @@ export class Exchange implements DispatchHandler {
         }
         fetching.resolve(asResponse(new FetchResponse(answer, AnswerBody.of(bytes, fetching))))
       })
-      .catch((error) => fetching.reject(new TypeError('fetch failed', { cause: error })))
+      .catch((error) => fetching.reject(toNetworkError(error)))
   }
 
   #follow(status: number, headers: IncomingHttpHeaders, location: string): void {
@@ -215,7 +217,7 @@ export class Exchange implements DispatchHandler {
   #fail(error: Error): void {
     if (this.#state === 'done') return
     this.#state = 'done'
-    this.#fetching.reject(new TypeError('fetch failed', { cause: error }))
+    this.#fetching.reject(toNetworkError(error))
   }
 }
 

@@ -83,5 +83,5 @@ export function toFetchBody(body: unknown): FetchBody {
 
 /** The request won't be sent: whoever fills its stream is told why. */
 export function cancelBody({ content }: FetchBody, reason: unknown): void {
-  if (content instanceof ByteStream) content.cancel(reason)
+  if (content instanceof ByteStream) void content.cancel(reason)
 }

@@ -11,7 +11,6 @@ import { toError } from '../errors.ts'
 import { FetchRequest } from './fetch-request.ts'
 import { isHttp, readBase, splitUrl, toHref } from './fetch-url.ts'
 import { Fetching } from './fetching.ts'
-import { lookAhead } from './look-ahead.ts'
 import type { UncheckedInit } from './request-input.ts'
 import {
   checkBodyAllowed,
@@ -93,7 +92,7 @@ function start(
   })
   const fetching = new Fetching(request, signal, resolve, reject)
   if (stream === null) fetching.start()
-  else fetching.startWith(() => lookAhead(stream))
+  else fetching.startWith(stream)
 }
 
 /** @throws TypeError: all of fetch's bad input is one */

@@ -5,13 +5,16 @@
  */
 
 import { getMaxListeners, setMaxListeners } from 'node:events'
+import type { ReadableStreamLike } from '../../types/body.ts'
 import { toError } from '../errors.ts'
+import { ByteStream } from './byte-stream.ts'
 import type { ExchangeOwner } from './exchange.ts'
 import { Exchange } from './exchange.ts'
-import type { FetchBody } from './fetch-body.ts'
 import { cancelBody } from './fetch-body.ts'
 import type { FetchRequest } from './fetch-request.ts'
 import { isBadPort } from './fetch-url.ts'
+import { lookAhead } from './look-ahead.ts'
+import { toNetworkError } from './network-error.ts'
 
 /** As undici's fetch allows: many fetches share one signal, which is no leak. */
 const MAX_LISTENERS = 1_500
@@ -45,10 +48,13 @@ export class Fetching implements ExchangeOwner {
     if (this.#listen()) this.send()
   }
 
-  /** Begins with a body that has to be looked at first. */
-  startWith(toBody: () => Promise<FetchBody>): void {
-    if (!this.#listen()) return
-    toBody().then(
+  /** Begins with the stream of a Request as body, which has to be looked at first. */
+  startWith(stream: ReadableStreamLike): void {
+    if (!this.#listen()) {
+      void new ByteStream(stream).cancel(this.#signal?.reason)
+      return
+    }
+    lookAhead(stream).then(
       (body) => {
         this.#request.body = body
         if (this.#signal?.aborted === true) cancelBody(body, this.#signal.reason)
@@ -73,8 +79,11 @@ export class Fetching implements ExchangeOwner {
 
   /** Sends the request where it is aimed at now. */
   send(): void {
-    if (isBadPort(this.#request.url)) {
-      this.#fail(new Error('bad port'))
+    const { url, cache } = this.#request
+    // There is no cache (Fetch, "HTTP-network-or-cache fetch").
+    const error = isBadPort(url) ? 'bad port' : cache === 'only-if-cached' ? 'only if cached' : null
+    if (error !== null) {
+      this.#fail(new Error(error))
       return
     }
     this.#left?.drop()
@@ -96,11 +105,14 @@ export class Fetching implements ExchangeOwner {
     this.#resolve = null
     this.#reject = null
     this.onBodyDone()
+    const { body } = this.#request
+    // Before the call is ended: a dispatcher that never began has not let go of it, and any other has no more than an Error to say.
+    if (body !== null) cancelBody(body, reason)
     reject?.(reason)
   }
 
   #fail(cause: Error): void {
-    this.reject(new TypeError('fetch failed', { cause }))
+    this.reject(toNetworkError(cause))
   }
 
   /** Nothing is left for the signal to end. */
@@ -115,10 +127,8 @@ export class Fetching implements ExchangeOwner {
   handleEvent(): void {
     const reason: unknown = this.#signal?.reason
     const exchange = this.#exchange
-    const { body } = this.#request
     this.reject(reason)
-    if (exchange !== null) exchange.abort(reason)
-    else if (body !== null) cancelBody(body, reason)
+    exchange?.abort(reason)
   }
 }
 

@@ -6,7 +6,7 @@
 
 import type { ReadableStreamLike } from '../../types/body.ts'
 import type { Reader, ReadResult } from './byte-stream.ts'
-import { ByteStream, checkChunk } from './byte-stream.ts'
+import { ByteStream, checkChunk, ignoreLateFailure } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
 
 /** More than this isn't held, though it be there. Bytes. */
@@ -26,18 +26,18 @@ const LATE = Symbol('late')
  * @throws the stream's own error, and TypeError for a chunk that is no Uint8Array
  */
 export async function lookAhead(stream: ReadableStreamLike): Promise<FetchBody> {
-  if (!isByteStream(stream)) return { content: new ByteStream(stream), hasSource: false, contentType: null }
+  const isOfBytes = isByteStream(stream)
   const reader = stream.getReader() as Reader
   const held: Uint8Array[] = []
-  let size = 0
-  while (size <= MAX_HELD) {
+  if (!isOfBytes) return toRest(new ReadAhead(held, reader, reader.read()))
+  // One piece may be of any size: a string or bytes come in one, and are held anyway.
+  for (let size = 0; size <= MAX_HELD || held.length < 2; size += held.at(-1)?.byteLength ?? 0) {
     const read = reader.read()
     const result = await readAtOnce(read)
     if (result === LATE) return toRest(new ReadAhead(held, reader, read))
     const { done, value } = checkChunk(result)
     if (done) return { content: toOne(held), hasSource: true, contentType: null }
     held.push(value as Uint8Array)
-    size += (value as Uint8Array).byteLength
   }
   return toRest(new ReadAhead(held, reader, null))
 }
@@ -85,6 +85,8 @@ class ReadAhead implements ReadableStreamLike {
     this.#held = held
     this.#reader = reader
     this.#read = read
+    // It may fail before anybody asks for it; whoever does is told then.
+    read?.then(undefined, ignoreLateFailure)
   }
 
   getReader(): Reader {

@@ -44,9 +44,9 @@ describe('toMultipart', () => {
         ['a', 'é'],
       ])
       expect(await toText(toMultipart(form))).toBe(
-        '--B\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n' +
-          '--B\r\ncontent-disposition: form-data; name="b"\r\n\r\n\r\n' +
-          '--B\r\ncontent-disposition: form-data; name="a"\r\n\r\né\r\n' +
+        '--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' +
+          '--B\r\nContent-Disposition: form-data; name="b"\r\n\r\n\r\n' +
+          '--B\r\nContent-Disposition: form-data; name="a"\r\n\r\né\r\n' +
           '--B--\r\n',
       )
     })
@@ -58,7 +58,7 @@ describe('toMultipart', () => {
       ['\n\r\n\r', '\r\n\r\n\r\n'],
     ])('makes each of its line breaks CRLF: %j', async (value, sent) => {
       const text = await toText(toMultipart(toForm([['a', value]])))
-      expect(text).toBe(`--B\r\ncontent-disposition: form-data; name="a"\r\n\r\n${sent}\r\n--B--\r\n`)
+      expect(text).toBe(`--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n${sent}\r\n--B--\r\n`)
     })
   })
 
@@ -75,7 +75,7 @@ describe('toMultipart', () => {
       ['', ''],
     ])('escapes it: %j', async (name, sent) => {
       const text = await toText(toMultipart(toForm([[name, '1']])))
-      expect(text).toBe(`--B\r\ncontent-disposition: form-data; name="${sent}"\r\n\r\n1\r\n--B--\r\n`)
+      expect(text).toBe(`--B\r\nContent-Disposition: form-data; name="${sent}"\r\n\r\n1\r\n--B--\r\n`)
     })
 
     test.each([
@@ -85,7 +85,7 @@ describe('toMultipart', () => {
       ['é.txt', 'é.txt'],
     ])('escapes a file name, whose line breaks stay as they are: %j', async (fileName, sent) => {
       const text = await toText(toMultipart(toForm([['f', new Blob(['1']), fileName]])))
-      expect(text).toContain(`content-disposition: form-data; name="f"; filename="${sent}"\r\n`)
+      expect(text).toContain(`Content-Disposition: form-data; name="f"; filename="${sent}"\r\n`)
     })
   })
 
@@ -95,7 +95,7 @@ describe('toMultipart', () => {
       ['no type', new Blob(['a\nb']), 'a.txt', 'application/octet-stream'],
     ])('gives name, type and content, untouched: %s', async (_what, blob, fileName, type) => {
       expect(await toText(toMultipart(toForm([['f', blob, fileName]])))).toBe(
-        `--B\r\ncontent-disposition: form-data; name="f"; filename="${fileName}"\r\ncontent-type: ${type}\r\n\r\na\nb\r\n--B--\r\n`,
+        `--B\r\nContent-Disposition: form-data; name="f"; filename="${fileName}"\r\nContent-Type: ${type}\r\n\r\na\nb\r\n--B--\r\n`,
       )
     })
 
@@ -224,7 +224,7 @@ describe('toMultipart', () => {
       form.append('f', new File(['x'], 'a.txt', { type: 'text/plain' }))
       const text = await toText(toMultipart(form))
       expect(text).toContain('name="a"\r\n\r\n1\r\n')
-      expect(text).toContain('name="f"; filename="a.txt"\r\ncontent-type: text/plain\r\n\r\nx\r\n')
+      expect(text).toContain('name="f"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nx\r\n')
     })
   })
 

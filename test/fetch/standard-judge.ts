@@ -1,0 +1,125 @@
+/** Runs a case for a fetch, and tells what came of it. */
+
+import * as dodici from '../../src/index.ts'
+import { ABORTS } from './standard-aborts.ts'
+import { CODED } from './standard-codings.ts'
+import { REDIRECTS } from './standard-redirects.ts'
+import { REQUEST_BODIES } from './standard-request-bodies.ts'
+import { REQUEST_HEADERS } from './standard-request-headers.ts'
+import { REQUEST_INPUTS } from './standard-request-inputs.ts'
+import { REQUESTS } from './standard-requests.ts'
+import { RESPONSE_BODIES } from './standard-response-bodies.ts'
+import { RESPONSES } from './standard-responses.ts'
+import type { Case, Fetch } from './standard-scene.ts'
+import { Scene } from './standard-scene.ts'
+import { SCHEMED } from './standard-schemes.ts'
+import type { Protocol, Servers } from './standard-servers.ts'
+import { STREAMS } from './standard-streams.ts'
+
+export const PROTOCOLS: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2']
+
+export const CASES: readonly Case[] = [
+  ...REQUESTS,
+  ...REQUEST_HEADERS,
+  ...REQUEST_BODIES,
+  ...REQUEST_INPUTS,
+  ...RESPONSES,
+  ...RESPONSE_BODIES,
+  ...STREAMS,
+  ...REDIRECTS,
+  ...CODED,
+  ...ABORTS,
+  ...SCHEMED,
+]
+
+export type SubjectName = 'Dodici' | "Node's own"
+
+/** Null for a case that passes. */
+export type Verdict = Error | null
+
+/** How long a case may take, in milliseconds: a bound on one that hangs. */
+const MAX_DURATION = 5_000
+
+/** As many cases of Node's own run at the same time: some of them hang. */
+const CONCURRENCY = 8
+
+/** Each case is run once for each fetch and protocol, however often it is asked what came of it. */
+export class Judge {
+  readonly #servers: Servers
+  readonly #ours = new Map<string, Promise<Verdict>>()
+  readonly #nodes = new Map<Protocol, Promise<Map<Case, Verdict>>>()
+
+  constructor(servers: Servers) {
+    this.#servers = servers
+  }
+
+  /** Runs our fetch through an Agent of its own: `http:` origins go by its fallback. */
+  judge(protocol: Protocol, one: Case): Promise<Verdict> {
+    const key = `${protocol} ${toTitle(one)}`
+    const verdict = this.#ours.get(key) ?? this.#runOurs(protocol, one)
+    this.#ours.set(key, verdict)
+    return verdict
+  }
+
+  /** What a fetch passes. */
+  async toPassed(name: SubjectName, protocol: Protocol): Promise<ReadonlySet<Case>> {
+    const passed = new Set<Case>()
+    const nodes = this.#nodes.get(protocol) ?? this.#runNodes(protocol)
+    this.#nodes.set(protocol, nodes)
+    for (const one of CASES) {
+      const verdict = name === 'Dodici' ? await this.judge(protocol, one) : (await nodes).get(one)
+      if (verdict === null) passed.add(one)
+    }
+    return passed
+  }
+
+  async #runOurs(protocol: Protocol, one: Case): Promise<Verdict> {
+    const agent = new dodici.Agent({ connect: { ca: this.#servers.ca } })
+    // The arguments of a call are the case's alone.
+    dodici.setGlobalDispatcher(agent)
+    try {
+      return await this.#run((...args) => Reflect.apply(dodici.fetch, undefined, args), protocol, one)
+    } finally {
+      await agent.destroy()
+    }
+  }
+
+  /** Node's own goes through one of our Agents over HTTP/2, and over HTTP/1.1 through what Node has. */
+  async #runNodes(protocol: Protocol): Promise<Map<Case, Verdict>> {
+    const agent = new dodici.Agent({ connect: { ca: this.#servers.ca } })
+    if (protocol === 'HTTP/2') dodici.install(agent)
+    const verdicts = new Map<Case, Verdict>()
+    const left = [...CASES]
+    const work = async (): Promise<void> => {
+      for (let one = left.shift(); one !== undefined; one = left.shift()) {
+        verdicts.set(one, await this.#run((...args) => Reflect.apply(fetch, undefined, args), protocol, one))
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: CONCURRENCY }, work))
+      return verdicts
+    } finally {
+      if (protocol === 'HTTP/2') dodici.uninstall()
+      await agent.destroy()
+    }
+  }
+
+  async #run(fetch: Fetch, protocol: Protocol, one: Case): Promise<Verdict> {
+    let timer: NodeJS.Timeout | undefined
+    const bound = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('This case hangs')), MAX_DURATION)
+    })
+    try {
+      await Promise.race([one.run(new Scene(fetch, protocol, this.#servers)), bound])
+      return null
+    } catch (error) {
+      return error instanceof Error ? error : new Error('A case threw what is no error', { cause: error })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+export function toTitle({ section, what }: Case): string {
+  return `${section} › ${what}`
+}

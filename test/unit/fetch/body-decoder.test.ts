@@ -1,0 +1,146 @@
+import { setImmediate } from 'node:timers/promises'
+import zlib from 'node:zlib'
+import { describe, expect, test, vi } from 'vitest'
+import { ResponseExceededMaxSizeError } from '../../../src/errors.ts'
+import { BodyDecoder } from '../../../src/fetch/body-decoder.ts'
+import type { Coding } from '../../../src/fetch/coding-layer.ts'
+import { decode, encodeAll, formats, noise, quiesce, Sink, text, toBytes } from './decode-support.ts'
+
+function open(codings: readonly Coding[], maxSize = -1) {
+  const sink = new Sink()
+  return { sink, decoder: new BodyDecoder(codings, maxSize, sink) }
+}
+
+/** What was told by the time that the end has come, in the same turn. */
+function decodeNow(codings: readonly Coding[], chunks: readonly Buffer[], maxSize = -1) {
+  const { sink, decoder } = open(codings, maxSize)
+  for (const chunk of chunks) expect(decoder.write(chunk)).toBe(true)
+  decoder.end()
+  const { chunks: given, events } = sink
+  return { chunks: given, events: [...events], text: sink.text, sink }
+}
+
+const WITHOUT_ZSTD = formats.filter(([, coding]) => coding !== 'zstd')
+
+describe('BodyDecoder', () => {
+  describe.each(WITHOUT_ZSTD)('when a small body in %s comes with its end', (_name, coding, encode) => {
+    const encoded = encode(Buffer.from(text))
+
+    test('gives it at once', () => {
+      const { text: given, events } = decodeNow([coding], [encoded])
+      expect(given).toBe(text)
+      expect(events).toEqual(['end'])
+    })
+
+    test('gives it in one, however it came', () => {
+      const { text: given, events, chunks } = decodeNow([coding], toBytes(encoded))
+      expect(given).toBe(text)
+      expect(events).toEqual(['end'])
+      expect(chunks).toHaveLength(1)
+    })
+
+    test('takes one that breaks off as a Decoder does', async () => {
+      const cut = encoded.subarray(0, encoded.length - 9)
+      const { sink } = decodeNow([coding], [cut])
+      const expected = await decode([coding], [cut])
+      await sink.until(() => sink.events.length + sink.errors.length > 0)
+      expect({ text: sink.text, told: sink.events }).toEqual({ text: expected.text, told: expected.told })
+    })
+  })
+
+  describe('when there are layers', () => {
+    test('undoes all of them at once', () => {
+      const codings: Coding[] = ['br', 'gzip', 'deflate']
+      expect(decodeNow(codings, [encodeAll(codings, Buffer.from(text))]).text).toBe(text)
+    })
+  })
+
+  describe('when the end does not come in the same turn', () => {
+    test('gives what has come', async () => {
+      const { sink, decoder } = open(['gzip'])
+      // All of it, and the coded data goes on.
+      decoder.write(zlib.gzipSync(text, { finishFlush: zlib.constants.Z_SYNC_FLUSH }))
+      await sink.until(() => sink.size > 0)
+      expect(sink.text).toBe(text)
+      expect(sink.events).toEqual([])
+      decoder.destroy()
+    })
+
+    test('goes on with what comes then', async () => {
+      const { sink, decoder } = open(['gzip'])
+      const encoded = zlib.gzipSync(text)
+      decoder.write(encoded.subarray(0, 20))
+      await setImmediate()
+      decoder.write(encoded.subarray(20))
+      decoder.end()
+      await sink.untilTold('end')
+      expect(sink.text).toBe(text)
+    })
+  })
+
+  describe('when more comes than is held', () => {
+    test('decodes it as it comes', async () => {
+      const { sink, decoder } = open(['gzip'])
+      const encoded = zlib.gzipSync(noise)
+      decoder.write(encoded.subarray(0, 4000))
+      expect(decoder.write(encoded.subarray(4000))).toBe(false)
+      decoder.end()
+      await sink.untilTold('end')
+      expect(Buffer.concat(sink.chunks).equals(noise)).toBe(true)
+      expect(sink.events.at(-1)).toBe('end')
+    })
+
+    test('holds a small one that becomes too large to no turn of its own', async () => {
+      const zeros = Buffer.alloc(200_000)
+      const { sink, events } = decodeNow(['gzip'], [zlib.gzipSync(zeros)])
+      expect(events).toEqual([])
+      await sink.untilTold('end')
+      expect(sink.size).toBe(zeros.length)
+      expect(Math.max(...sink.chunks.map((chunk) => chunk.length))).toBeLessThan(zeros.length)
+    })
+  })
+
+  describe('when something is wrong', () => {
+    test('says of bad data what a Decoder says', async () => {
+      const bad = Buffer.from('this is no gzip')
+      const { sink } = decodeNow(['gzip'], [bad])
+      await sink.untilTold('error')
+      const { error } = await decode(['gzip'], [bad])
+      expect(sink.errors).toEqual([error])
+    })
+
+    test.each([0, 1, text.length - 1])('holds it to its bound of %i bytes', async (maxSize) => {
+      const { sink } = decodeNow(['gzip'], [zlib.gzipSync(text)], maxSize)
+      await sink.untilTold('error')
+      expect(sink.errors[0]).toBeInstanceOf(ResponseExceededMaxSizeError)
+      expect(sink.size).toBe(0)
+    })
+
+    test('lets a body pass that has just as many bytes', () => {
+      expect(decodeNow(['gzip'], [zlib.gzipSync(text)], Buffer.byteLength(text)).text).toBe(text)
+    })
+  })
+
+  describe('when there is no byte', () => {
+    test.each(formats)('ends as an empty body in %s', async (_name, coding) => {
+      const { sink } = decodeNow([coding], [])
+      await sink.untilTold('end')
+      expect(sink.size).toBe(0)
+    })
+  })
+
+  describe('when it is let go of', () => {
+    test('tells nothing of what it holds', async () => {
+      const gunzip = vi.spyOn(zlib, 'createGunzip')
+      const { sink, decoder } = open(['gzip'])
+      decoder.write(zlib.gzipSync(text))
+      decoder.destroy()
+      decoder.end()
+      await quiesce()
+      expect(sink.events).toEqual([])
+      expect(sink.size).toBe(0)
+      expect(gunzip).not.toHaveBeenCalled()
+      gunzip.mockRestore()
+    })
+  })
+})

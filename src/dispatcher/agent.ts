@@ -47,6 +47,7 @@ export class Agent extends LivingDispatcher {
   /** Null where it is the caller's, or there is none. */
   readonly #ownFallback: BuiltinFallback | null
   readonly #options: ResolvedAgentOptions
+  readonly #maxResponseSize: number
   /** By the origin, as `URL.origin` writes it, and the server name where that is another. In no order that means anything: {@link Agent.#letGo} goes round. */
   readonly #entries = new Map<string, Entry>()
   /** Those that were let go of, and whose last tunnels are still open. */
@@ -67,6 +68,11 @@ export class Agent extends LivingDispatcher {
     const { connect } = resolved
     this.#poolOptions = { ...poolOptions, connect, fallback: resolved.fallback ?? this.#ownFallback }
     this.#options = toAgentOptions(options ?? {})
+    this.#maxResponseSize = resolved.limits.maxResponseSize
+  }
+
+  override get maxResponseSize(): number {
+    return this.#maxResponseSize
   }
 
   /** How busy each origin is now, by its `URL.origin`, and the `servername` of its requests behind a blank: snapshots. */

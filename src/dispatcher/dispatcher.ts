@@ -51,6 +51,11 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     return null
   }
 
+  /** How many bytes an answer's body may have, where a request says nothing else; -1: any number. */
+  get maxResponseSize(): number {
+    return -1
+  }
+
   /** Whether `close()` or `destroy()` was called: no further request is taken. */
   abstract get closed(): boolean
 
@@ -195,6 +200,10 @@ class ComposedDispatcher extends Dispatcher {
 
   override get origin(): string | null {
     return this.#inner.origin
+  }
+
+  override get maxResponseSize(): number {
+    return this.#inner.maxResponseSize
   }
 
   override get closed(): boolean {

@@ -20,6 +20,7 @@ import { LivingDispatcher } from './life-cycle.ts'
 export abstract class OriginDispatcher extends LivingDispatcher {
   readonly #scheduler: CallScheduler
   readonly #origin: string
+  readonly #maxResponseSize: number
 
   /**
    * @param connections how many sessions there may be; Infinity for any number
@@ -36,6 +37,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     const where = toOrigin(origin)
     this.#origin = where.href
     const resolved = toClientOptions(options)
+    this.#maxResponseSize = resolved.limits.maxResponseSize
     const memory = new OriginMemory(protocol)
     const announcer = new Announcer(this, where.url)
     this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, announcer)
@@ -43,6 +45,10 @@ export abstract class OriginDispatcher extends LivingDispatcher {
 
   override get origin(): string {
     return this.#origin
+  }
+
+  override get maxResponseSize(): number {
+    return this.#maxResponseSize
   }
 
   /** Whether it has no request at all. */

@@ -13,7 +13,7 @@ type HeadersClass = typeof Headers
 let current: { readonly base: HeadersClass; readonly immutable: HeadersClass } | null = null
 
 /**
- * Makes the Headers of an answer. It is one of the global class, of which all methods that change it throw (Fetch, headers guard
+ * Makes the Headers of an answer. It is one of the global class, whose own methods throw where they would change it (Fetch, headers guard
  * `immutable`).
  *
  * @param source any form of headers; each field of the flat form becomes a value of its own

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { types } from 'node:util'
 import type { ReadableStreamLike } from '../../types/body.ts'
 import { RequestAbortedError } from '../errors.ts'
 
@@ -68,6 +69,6 @@ export class ByteStream implements ReadableStreamLike {
 
 /** @throws TypeError for a chunk that is no Uint8Array */
 export function checkChunk(result: ReadResult): ReadResult {
-  if (result.done || result.value instanceof Uint8Array) return result
+  if (result.done || types.isUint8Array(result.value)) return result
   throw new TypeError(`A chunk of the request body is ${typeof result.value}, expected a Uint8Array`)
 }

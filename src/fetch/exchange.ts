@@ -8,6 +8,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { toUint8Array } from '../core/body-bytes.ts'
 import { toRawHeaders } from '../core/headers.ts'
+import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { RequestAbortedError, toError } from '../errors.ts'
 import type { BodyOwner } from './answer-body.ts'
 import { AnswerBody } from './answer-body.ts'
@@ -18,7 +19,7 @@ import { matchesIntegrity, parseIntegrity } from './integrity.ts'
 import { toNetworkError } from './network-error.ts'
 import { isRedirect, redirectRequest } from './redirect.ts'
 import type { Answer } from './response.ts'
-import { asResponse, FetchResponse } from './response.ts'
+import { makeResponse } from './response.ts'
 
 /** Of the answer that redirects nobody reads the body: it may end by itself, unless it is longer than this. Bytes. */
 const MAX_DROPPED = 65_536
@@ -65,12 +66,12 @@ export class Exchange implements DispatchHandler {
 
   start(): void {
     const { method, url, body, dispatcher } = this.#request
-    const headers = toWireFields(this.#request)
     const content = body === null ? null : body.content
     try {
+      const headers = toWireFields(this.#request)
       dispatcher.dispatch({ origin: url.origin, path: url.path, method, headers, body: content }, this)
     } catch (thrown) {
-      this.#fail(toError(thrown))
+      this.onResponseError(this.#controller, toError(thrown))
     }
   }
 
@@ -91,19 +92,26 @@ export class Exchange implements DispatchHandler {
   ): void {
     if (status < 200 || this.#state !== 'waiting') return
     this.#controller = controller
-    const { redirect } = this.#request
-    if (isRedirect(status) && redirect !== 'manual') {
-      if (redirect === 'error') {
-        this.#refuse(new Error('unexpected redirect'))
-        return
-      }
-      const { location } = headers
-      if (typeof location === 'string') {
-        this.#follow(status, headers, location)
-        return
-      }
+    try {
+      this.#take(controller, status, headers, statusText)
+    } catch (thrown) {
+      // Not for the dispatcher to tell: the promise has to settle whatever it makes of that.
+      this.#refuse(toError(thrown))
     }
-    if (status === PROXY_AUTHENTICATION) this.#refuse(new Error('proxy authentication required'))
+  }
+
+  #take(
+    controller: DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    statusText: string,
+  ): void {
+    const { redirect } = this.#request
+    const { location } = headers
+    if (isRedirect(status) && redirect === 'error') this.#refuse(new Error('unexpected redirect'))
+    else if (isRedirect(status) && redirect === 'follow' && typeof location === 'string')
+      this.#follow(status, headers, location)
+    else if (status === PROXY_AUTHENTICATION) this.#refuse(new Error('proxy authentication required'))
     else this.#answer(controller, status, headers, statusText)
   }
 
@@ -117,11 +125,12 @@ export class Exchange implements DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.#state === 'waiting') this.#fail(new Error('The answer has ended before its header came'))
     this.#state = 'done'
     this.#body?.finish()
   }
 
-  onResponseError(_controller: DispatchController, error: Error): void {
+  onResponseError(_controller: DispatchController | null, error: Error): void {
     if (this.#state === 'waiting') this.#fail(error)
     else this.#body?.fail(new TypeError('terminated', { cause: error }))
     this.#state = 'done'
@@ -157,22 +166,31 @@ export class Exchange implements DispatchHandler {
       ? OPAQUE
       : { type, url: url.origin + url.path, redirected, status, statusText, headers, controller }
     if (integrity !== '') this.#verify(answer, integrity)
-    else this.#fetching.resolve(asResponse(new FetchResponse(answer, this.#body)))
+    else this.#fetching.resolve(makeResponse(answer, this.#body))
     if (this.#body === null) this.#fetching.onBodyDone()
+    // Nobody can ever read it.
+    if (isOpaque) controller.abort(new RequestAbortedError())
   }
 
   /** Undefined when the answer was refused. */
   #toBody(controller: DispatchController, headers: IncomingHttpHeaders): AnswerBody | undefined {
-    const body = new AnswerBody(controller, this.#fetching)
+    const body = new AnswerBody(controller, this.#fetching, this.#toMaxSize(controller))
     if (headers['content-encoding'] === undefined) return body
     try {
       const codings = toCodings(toContentEncoding(controller, headers))
-      if (codings !== null) body.decode(codings, controller.maxResponseSize ?? -1)
+      if (codings !== null) body.decode(codings)
       return body
     } catch (thrown) {
       this.#refuse(toError(thrown))
       return undefined
     }
+  }
+
+  /** Interceptors may stand between us and the call, and decode by themselves: then the dispatcher has to do. */
+  #toMaxSize({ maxResponseSize }: DispatchController): number {
+    const { dispatcher } = this.#request
+    if (maxResponseSize !== undefined) return maxResponseSize
+    return dispatcher instanceof Dispatcher ? dispatcher.maxResponseSize : -1
   }
 
   /** SRI: all of the body has to be seen before any of it is handed out. */
@@ -189,7 +207,7 @@ export class Exchange implements DispatchHandler {
         if (integrity !== null && !matchesIntegrity(toUint8Array(bytes), integrity)) {
           throw new Error('integrity mismatch')
         }
-        fetching.resolve(asResponse(new FetchResponse(answer, AnswerBody.of(bytes, fetching))))
+        fetching.resolve(makeResponse(answer, AnswerBody.of(bytes, fetching)))
       })
       .catch((error) => fetching.reject(toNetworkError(error)))
   }

@@ -5,9 +5,10 @@
  */
 
 import { Readable } from 'node:stream'
+import { types } from 'node:util'
 import type { FormDataLike, ReadableStreamLike, RequestBody } from '../../types/body.ts'
 import { isFormData, isReadableStream } from '../core/body.ts'
-import { isBlobLike } from '../core/multipart.ts'
+import { isBlobLike, toMultipart } from '../core/multipart.ts'
 import { ByteStream } from './byte-stream.ts'
 
 /** The body of a request (Fetch, "body"). */
@@ -16,7 +17,7 @@ export interface FetchBody {
   readonly content: RequestBody
   /** Whether it has a source: only then can a redirect, or another connection, send it again. */
   readonly hasSource: boolean
-  /** Null where the content says nothing, or where the dispatcher finds out (a form's boundary). */
+  /** Null where the content says nothing, or where the dispatcher finds out. */
   readonly contentType: string | null
 }
 
@@ -36,9 +37,8 @@ function copyBytes(body: object): Uint8Array | null {
   if (ArrayBuffer.isView(body)) {
     return new Uint8Array(body.buffer.slice(body.byteOffset, body.byteOffset + body.byteLength))
   }
-  return body instanceof ArrayBuffer || body instanceof SharedArrayBuffer
-    ? new Uint8Array(body.slice(0))
-    : null
+  // Of another realm, too.
+  return types.isAnyArrayBuffer(body) ? new Uint8Array(body.slice(0)) : null
 }
 
 function checkUnused(body: object): void {
@@ -54,8 +54,16 @@ function toStream(body: ReadableStreamLike): FetchBody {
   return toStreaming(new ByteStream(body))
 }
 
+/**
+ * Encoded now, as it is, and once for all redirects, into what dispatchers of others take as well. A file that is no Blob of Node's
+ * own only ours can read.
+ */
 function toForm(body: FormDataLike): FetchBody {
-  return toSourced(body, null)
+  const { parts, contentType } = toMultipart(body)
+  if (parts.every((part) => part instanceof Uint8Array)) return toSourced(Buffer.concat(parts), contentType)
+  return parts.every((part) => part instanceof Uint8Array || part instanceof Blob)
+    ? toSourced(new Blob(parts as ConstructorParameters<typeof Blob>[0]), contentType)
+    : toSourced(body, null)
 }
 
 /**

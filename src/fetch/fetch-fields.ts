@@ -27,7 +27,7 @@ const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since'
  * The caller's fields, in the form of the wire. Objects are read here; whatever is unusual in them, and all other forms, is left
  * to Node's own `Headers`, which has the standard's word on what is valid.
  *
- * @param headers what `new Headers()` takes; null and undefined are no fields
+ * @param headers what `new Headers()` takes; undefined is no fields
  * @throws TypeError as `Headers` does
  */
 export function toFields(headers: unknown): WireHeaders {
@@ -43,6 +43,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 
 /** Null where something has to be looked at more closely. */
 function readPlainFields(headers: Record<string, unknown>): WireHeaders | null {
+  if (Object.getOwnPropertySymbols(headers).length > 0) return null
   const fields: WireHeaders = []
   const names = Object.keys(headers)
   let isRespelled = false

@@ -19,12 +19,10 @@ const BAD_PORTS: ReadonlySet<string> = new Set([
 
 /** An http: or https: URL in the parts that a request needs. */
 export interface FetchUrl {
-  /** Scheme, host and port, as `URL.origin` has them; credentials too, where they are allowed at all. */
+  /** Scheme, host and port, as `URL.origin` has them; with the credentials that a redirect may name, which is not followed then. */
   readonly origin: string
   /** Path and query. An empty query keeps its question mark. */
   readonly path: string
-  /** With its `#`; empty for none. */
-  readonly fragment: string
 }
 
 /** The base of relative URLs; undefined where nobody has set one. */
@@ -69,12 +67,12 @@ export function isHttp(href: string): boolean {
   return href.startsWith('http://') || href.startsWith('https://')
 }
 
-/** @param href an http: or https: URL as `URL.href` writes it: there is always a path */
+/** A fragment is nobody's business but the caller's. @param href an http: or https: URL as `URL.href` writes it: with a path */
 export function splitUrl(href: string): FetchUrl {
   const path = href.indexOf('/', 'https://'.length)
   const fragment = href.indexOf('#', path)
   const end = fragment === -1 ? href.length : fragment
-  return { origin: href.slice(0, path), path: href.slice(path, end), fragment: href.slice(end) }
+  return { origin: href.slice(0, path), path: href.slice(path, end) }
 }
 
 /** Whether requests to this port are blocked (Fetch, "port blocking"). */

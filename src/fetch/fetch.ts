@@ -4,29 +4,31 @@
  * @module
  */
 
-import type { FallbackDispatcher } from '../../types/client.ts'
+import type { ReadableStreamLike } from '../../types/body.ts'
 import type { FetchInit, RequestLike } from '../../types/fetch.ts'
+import { isReadableStream } from '../core/body.ts'
 import { toDispatcher } from '../dispatcher/top-level.ts'
-import { toError } from '../errors.ts'
+import { InvalidArgumentError } from '../errors.ts'
 import { FetchRequest } from './fetch-request.ts'
 import { isHttp, readBase, splitUrl, toHref } from './fetch-url.ts'
+import type { SignalOwner } from './fetching.ts'
 import { Fetching } from './fetching.ts'
-import type { UncheckedInit } from './request-input.ts'
+import type { InitMembers } from './request-input.ts'
 import {
   checkBodyAllowed,
   checkDuplex,
   checkInit,
   isRequest,
+  NO_INIT,
+  readInit,
   toCallFields,
   toInitBody,
   toMethod,
   toRareMembers,
   toRedirect,
-  toSignal,
+  toSignalOwner,
   toText,
 } from './request-input.ts'
-
-const NO_INIT: UncheckedInit = Object.freeze({})
 
 /**
  * Node's own, for what isn't HTTP. As it is when this module is loaded: later `globalThis.fetch` may be ours. Reading it loads
@@ -54,69 +56,77 @@ const builtinFetch: typeof globalThis.fetch | undefined = globalThis.fetch
 export function fetch(input: string | URL | RequestLike, init?: FetchInit | null): Promise<Response>
 export function fetch(input: unknown, init: unknown = undefined): Promise<Response> {
   return new Promise((resolve, reject) => {
-    checkInit(init)
-    const request = isRequest(input) ? input : null
-    const client = readBase()
-    const href = request === null ? toHref(toText('URL', input), client) : request.url
-    if (isHttp(href)) start({ href, client: client ?? null }, request, init ?? NO_INIT, resolve, reject)
-    else resolve(fetchElsewhere(href, input, init))
+    try {
+      checkInit(init)
+      const request = isRequest(input) ? input : null
+      const client = readBase()
+      const href = request === null ? toHref(toText('URL', input), client) : request.url
+      if (isHttp(href))
+        start({ href, client: client ?? null }, request, init ? readInit(init) : NO_INIT, resolve, reject)
+      else resolve(fetchElsewhere(href, input, init))
+    } catch (thrown) {
+      // All bad input of fetch is a TypeError.
+      reject(
+        thrown instanceof InvalidArgumentError ? new TypeError(thrown.message, { cause: thrown }) : thrown,
+      )
+    }
   })
 }
 
 function start(
   { href, client }: { readonly href: string; readonly client: URL | null },
   base: RequestLike | null,
-  init: UncheckedInit,
+  init: InitMembers,
   resolve: (response: Response) => void,
   reject: (reason: unknown) => void,
 ): void {
   const method = init.method === undefined ? (base?.method ?? 'GET') : toMethod(init.method)
   const redirect = init.redirect === undefined ? (base?.redirect ?? 'follow') : toRedirect(init.redirect)
-  const signal = init.signal === undefined ? (base?.signal ?? null) : toSignal(init.signal)
+  const signalOwner = init.signal === undefined ? toRequestSignal(base) : toSignalOwner(init.signal)
   checkDuplex(init.duplex)
   const fields = toCallFields(base, init)
   const members = toRareMembers(href, method, base, init)
   const hasOwnBody = init.body !== undefined && init.body !== null
-  const stream = hasOwnBody ? null : (base?.body ?? null)
-  if (stream !== null) checkStream(base, method)
-  const body = hasOwnBody ? toInitBody(init.body, method, fields, init) : null
+  const stream = hasOwnBody ? null : toRequestStream(base, method)
+  const body = hasOwnBody ? toInitBody(init, method, fields) : null
   const request = new FetchRequest({
     url: splitUrl(href),
     method,
     fields,
     body,
     redirect,
-    dispatcher: toFetchDispatcher(init.dispatcher),
+    dispatcher: toDispatcher(init.dispatcher),
     client,
     ...members,
   })
-  const fetching = new Fetching(request, signal, resolve, reject)
+  const fetching = new Fetching(request, signalOwner, resolve, reject)
   if (stream === null) fetching.start()
   else fetching.startWith(stream)
 }
 
-/** @throws TypeError: all of fetch's bad input is one */
-function toFetchDispatcher(given: unknown): FallbackDispatcher {
-  try {
-    return toDispatcher(given)
-  } catch (cause) {
-    throw new TypeError(toError(cause).message, { cause })
-  }
+/** The Request holds its signal: see `SignalOwner`. */
+function toRequestSignal(base: RequestLike | null): SignalOwner | null {
+  return base === null || toSignalOwner(base.signal) === null ? null : base
 }
 
-/** The body of the Request that is fetched. */
-function checkStream(base: RequestLike | null, method: string): void {
+/** The body of the Request that is fetched; null for none. @throws TypeError for one that was used */
+function toRequestStream(base: RequestLike | null, method: string): ReadableStreamLike | null {
+  const body = base?.body ?? null
+  if (base === null || body === null) return null
   checkBodyAllowed(method)
-  if (base?.bodyUsed === true || base?.body?.locked === true) {
+  if (!isReadableStream(body)) throw new TypeError('The body of the Request is no ReadableStream')
+  if (base.bodyUsed || body.locked) {
     throw new TypeError('Cannot fetch a Request whose body has been used already.')
   }
+  return body
 }
 
 /** Not over HTTP: `data:` and `blob:` are Node's to read. */
 function fetchElsewhere(href: string, input: unknown, init: unknown): Promise<Response> {
   const scheme = href.slice(0, href.indexOf(':') + 1)
   if ((scheme === 'data:' || scheme === 'blob:') && builtinFetch !== undefined) {
-    const { dispatcher, ...own } = (init ?? {}) as UncheckedInit
+    // What it inherits counts as well; the dispatcher is for us.
+    const own: object = Object.create(Object(init ?? {}), { dispatcher: { value: undefined } })
     const isForeign = isRequest(input) && !(input instanceof Request)
     return builtinFetch(isForeign ? href : (input as string), own)
   }

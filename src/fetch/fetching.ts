@@ -19,10 +19,16 @@ import { toNetworkError } from './network-error.ts'
 /** As undici's fetch allows: many fetches share one signal, which is no leak. */
 const MAX_LISTENERS = 1_500
 
+/** Where the signal comes from. A Request is held for it: undici's own signal follows its caller's only as long as its Request lives. */
+export interface SignalOwner {
+  readonly signal: AbortSignal
+}
+
 /** Settles the promise of `fetch()`, once, and listens to the caller's signal as long as it matters. */
 export class Fetching implements ExchangeOwner {
   readonly #request: FetchRequest
-  readonly #signal: AbortSignal | null
+  /** Null without a signal, and once it doesn't matter any more. */
+  #signalOwner: SignalOwner | null
   /** Null once one of the two was called: each keeps the promise, and that its Response, which could never be collected then. */
   #resolve: ((response: Response) => void) | null
   #reject: ((reason: unknown) => void) | null
@@ -33,12 +39,12 @@ export class Fetching implements ExchangeOwner {
 
   constructor(
     request: FetchRequest,
-    signal: AbortSignal | null,
+    signalOwner: SignalOwner | null,
     resolve: (response: Response) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#request = request
-    this.#signal = signal
+    this.#signalOwner = signalOwner
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -50,14 +56,16 @@ export class Fetching implements ExchangeOwner {
 
   /** Begins with the stream of a Request as body, which has to be looked at first. */
   startWith(stream: ReadableStreamLike): void {
+    // Of its own: once it has fired, it is let go of.
+    const signal = this.#signalOwner?.signal ?? null
     if (!this.#listen()) {
-      void new ByteStream(stream).cancel(this.#signal?.reason)
+      void new ByteStream(stream).cancel(signal?.reason)
       return
     }
     lookAhead(stream).then(
       (body) => {
         this.#request.body = body
-        if (this.#signal?.aborted === true) cancelBody(body, this.#signal.reason)
+        if (signal?.aborted === true) cancelBody(body, signal.reason)
         else this.send()
       },
       (error) => this.#fail(toError(error)),
@@ -66,7 +74,7 @@ export class Fetching implements ExchangeOwner {
 
   /** False when the signal has fired already. */
   #listen(): boolean {
-    const signal = this.#signal
+    const signal = this.#signalOwner?.signal ?? null
     if (signal === null) return true
     if (signal.aborted) {
       this.handleEvent()
@@ -120,12 +128,13 @@ export class Fetching implements ExchangeOwner {
     this.#exchange = null
     this.#left?.drop()
     this.#left = null
-    this.#signal?.removeEventListener('abort', this)
+    this.#signalOwner?.signal.removeEventListener('abort', this)
+    this.#signalOwner = null
   }
 
   /** The EventListener interface: the signal has fired. */
   handleEvent(): void {
-    const reason: unknown = this.#signal?.reason
+    const reason: unknown = this.#signalOwner?.signal.reason
     const exchange = this.#exchange
     this.reject(reason)
     exchange?.abort(reason)
@@ -134,6 +143,12 @@ export class Fetching implements ExchangeOwner {
 
 /** Node 20 and 22 warn of the eleventh. */
 function allowListeners(signal: AbortSignal): void {
-  const limit = getMaxListeners(signal)
+  if (!(signal instanceof AbortSignal)) return
+  let limit = 0
+  try {
+    limit = getMaxListeners(signal)
+  } catch {
+    // Node 20 throws where there is no limit.
+  }
   if (limit !== 0 && limit < MAX_LISTENERS) setMaxListeners(MAX_LISTENERS, signal)
 }

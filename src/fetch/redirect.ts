@@ -68,32 +68,25 @@ export function redirectRequest(
 }
 
 /** Null where it is as it should be. */
-function checkTarget(
-  { mode, redirect, body, url, isTainted }: FetchRequest,
-  status: number,
-  target: FetchUrl,
-): Error | null {
+function checkTarget({ mode, body, url }: FetchRequest, status: number, target: FetchUrl): Error | null {
   if (target.origin.includes('@')) return new Error('a redirect to a URL with credentials is not followed')
   // Without a source it was read, and is gone.
   if (status !== 303 && body !== null && !body.hasSource) {
     return new Error('a redirect asks for the request body again, which was a stream')
   }
-  if (target.origin === url.origin && !isTainted) return null
-  if (mode === 'same-origin') return new Error('request mode cannot be "same-origin"')
-  if (mode === 'no-cors' && redirect !== 'follow')
-    return new Error('redirect mode must be "follow" for "no-cors"')
-  return null
+  const isForbidden = mode === 'same-origin' && target.origin !== url.origin
+  return isForbidden ? new Error('request mode cannot be "same-origin"') : null
 }
 
 function toTarget(location: string, current: FetchUrl): FetchUrl | Error {
   let url: URL
   try {
     url = new URL(toUnicode(location), current.origin + current.path)
-  } catch (cause) {
-    return cause as Error
+  } catch {
+    // Without it: it may hold a password.
+    return new Error('the location of a redirect is no valid URL')
   }
   if (!isHttp(url.href)) return new Error('URL scheme must be a HTTP(S) scheme')
-  if (url.hash === '' && current.fragment !== '') url.hash = current.fragment
   return splitUrl(url.href)
 }
 

@@ -12,9 +12,38 @@ import { getField } from '../core/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
 import { toFetchBody } from './fetch-body.ts'
 import { toFields } from './fetch-fields.ts'
+import type { SignalOwner } from './fetching.ts'
 
 /** `RequestInit` of the Fetch standard, with undici's `dispatcher`: a caller in JavaScript may give anything. */
 export type UncheckedInit = Readonly<Record<string, unknown>>
+
+/** All of its members, each read once: a getter may say something else the next time. */
+export type InitMembers = Readonly<Partial<ReturnType<typeof readInit>>>
+
+/** In the order of Web IDL. */
+export function readInit(init: UncheckedInit) {
+  return {
+    body: init.body,
+    cache: init.cache,
+    credentials: init.credentials,
+    dispatcher: init.dispatcher,
+    duplex: init.duplex,
+    headers: init.headers,
+    integrity: init.integrity,
+    keepalive: init.keepalive,
+    method: init.method,
+    mode: init.mode,
+    priority: init.priority,
+    redirect: init.redirect,
+    referrer: init.referrer,
+    referrerPolicy: init.referrerPolicy,
+    signal: init.signal,
+    window: init.window,
+  }
+}
+
+/** Of a call without an init. */
+export const NO_INIT: InitMembers = Object.freeze(readInit({}))
 
 /** Those of a Request that a fetch of it goes by. */
 export interface RareMembers {
@@ -94,9 +123,24 @@ export function toRedirect(given: unknown): string {
 }
 
 /** @throws TypeError that names what is accepted */
-export function toSignal(given: unknown): AbortSignal | null {
-  if (given === null || given === undefined || given instanceof AbortSignal) return given ?? null
+export function toSignalOwner(given: unknown): SignalOwner | null {
+  if (given === null || given === undefined) return null
+  if (isSignal(given)) return { signal: given }
   throw new TypeError(`Invalid signal: got ${show(given)}, expected an AbortSignal`)
+}
+
+/** One of another realm, or of a polyfill, serves as well. */
+function isSignal(given: unknown): given is AbortSignal {
+  if (given instanceof AbortSignal) return true
+  if (typeof given !== 'object' || given === null) return false
+  return (
+    'aborted' in given &&
+    typeof given.aborted === 'boolean' &&
+    'addEventListener' in given &&
+    typeof given.addEventListener === 'function' &&
+    'removeEventListener' in given &&
+    typeof given.removeEventListener === 'function'
+  )
 }
 
 /** Only half duplex is there: the answer comes when the request has gone. */
@@ -106,7 +150,7 @@ export function checkDuplex(given: unknown): void {
 }
 
 /** Whether a call has none of the members that Node's own Request has to judge. */
-function isPlain(init: UncheckedInit): boolean {
+function isPlain(init: InitMembers): boolean {
   return (
     init.cache === undefined &&
     init.credentials === undefined &&
@@ -131,24 +175,27 @@ export function toRareMembers(
   href: string,
   method: string,
   base: RequestLike | null,
-  init: UncheckedInit,
+  init: InitMembers,
 ): RareMembers {
   const members = base === null ? PLAIN : readMembers(base, init)
-  return isPlain(init)
-    ? members
-    : checkMembers(href, { ...toKnown({ ...members }), ...toKnown(init), method })
+  return isPlain(init) ? members : checkMembers(href, { ...members, ...toKnown(init), method })
 }
 
-/** Those of a Request; one that is fetched with an init forgets where it came from. */
-function readMembers(base: RequestLike, init: UncheckedInit): RareMembers {
-  const { mode, cache, integrity } = base
-  const isChanged = Object.keys(init).some((name) => name !== 'dispatcher')
-  const referrer = isChanged ? '' : withoutClient(base.referrer)
-  return { mode, cache, integrity, referrer, referrerPolicy: isChanged ? '' : base.referrerPolicy }
+/** Those of a Request; one that is fetched with an init forgets where it came from. One of another making may lack some. */
+function readMembers(base: RequestLike, init: InitMembers): RareMembers {
+  const { dispatcher: _dispatcher, ...changes } = init
+  const isChanged = Object.values(changes).some((value) => value !== undefined)
+  return {
+    mode: base.mode ?? PLAIN.mode,
+    cache: base.cache ?? PLAIN.cache,
+    integrity: base.integrity ?? '',
+    referrer: isChanged ? '' : withoutClient(base.referrer ?? ''),
+    referrerPolicy: isChanged ? '' : (base.referrerPolicy ?? ''),
+  }
 }
 
 /** Those that a Request judges. `credentials`, `keepalive` and `priority` have no effect beyond that. */
-function toKnown(init: UncheckedInit): UncheckedInit {
+function toKnown(init: InitMembers): UncheckedInit {
   const { cache, credentials, integrity, keepalive, mode, priority, referrer, referrerPolicy, window } = init
   const all = { cache, credentials, integrity, keepalive, mode, priority, referrer, referrerPolicy, window }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
@@ -176,14 +223,9 @@ function withoutClient(referrer: string): string {
  *
  * @throws TypeError for a GET or HEAD with one, and for a stream that isn't announced by `duplex`
  */
-export function toInitBody(
-  given: unknown,
-  method: string,
-  fields: WireHeaders,
-  init: UncheckedInit,
-): FetchBody {
+export function toInitBody(init: InitMembers, method: string, fields: WireHeaders): FetchBody {
   checkBodyAllowed(method)
-  const body = toFetchBody(given)
+  const body = toFetchBody(init.body)
   if (!body.hasSource) {
     if (init.duplex === undefined) throw new TypeError("A stream as body needs the option duplex: 'half'")
     if (init.keepalive === true) throw new TypeError('A stream as body does not go with keepalive')
@@ -202,6 +244,6 @@ export function checkBodyAllowed(method: string): void {
 }
 
 /** The fields of a call: those of its init, or else those of the Request. */
-export function toCallFields(base: RequestLike | null, init: UncheckedInit): WireHeaders {
+export function toCallFields(base: RequestLike | null, init: InitMembers): WireHeaders {
   return toFields(init.headers === undefined && base !== null ? base.headers : init.headers)
 }

@@ -127,15 +127,15 @@ export class FetchResponse {
 
   clone(): Response {
     if (this.#isUnusable) throw new TypeError('Response.clone: Body has already been consumed.')
-    const copy = new FetchResponse(this.#answer, null)
+    const copy = makeResponse(this.#answer, null)
     const { body } = this
     if (body !== null) {
       const [own, other] = body.tee()
       this.#body = null
       this.#stream = own
-      copy.#stream = other
+      ;(copy as unknown as FetchResponse).#stream = other
     }
-    return asResponse(copy)
+    return copy
   }
 
   /** A Response of the global class with the same content: for what reads undici's private state by a symbol. */
@@ -178,26 +178,31 @@ function isDisturbed(stream: ReadableStream): boolean {
   return Readable.isDisturbed(stream as unknown as Readable)
 }
 
-/** Whose prototype {@link FetchResponse} has now; null before the first answer. */
-let linked: typeof Response | null = null
+type ResponseClass = new (answer: Answer, body: AnswerBody | null) => FetchResponse
 
-/** A FetchResponse as what its prototype makes it. */
-export function asResponse(response: FetchResponse): Response {
-  if (linked !== globalThis.Response) link(globalThis.Response)
+/** The class for the `Response` that is global now, and that one; null before the first answer. */
+let current: { readonly global: typeof Response; readonly own: ResponseClass } | null = null
+
+/** Makes the Response of an answer. */
+export function makeResponse(answer: Answer, body: AnswerBody | null): Response {
+  const global = globalThis.Response
+  if (current === null || current.global !== global) current = { global, own: makeClass(global) }
   // It has all that the type promises, by its prototype.
-  return response as unknown as Response
+  return new current.own(answer, body) as unknown as Response
 }
 
-/** When the first answer comes, not before: reading `Response` loads undici. Somebody may put another class there later. */
-function link(global: typeof Response): void {
-  const { prototype } = FetchResponse
-  linked = global
-  Object.setPrototypeOf(prototype, global.prototype)
-  const names = Object.getOwnPropertyNames(prototype)
-  for (const name of names) {
-    const isPublic = name in global.prototype && name !== 'constructor'
-    Object.defineProperty(prototype, name, { enumerable: isPublic })
+/**
+ * A class of which `instanceof global` holds. It is made when the first answer comes, not before: reading `Response` loads undici; and
+ * again where somebody puts another class there later.
+ */
+function makeClass(global: typeof Response): ResponseClass {
+  const own = class extends FetchResponse {}
+  const { prototype } = own
+  const members = Object.getOwnPropertyDescriptors(FetchResponse.prototype)
+  for (const [name, member] of Object.entries(members)) {
+    Object.defineProperty(prototype, name, { ...member, enumerable: name in global.prototype })
   }
+  Object.setPrototypeOf(prototype, global.prototype)
   Object.defineProperty(prototype, 'constructor', { value: global, enumerable: false })
   // undici 6 has its state behind symbols, and reads it without a check.
   for (const symbol of Object.getOwnPropertySymbols(new global())) {
@@ -208,4 +213,5 @@ function link(global: typeof Response): void {
       configurable: true,
     })
   }
+  return own
 }

@@ -119,7 +119,8 @@ export class AnswerLimits {
   }
 }
 
-function toSizeError(maxResponseSize: number): DodiciError {
+/** @param maxResponseSize bytes */
+export function toSizeError(maxResponseSize: number): DodiciError {
   return new ResponseExceededMaxSizeError(
     `The body of the answer has more bytes than maxResponseSize (${maxResponseSize})`,
   )

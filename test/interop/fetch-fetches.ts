@@ -1,8 +1,9 @@
-/** The fetches that there are: Node's own, and those of npm's undici. */
+/** The fetches that there are: our own, Node's, and those of npm's undici. */
 
 import type { Blob, File } from 'node:buffer'
 import type { ReadableStream } from 'node:stream/web'
 import type { Agent } from '../../src/index.ts'
+import * as dodici from '../../src/index.ts'
 
 /** What the tests use of a FormData, of whomever's making. */
 export interface AnyFormData {
@@ -65,8 +66,18 @@ function toBuiltin(): NamedFetch {
   return { name: 'built-in fetch', fetch, FormData }
 }
 
+/** It takes Node's FormData. */
+function toOwn(): NamedFetch {
+  const { fetch }: FetchModule = Object(dodici)
+  return { ...toBuiltin(), name: 'our own fetch', fetch }
+}
+
 /** undici 8 doesn't load on Node 20. */
 export const UNDICIS: readonly string[] =
   process.versions.node.split('.')[0] === '20' ? ['undici-6', 'undici'] : ['undici-6', 'undici', 'undici-8']
 
-export const FETCHES: readonly NamedFetch[] = [toBuiltin(), ...(await Promise.all(UNDICIS.map(load)))]
+export const FETCHES: readonly NamedFetch[] = [
+  toOwn(),
+  toBuiltin(),
+  ...(await Promise.all(UNDICIS.map(load))),
+]

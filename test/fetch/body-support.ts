@@ -1,0 +1,129 @@
+/** A peer that sends as much of a body as flow control lets it, and counts. */
+
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import type { Frame, SettingsEntry } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../support/scripted-peer-frames.ts'
+import type { PeerStream } from '../support/scripted-peer-stream.ts'
+
+/** RFC 9113 §6.9.2: what a window is before anybody says otherwise. Bytes. */
+const INITIAL_WINDOW = 65_535
+
+/** RFC 9113 §6.5.2: no frame is larger before the other side allows it. Bytes. */
+const MAX_FRAME = 16_384
+
+const WINDOW_INCREMENT = 0x7fff_ffff
+
+/** Round trips without anything new, after which nothing new is to be expected. */
+const QUIET_ROUNDS = 4
+
+interface Pouring {
+  readonly stream: PeerStream
+  /** What may be sent now, as far as the stream is concerned. */
+  window: number
+  readonly content: Buffer
+  sent: number
+}
+
+/** Sends bodies on one connection, as fast as its windows allow. */
+export class Tap {
+  readonly connection: PeerConnection
+  /** What may be sent now, as far as the connection is concerned. */
+  window = INITIAL_WINDOW
+  #initial = INITIAL_WINDOW
+  readonly #pourings = new Map<number, Pouring>()
+
+  constructor(connection: PeerConnection) {
+    this.connection = connection
+  }
+
+  /** Answers with a body, of which as much goes out as may. */
+  pour(stream: PeerStream, content: Buffer, fields: readonly (readonly [string, string])[] = []): void {
+    stream.respond(200, fields)
+    const pouring = { stream, window: this.#initial, content, sent: 0 }
+    this.#pourings.set(stream.id, pouring)
+    this.#push(pouring)
+  }
+
+  /** Bytes of a stream's body that have gone out. */
+  sentOf(stream: PeerStream): number {
+    return this.#pourings.get(stream.id)?.sent ?? 0
+  }
+
+  /** Settles when the client lets it send no more, with what it has sent of the stream's body. */
+  async blockedAt(stream: PeerStream): Promise<number> {
+    let sent = -1
+    for (let quiet = 0; quiet < QUIET_ROUNDS; quiet++) {
+      await this.connection.ping()
+      if (this.sentOf(stream) !== sent) quiet = 0
+      sent = this.sentOf(stream)
+    }
+    return sent
+  }
+
+  onFrame(frame: Frame): void {
+    const { type, flags, streamId, payload } = frame
+    if (type === Type.SETTINGS && (flags & Flag.ACK) === 0) this.#onSettings(toSettings(frame))
+    if (type !== Type.WINDOW_UPDATE) return
+    const increment = payload.readUInt32BE(0) & WINDOW_INCREMENT
+    const pouring = this.#pourings.get(streamId)
+    if (streamId === 0) this.window += increment
+    else if (pouring !== undefined) pouring.window += increment
+    for (const each of this.#pourings.values()) this.#push(each)
+  }
+
+  /** RFC 9113 §6.9.2: a change is one of all streams. */
+  #onSettings(entries: readonly SettingsEntry[]): void {
+    const given = entries.findLast(([id]) => id === Setting.INITIAL_WINDOW_SIZE)
+    if (given === undefined) return
+    const change = given[1] - this.#initial
+    this.#initial = given[1]
+    for (const each of this.#pourings.values()) {
+      each.window += change
+      this.#push(each)
+    }
+  }
+
+  #push(pouring: Pouring): void {
+    const { stream, content } = pouring
+    while (pouring.sent < content.length && stream.resetCode === null) {
+      const length = Math.min(MAX_FRAME, this.window, pouring.window, content.length - pouring.sent)
+      if (length <= 0) return
+      const piece = content.subarray(pouring.sent, pouring.sent + length)
+      pouring.sent += length
+      pouring.window -= length
+      this.window -= length
+      this.connection.write(frames.frame(Type.DATA, 0, stream.id, piece))
+      if (pouring.sent === content.length) stream.end()
+    }
+  }
+}
+
+/** Bytes that no coding makes fewer; the same ones each time. */
+export function toNoise(length: number): Buffer {
+  const noise = Buffer.alloc(length)
+  let state = 1
+  for (let i = 0; i < length; i++) {
+    // Numerical Recipes: a linear congruential generator modulo 2^32.
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    noise[i] = state >>> 24
+  }
+  return noise
+}
+
+/** A script whose connections have a tap each. */
+export function tapped(
+  onRequest: (stream: PeerStream, tap: Tap) => void,
+  script: Omit<PeerScript, 'onRequest' | 'onFrame'> = {},
+): PeerScript {
+  const taps = new Map<PeerConnection, Tap>()
+  const toTap = (connection: PeerConnection): Tap => {
+    const tap = taps.get(connection) ?? new Tap(connection)
+    taps.set(connection, tap)
+    return tap
+  }
+  return {
+    ...script,
+    onRequest: (stream, connection) => onRequest(stream, toTap(connection)),
+    onFrame: (frame, connection) => toTap(connection).onFrame(frame),
+  }
+}

@@ -1,0 +1,132 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { fetch } from '../../src/index.ts'
+import { startOrigin, toMixedAgent } from './request-rig.ts'
+
+const CLASSES = ['Request', 'Response', 'Headers', 'ReadableStream', 'FormData', 'Blob', 'URL'] as const
+
+type Counts = Record<(typeof CLASSES)[number], number>
+
+/** How often each global class is constructed from now on. */
+function countConstructions(): Counts {
+  const counts: Counts = {
+    Request: 0,
+    Response: 0,
+    Headers: 0,
+    ReadableStream: 0,
+    FormData: 0,
+    Blob: 0,
+    URL: 0,
+  }
+  for (const name of CLASSES) {
+    const counted = new Proxy(globalThis[name], {
+      construct(target, args, newTarget) {
+        counts[name]++
+        return Reflect.construct(target, args, newTarget)
+      },
+    })
+    vi.stubGlobal(name, counted)
+  }
+  return counts
+}
+
+const NOTHING: Counts = {
+  Request: 0,
+  Response: 0,
+  Headers: 0,
+  ReadableStream: 0,
+  FormData: 0,
+  Blob: 0,
+  URL: 0,
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+/** An origin that answers, an agent that has its connection, and what is constructed from then on. */
+async function start() {
+  const server = await startOrigin('HTTP/2', () => ({ fields: { 'x-a': '1' }, body: '{"a":1}' }))
+  const dispatcher = toMixedAgent(server)
+  await (await fetch(server.origin, { dispatcher })).text()
+  const counts = countConstructions()
+  // The first answer after a change of the global class looks at it.
+  await (await fetch(server.origin, { dispatcher })).text()
+  Object.assign(counts, NOTHING)
+  return { url: `${server.origin}/path?query`, dispatcher, counts }
+}
+
+/** The URL has to be parsed. */
+const PLAIN: Counts = { ...NOTHING, URL: 1 }
+
+describe('when a call is plain', () => {
+  test.each<[string, (response: Response) => Promise<unknown>]>([
+    ['text()', (response) => response.text()],
+    ['json()', (response) => response.json()],
+    ['bytes()', (response) => response.bytes()],
+    ['arrayBuffer()', (response) => response.arrayBuffer()],
+  ])('constructs nothing but its URL, when read by %s', async (_what, read) => {
+    const { url, dispatcher, counts } = await start()
+    await read(await fetch(url, { dispatcher }))
+    expect(counts).toEqual(PLAIN)
+  })
+
+  test.each<[string, RequestInit]>([
+    ['fields', { headers: { 'X-A': '1', accept: 'text/html' } }],
+    ['a string to post', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }],
+    ['bytes to post', { method: 'PUT', body: new Uint8Array(3) }],
+    ['redirect', { redirect: 'manual' }],
+    ['a signal', { signal: new AbortController().signal }],
+  ])('constructs no more with %s', async (_what, init) => {
+    const { url, dispatcher, counts } = await start()
+    const response = await fetch(url, { ...init, dispatcher })
+    expect([response.status, response.ok, response.statusText, response.type]).toEqual([
+      200,
+      true,
+      '',
+      'basic',
+    ])
+    await response.json()
+    expect(counts).toEqual(PLAIN)
+  })
+
+  test('is answered by a Response without its constructor, and lets it be collected without its body', async () => {
+    const { url, dispatcher, counts } = await start()
+    const response = await fetch(url, { dispatcher })
+    expect(response).toBeInstanceOf(Response)
+    expect(counts).toEqual(PLAIN)
+  })
+})
+
+describe('when somebody reads what a plain call does not make', () => {
+  test('makes the Headers of an answer once', async () => {
+    const { url, dispatcher, counts } = await start()
+    const response = await fetch(url, { dispatcher })
+    expect(counts.Headers).toBe(0)
+    const { headers } = response
+    expect([headers.get('x-a'), response.headers === headers]).toEqual(['1', true])
+    expect(counts.Headers).toBe(1)
+  })
+
+  test('makes the stream of an answer once', async () => {
+    const { url, dispatcher, counts } = await start()
+    const response = await fetch(url, { dispatcher })
+    const { body } = response
+    expect(response.body).toBe(body)
+    expect(counts.ReadableStream).toBe(1)
+    expect(await response.text()).toBe('{"a":1}')
+    expect(counts.ReadableStream).toBe(1)
+  })
+
+  test('makes a Headers for fields that need a closer look', async () => {
+    const { url, dispatcher, counts } = await start()
+    await (await fetch(url, { headers: [['x-a', '1']], dispatcher })).text()
+    await (await fetch(url, { headers: { 'x-a': ' spaced ' }, dispatcher })).text()
+    expect(counts).toEqual({ ...NOTHING, URL: 2, Headers: 2 })
+  })
+
+  test('makes a Request for members that only it judges', async () => {
+    const { url, dispatcher, counts } = await start()
+    await (await fetch(url, { cache: 'no-store', dispatcher })).text()
+    expect(counts.Request).toBe(1)
+  })
+})

@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest'
+import { SUPPORTED_CODINGS } from '../../../src/fetch/decode.ts'
+import { toFields, toWireFields } from '../../../src/fetch/fetch-fields.ts'
+import { FetchRequest } from '../../../src/fetch/fetch-request.ts'
+import { splitUrl } from '../../../src/fetch/fetch-url.ts'
+import { FakeDispatcher } from '../../support/fake-dispatcher.ts'
+
+function toPairs(fields: readonly string[]): [string, string][] {
+  return fields.flatMap((name, i) => (i % 2 === 0 ? [[name, fields[i + 1] ?? '']] : []))
+}
+
+/** By name; the order of the fields is nobody's business. */
+function toSorted(pairs: readonly [string, string][]): [string, string][] {
+  return pairs.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)))
+}
+
+const FORMS: readonly (readonly [what: string, headers: object])[] = [
+  ['nothing', {}],
+  ['plain values', { accept: 'a', 'X-A': 'b c', x_b: '' }],
+  ['two spellings', { 'X-A': '1', 'x-a': '2', 'x-A': '3' }],
+  ['two spellings of several', { B: '1', 'X-A': '1', b: '2', 'x-a': '2', c: '3' }],
+  ['white space', { a: ' 1', b: '2 ', c: '\t3\t', d: '4\r\n' }],
+  ['no strings', { a: 1, b: null, c: true, d: [1, 2], e: undefined }],
+  ['latin1', { a: '\x80\xff' }],
+  ['a tab within', { a: '1\t2' }],
+  ['names of other characters', { "x!#$%&'*+-.^_`|~9": '1' }],
+  ['a list', [['B', '1'], ['a', '2'], ['b', '3']]], // biome-ignore format: short
+  ['cookies', [['cookie', 'a=1'], ['cookie', 'b=2']]], // biome-ignore format: short
+  ['a Map', new Map([['A', '1']])],
+  ['a Headers', new Headers({ A: '1' })],
+  ['an object of a class', new (class { a = '1' })()], // biome-ignore format: short
+  ['an object without prototype', Object.assign(Object.create(null), { A: '1' })],
+  ['a proxy', new Proxy({ A: '1' }, {})],
+  ['names of digits', { 2: 'b', 1: 'a' }],
+]
+
+const BAD: readonly (readonly [what: string, headers: unknown])[] = [
+  ['a name with a space', { 'a b': '1' }],
+  ['an empty name', { '': '1' }],
+  ['a pseudo-header', { ':path': '/' }],
+  ['a name beyond ASCII', { ä: '1' }],
+  ['a line break', { a: '1\n2' }],
+  ['NUL', { a: '\0' }],
+  ['beyond latin1', { a: '€' }],
+  ['a symbol', { a: Symbol('x') }],
+  ['a number', 1],
+  ['a string', 'a: b'],
+  ['a list of strings', ['ab']],
+]
+
+describe('toFields', () => {
+  test.each(FORMS)('gives what Headers gives, of %s', (_what, headers) => {
+    const expected = [...new Headers(Object(headers))]
+    expect(toSorted(toPairs(toFields(headers)))).toEqual(toSorted(expected))
+  })
+
+  test.each(BAD)('throws a TypeError as Headers does, of %s', (_what, headers) => {
+    expect(() => Reflect.construct(Headers, [headers])).toThrow(TypeError)
+    expect(() => toFields(headers)).toThrow(TypeError)
+  })
+
+  test('leaves out host, in any spelling and form', () => {
+    for (const headers of [{ host: 'x' }, { HOST: 'x' }, [['Host', 'x']], { host: ' x' }]) {
+      expect(toFields(headers)).toEqual([])
+    }
+  })
+
+  test('is empty where there is nothing', () => {
+    expect(toFields(undefined)).toEqual([])
+  })
+
+  test('is a new list each time', () => {
+    const headers = Object.freeze({ a: '1' })
+    expect(toFields(headers)).not.toBe(toFields(headers))
+  })
+})
+
+function toRequest(more: Partial<FetchRequest> = {}): FetchRequest {
+  return new FetchRequest({
+    url: splitUrl('http://a.test/path'),
+    method: 'GET',
+    fields: [],
+    body: null,
+    redirect: 'follow',
+    dispatcher: new FakeDispatcher(),
+    mode: 'cors',
+    cache: 'default',
+    integrity: '',
+    referrer: '',
+    referrerPolicy: '',
+    client: null,
+    ...more,
+  })
+}
+
+function toWire(more: Partial<FetchRequest> = {}): Record<string, string> {
+  const pairs = toPairs(toWireFields(toRequest(more)))
+  const fields = Object.fromEntries(pairs)
+  expect(pairs).toHaveLength(Object.keys(fields).length)
+  return fields
+}
+
+const ADDED = {
+  accept: '*/*',
+  'accept-language': '*',
+  'sec-fetch-mode': 'cors',
+  'user-agent': 'dodici',
+  'accept-encoding': 'gzip, deflate',
+}
+
+describe('toWireFields', () => {
+  test('adds what the standard adds', () => {
+    expect(toWire()).toEqual(ADDED)
+  })
+
+  test('asks for all codings over TLS', () => {
+    const { 'accept-encoding': codings } = toWire({ url: splitUrl('https://a.test/') })
+    expect(codings).toBe(SUPPORTED_CODINGS)
+  })
+
+  test('leaves the list of the request alone', () => {
+    const request = toRequest({ fields: ['a', '1'] })
+    const wire = toWireFields(request)
+    expect(wire.slice(0, 2)).toEqual(['a', '1'])
+    expect(request.fields).toEqual(['a', '1'])
+  })
+
+  test('adds nothing that the caller has, but for the mode', () => {
+    const own = { accept: 'a', 'accept-language': 'b', 'user-agent': 'c', 'accept-encoding': 'd' }
+    const fields = Object.entries({ ...own, 'sec-fetch-mode': 'e' }).flat()
+    expect(toWire({ fields, mode: 'no-cors' })).toEqual({ ...own, 'sec-fetch-mode': 'no-cors' })
+  })
+
+  test('wants a part of a body as it is', () => {
+    expect(toWire({ fields: ['range', 'bytes=1-2'] })).toMatchObject({ 'accept-encoding': 'identity' })
+    const fields = ['range', 'bytes=1-2', 'accept-encoding', 'br']
+    expect(toWire({ fields })).toMatchObject({ 'accept-encoding': 'br' })
+  })
+
+  test.each([
+    ['default', {}],
+    ['force-cache', {}],
+    ['only-if-cached', {}],
+    ['no-cache', { 'cache-control': 'max-age=0' }],
+    ['no-store', { pragma: 'no-cache', 'cache-control': 'no-cache' }],
+    ['reload', { pragma: 'no-cache', 'cache-control': 'no-cache' }],
+  ])('says what the cache mode %s means', (cache, more) => {
+    expect(toWire({ cache })).toEqual({ ...ADDED, ...more })
+  })
+
+  test.each([
+    'if-modified-since',
+    'if-none-match',
+    'if-unmodified-since',
+    'if-match',
+    'if-range',
+  ])('passes caches over for %s', (name) => {
+    expect(toWire({ fields: [name, 'x'] })).toMatchObject({ pragma: 'no-cache', 'cache-control': 'no-cache' })
+    expect(toWire({ fields: ['if-other', 'x'] })).not.toHaveProperty('pragma')
+    const own = { pragma: 'a', 'cache-control': 'b' }
+    expect(toWire({ fields: [name, 'x', ...Object.entries(own).flat()] })).toMatchObject(own)
+  })
+
+  test('names the referrer as the policy says, over that of the caller', () => {
+    const referrer = 'http://b.test/page'
+    expect(toWire({ referrer })).toMatchObject({ referer: 'http://b.test/' })
+    expect(toWire({ referrer, referrerPolicy: 'unsafe-url', fields: ['referer', 'own'] })).toMatchObject({
+      referer: referrer,
+    })
+    expect(toWire({ referrer, referrerPolicy: 'no-referrer' })).not.toHaveProperty('referer')
+  })
+})
+
+describe('toWireFields, when the client has an origin', () => {
+  const client = new URL('https://client.test/page')
+
+  test.each<[string, Partial<FetchRequest>, string | undefined]>([
+    ['GET', {}, undefined],
+    ['HEAD', { method: 'HEAD' }, undefined],
+    ['POST without TLS', { method: 'POST' }, 'null'],
+    ['POST over TLS', { method: 'POST', url: splitUrl('https://a.test/') }, 'https://client.test'],
+    ['POST with unsafe-url', { method: 'POST', referrerPolicy: 'unsafe-url' }, 'https://client.test'],
+    ['POST with no-referrer', { method: 'POST', referrerPolicy: 'no-referrer' }, 'null'],
+    ['POST elsewhere with same-origin', { method: 'POST', referrerPolicy: 'same-origin' }, 'null'],
+    [
+      'POST to itself with same-origin',
+      { method: 'POST', referrerPolicy: 'same-origin', url: splitUrl('https://client.test/') },
+      'https://client.test',
+    ],
+  ])('names it for %s', (_what, more, origin) => {
+    expect(toWire({ client, ...more }).origin).toBe(origin)
+  })
+
+  test('names it after a redirect to another origin', () => {
+    const request = toRequest({ client })
+    request.isTainted = true
+    expect(Object.fromEntries(toPairs(toWireFields(request))).origin).toBe('https://client.test')
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { isBadPort, isHttp, readBase, splitUrl, toHref } from '../../../src/fetch/fetch-url.ts'
+
+describe('toHref', () => {
+  test.each([
+    ['http://a', undefined, 'http://a/'],
+    [' HTTPS://A.Test:443/x/../y?q#f\n', undefined, 'https://a.test/y?q#f'],
+    ['../c?d', new URL('http://a/b/b/b'), 'http://a/b/c?d'],
+    ['http://@a/@', undefined, 'http://a/@'],
+    ['http://a/?user:password@b', undefined, 'http://a/?user:password@b'],
+  ])('reads %j', (text, base, href) => {
+    expect(toHref(text, base)).toBe(href)
+  })
+
+  test.each([
+    ['', undefined],
+    ['/path', undefined],
+    ['http://', undefined],
+    ['http://a:99999/', undefined],
+    ['/path', new URL('data:,x')],
+  ])('refuses %j, with the parser’s error as cause', (text, base) => {
+    expect(() => toHref(text, base)).toThrow(
+      expect.objectContaining({
+        constructor: TypeError,
+        message: `Failed to parse URL from ${text}`,
+        cause: expect.any(TypeError),
+      }),
+    )
+  })
+
+  test.each([
+    'http://user@a/p',
+    'http://user:secret@a/p',
+    'http://:secret@a/p',
+    'data://user:secret@a/p',
+  ])('refuses the credentials of %s, and keeps them to itself', (text) => {
+    expect(() => toHref(text, undefined)).toThrow(TypeError)
+    expect(() => toHref(text, undefined)).toThrow(/no credentials.*:\/\/a\/p$/)
+  })
+})
+
+describe('readBase', () => {
+  const place = Symbol.for('undici.globalOrigin.1')
+
+  function setBase(value: unknown): void {
+    Reflect.defineProperty(globalThis, place, { value, writable: true, configurable: true })
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, place))
+  }
+
+  test('is the origin that undici was told, and nothing else that may stand there', () => {
+    expect(readBase()).toBeUndefined()
+    const base = new URL('http://a.test/b')
+    setBase(base)
+    expect(readBase()).toBe(base)
+    for (const other of ['http://a.test/', null, undefined, {}]) {
+      setBase(other)
+      expect(readBase()).toBeUndefined()
+    }
+  })
+})
+
+describe('isHttp', () => {
+  test.each([
+    ['http://a/', true],
+    ['https://a/', true],
+    ['httpx://a/', false],
+    ['http+unix://a/', false],
+    ['data:http://a/', false],
+    ['ws://a/', false],
+    ['blob:http://a/1', false],
+  ])('says of %s: %s', (href, expected) => {
+    expect(isHttp(href)).toBe(expected)
+  })
+})
+
+describe('splitUrl', () => {
+  test.each([
+    ['http://a/', 'http://a', '/', ''],
+    ['https://a.test:8443/b/c?d#e', 'https://a.test:8443', '/b/c?d', '#e'],
+    ['http://[::1]:80/?', 'http://[::1]:80', '/?', ''],
+    ['http://a/?b/c#d/?e#f', 'http://a', '/?b/c', '#d/?e#f'],
+    ['http://a/#', 'http://a', '/', '#'],
+    ['http://user:password@a/b', 'http://user:password@a', '/b', ''],
+  ])('splits %s', (href, origin, path) => {
+    expect(splitUrl(href)).toEqual({ origin, path })
+  })
+
+  test.each([
+    'http://a.test/b?c#d',
+    'https://[::1]:444/',
+    'http://1.2.3.4/?',
+  ])('agrees with URL on %s', (href) => {
+    const { origin, path } = splitUrl(href)
+    expect(origin).toBe(new URL(href).origin)
+    expect(`${origin}${path}`).toBe(href.replace(/#.*/, ''))
+  })
+})
+
+describe('isBadPort', () => {
+  test.each([
+    ['http://a/', false],
+    ['https://a/', false],
+    ['http://[::1]/', false],
+    ['http://[::25]/', false],
+    ['http://a:8080/', false],
+    ['http://a:8025/', false],
+    ['http://a:25/', true],
+    ['https://a:22/', true],
+    ['http://[::1]:6000/', true],
+    ['https://a:10080/', true],
+    ['http://a:0/', true],
+  ])('says of %s: %s', (href, expected) => {
+    expect(isBadPort(splitUrl(href))).toBe(expected)
+  })
+
+  test("blocks the ports that Node's fetch blocks, and no others", async () => {
+    const dispatcher = {
+      dispatch() {
+        throw new Error('not blocked')
+      },
+    }
+    // The standard has port 0 as well.
+    const ports = Array.from({ length: 11_000 }, (_, port) => port + 1)
+    const blocked: number[] = []
+    for (const port of ports) {
+      const { cause } = await fetch(`http://a:${port}/`, Object({ dispatcher })).catch((error) => error)
+      if (cause.message === 'bad port') blocked.push(port)
+    }
+    expect(blocked.length).toBeGreaterThan(50)
+    const ours = ports.filter((port) => isBadPort(splitUrl(new URL(`http://a:${port}/`).href)))
+    expect(ours).toEqual(blocked)
+  })
+})

@@ -16,6 +16,7 @@
  *   and the next round once all of them are answered
  * @property {number} warmup requests before the clock starts
  * @property {number} requests requests that are timed
+ * @property {boolean} [json] what is sent and what comes back are JSON; missing: they are so many times the letter a
  * @property {'node' | null} server the one kind of server that can answer; null: any
  * @property {string[]} byDefault which of the APIs a run measures that names no scenario; none: it passes it over
  */
@@ -49,6 +50,9 @@ const named = { ...get1k, byDefault: [] }
 
 /** @type {Scenario} */
 const post1k = { ...named, name: 'post-1k', method: 'POST', bodyBytes: 1024 }
+
+/** What clients make of the text themselves, by `JSON.stringify()` and `json()`, is measured too. */
+const withJson = { apis: ['fetch'], json: true }
 
 /** @type {Scenario} */
 const tunnel1k = {
@@ -101,8 +105,10 @@ export const scenarios = [
   },
   { ...named, name: 'get-64k', answerBytes: 65_536, inFlight: 20, warmup: 8000, requests: 4000 },
   { ...named, name: 'get-1m', answerBytes: 2 ** 20, inFlight: 10, warmup: 500, requests: 300 },
+  { ...named, ...withJson, name: 'get-1k-json' },
   post1k,
   { ...post1k, name: 'post-1k-tls', tls: true },
+  { ...post1k, ...withJson, name: 'post-1k-json' },
   {
     ...post1k,
     name: 'post-64k',

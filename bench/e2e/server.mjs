@@ -1,14 +1,15 @@
 /**
  * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2: answers a
- * GET of `/N` with N bytes, a POST with its own body, and echoes on the stream of a CONNECT, plain or extended. It speaks
- * HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when it is ready, or `listening PORT,PORT,...`, and ends when its
- * standard input does, which also happens when the process that started it dies.
+ * GET of `/N` with N bytes, one of `/N.json` with N bytes of JSON, a POST with its own body, and echoes on the stream of a CONNECT,
+ * plain or extended. It speaks HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when it is ready, or `listening PORT,PORT,...`,
+ * and ends when its standard input does, which also happens when the process that started it dies.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import * as http from 'node:http'
 import * as http2 from 'node:http2'
 import * as https from 'node:https'
+import { isJsonPath, toJsonDocument } from './json-document.mjs'
 
 /** @type {{ http1: boolean, ports: number, maxStreams: number, keyFile: string | null, certFile: string | null }} */
 const { http1, ports, maxStreams, keyFile, certFile } = JSON.parse(process.argv[2] ?? '{}')
@@ -23,7 +24,8 @@ const answers = new Map()
 function answerFor(path) {
   let answer = answers.get(path)
   if (answer === undefined) {
-    answer = Buffer.alloc(Number(path.slice(1)) || 0, 'a')
+    const size = Number.parseInt(path.slice(1), 10) || 0
+    answer = isJsonPath(path) ? Buffer.from(JSON.stringify(toJsonDocument(size))) : Buffer.alloc(size, 'a')
     answers.set(path, answer)
   }
   return answer
@@ -32,12 +34,13 @@ function answerFor(path) {
 /**
  * The fields that nghttpd sends, so that clients have as much to decode.
  *
+ * @param {string} path
  * @param {Buffer} answer
  */
-function toFields(answer) {
+function toFields(path, answer) {
   return {
     'content-length': answer.length,
-    'content-type': 'application/octet-stream',
+    'content-type': isJsonPath(path) ? 'application/json' : 'application/octet-stream',
     'cache-control': 'max-age=3600',
     'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
   }
@@ -45,10 +48,11 @@ function toFields(answer) {
 
 /**
  * @param {import('node:http2').ServerHttp2Stream} stream
+ * @param {string} path
  * @param {Buffer} answer
  */
-function respond(stream, answer) {
-  stream.respond({ ':status': 200, ...toFields(answer) })
+function respond(stream, path, answer) {
+  stream.respond({ ':status': 200, ...toFields(path, answer) })
   stream.end(answer)
 }
 
@@ -71,16 +75,17 @@ function respondWithItsBody(request, respond) {
  */
 function onStream(stream, headers) {
   stream.on('error', () => {})
+  const path = headers[':path'] ?? '/0'
   switch (headers[':method']) {
     case 'CONNECT':
       stream.respond({ ':status': 200 })
       stream.pipe(stream)
       break
     case 'POST':
-      respondWithItsBody(stream, (body) => respond(stream, body))
+      respondWithItsBody(stream, (body) => respond(stream, path, body))
       break
     default:
-      respond(stream, answerFor(headers[':path'] ?? '/0'))
+      respond(stream, path, answerFor(path))
   }
 }
 
@@ -89,9 +94,11 @@ function onStream(stream, headers) {
  * @param {http.ServerResponse} response
  */
 function onRequest(request, response) {
-  const respond = (/** @type {Buffer} */ answer) => response.writeHead(200, toFields(answer)).end(answer)
+  const path = request.url ?? '/0'
+  const respond = (/** @type {Buffer} */ answer) =>
+    response.writeHead(200, toFields(path, answer)).end(answer)
   if (request.method === 'POST') respondWithItsBody(request, respond)
-  else respond(answerFor(request.url ?? '/0'))
+  else respond(answerFor(path))
 }
 
 function makeServer() {

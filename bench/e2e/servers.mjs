@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { generate } from 'selfsigned'
 import { freePort } from '../../scripts/free-port.mjs'
 import { start, stop } from './children.mjs'
+import { toJsonDocument } from './json-document.mjs'
 import { directory } from './temporary.mjs'
 
 /** How many streams a server takes on a connection. Most scenarios have fewer in flight: how a client waits isn't measured. */
@@ -127,14 +128,15 @@ export async function startRelay(node, port, rtt) {
  */
 
 /**
- * @param {Pick<import('./scenarios.mjs').Scenario, 'answerBytes' | 'origins' | 'latency' | 'tls'>} scenario
+ * @param {Pick<import('./scenarios.mjs').Scenario, 'answerBytes' | 'origins' | 'latency' | 'tls' | 'json'>} scenario
  * @param {{ kind: ServerKind, node: string }} options
  * @returns {Promise<Server>}
  */
-export async function startServer({ answerBytes, origins, latency, tls }, { kind, node }) {
-  const path = `/${answerBytes}`
+export async function startServer({ answerBytes, origins, latency, tls, json = false }, { kind, node }) {
+  // nghttpd tells the type by the ending.
+  const path = `/${answerBytes}${json ? '.json' : ''}`
   const file = join(directory, path)
-  writeFileSync(file, 'a'.repeat(answerBytes))
+  writeFileSync(file, json ? JSON.stringify(toJsonDocument(answerBytes)) : 'a'.repeat(answerBytes))
   const certified = tls ? await certificate() : null
   const { child, ports } =
     kind === 'nghttpd'

@@ -1,9 +1,10 @@
 /**
  * One adapter for every function of the shape of the Fetch standard's fetch().
  *
- * @typedef {{ status: number, text(): Promise<string> }} FetchAnswer
+ * @typedef {{ status: number, text(): Promise<string>, json(): Promise<unknown> }} FetchAnswer
  * @typedef {(url: string, init: object) => Promise<FetchAnswer>} FetchLike
  */
+import { isJsonPath, toJsonDocument } from '../json-document.mjs'
 
 /**
  * @param {FetchLike} fetch
@@ -11,6 +12,17 @@
  * @returns {import('./index.mjs').Start}
  */
 export function toFetchStart(fetch, extra) {
+  const start = toTextStart(fetch, extra)
+  const startJson = toJsonStart(fetch, extra)
+  return (target, done) => (isJsonPath(target.path) ? startJson : start)(target, done)
+}
+
+/**
+ * @param {FetchLike} fetch
+ * @param {object | undefined} extra
+ * @returns {import('./index.mjs').Start}
+ */
+function toTextStart(fetch, extra) {
   const headers = { accept: '*/*', 'user-agent': 'bench' }
   return ({ url, method, body }, done) => {
     const failed = (/** @type {Error} */ error) => done(error, 0, 0)
@@ -21,4 +33,39 @@ export function toFetchStart(fetch, extra) {
       failed,
     )
   }
+}
+
+/**
+ * Sends an object, as JSON of the body's length, and reads one.
+ *
+ * @param {FetchLike} fetch
+ * @param {object | undefined} extra
+ * @returns {import('./index.mjs').Start}
+ */
+function toJsonStart(fetch, extra) {
+  const accept = { accept: 'application/json', 'user-agent': 'bench' }
+  const both = { ...accept, 'content-type': 'application/json' }
+  /** @type {object | undefined} */
+  let document
+  /** @param {number} bytes */
+  const toText = (bytes) => {
+    document ??= toJsonDocument(bytes)
+    return JSON.stringify(document)
+  }
+  return ({ url, method, body }, done) => {
+    const failed = (/** @type {Error} */ error) => done(error, 0, 0)
+    const sent = body === null ? { headers: accept } : { headers: both, body: toText(body.length) }
+    fetch(url, { method, ...sent, ...extra }).then(
+      (answer) => answer.json().then((value) => done(null, answer.status, readSize(value)), failed),
+      failed,
+    )
+  }
+}
+
+/**
+ * @param {unknown} value
+ * @returns {number} of which text it says to be; NaN: it isn't our document
+ */
+function readSize(value) {
+  return typeof value === 'object' && value !== null && 'bytes' in value ? Number(value.bytes) : Number.NaN
 }

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { setImmediate } from 'node:timers'
 import type { DispatchController } from '../../types/handler.ts'
 import { Collector } from '../api/body-consumer.ts'
 import { joinChunks } from '../core/body-bytes.ts'
+import { later } from '../core/later.ts'
 import { toError } from '../errors.ts'
 import { toSizeError } from '../handler/answer-limits.ts'
 import { BodyDecoder } from './body-decoder.ts'
@@ -91,7 +91,7 @@ export class AnswerBody implements DecodedSink, ByteSupply {
 
   /** When this object is collected, and the body isn't read by then, it is let go of. */
   belongTo(response: object): void {
-    if (young.length === 0) setImmediate(watchYoung)
+    if (young.length === 0) later(watchYoung)
     young.push(response, this)
   }
 
@@ -192,6 +192,7 @@ export class AnswerBody implements DecodedSink, ByteSupply {
     if (this.#state === 'failed') return Promise.reject(this.#error)
     const chunks = this.#chunks
     this.#chunks = []
+    this.#size = 0
     return new Promise((resolve, reject) => {
       if (this.#state !== 'receiving') {
         this.#tellDone()
@@ -200,7 +201,7 @@ export class AnswerBody implements DecodedSink, ByteSupply {
       }
       // What it resolves with is what `convert` gave.
       this.#collector = new Collector(chunks, convert, resolve, reject) as Collector<unknown>
-      this.#more()
+      this.more()
     })
   }
 
@@ -213,15 +214,14 @@ export class AnswerBody implements DecodedSink, ByteSupply {
       const taken = Math.min(first.length, limit)
       this.#size -= taken
       if (this.isComplete) this.#tellDone()
-      else if (this.#size < HIGH_WATER_MARK) this.#more()
       return first.subarray(0, taken)
     }
-    this.#more()
     return null
   }
 
-  #more(): void {
-    if (this.#state !== 'receiving') return
+  /** Lets more come, which it may do at once: whoever calls it is done with what has come. */
+  more(): void {
+    if (this.#state !== 'receiving' || this.#size >= HIGH_WATER_MARK) return
     // A decoder that is full says itself when it takes more.
     if (this.#decoder !== null) this.#decoder.resume()
     else this.#controller?.resume()

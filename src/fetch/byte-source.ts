@@ -6,8 +6,10 @@
 
 /** Where the bytes come from. */
 export interface ByteSupply {
-  /** One piece of at most so many bytes; null when there is none at the moment: `onReadable()` tells of the next. */
+  /** One piece of at most so many bytes; null when there is none at the moment. */
   take(limit: number): Buffer | null
+  /** Lets more come: `onReadable()` tells of it, perhaps from inside this call. */
+  more(): void
   /** Nothing more will come. */
   readonly isComplete: boolean
   /** Why it failed; undefined while it hasn't. */
@@ -50,9 +52,7 @@ export class ByteSource {
     const chunk = this.#body.take(view === null ? Number.POSITIVE_INFINITY : view.byteLength)
     if (chunk === null) {
       this.#waiting = controller
-      return
-    }
-    if (view === null) {
+    } else if (view === null) {
       // A copy: the stream takes the whole buffer for itself, of which the piece is a part.
       controller.enqueue(new Uint8Array(chunk))
     } else {
@@ -60,6 +60,8 @@ export class ByteSource {
       request?.respond(chunk.length)
     }
     if (this.#body.isComplete) this.#close(controller)
+    // Last: what comes may come at once, and with it the end.
+    else this.#body.more()
   }
 
   cancel(reason: unknown): void {
@@ -75,7 +77,17 @@ export class ByteSource {
       if (controller !== undefined) this.#close(controller)
     } else if (waiting !== null) {
       this.#waiting = null
-      this.pull(waiting)
+      this.#pullFor(waiting)
+    }
+  }
+
+  /** For a read that has waited. What its view throws, which the reader may have transferred, is no matter of the dispatcher's. */
+  #pullFor(controller: ReadableByteStreamController): void {
+    try {
+      this.pull(controller)
+    } catch (thrown) {
+      controller.error(thrown)
+      this.#body.cancel(thrown)
     }
   }
 
@@ -89,8 +101,12 @@ export class ByteSource {
     this.#waiting = null
     this.#controller = null
     const { byobRequest } = controller
-    controller.close()
-    // Only this answers a reader's view that waits.
-    byobRequest?.respond(0)
+    try {
+      controller.close()
+      // Only this answers a reader's view that waits.
+      byobRequest?.respond(0)
+    } catch {
+      // The end came in the middle of an element of the reader's view: the stream has failed by itself, and tells its reader.
+    }
   }
 }

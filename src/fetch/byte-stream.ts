@@ -61,9 +61,13 @@ export class ByteStream implements ReadableStreamLike {
   }
 
   /** Nobody wants the rest of it. The first reason counts: whoever fills the stream is told that one. */
-  cancel(reason: unknown): Promise<void> {
+  async cancel(reason: unknown): Promise<void> {
     this.#isCancelled = true
-    return Promise.resolve(this.#reader.cancel(reason)).then(undefined, ignoreLateFailure)
+    try {
+      await this.#reader.cancel(reason)
+    } catch {
+      // Its fetch is over: nobody is left to be told.
+    }
   }
 }
 

@@ -4,12 +4,14 @@
  * @module
  */
 
+import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { toUint8Array } from '../core/body-bytes.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { RequestAbortedError, toError } from '../errors.ts'
+import { Call } from '../handler/call.ts'
 import type { BodyOwner } from './answer-body.ts'
 import { AnswerBody } from './answer-body.ts'
 import { toCodings } from './decode.ts'
@@ -90,6 +92,7 @@ export class Exchange implements DispatchHandler {
     headers: IncomingHttpHeaders,
     statusText = '',
   ): void {
+    if (this.#state === 'done') controller.abort(new RequestAbortedError())
     if (status < 200 || this.#state !== 'waiting') return
     this.#controller = controller
     try {
@@ -130,9 +133,20 @@ export class Exchange implements DispatchHandler {
     this.#body?.finish()
   }
 
+  /** Nobody has asked for a tunnel. */
+  onRequestUpgrade(
+    _controller: DispatchController,
+    _status: number,
+    _headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.#fail(new Error('The request was answered with a tunnel'))
+    socket.destroy()
+  }
+
   onResponseError(_controller: DispatchController | null, error: Error): void {
     if (this.#state === 'waiting') this.#fail(error)
-    else this.#body?.fail(new TypeError('terminated', { cause: error }))
+    else if (this.#state === 'receiving') this.#body?.fail(new TypeError('terminated', { cause: error }))
     this.#state = 'done'
   }
 
@@ -162,9 +176,12 @@ export class Exchange implements DispatchHandler {
     this.#body = body
     const type = isTainted ? 'cors' : 'basic'
     const redirected = redirectCount > 0
+    // Another's controller may stand for several answers, one after the other: what it says of this one is asked for now.
+    const call = controller instanceof Call ? controller : null
+    const fields = call === null ? (controller.rawHeaders ?? headers) : headers
     const answer: Answer = isOpaque
       ? OPAQUE
-      : { type, url: url.origin + url.path, redirected, status, statusText, headers, controller }
+      : { type, url: url.origin + url.path, redirected, status, statusText, headers: fields, call }
     if (integrity !== '') this.#verify(answer, integrity)
     else this.#fetching.resolve(makeResponse(answer, this.#body))
     if (this.#body === null) this.#fetching.onBodyDone()
@@ -253,7 +270,7 @@ const OPAQUE: Answer = Object.freeze({
   status: 0,
   statusText: '',
   headers: {},
-  controller: null,
+  call: null,
 })
 
 /** What a dispatcher can be told: any value may be a signal's reason. */

@@ -27,7 +27,8 @@ export interface FetchUrl {
 
 /** The base of relative URLs; undefined where nobody has set one. */
 export function readBase(): URL | undefined {
-  const base: unknown = Reflect.get(globalThis, GLOBAL_ORIGIN)
+  // Not by Reflect.get(), which takes a tenth of a microsecond.
+  const base = (globalThis as Record<symbol, unknown>)[GLOBAL_ORIGIN]
   return base instanceof URL ? base : undefined
 }
 

@@ -89,16 +89,9 @@ function start(
   const hasOwnBody = init.body !== undefined && init.body !== null
   const stream = hasOwnBody ? null : toRequestStream(base, method)
   const body = hasOwnBody ? toInitBody(init, method, fields) : null
-  const request = new FetchRequest({
-    url: splitUrl(href),
-    method,
-    fields,
-    body,
-    redirect,
-    dispatcher: toDispatcher(init.dispatcher),
-    client,
-    ...members,
-  })
+  const url = splitUrl(href)
+  const dispatcher = toDispatcher(init.dispatcher)
+  const request = new FetchRequest(url, method, fields, body, redirect, dispatcher, client, members)
   const fetching = new Fetching(request, signalOwner, resolve, reject)
   if (stream === null) fetching.start()
   else fetching.startWith(stream)

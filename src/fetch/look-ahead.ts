@@ -5,6 +5,7 @@
  */
 
 import type { ReadableStreamLike } from '../../types/body.ts'
+import { later } from '../core/later.ts'
 import type { Reader, ReadResult } from './byte-stream.ts'
 import { ByteStream, checkChunk, ignoreLateFailure } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
@@ -70,7 +71,7 @@ async function readAtOnce(read: PromiseLike<ReadResult>): Promise<ReadResult | t
 }
 
 function nextTurn(): Promise<typeof LATE> {
-  return new Promise((resolve) => setImmediate(resolve, LATE))
+  return new Promise((resolve) => later(resolve, LATE))
 }
 
 /** A stream of which some was read already. */

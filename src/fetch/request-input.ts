@@ -12,6 +12,7 @@ import { getField } from '../core/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
 import { toFetchBody } from './fetch-body.ts'
 import { toFields } from './fetch-fields.ts'
+import type { RareMembers } from './fetch-request.ts'
 import type { SignalOwner } from './fetching.ts'
 
 /** `RequestInit` of the Fetch standard, with undici's `dispatcher`: a caller in JavaScript may give anything. */
@@ -44,15 +45,6 @@ export function readInit(init: UncheckedInit) {
 
 /** Of a call without an init. */
 export const NO_INIT: InitMembers = Object.freeze(readInit({}))
-
-/** Those of a Request that a fetch of it goes by. */
-export interface RareMembers {
-  readonly mode: string
-  readonly cache: string
-  readonly integrity: string
-  readonly referrer: string
-  readonly referrerPolicy: string
-}
 
 /** Those of a plain call. */
 const PLAIN: RareMembers = Object.freeze({

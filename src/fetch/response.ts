@@ -5,11 +5,11 @@
  */
 
 import { Readable } from 'node:stream'
-import type { DispatchController } from '../../types/handler.ts'
-import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { toArrayBuffer, toJson, toText } from '../core/body-bytes.ts'
+import type { RawHeadersSource } from '../core/headers.ts'
 import type { AnswerBody } from './answer-body.ts'
 import { toAnswerHeaders } from './answer-headers.ts'
+import { ignoreLateFailure } from './byte-stream.ts'
 import { readAll } from './read-all.ts'
 
 /** What is known of an answer when its header is there. */
@@ -20,10 +20,17 @@ export interface Answer {
   readonly redirected: boolean
   readonly status: number
   readonly statusText: string
-  readonly headers: IncomingHttpHeaders
-  /** Asked for the fields as they came, when somebody reads them: `headers` has lost some duplicates. Null for none. */
-  readonly controller: DispatchController | null
+  readonly headers: RawHeadersSource
+  /** Asked for the fields as they came, when somebody reads them: `headers` has lost some duplicates then. Null for none. */
+  readonly call: { readonly rawHeaders: string[] | null } | null
 }
+
+/** Of clones that were collected: a branch that nobody can read would hold all that the other one reads. */
+const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
+  const stream = branch.deref()
+  if (stream === undefined || stream.locked || isDisturbed(stream)) return
+  stream.cancel('The Response was collected before its body was read').catch(ignoreLateFailure)
+})
 
 const SPENT = 'Body is unusable: it has been read already, or is being read'
 
@@ -40,6 +47,8 @@ export class FetchResponse {
   #body: AnswerBody | null
   /** Null until somebody asks for it. */
   #stream: ReadableStream<Uint8Array> | null = null
+  /** The stream is a branch that nobody else has. */
+  #isBranch = false
   /** text() or one of its like was called. */
   #isConsumed = false
   /** A Response of the global class; null until somebody asks for what only such a one has. */
@@ -77,8 +86,8 @@ export class FetchResponse {
   }
 
   get headers(): Headers {
-    const { controller, headers } = this.#answer
-    this.#headers ??= toAnswerHeaders(controller?.rawHeaders ?? headers)
+    const { call, headers } = this.#answer
+    this.#headers ??= toAnswerHeaders(call?.rawHeaders ?? headers)
     return this.#headers
   }
 
@@ -88,6 +97,9 @@ export class FetchResponse {
       // Whoever reads it has it.
       if (this.#isConsumed) this.#stream.getReader()
     }
+    // From now on somebody else may have it.
+    if (this.#isBranch) unread.unregister(this)
+    this.#isBranch = false
     return this.#stream
   }
 
@@ -127,15 +139,22 @@ export class FetchResponse {
 
   clone(): Response {
     if (this.#isUnusable) throw new TypeError('Response.clone: Body has already been consumed.')
-    const copy = makeResponse(this.#answer, null)
+    const copy = makeOwn(this.#answer, null)
     const { body } = this
     if (body !== null) {
       const [own, other] = body.tee()
       this.#body = null
-      this.#stream = own
-      ;(copy as unknown as FetchResponse).#stream = other
+      this.#have(own)
+      copy.#have(other)
     }
-    return copy
+    return asResponse(copy)
+  }
+
+  /** A branch of what was one stream. */
+  #have(branch: ReadableStream<Uint8Array>): void {
+    this.#stream = branch
+    this.#isBranch = true
+    unread.register(this, new WeakRef(branch), this)
   }
 
   /** A Response of the global class with the same content: for what reads undici's private state by a symbol. */
@@ -185,10 +204,18 @@ let current: { readonly global: typeof Response; readonly own: ResponseClass } |
 
 /** Makes the Response of an answer. */
 export function makeResponse(answer: Answer, body: AnswerBody | null): Response {
+  return asResponse(makeOwn(answer, body))
+}
+
+/** It has all that the type promises, by its prototype. */
+function asResponse(response: FetchResponse): Response {
+  return response as unknown as Response
+}
+
+function makeOwn(answer: Answer, body: AnswerBody | null): FetchResponse {
   const global = globalThis.Response
   if (current === null || current.global !== global) current = { global, own: makeClass(global) }
-  // It has all that the type promises, by its prototype.
-  return new current.own(answer, body) as unknown as Response
+  return new current.own(answer, body)
 }
 
 /**

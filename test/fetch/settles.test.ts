@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import zlib from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Agent, errors, fetch } from '../../src/index.ts'
-import type { DispatchHandler, DispatchOptions } from '../../types/index.ts'
+import type { DispatchHandler } from '../../types/index.ts'
 
 /** 5 MB in some 5 KB. */
 const BOMB = zlib.gzipSync(Buffer.alloc(5_000_000))
@@ -16,6 +16,11 @@ const server = http2.createServer((request, response) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     if (request.url === '/bomb') response.setHeader('content-encoding', 'gzip')
+    if (request.url === '/slow') {
+      response.writeHead(200, { 'content-encoding': 'gzip' })
+      response.write(zlib.gzipSync('first', { finishFlush: zlib.constants.Z_SYNC_FLUSH }))
+      return
+    }
     if (request.url === '/no-url') response.writeHead(302, { location: 'http://user:secret@[' })
     response.end(request.url === '/bomb' ? BOMB : Buffer.concat(chunks))
   })
@@ -84,47 +89,42 @@ describe('when a Request is of another making', () => {
   })
 })
 
-describe('when a dispatcher breaks off', () => {
-  type Play = (handler: DispatchHandler) => void
-
-  /** One that plays the answer within dispatch(). */
-  function toDispatcher(play: Play) {
-    return {
-      dispatch(_options: DispatchOptions, handler: DispatchHandler) {
-        play(handler)
-        return true
-      },
+describe('when the stream of a request throws as it is cancelled', () => {
+  test('rejects with the reason all the same', async () => {
+    const stream = {
+      locked: false,
+      getReader: () => ({
+        read: () => new Promise(() => {}),
+        cancel: () => {
+          throw new Error('never')
+        },
+      }),
     }
-  }
-
-  const controller = {
-    aborted: false,
-    paused: false,
-    reason: null,
-    rawHeaders: null,
-    rawTrailers: null,
-    abort() {},
-    pause() {},
-    resume() {},
-  }
-
-  test('fails a body whose dispatcher throws after the header', async () => {
-    const error = new Error('halfway')
-    const dispatcher = toDispatcher((handler) => {
-      handler.onRequestStart?.(controller, null)
-      handler.onResponseStart?.(controller, 200, {}, '')
-      throw error
-    })
-    const response = await fetch(`${origin}/`, { dispatcher })
-    await expect(response.text()).rejects.toThrow(new TypeError('terminated'))
+    const abort = new AbortController()
+    const init = {
+      method: 'POST',
+      body: stream,
+      duplex: 'half',
+      signal: abort.signal,
+      dispatcher: agent,
+    } as const
+    const response = fetch(`${origin}/`, init)
+    abort.abort('over')
+    await expect(response).rejects.toBe('over')
   })
+})
 
-  test('rejects where the end comes without a header', async () => {
-    const dispatcher = toDispatcher((handler) => {
-      handler.onRequestStart?.(controller, null)
-      handler.onResponseEnd?.(controller, {})
-    })
-    await expect(fetch(`${origin}/`, { dispatcher })).rejects.toThrow(new TypeError('fetch failed'))
+describe('when timers are faked', () => {
+  test('gives what has come of a coded body', async () => {
+    const response = await fetch(`${origin}/slow`, { dispatcher: agent })
+    vi.useFakeTimers()
+    try {
+      const reader = response.body?.getReader()
+      expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('first')
+      await reader?.cancel()
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
 

@@ -18,6 +18,7 @@ const END = 'data: end\n\n'
 const toChild = bundle({
   collected: new URL('./children/fetch-collected.ts', import.meta.url),
   signals: new URL('./children/fetch-signals.ts', import.meta.url),
+  clone: new URL('./children/fetch-clone.ts', import.meta.url),
 })
 
 let run: Promise<Facts> | null = null
@@ -101,5 +102,16 @@ describe('when a signal is fired after a collection', () => {
       'request /headless': 'enough',
       'request /body': 'enough',
     })
+  })
+})
+
+describe('when a clone is collected before its body was read', () => {
+  test('holds nothing of what the other one reads', async () => {
+    const { code, stdout, stderr } = await runNode('--expose-gc', toChild('clone'))
+    expect(stderr).toBe('')
+    expect(code).toBe(0)
+    const { read, most, expected } = JSON.parse(stdout)
+    expect(read).toBe(expected)
+    expect(most).toBeLessThan(expected / 4)
   })
 })

@@ -76,21 +76,13 @@ describe('toFields', () => {
 })
 
 function toRequest(more: Partial<FetchRequest> = {}): FetchRequest {
-  return new FetchRequest({
-    url: splitUrl('http://a.test/path'),
-    method: 'GET',
-    fields: [],
-    body: null,
-    redirect: 'follow',
-    dispatcher: new FakeDispatcher(),
-    mode: 'cors',
-    cache: 'default',
-    integrity: '',
-    referrer: '',
-    referrerPolicy: '',
-    client: null,
-    ...more,
-  })
+  const rare = { mode: 'cors', cache: 'default', integrity: '', referrer: '', referrerPolicy: '' }
+  const fields: string[] = []
+  const url = splitUrl('http://a.test/path')
+  return Object.assign(
+    new FetchRequest(url, 'GET', fields, null, 'follow', new FakeDispatcher(), null, rare),
+    more,
+  )
 }
 
 function toWire(more: Partial<FetchRequest> = {}): Record<string, string> {

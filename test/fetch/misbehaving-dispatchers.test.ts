@@ -1,0 +1,143 @@
+/** Dispatchers that break off, or do what nobody has asked for. */
+
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { fetch } from '../../src/index.ts'
+import type { DispatchController, DispatchHandler, DispatchOptions } from '../../types/index.ts'
+
+const ANYWHERE = 'http://a.test/'
+
+describe('when a dispatcher breaks off', () => {
+  type Play = (handler: DispatchHandler) => void
+
+  /** One that plays the answer within dispatch(). */
+  function toDispatcher(play: Play) {
+    return {
+      dispatch(_options: DispatchOptions, handler: DispatchHandler) {
+        play(handler)
+        return true
+      },
+    }
+  }
+
+  const controller = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    rawHeaders: null,
+    rawTrailers: null,
+    abort() {},
+    pause() {},
+    resume() {},
+  }
+
+  test('fails a body whose dispatcher throws after the header', async () => {
+    const error = new Error('halfway')
+    const dispatcher = toDispatcher((handler) => {
+      handler.onRequestStart?.(controller, null)
+      handler.onResponseStart?.(controller, 200, {}, '')
+      throw error
+    })
+    const response = await fetch(ANYWHERE, { dispatcher })
+    await expect(response.text()).rejects.toThrow(new TypeError('terminated'))
+  })
+
+  test('rejects where the end comes without a header', async () => {
+    const dispatcher = toDispatcher((handler) => {
+      handler.onRequestStart?.(controller, null)
+      handler.onResponseEnd?.(controller, {})
+    })
+    await expect(fetch(ANYWHERE, { dispatcher })).rejects.toThrow(new TypeError('fetch failed'))
+  })
+})
+
+describe('when a dispatcher does what nobody has asked for', () => {
+  /** Notes what is done with the call. */
+  function toCall(play: (handler: DispatchHandler, controller: DispatchController) => void) {
+    const aborted: unknown[] = []
+    let dispatched = 0
+    const controller = {
+      aborted: false,
+      paused: false,
+      reason: null,
+      rawHeaders: null as string[] | null,
+      rawTrailers: null,
+      abort: (reason?: Error) => void aborted.push(reason),
+      pause() {},
+      resume() {},
+    }
+    const dispatcher = {
+      dispatch(_options: DispatchOptions, handler: DispatchHandler) {
+        dispatched++
+        play(handler, controller)
+        return true
+      },
+    }
+    return { dispatcher, aborted, controller, toCount: () => dispatched }
+  }
+
+  test('rejects where it answers with a tunnel, and destroys that', async () => {
+    const tunnel = new PassThrough()
+    const { dispatcher } = toCall((handler, controller) => {
+      handler.onRequestStart?.(controller, null)
+      handler.onRequestUpgrade?.(controller, 101, {}, tunnel)
+    })
+    await expect(fetch(ANYWHERE, { dispatcher })).rejects.toThrow(new TypeError('fetch failed'))
+    expect(tunnel.destroyed).toBe(true)
+  })
+
+  test('ends an answer that comes after the abort, by a controller that it never gave', async () => {
+    let answer = (): void => {}
+    const { dispatcher, aborted } = toCall((handler, controller) => {
+      answer = () => handler.onResponseStart?.(controller, 200, {}, '')
+    })
+    const abort = new AbortController()
+    const response = fetch(ANYWHERE, { dispatcher, signal: abort.signal })
+    abort.abort('over')
+    await expect(response).rejects.toBe('over')
+    answer()
+    expect(aborted).toHaveLength(1)
+  })
+
+  test('keeps a body that was complete when it says that there was an error', async () => {
+    const { dispatcher } = toCall((handler, controller) => {
+      handler.onRequestStart?.(controller, null)
+      handler.onResponseStart?.(controller, 200, {}, '')
+      handler.onResponseData?.(controller, Buffer.from('all'))
+      handler.onResponseEnd?.(controller, {})
+      handler.onResponseError?.(controller, new Error('too late'))
+    })
+    expect(await (await fetch(ANYWHERE, { dispatcher })).text()).toBe('all')
+  })
+
+  test('has the headers of the answer, whatever its controller says later', async () => {
+    const { dispatcher, controller } = toCall((handler, call) => {
+      handler.onRequestStart?.(call, null)
+      controller.rawHeaders = ['x-a', 'first']
+      handler.onResponseStart?.(call, 200, { 'x-a': 'first' }, '')
+      handler.onResponseEnd?.(call, {})
+    })
+    const response = await fetch(ANYWHERE, { dispatcher })
+    controller.rawHeaders = ['x-a', 'second']
+    expect(response.headers.get('x-a')).toBe('first')
+  })
+
+  test('sends nothing of a Request that is aborted while its body is looked at', async () => {
+    for (const body of ['pay me', new Blob(['a', 'b']), new ReadableStream()]) {
+      const { dispatcher, toCount } = toCall(() => {})
+      const abort = new AbortController()
+      const request = new Request(ANYWHERE, { method: 'POST', body, duplex: 'half' })
+      const response = fetch(request, { dispatcher, signal: abort.signal })
+      abort.abort('over')
+      await expect(response).rejects.toBe('over')
+      // A later one's turn has come by then, and with it this one's.
+      const later = toCall((handler, controller) => {
+        handler.onRequestStart?.(controller, null)
+        handler.onResponseStart?.(controller, 204, {}, '')
+        handler.onResponseEnd?.(controller, {})
+      })
+      await fetch(new Request(ANYWHERE, { method: 'POST', body: 'x' }), { dispatcher: later.dispatcher })
+      expect(toCount()).toBe(0)
+    }
+  })
+})

@@ -1,0 +1,57 @@
+/** Reads a large body whose clone nobody has any more, and reports the most memory that its bytes took. */
+
+import { setImmediate } from 'node:timers/promises'
+import { fetch } from '../../../src/index.ts'
+import type { DispatchHandler, DispatchOptions } from '../../../types/index.ts'
+
+const PIECE = 1_048_576
+const PIECES = 128
+
+/** Gives a piece for each time that it is let go on. */
+const dispatcher = {
+  dispatch(_options: DispatchOptions, handler: DispatchHandler) {
+    let left = PIECES
+    const controller = {
+      aborted: false,
+      paused: false,
+      reason: null,
+      rawHeaders: null,
+      rawTrailers: null,
+      abort() {},
+      pause() {},
+      resume() {
+        if (left-- > 0) handler.onResponseData?.(controller, Buffer.alloc(PIECE))
+        else if (left === -1) handler.onResponseEnd?.(controller, {})
+      },
+    }
+    handler.onRequestStart?.(controller, null)
+    handler.onResponseStart?.(controller, 200, {}, '')
+    return true
+  },
+}
+
+/** A frame of its own: what it has left on the stack is gone when it returns. */
+async function open(): Promise<Response> {
+  const response = await fetch('http://a.test/', { dispatcher })
+  response.clone()
+  return response
+}
+
+async function collect(): Promise<void> {
+  // Callbacks of collected objects come in a turn of their own.
+  for (let i = 0; i < 3; i++) {
+    globalThis.gc?.()
+    await setImmediate()
+  }
+}
+
+const response = await open()
+await collect()
+let read = 0
+let most = 0
+for await (const chunk of response.body ?? []) {
+  read += chunk.length
+  await collect()
+  most = Math.max(most, process.memoryUsage().arrayBuffers)
+}
+console.log(JSON.stringify({ read, most, expected: PIECE * PIECES }))

@@ -84,8 +84,7 @@ const common = {
   http1: false,
   apiFor: only('request'),
   whyNot: () => null,
-  // Half of it is what fetch() itself costs, whatever it stands on.
-  pace: (/** @type {string} */ api) => (api === 'fetch' ? 0.5 : 1),
+  pace: () => 1,
   minNode: /** @type {[number, number]} */ ([20, 18]),
 }
 

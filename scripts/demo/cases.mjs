@@ -5,6 +5,7 @@ import { bodyCases } from './cases/bodies.mjs'
 import { callCases } from './cases/calls.mjs'
 import { endingCases } from './cases/endings.mjs'
 import { extraCases } from './cases/extras.mjs'
+import { fetchCases } from './cases/fetch.mjs'
 import { streamCases } from './cases/streams.mjs'
 import { topLevelCases } from './cases/top-level.mjs'
 import { tunnelCases } from './cases/tunnels.mjs'
@@ -17,5 +18,6 @@ export const cases = [
   ...streamCases,
   ...endingCases,
   ...topLevelCases,
+  ...fetchCases,
   ...tunnelCases,
 ]

@@ -151,6 +151,15 @@ describe('when a body is open', () => {
   })
 })
 
+/** Node 20 throws where there is no limit. */
+function toLimit(signal: AbortSignal): number {
+  try {
+    return getMaxListeners(signal)
+  } catch {
+    return 0
+  }
+}
+
 describe('when a thousand fetches share a signal', () => {
   test('Node warns of no leak, each is told, and no listener is left', async () => {
     const warnings: Error[] = []
@@ -178,7 +187,7 @@ describe('when a thousand fetches share a signal', () => {
     const { signal } = new AbortController()
     setMaxListeners(limit, signal)
     await (await rig.get('/whole', { signal })).text()
-    expect(getMaxListeners(signal)).toBe(limit)
+    expect(toLimit(signal)).toBe(limit)
   })
 })
 

@@ -1,5 +1,6 @@
 /** Runs a case for a fetch, and tells what came of it. */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import * as dodici from '../../src/index.ts'
 import { ABORTS } from './standard-aborts.ts'
 import { CODED } from './standard-codings.ts'
@@ -84,15 +85,29 @@ export class Judge {
     }
   }
 
-  /** Node's own goes through one of our Agents over HTTP/2, and over HTTP/1.1 through what Node has. */
+  /**
+   * Node's own goes through our Agents over HTTP/2, and over HTTP/1.1 through what Node has. Each case has an Agent of its own: some
+   * make the server end the connection, and what runs beside them must not go with it.
+   */
   async #runNodes(protocol: Protocol): Promise<Map<Case, Verdict>> {
-    const agent = new dodici.Agent({ connect: { ca: this.#servers.ca } })
-    if (protocol === 'HTTP/2') dodici.install(agent)
+    const agents = new AsyncLocalStorage<dodici.Agent>()
+    if (protocol === 'HTTP/2') {
+      dodici.install({
+        dispatch(options, handler) {
+          const agent = agents.getStore()
+          if (agent === undefined) throw new Error('A request came from no case')
+          return agent.dispatch(options, handler)
+        },
+      })
+    }
     const verdicts = new Map<Case, Verdict>()
     const left = [...CASES]
     const work = async (): Promise<void> => {
       for (let one = left.shift(); one !== undefined; one = left.shift()) {
-        verdicts.set(one, await this.#run((...args) => Reflect.apply(fetch, undefined, args), protocol, one))
+        const agent = new dodici.Agent({ connect: { ca: this.#servers.ca } })
+        const run = () => this.#run((...args) => Reflect.apply(fetch, undefined, args), protocol, one)
+        verdicts.set(one, await agents.run(agent, run))
+        await agent.destroy()
       }
     }
     try {
@@ -100,7 +115,6 @@ export class Judge {
       return verdicts
     } finally {
       if (protocol === 'HTTP/2') dodici.uninstall()
-      await agent.destroy()
     }
   }
 

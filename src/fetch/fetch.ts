@@ -61,9 +61,9 @@ export function fetch(input: unknown, init: unknown = undefined): Promise<Respon
       const request = isRequest(input) ? input : null
       const client = readBase()
       const href = request === null ? toHref(toText('URL', input), client) : request.url
-      if (isHttp(href))
-        start({ href, client: client ?? null }, request, init ? readInit(init) : NO_INIT, resolve, reject)
-      else resolve(fetchElsewhere(href, input, init))
+      const members = init ? readInit(init) : NO_INIT
+      if (isHttp(href)) start({ href, client: client ?? null }, request, members, resolve, reject)
+      else resolve(fetchElsewhere(href, input, members))
     } catch (thrown) {
       // All bad input of fetch is a TypeError.
       reject(
@@ -85,13 +85,13 @@ function start(
   const signalOwner = init.signal === undefined ? toRequestSignal(base) : toSignalOwner(init.signal)
   checkDuplex(init.duplex)
   const fields = toCallFields(base, init)
-  const members = toRareMembers(href, method, base, init)
+  const rare = toRareMembers(href, method, base, init)
   const hasOwnBody = init.body !== undefined && init.body !== null
   const stream = hasOwnBody ? null : toRequestStream(base, method)
   const body = hasOwnBody ? toInitBody(init, method, fields) : null
   const url = splitUrl(href)
   const dispatcher = toDispatcher(init.dispatcher)
-  const request = new FetchRequest(url, method, fields, body, redirect, dispatcher, client, members)
+  const request = new FetchRequest(url, method, fields, body, redirect, dispatcher, client, rare)
   const fetching = new Fetching(request, signalOwner, resolve, reject)
   if (stream === null) fetching.start()
   else fetching.startWith(stream)
@@ -115,13 +115,13 @@ function toRequestStream(base: RequestLike | null, method: string): ReadableStre
 }
 
 /** Not over HTTP: `data:` and `blob:` are Node's to read. */
-function fetchElsewhere(href: string, input: unknown, init: unknown): Promise<Response> {
+function fetchElsewhere(href: string, input: unknown, init: InitMembers): Promise<Response> {
   const scheme = href.slice(0, href.indexOf(':') + 1)
   if ((scheme === 'data:' || scheme === 'blob:') && builtinFetch !== undefined) {
-    // What it inherits counts as well; the dispatcher is for us.
-    const own: object = Object.create(Object(init ?? {}), { dispatcher: { value: undefined } })
+    // The dispatcher is for us. Read here, as what is inherited counts too, and may be a getter of a class, a Request's say.
+    const { dispatcher: _dispatcher, ...own } = init
     const isForeign = isRequest(input) && !(input instanceof Request)
-    return builtinFetch(isForeign ? href : (input as string), own)
+    return builtinFetch(isForeign ? href : (input as string), own as RequestInit)
   }
   const cause = new Error(`unknown scheme ${scheme}`)
   return Promise.reject(new TypeError('fetch failed', { cause }))

@@ -8,6 +8,7 @@ import zlib from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../types/index.ts'
+import { INERT } from '../support/inert-controller.ts'
 
 /** Gives the pieces of a body, each as soon as it is asked for; and the end with the last. */
 function toDispatcher(pieces: readonly Buffer[]) {
@@ -27,11 +28,7 @@ function toDispatcher(pieces: readonly Buffer[]) {
         }
       }
       const controller = {
-        aborted: false,
-        paused: false,
-        reason: null,
-        rawHeaders: null,
-        rawTrailers: null,
+        ...INERT,
         abort() {
           isOver = true
         },

@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { fetch } from '../../src/index.ts'
 import type { DispatchController, DispatchHandler, DispatchOptions } from '../../types/index.ts'
+import { INERT } from '../support/inert-controller.ts'
 
 const ANYWHERE = 'http://a.test/'
 
@@ -20,16 +21,7 @@ describe('when a dispatcher breaks off', () => {
     }
   }
 
-  const controller = {
-    aborted: false,
-    paused: false,
-    reason: null,
-    rawHeaders: null,
-    rawTrailers: null,
-    abort() {},
-    pause() {},
-    resume() {},
-  }
+  const controller = INERT
 
   test('fails a body whose dispatcher throws after the header', async () => {
     const error = new Error('halfway')
@@ -57,11 +49,8 @@ describe('when a dispatcher does what nobody has asked for', () => {
     const aborted: unknown[] = []
     let dispatched = 0
     const controller = {
-      aborted: false,
-      paused: false,
-      reason: null,
+      ...INERT,
       rawHeaders: null as string[] | null,
-      rawTrailers: null,
       abort: (reason?: Error) => void aborted.push(reason),
       pause() {},
       resume() {},

@@ -7,6 +7,7 @@ import zlib from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Agent, errors, fetch } from '../../src/index.ts'
 import type { DispatchHandler } from '../../types/index.ts'
+import { INERT } from '../support/inert-controller.ts'
 
 /** 5 MB in some 5 KB. */
 const BOMB = zlib.gzipSync(Buffer.alloc(5_000_000))
@@ -134,11 +135,7 @@ describe('when an interceptor hands on a controller of its own', () => {
     const { onRequestStart, onResponseStart, onResponseData, onResponseEnd, onResponseError } =
       handler as Required<DispatchHandler>
     const toOwn = (inner: Parameters<typeof onRequestStart>[0]) => ({
-      aborted: false,
-      paused: false,
-      reason: null,
-      rawHeaders: null,
-      rawTrailers: null,
+      ...INERT,
       abort: (reason?: Error) => inner.abort(reason),
       pause: () => inner.pause(),
       resume: () => inner.resume(),
@@ -203,6 +200,28 @@ describe('when an init has getters', () => {
       }
     }
     await expect(fetch('data:,x', new Init())).rejects.toBe('over')
+  })
+
+  test('lets data: URLs have a Request for it, whose getters take no other object', async () => {
+    const init = new Request('http://a.test/', { method: 'HEAD' })
+    const [response, nodes] = [await fetch('data:,x', init), await globalThis.fetch('data:,x', init)]
+    expect([response.status, await response.text()]).toEqual([nodes.status, await nodes.text()])
+  })
+})
+
+describe('when the dispatcher is destroyed', () => {
+  test.each([
+    ['before the header', false],
+    ['while the body is read', true],
+  ])('fails what it has, %s, and nothing else', async (_when, hasHeader) => {
+    const doomed = new Agent({ h2c: true })
+    const fetched = fetch(`${origin}/slow`, { dispatcher: doomed })
+    const failing = hasHeader ? (await fetched).text() : fetched
+    const gone = new Error('gone')
+    const failure = expect(failing).rejects.toMatchObject({ name: 'TypeError', cause: gone })
+    await doomed.destroy(gone)
+    await failure
+    expect((await fetch(`${origin}/`, { dispatcher: agent })).status).toBe(200)
   })
 })
 

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { fetch } from '../../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../../types/index.ts'
+import { INERT } from '../../support/inert-controller.ts'
 
 const PIECE = 1_048_576
 const PIECES = 40
@@ -12,13 +13,7 @@ const dispatcher = {
   dispatch(_options: DispatchOptions, handler: DispatchHandler) {
     let left = PIECES
     const controller = {
-      aborted: false,
-      paused: false,
-      reason: null,
-      rawHeaders: null,
-      rawTrailers: null,
-      abort() {},
-      pause() {},
+      ...INERT,
       resume() {
         if (left-- > 0) handler.onResponseData?.(controller, Buffer.alloc(PIECE))
         else if (left === -1) handler.onResponseEnd?.(controller, {})

@@ -1,0 +1,74 @@
+/**
+ * What makes an answer malformed as a whole (RFC 9113 §8.1, §8.3.2). Of single fields HPACK's decoder judges; whether the content
+ * has the announced length, the call.
+ *
+ * @module
+ */
+
+import type { Http2Stream } from './stream.ts'
+
+const COLON = 0x3a
+const ZERO = 0x30
+
+/** RFC 9113 §8.6: there is no 101 in HTTP/2. */
+const SWITCHING_PROTOCOLS = 101
+
+/** `:status` of a header's flat list, where it is the first field and a status; otherwise -1. */
+export function toStatus(fields: readonly string[]): number {
+  if (fields[0] !== ':status') return -1
+  const text = fields[1] as string
+  const first = text.charCodeAt(0) - ZERO
+  const second = text.charCodeAt(1) - ZERO
+  const third = text.charCodeAt(2) - ZERO
+  // What isn't there is NaN.
+  const isNumber = first >= 1 && first <= 9 && second >= 0 && second <= 9 && third >= 0 && third <= 9
+  return isNumber && text.length === 3 ? first * 100 + second * 10 + third : -1
+}
+
+/** Why a header is none; null for a good one. */
+export function toHeaderFault(status: number, fields: readonly string[], isEnd: boolean): string | null {
+  if (status === -1) return 'its header has no valid :status in front (RFC 9113 §8.3.2)'
+  let length: string | null = null
+  for (let i = 2; i < fields.length; i += 2) {
+    const name = fields[i] as string
+    if (name.charCodeAt(0) === COLON) return `its header has a misplaced pseudo-header (RFC 9113 §8.3)`
+    if (name !== 'content-length') continue
+    const value = fields[i + 1] as string
+    if (!isDigits(value) || (length !== null && length !== value))
+      return 'its content-length is no one length (RFC 9113 §8.1.1)'
+    length = value
+  }
+  if (status >= 200) return null
+  if (status === SWITCHING_PROTOCOLS) return 'its status is 101, which HTTP/2 has not (RFC 9113 §8.6)'
+  return isEnd ? 'it ends with an informational header (RFC 9113 §8.1)' : null
+}
+
+/** Why a second header is no trailers; null for good ones. */
+export function toTrailersFault(fields: readonly string[], isEnd: boolean): string | null {
+  if (!isEnd) return 'a header within its content does not end it (RFC 9113 §8.1)'
+  for (let i = 0; i < fields.length; i += 2) {
+    if ((fields[i] as string).charCodeAt(0) === COLON)
+      return 'its trailers have a pseudo-header (RFC 9113 §8.1)'
+  }
+  return null
+}
+
+/** Why a piece of content may not come now; null for a good one. */
+export function toContentFault(stream: Http2Stream, size: number): string | null {
+  if (stream.phase !== 'header') return 'its content came before its header (RFC 9113 §8.1)'
+  return stream.isBare && size > 0 ? 'it has content, where there is none (RFC 9110 §6.4.1)' : null
+}
+
+/** Whether an answer has no content, whatever its fields say (RFC 9110 §6.4.1). */
+export function isBare(status: number, isHead: boolean): boolean {
+  return isHead || status === 204 || status === 304
+}
+
+function isDigits(text: string): boolean {
+  if (text.length === 0) return false
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - ZERO
+    if (digit < 0 || digit > 9) return false
+  }
+  return true
+}

@@ -1,0 +1,190 @@
+/**
+ * Flow control of what comes (RFC 9113 §5.2, §6.9): who may send how much, and when it is told of more.
+ *
+ * @module
+ */
+
+import { BandwidthMeter } from './bandwidth.ts'
+import type { FrameWriter } from './frame-writer.ts'
+import { DEFAULT_WINDOW } from './frames.ts'
+import { ReceiveWindow } from './receive-window.ts'
+import type { Http2Stream } from './stream.ts'
+
+/** How large the receive windows are. Bytes. */
+export interface WindowSizes {
+  /** That of each stream, at first: SETTINGS_INITIAL_WINDOW_SIZE. */
+  readonly streamWindow: number
+  /** That of the connection, at first. */
+  readonly connectionWindow: number
+  /** What the connection's may grow to. */
+  readonly maxConnectionWindow: number
+  /** How much may lie unread for all streams together. */
+  readonly maxBuffer: number
+}
+
+/** Who knows when, and has what to send. */
+export interface FlowOwner {
+  /** Milliseconds since some fixed point. */
+  now(): number
+  /** Something is to be flushed. */
+  wake(): void
+  /** Sends a PING; `onAck` isn't called when the connection ends first. */
+  ping(onAck: () => void): void
+  /** The path holds so many bytes: streams may go faster with windows of that size. */
+  onBandwidth(bytes: number): void
+}
+
+/** A stream, or the connection, is told of new credit once this part of its window has come back. */
+const UPDATE_PART = 2
+
+/** The windows of one connection and its streams. */
+export class ReceiveFlow {
+  readonly #writer: FrameWriter
+  readonly #owner: FlowOwner
+  readonly #connection: ReceiveWindow
+  readonly #maxConnectionWindow: number
+  readonly #meter = new BandwidthMeter()
+  readonly #onMeasured = (): void => this.#grow()
+  /** What streams are opened with: before the first ACK the peer may take the protocol's own default for it (§6.9.2). */
+  #streamWindow: number
+  /** What was announced last. */
+  #announced: number
+  /** Open streams none of whose data lies unread. */
+  #reading = 0
+  /** There is nothing that could grow. */
+  #isLargest = false
+
+  constructor(sizes: WindowSizes, writer: FrameWriter, owner: FlowOwner) {
+    this.#writer = writer
+    this.#owner = owner
+    this.#announced = sizes.streamWindow
+    this.#streamWindow = Math.max(sizes.streamWindow, DEFAULT_WINDOW)
+    this.#maxConnectionWindow = sizes.maxConnectionWindow
+    const lendable = Math.max(0, sizes.maxBuffer - sizes.maxConnectionWindow)
+    this.#connection = new ReceiveWindow(DEFAULT_WINDOW, lendable)
+    this.#connection.grow(sizes.connectionWindow)
+  }
+
+  /** Bytes that lie unread. */
+  get held(): number {
+    return this.#connection.held
+  }
+
+  /** What the connection's window was before anything was said, and is to be from now on (§6.9.2). */
+  start(): void {
+    this.#announceConnection()
+  }
+
+  /** A stream is opened. */
+  open(stream: Http2Stream): void {
+    stream.receiveWindow = this.#streamWindow
+    this.#reading++
+    this.#lend()
+  }
+
+  /** A stream is closed: what lies unread of it may be read later. */
+  close(stream: Http2Stream): void {
+    if (stream.held === 0) this.#reading--
+  }
+
+  /** Another SETTINGS_INITIAL_WINDOW_SIZE goes out. A larger one counts at once, since the peer may use it before its ACK comes. */
+  announce(size: number, streams: Iterable<Http2Stream>): void {
+    this.#announced = size
+    if (size > this.#streamWindow) this.#resize(size, streams)
+    // What was read of the larger window may be more than all of the smaller one: nothing would come that could bring it up again.
+    else for (const stream of streams) this.#update(stream)
+  }
+
+  /** The peer has acknowledged this size: what it sends from now on keeps to it, or to one that was announced since. */
+  acknowledge(size: number, streams: Iterable<Http2Stream>): void {
+    this.#resize(Math.max(size, this.#announced), streams)
+  }
+
+  #resize(size: number, streams: Iterable<Http2Stream>): void {
+    const change = size - this.#streamWindow
+    this.#streamWindow = size
+    if (change !== 0) for (const stream of streams) stream.receiveWindow += change
+  }
+
+  /** So much has come, on whatever stream. @returns false when that was more than allowed */
+  take(bytes: number): boolean {
+    this.#meter.add(bytes)
+    return this.#connection.take(bytes)
+  }
+
+  /** It was thrown away, or was padding. */
+  discard(bytes: number): void {
+    this.#connection.consume(bytes)
+    if (this.#connection.isUpdateDue) this.#announceConnection()
+  }
+
+  /** A piece of its data was read as it came. */
+  consume(stream: Http2Stream, bytes: number): void {
+    this.discard(bytes)
+    if (stream.phase !== 'whole') this.#credit(stream, bytes)
+  }
+
+  /** A piece of its data lies unread. */
+  hold(stream: Http2Stream, bytes: number): void {
+    if (stream.held === 0 && stream.state !== 'closed') this.#reading--
+    stream.held += bytes
+    this.#connection.hold(bytes)
+    this.#lend()
+    // What is tied up is no part of it any more: less is enough to be told of.
+    if (this.#connection.isUpdateDue) this.#announceConnection()
+  }
+
+  /** What lay unread was read, or thrown away. */
+  release(stream: Http2Stream, bytes: number): void {
+    stream.held -= bytes
+    if (stream.held === 0 && stream.state !== 'closed') this.#reading++
+    this.#connection.release(bytes)
+    if (this.#connection.isUpdateDue) this.#announceConnection()
+    if (stream.phase !== 'whole' && stream.state !== 'closed' && !stream.isAbandoned)
+      this.#credit(stream, bytes)
+  }
+
+  #credit(stream: Http2Stream, bytes: number): void {
+    stream.consumed += bytes
+    if (stream.consumed * UPDATE_PART < this.#announced) return
+    this.#update(stream)
+    // It is a large one: only such an answer can tell how much the path holds.
+    if (!this.#isLargest && this.#meter.begin(this.#owner.now())) this.#owner.ping(this.#onMeasured)
+  }
+
+  /** Tells the peer, where it is worth a frame. */
+  #update(stream: Http2Stream): void {
+    const { consumed } = stream
+    if (consumed === 0 || consumed * UPDATE_PART < this.#announced) return
+    if (stream.phase === 'whole' || stream.isAbandoned) return
+    this.#writer.windowUpdate(stream.id, consumed)
+    stream.receiveWindow += consumed
+    stream.consumed = 0
+    this.#owner.wake()
+  }
+
+  /** Who reads shall not wait for those that don't. */
+  #lend(): void {
+    if (this.#reading === 0 || this.#connection.held === 0) return
+    if (this.#connection.lend()) this.#announceConnection()
+  }
+
+  #announceConnection(): void {
+    const increment = this.#connection.announce()
+    if (increment === 0) return
+    this.#writer.windowUpdate(0, increment)
+    this.#owner.wake()
+  }
+
+  #grow(): void {
+    const connection = this.#connection.size
+    const window = Math.min(connection, this.#announced)
+    const size = this.#meter.end(this.#owner.now(), window)
+    if (size === window) return
+    this.#connection.grow(Math.min(size, this.#maxConnectionWindow))
+    if (this.#connection.size > connection) this.#announceConnection()
+    const announced = this.#announced
+    this.#owner.onBandwidth(size)
+    this.#isLargest = this.#connection.size === connection && this.#announced === announced
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The numbers of RFC 9113 §6: frame types, flags, sizes.
+ *
+ * @module
+ */
+
+/** Octets of a frame's header (RFC 9113 §4.1). */
+export const FRAME_HEADER_SIZE = 9
+
+/** Octets of the fields that a HEADERS frame with the flag PRIORITY begins with (RFC 9113 §6.2). */
+export const PRIORITY_SIZE = 5
+
+/** RFC 9113 §3.4: what a client's connection begins with, ahead of its SETTINGS. */
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+
+/** RFC 9113 §6.5.2: the largest payload that anybody must take, until a setting says more. Bytes. */
+export const DEFAULT_FRAME_SIZE = 16_384
+
+/** RFC 9113 §6.9.2: every window before anybody has changed it. Bytes. */
+export const DEFAULT_WINDOW = 65_535
+
+/** RFC 9113 §6.9.1: no window may be larger. Bytes. */
+export const MAX_WINDOW = 2 ** 31 - 1
+
+/** RFC 9113 §5.1.1: there is no stream above it. */
+export const MAX_STREAM_ID = 2 ** 31 - 1
+
+/** Frame types of RFC 9113 §6, and of RFC 9218 §7.1. */
+export const FrameType = Object.freeze({
+  DATA: 0x0,
+  HEADERS: 0x1,
+  PRIORITY: 0x2,
+  RST_STREAM: 0x3,
+  SETTINGS: 0x4,
+  PUSH_PROMISE: 0x5,
+  PING: 0x6,
+  GOAWAY: 0x7,
+  WINDOW_UPDATE: 0x8,
+  CONTINUATION: 0x9,
+  PRIORITY_UPDATE: 0x10,
+})
+
+/** Flags of RFC 9113 §6. ACK and END_STREAM are the same bit of different frames. */
+export const Flag = Object.freeze({
+  ACK: 0x1,
+  END_STREAM: 0x1,
+  END_HEADERS: 0x4,
+  PADDED: 0x8,
+  PRIORITY: 0x20,
+})

@@ -1,0 +1,204 @@
+/**
+ * The primitives of a header block (RFC 7541 §5): integers and string literals.
+ *
+ * @module
+ */
+
+import { judgeName, judgeValue } from './field-verdict.ts'
+import { HpackError } from './hpack-error.ts'
+import { HAS_EOS, readHuffman, toHuffmanClasses, toHuffmanLength } from './huffman.ts'
+import { LiteralCache } from './literal-cache.ts'
+import { toClasses } from './octet-class.ts'
+import { STATIC_INDEXES, STATIC_NAMES } from './static-table.ts'
+import { toText } from './text.ts'
+
+/** Octets behind the prefix of an integer: more can only be zeros, or make it too large. */
+const MAX_CONTINUATIONS = 5
+/** The largest integer that is taken. */
+const MAX_INTEGER = 2 ** 31 - 1
+
+/** Set in a string literal's first octet when it is in the Huffman code (RFC 7541 §5.2). */
+const HUFFMAN_FLAG = 0x80
+const LENGTH_PREFIX = 0x7f
+
+const NO_BYTES: Buffer = Buffer.alloc(0)
+/** Room for what comes out of the Huffman code, in bytes: at first, and the most that is kept for the next block. */
+const INITIAL_SCRATCH = 512
+const MAX_KEPT_SCRATCH = 16_384
+
+/** Names that are kept: more than the static table has, whose indexes are slots for values as well. */
+const NAME_SLOTS = 64
+/** Of a value that isn't kept. */
+export const NO_SLOT = -1
+
+/** Reads through one header block after another. What is read next lies at `at`. */
+export class BlockReader {
+  #bytes = NO_BYTES
+  #end = 0
+  /** What comes out of the Huffman code, for as long as it takes to make a string of it. */
+  #scratch = NO_BYTES
+  readonly #names = new LiteralCache(NAME_SLOTS)
+  /** By the name's index in the static table, and behind these by its slot among the names. */
+  readonly #values = new LiteralCache(2 * NAME_SLOTS)
+  /** Whether the string literal whose octets come next is in the Huffman code. */
+  #isHuffman = false
+  /** The classes of the octets of the string that was made last. */
+  #classes = 0
+
+  /** Offset of the octet that is read next. */
+  at = 0
+  /** The verdict on the name or the value that was read last. */
+  verdict = 0
+  /** For `readValue()`: the slot of the name that was read last; `NO_SLOT` when it has none. */
+  nameSlot = NO_SLOT
+
+  /** Begins with a block. */
+  open(bytes: Buffer, start: number, end: number): void {
+    this.#bytes = bytes
+    this.#end = end
+    this.at = start
+  }
+
+  /** Lets go of the block, and of a scratch that has become large. */
+  close(): void {
+    this.#bytes = NO_BYTES
+    if (this.#scratch.length > MAX_KEPT_SCRATCH) this.#scratch = NO_BYTES
+  }
+
+  /**
+   * Reads an integer (RFC 7541 §5.1), of whose first octet the reader is.
+   *
+   * @param prefix the mask of the prefix, such as 0x7f for seven bits: its value where all of its bits are set means "more"
+   */
+  readInteger(prefix: number): number {
+    const first = (this.#bytes[this.at++] ?? 0) & prefix
+    return first < prefix ? first : this.#readContinuations(prefix)
+  }
+
+  #readContinuations(first: number): number {
+    let value = first
+    // A multiplier, no shift: 35 bits don't fit into the integers that shifts are made of.
+    let scale = 1
+    for (let count = 0; count < MAX_CONTINUATIONS; count++) {
+      if (this.at >= this.#end) throw new HpackError('The block ends within an integer (RFC 7541 §5.1)')
+      const octet = this.#bytes[this.at++] ?? 0
+      value += (octet & 0x7f) * scale
+      if (octet < 0x80) {
+        if (value <= MAX_INTEGER) return value
+        throw new HpackError(`An integer is larger than ${MAX_INTEGER} (RFC 7541 §5.1)`)
+      }
+      scale *= 128
+    }
+    throw new HpackError(
+      `An integer has more than ${MAX_CONTINUATIONS} octets behind its prefix (RFC 7541 §5.1)`,
+    )
+  }
+
+  /** Reads a string literal (RFC 7541 §5.2) that is a name, and judges it: `verdict`. Its slot is then `nameSlot`. */
+  readName(): string {
+    const start = this.#skipLiteral()
+    const end = this.at
+    if (!LiteralCache.takes(end - start)) {
+      this.nameSlot = NO_SLOT
+      return this.#decodeName(start, end)
+    }
+    const slot = toSlot(this.#bytes, start, end)
+    this.nameSlot = NAME_SLOTS + slot
+    if (this.#names.has(slot, this.#bytes, start, end, this.#isHuffman)) {
+      this.verdict = this.#names.verdictAt(slot)
+      return this.#names.textAt(slot)
+    }
+    const name = this.#decodeName(start, end)
+    this.#names.put(slot, this.#bytes, start, end, this.#isHuffman)
+    this.#names.set(slot, name, this.verdict)
+    return name
+  }
+
+  /**
+   * Reads a string literal (RFC 7541 §5.2) that is a value, and judges it: `verdict`.
+   *
+   * @param slot where the value of this name was kept that came last: the name's index in the static table, or `nameSlot`;
+   *   `NO_SLOT` for a value that the same literal won't bring again, as it goes into the dynamic table
+   */
+  readValue(slot: number): string {
+    const start = this.#skipLiteral()
+    const end = this.at
+    if (slot === NO_SLOT || !LiteralCache.takes(end - start)) return this.#decodeValue(start, end)
+    if (this.#values.has(slot, this.#bytes, start, end, this.#isHuffman)) {
+      this.verdict = this.#values.verdictAt(slot)
+      return this.#values.textAt(slot)
+    }
+    const value = this.#decodeValue(start, end)
+    this.#values.put(slot, this.#bytes, start, end, this.#isHuffman)
+    this.#values.set(slot, value, this.verdict)
+    return value
+  }
+
+  #decodeName(start: number, end: number): string {
+    const name = toKnownName(this.#toString(start, end))
+    this.verdict = judgeName(name, this.#classes)
+    return name
+  }
+
+  #decodeValue(start: number, end: number): string {
+    const value = this.#toString(start, end)
+    this.verdict = judgeValue(value, this.#classes)
+    return value
+  }
+
+  /** Goes behind a string literal. @returns where its octets start: they end at `at` */
+  #skipLiteral(): number {
+    if (this.at >= this.#end) throw new HpackError('The block ends within a field (RFC 7541 §5.2)')
+    this.#isHuffman = ((this.#bytes[this.at] ?? 0) & HUFFMAN_FLAG) !== 0
+    const length = this.readInteger(LENGTH_PREFIX)
+    const start = this.at
+    if (length > this.#end - start) {
+      throw new HpackError(
+        `A string literal has ${length} octets, but the block ends after ${this.#end - start} (RFC 7541 §5.2)`,
+      )
+    }
+    this.at = start + length
+    return start
+  }
+
+  /** The string of a literal's octets. */
+  #toString(start: number, end: number): string {
+    if (!this.#isHuffman) {
+      this.#classes = toClasses(this.#bytes, start, end)
+      return toText(this.#bytes, start, end)
+    }
+    this.#makeScratch(end - start)
+    const result = readHuffman(this.#bytes, start, end, this.#scratch)
+    if (result < 0) throw toHuffmanError(result)
+    this.#classes = toHuffmanClasses(result)
+    return toText(this.#scratch, 0, toHuffmanLength(result))
+  }
+
+  /** Makes room for a literal of so many octets: no code has less than five bits. */
+  #makeScratch(length: number): void {
+    const needed = Math.ceil((length * 8) / 5) + 2
+    if (this.#scratch.length >= needed) return
+    this.#scratch = Buffer.allocUnsafe(Math.max(needed, INITIAL_SCRATCH, 2 * this.#scratch.length))
+  }
+}
+
+/** The slot of a name: others share it, and the last one has it. */
+function toSlot(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0
+  for (let at = start; at < end; at++) hash = (31 * hash + (bytes[at] ?? 0)) & 0xff_ffff
+  return (hash ^ (hash >> 6)) & (NAME_SLOTS - 1)
+}
+
+/** The static table's string where it has the name: V8 knows that one already as a key of objects. */
+function toKnownName(name: string): string {
+  const index = STATIC_INDEXES.get(name)
+  return index === undefined ? name : (STATIC_NAMES[index] ?? name)
+}
+
+function toHuffmanError(failure: number): HpackError {
+  return new HpackError(
+    failure === HAS_EOS
+      ? 'A string literal has the EOS symbol in it (RFC 7541 §5.2)'
+      : 'The padding of a string literal is no beginning of EOS of at most 7 bits (RFC 7541 §5.2)',
+  )
+}

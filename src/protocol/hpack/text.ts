@@ -1,0 +1,62 @@
+/**
+ * Strings of bytes.
+ *
+ * @module
+ */
+
+const { fromCharCode } = String
+
+/** Two shorter strings of more than 12 characters in all would make a rope, and not a string of its own. */
+const MAX_SHORT = 12
+
+/**
+ * The string of latin1 from `start` to before `end`. A short one is made here: `toString()` leaves JavaScript, and takes
+ * 100 ns for four octets where this takes 25.
+ */
+export function toText(bytes: Buffer, start: number, end: number): string {
+  const length = end - start
+  if (length > MAX_SHORT) return bytes.toString('latin1', start, end)
+  if (length < 8) return toShort(bytes, start, length)
+  return length === 8 ? toEight(bytes, start) : toEight(bytes, start) + toShort(bytes, start + 8, length - 8)
+}
+
+// The arguments are written out: a call with a list of them makes an array first.
+
+function toEight(b: Buffer, i: number): string {
+  return fromCharCode(
+    b[i] ?? 0,
+    b[i + 1] ?? 0,
+    b[i + 2] ?? 0,
+    b[i + 3] ?? 0,
+    b[i + 4] ?? 0,
+    b[i + 5] ?? 0,
+    b[i + 6] ?? 0,
+    b[i + 7] ?? 0,
+  )
+}
+
+/** Of at most seven. */
+function toShort(b: Buffer, i: number, length: number): string {
+  switch (length) {
+    case 0:
+      return ''
+    case 1:
+      return fromCharCode(b[i] ?? 0)
+    case 2:
+      return fromCharCode(b[i] ?? 0, b[i + 1] ?? 0)
+    case 3:
+      return fromCharCode(b[i] ?? 0, b[i + 1] ?? 0, b[i + 2] ?? 0)
+    case 4:
+      return fromCharCode(b[i] ?? 0, b[i + 1] ?? 0, b[i + 2] ?? 0, b[i + 3] ?? 0)
+    case 5:
+      return fromCharCode(b[i] ?? 0, b[i + 1] ?? 0, b[i + 2] ?? 0, b[i + 3] ?? 0, b[i + 4] ?? 0)
+    case 6:
+      return toFour(b, i) + fromCharCode(b[i + 4] ?? 0, b[i + 5] ?? 0)
+    default:
+      return toFour(b, i) + fromCharCode(b[i + 4] ?? 0, b[i + 5] ?? 0, b[i + 6] ?? 0)
+  }
+}
+
+function toFour(b: Buffer, i: number): string {
+  return fromCharCode(b[i] ?? 0, b[i + 1] ?? 0, b[i + 2] ?? 0, b[i + 3] ?? 0)
+}

@@ -1,0 +1,137 @@
+/**
+ * SETTINGS (RFC 9113 §6.5).
+ *
+ * @module
+ */
+
+import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
+import { breach, ConnectionFault, ErrorCode } from './protocol-error.ts'
+
+/** Identifiers of RFC 9113 §6.5.2, RFC 8441 §3 and RFC 9218 §2.1. */
+export const Setting = Object.freeze({
+  HEADER_TABLE_SIZE: 0x1,
+  ENABLE_PUSH: 0x2,
+  MAX_CONCURRENT_STREAMS: 0x3,
+  INITIAL_WINDOW_SIZE: 0x4,
+  MAX_FRAME_SIZE: 0x5,
+  MAX_HEADER_LIST_SIZE: 0x6,
+  ENABLE_CONNECT_PROTOCOL: 0x8,
+  NO_RFC7540_PRIORITIES: 0x9,
+})
+
+/** RFC 9113 §6.5.2: what HPACK tables may have before anybody has said more. Bytes. */
+export const DEFAULT_TABLE_SIZE = 4_096
+
+const MAX_FRAME_SIZE = 2 ** 24 - 1
+const UNLIMITED = 2 ** 32 - 1
+
+/** What a server has said so far: before its SETTINGS, and where they say nothing, the protocol's own defaults. */
+export class ServerSettings {
+  /** Bytes that our HPACK encoder's table may have. */
+  headerTableSize = DEFAULT_TABLE_SIZE
+  maxConcurrentStreams = UNLIMITED
+  /** The window that streams have for what we send, in bytes. */
+  initialWindowSize = DEFAULT_WINDOW
+  /** Bytes. */
+  maxFrameSize = DEFAULT_FRAME_SIZE
+  /** Bytes of a request's fields that it would take, as §6.5.2 counts them. */
+  maxHeaderListSize = UNLIMITED
+  /** Extended CONNECT (RFC 8441 §3). */
+  enableConnectProtocol = false
+
+  /**
+   * Takes the payload of one SETTINGS frame, setting by setting (§6.5.3). Unknown ones are ignored.
+   *
+   * @returns the smallest SETTINGS_HEADER_TABLE_SIZE in it, since the encoder has to say so (RFC 7541 §4.2); -1 for none
+   * @throws ConnectionFault for a value that is none
+   */
+  apply(bytes: Buffer, start: number, end: number): number {
+    let smallestTable = -1
+    for (let at = start; at + 6 <= end; at += 6) {
+      const id = bytes.readUInt16BE(at)
+      const value = bytes.readUInt32BE(at + 2)
+      this.#set(id, value)
+      if (id === Setting.HEADER_TABLE_SIZE && (smallestTable === -1 || value < smallestTable)) {
+        smallestTable = value
+      }
+    }
+    return smallestTable
+  }
+
+  #set(id: number, value: number): void {
+    switch (id) {
+      case Setting.HEADER_TABLE_SIZE:
+        this.headerTableSize = value
+        break
+      case Setting.ENABLE_PUSH:
+        if (value !== 0) breach(`The server set SETTINGS_ENABLE_PUSH to ${value} (RFC 9113 §6.5.2)`)
+        break
+      case Setting.MAX_CONCURRENT_STREAMS:
+        this.maxConcurrentStreams = value
+        break
+      case Setting.INITIAL_WINDOW_SIZE:
+        if (value > MAX_WINDOW) {
+          const message = `SETTINGS_INITIAL_WINDOW_SIZE is ${value} (RFC 9113 §6.5.2)`
+          throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
+        }
+        this.initialWindowSize = value
+        break
+      case Setting.MAX_FRAME_SIZE:
+        if (value < DEFAULT_FRAME_SIZE || value > MAX_FRAME_SIZE) {
+          breach(`SETTINGS_MAX_FRAME_SIZE is ${value} (RFC 9113 §6.5.2)`)
+        }
+        this.maxFrameSize = value
+        break
+      case Setting.MAX_HEADER_LIST_SIZE:
+        this.maxHeaderListSize = value
+        break
+      case Setting.ENABLE_CONNECT_PROTOCOL:
+        this.#enableConnect(value)
+        break
+      case Setting.NO_RFC7540_PRIORITIES:
+        if (value > 1) breach(`SETTINGS_NO_RFC7540_PRIORITIES is ${value} (RFC 9218 §2.1)`)
+    }
+  }
+
+  /** RFC 8441 §3: 0 or 1, and what was offered can't be taken back. */
+  #enableConnect(value: number): void {
+    if (value > 1) breach(`SETTINGS_ENABLE_CONNECT_PROTOCOL is ${value} (RFC 8441 §3)`)
+    if (value === 0 && this.enableConnectProtocol) {
+      breach('SETTINGS_ENABLE_CONNECT_PROTOCOL was taken back (RFC 8441 §3)')
+    }
+    this.enableConnectProtocol = value === 1
+  }
+}
+
+/** What a client says of itself; the streams' window apart. What is undefined isn't sent, and has the protocol's own default. */
+export interface OwnSettings {
+  readonly headerTableSize?: number | undefined
+  readonly maxConcurrentStreams?: number | undefined
+  readonly maxFrameSize?: number | undefined
+  readonly maxHeaderListSize?: number | undefined
+  readonly enableConnectProtocol?: boolean | undefined
+}
+
+/** @returns identifier, value, identifier, value, … of a client's first SETTINGS */
+export function toSettingList(settings: OwnSettings, streamWindow: number): number[] {
+  const { headerTableSize, maxConcurrentStreams, maxFrameSize, maxHeaderListSize } = settings
+  const list: number[] = []
+  if (headerTableSize !== undefined) list.push(Setting.HEADER_TABLE_SIZE, headerTableSize)
+  // RFC 9113 §6.5.2: nobody here takes what a server pushes.
+  list.push(Setting.ENABLE_PUSH, 0)
+  if (maxConcurrentStreams !== undefined) list.push(Setting.MAX_CONCURRENT_STREAMS, maxConcurrentStreams)
+  list.push(Setting.INITIAL_WINDOW_SIZE, streamWindow)
+  if (maxFrameSize !== undefined) list.push(Setting.MAX_FRAME_SIZE, maxFrameSize)
+  if (maxHeaderListSize !== undefined) list.push(Setting.MAX_HEADER_LIST_SIZE, maxHeaderListSize)
+  const { enableConnectProtocol } = settings
+  if (enableConnectProtocol !== undefined)
+    list.push(Setting.ENABLE_CONNECT_PROTOCOL, enableConnectProtocol ? 1 : 0)
+  // RFC 9218 §2.1.1: priorities are told by that scheme alone.
+  list.push(Setting.NO_RFC7540_PRIORITIES, 1)
+  return list
+}
+
+/** @returns identifier and value of a change of the streams' window */
+export function toWindowSetting(streamWindow: number): number[] {
+  return [Setting.INITIAL_WINDOW_SIZE, streamWindow]
+}

@@ -1,0 +1,254 @@
+/**
+ * The frames of streams: what each of them means for its stream.
+ *
+ * @module
+ */
+
+import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from './answer-rules.ts'
+import type { FlowOwner, WindowSizes } from './flow-control.ts'
+import { ReceiveFlow } from './flow-control.ts'
+import { MAX_BLOCK_SIZE } from './frame-reader.ts'
+import { FrameWriter } from './frame-writer.ts'
+import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, MAX_WINDOW, PRIORITY_SIZE } from './frames.ts'
+import { HpackDecoder } from './hpack/decoder.ts'
+import { HpackEncoder } from './hpack/encoder.ts'
+import { HpackError } from './hpack/hpack-error.ts'
+import { FrameBudget } from './limits.ts'
+import { breach, ConnectionFault, ErrorCode } from './protocol-error.ts'
+import { ServerSettings } from './settings.ts'
+import type { Http2Stream } from './stream.ts'
+import { afterRemoteEnd, canReceive } from './stream-state.ts'
+import { StreamTable } from './stream-table.ts'
+import type { UploadOwner } from './upload-queue.ts'
+import { UploadQueue } from './upload-queue.ts'
+
+/** Twice what a caller may want: so a list that the decoder doesn't keep whole is always above the caller's own limit. Bytes. */
+const MAX_LIST_SIZE = 2 * MAX_BLOCK_SIZE
+
+/** The streams of a connection, and all that their frames move. */
+export abstract class StreamFrames implements FlowOwner, UploadOwner {
+  /** What the server's SETTINGS have said so far. */
+  readonly server = new ServerSettings()
+  protected readonly encoder = new HpackEncoder()
+  protected readonly decoder: HpackDecoder
+  protected readonly writer = new FrameWriter(this.encoder, DEFAULT_FRAME_SIZE)
+  protected readonly streams = new StreamTable()
+  protected readonly uploads: UploadQueue
+  protected readonly flow: ReceiveFlow
+  protected readonly budget: FrameBudget
+
+  /** @param tableSize that HPACK's decoder allows for, in bytes */
+  constructor(tableSize: number, windows: WindowSizes, now: () => number) {
+    this.decoder = new HpackDecoder(tableSize, MAX_LIST_SIZE)
+    this.uploads = new UploadQueue(this.writer, DEFAULT_WINDOW, this)
+    this.flow = new ReceiveFlow(windows, this.writer, this)
+    this.budget = new FrameBudget(now)
+  }
+
+  abstract now(): number
+  abstract wake(): void
+  abstract ping(onAck: () => void): void
+  abstract onBandwidth(bytes: number): void
+
+  onData(streamId: number, bytes: Buffer, start: number, end: number, flow: number, isEnd: boolean): void {
+    if (!this.flow.take(flow)) {
+      const message = "The peer sent more than the connection's window allows (RFC 9113 §6.9.1)"
+      throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
+    }
+    const isEmpty = start === end && !isEnd
+    const stream = this.#find(streamId, 'DATA')
+    if (isEmpty) this.budget.spend()
+    if (stream === null || stream.isAbandoned) {
+      this.flow.discard(flow)
+      if (isEnd && stream !== null) this.#endRemote(stream)
+      return
+    }
+    if (!isEmpty) this.budget.earn()
+    stream.receiveWindow -= flow
+    const size = end - start
+    const fault = toContentFault(stream, size)
+    // An empty frame may always come (RFC 9113 §6.9.1); after a change of SETTINGS the window may be below 0 for a while.
+    if ((flow > 0 && stream.receiveWindow < 0) || fault !== null) {
+      this.flow.discard(flow)
+      if (fault !== null)
+        this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The answer is malformed: ${fault}`)
+      else
+        this.#breakOff(
+          stream,
+          ErrorCode.FLOW_CONTROL_ERROR,
+          "The peer sent more than the stream's window allows",
+        )
+      return
+    }
+    if (isEnd) this.#endRemote(stream)
+    // Padding was read, as it were (RFC 9113 §6.1).
+    if (flow > size) this.flow.consume(stream, flow - size)
+    if (size > 0 || isEnd) stream.onBytes(bytes, start, end)
+  }
+
+  onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void {
+    const fields = this.#decode(bytes, start, end)
+    const stream = this.#find(streamId, 'HEADERS')
+    if (stream === null || stream.isAbandoned) {
+      if (isEnd && stream !== null) this.#endRemote(stream)
+    } else if (stream.phase === 'none') {
+      this.#onHeader(stream, fields, isEnd)
+    } else if (stream.isTunnel) {
+      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, 'HEADERS came within a tunnel (RFC 9113 §8.5)')
+    } else {
+      const fault = this.decoder.fault ?? toTrailersFault(fields, isEnd)
+      if (fault !== null) {
+        this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The answer is malformed: ${fault}`)
+        return
+      }
+      this.#endRemote(stream)
+      stream.onTrailers(fields)
+    }
+  }
+
+  #onHeader(stream: Http2Stream, fields: string[], isEnd: boolean): void {
+    const status = toStatus(fields)
+    const fault = this.decoder.fault ?? toHeaderFault(status, fields, isEnd)
+    if (fault !== null) {
+      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The answer is malformed: ${fault}`)
+    } else if (status < 200) {
+      this.budget.spend()
+      stream.onInformational(status, fields)
+    } else {
+      this.budget.earn()
+      stream.phase = 'header'
+      stream.isBare = isBare(status, stream.isHead)
+      if (isEnd) this.#endRemote(stream)
+      stream.onAnswer(status, fields)
+    }
+  }
+
+  /** Always, whoever the block is for: the next one builds on it (RFC 9113 §4.3). */
+  #decode(bytes: Buffer, start: number, end: number): string[] {
+    try {
+      return this.decoder.decode(bytes, start, end)
+    } catch (thrown) {
+      if (!(thrown instanceof HpackError)) throw thrown
+      throw new ConnectionFault(ErrorCode.COMPRESSION_ERROR, thrown.message)
+    }
+  }
+
+  onPriority(streamId: number, size: number): void {
+    this.budget.spend()
+    const stream = this.streams.get(streamId)
+    if (size === PRIORITY_SIZE || stream === null) return
+    this.#breakOff(
+      stream,
+      ErrorCode.FRAME_SIZE_ERROR,
+      `PRIORITY has ${size} bytes instead of 5 (RFC 9113 §6.3)`,
+    )
+  }
+
+  onReset(streamId: number, code: number): void {
+    this.budget.spend()
+    if (this.streams.isIdle(streamId)) breach('RST_STREAM came on an idle stream (RFC 9113 §6.4)')
+    const stream = this.streams.get(streamId)
+    if (stream === null) return
+    this.close(stream, false)
+    if (!stream.isAbandoned) stream.onReset(code)
+  }
+
+  onWindowUpdate(streamId: number, increment: number): void {
+    this.budget.spendUpdate(increment)
+    if (streamId === 0) {
+      this.#openConnectionWindow(increment)
+      return
+    }
+    if (this.streams.isIdle(streamId)) breach('WINDOW_UPDATE came on an idle stream (RFC 9113 §5.1)')
+    const stream = this.streams.get(streamId)
+    // RFC 9113 §5.1: it may come for a while after the end.
+    if (stream === null) return
+    const isOverflow = stream.sendWindow + increment > MAX_WINDOW
+    if (increment === 0) {
+      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, 'The peer opened a window by 0 (RFC 9113 §6.9)')
+    } else if (isOverflow) {
+      const message = 'The peer opened a window beyond 2^31-1 (RFC 9113 §6.9.1)'
+      this.#breakOff(stream, ErrorCode.FLOW_CONTROL_ERROR, message)
+    } else {
+      stream.sendWindow += increment
+      this.#resume(stream)
+    }
+  }
+
+  #openConnectionWindow(increment: number): void {
+    if (increment === 0) breach("The peer opened the connection's window by 0 (RFC 9113 §6.9)")
+    this.uploads.window += increment
+    if (this.uploads.window > MAX_WINDOW) {
+      const message = "The peer opened the connection's window beyond 2^31-1 (RFC 9113 §6.9.1)"
+      throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
+    }
+    if (!this.uploads.isEmpty) this.wake()
+  }
+
+  /** SETTINGS_INITIAL_WINDOW_SIZE has changed by so much: that counts for all open streams (RFC 9113 §6.9.2). */
+  protected moveSendWindows(change: number): void {
+    for (const stream of this.streams.toArray()) {
+      stream.sendWindow += change
+      if (stream.sendWindow > MAX_WINDOW) {
+        const message = 'SETTINGS_INITIAL_WINDOW_SIZE opens a window beyond 2^31-1 (RFC 9113 §6.9.2)'
+        throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
+      }
+      this.#resume(stream)
+    }
+  }
+
+  #resume(stream: Http2Stream): void {
+    if (stream.piece === null || stream.sendWindow <= 0) return
+    this.uploads.add(stream)
+    this.wake()
+  }
+
+  /** The stream that a frame is for; null for one that is to be ignored. */
+  #find(streamId: number, type: string): Http2Stream | null {
+    const stream = this.streams.get(streamId)
+    if (stream === null) {
+      if (this.streams.isIdle(streamId)) breach(`${type} came on an idle stream (RFC 9113 §5.1)`)
+      if (this.streams.hasEnded(streamId)) {
+        throw new ConnectionFault(ErrorCode.STREAM_CLOSED, `${type} came after END_STREAM (RFC 9113 §5.1)`)
+      }
+      // DATA is bounded by the connection's window, and much of it may be on its way when we reset its stream.
+      if (type !== 'DATA') this.budget.spend()
+      return null
+    }
+    if (canReceive(stream.state)) return stream
+    this.#breakOff(stream, ErrorCode.STREAM_CLOSED, `${type} came after END_STREAM (RFC 9113 §5.1)`)
+    return null
+  }
+
+  #endRemote(stream: Http2Stream): void {
+    stream.phase = 'whole'
+    if (stream.state === 'half-closed (local)') this.close(stream, true)
+    else stream.state = afterRemoteEnd(stream.state)
+  }
+
+  onFrame(size: number): void {
+    this.budget.earn(size)
+  }
+
+  onLocalEnd(stream: Http2Stream): void {
+    if (stream.state === 'closed') this.close(stream, true)
+  }
+
+  /** An error of the stream (RFC 9113 §5.4.2). */
+  #breakOff(stream: Http2Stream, code: number, message: string): void {
+    this.writer.reset(stream.id, code)
+    this.wake()
+    this.close(stream, false)
+    if (!stream.isAbandoned) stream.onBreach(code, message)
+  }
+
+  /** The one way out of the table. @param isEnded by END_STREAM of the peer's */
+  protected close(stream: Http2Stream, isEnded: boolean): void {
+    stream.state = 'closed'
+    // It may be closed from within: by a caller who hears that his last byte was sent.
+    if (!this.streams.delete(stream, isEnded)) return
+    this.uploads.delete(stream)
+    this.flow.close(stream)
+    if (stream.isAbandoned) stream.onForgotten()
+  }
+}

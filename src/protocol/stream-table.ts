@@ -1,0 +1,104 @@
+/**
+ * The streams of one connection, by their ids.
+ *
+ * @module
+ */
+
+import { MAX_STREAM_ID } from './frames.ts'
+import type { Http2Stream } from './stream.ts'
+
+/** Places at first: a power of two, as it is after each doubling. */
+const PLACES = 256
+
+/** Of so many streams it is known that the peer has ended them. */
+const REMEMBERED = 512
+
+/**
+ * Those that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id; one that lives so long that its
+ * place is wanted by a younger one moves out of the ring.
+ *
+ * A Map would do, but not for what lives as short as a request: see `core/bag.ts`.
+ */
+export class StreamTable {
+  #ring: (Http2Stream | null)[] = new Array<Http2Stream | null>(PLACES).fill(null)
+  readonly #old = new Map<number, Http2Stream>()
+  #size = 0
+  readonly #ended = new Uint32Array(REMEMBERED)
+  #nextEnded = 0
+  /** A client's are odd (RFC 9113 §5.1.1). */
+  #lastId: number
+
+  /** @param lastId of the stream before the first one; -1 for a new connection */
+  constructor(lastId = -1) {
+    this.#lastId = lastId
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Whether another one can be opened at all. */
+  get hasIds(): boolean {
+    return this.#lastId + 2 <= MAX_STREAM_ID
+  }
+
+  /** Gives it its id. */
+  add(stream: Http2Stream): void {
+    this.#lastId += 2
+    stream.id = this.#lastId
+    this.#size++
+    if (this.#size * 2 > this.#ring.length) this.#grow()
+    const place = this.#toPlace(stream.id)
+    const older = this.#ring[place] ?? null
+    if (older !== null) this.#old.set(older.id, older)
+    this.#ring[place] = stream
+  }
+
+  get(streamId: number): Http2Stream | null {
+    const stream = this.#ring[this.#toPlace(streamId)] ?? null
+    if (stream !== null && stream.id === streamId) return stream
+    return this.#old.size === 0 ? null : (this.#old.get(streamId) ?? null)
+  }
+
+  /** It is closed. @param isEnded by END_STREAM of the peer's @returns false for one that was out already */
+  delete(stream: Http2Stream, isEnded: boolean): boolean {
+    const place = this.#toPlace(stream.id)
+    if (this.#ring[place] === stream) this.#ring[place] = null
+    else if (!this.#old.delete(stream.id)) return false
+    this.#size--
+    if (isEnded) {
+      this.#ended[this.#nextEnded] = stream.id
+      this.#nextEnded = (this.#nextEnded + 1) % REMEMBERED
+    }
+    return true
+  }
+
+  /** Whether there never was such a stream, or not yet: RFC 9113 §5.1 calls it idle. */
+  isIdle(streamId: number): boolean {
+    return streamId > this.#lastId || streamId % 2 === 0
+  }
+
+  /**
+   * Whether the peer has ended it lately. What comes after that is its error (RFC 9113 §5.1); what comes after our own RST_STREAM was
+   * on its way, and must be ignored. A stream that was forgotten is given the benefit of the doubt.
+   */
+  hasEnded(streamId: number): boolean {
+    return this.#ended.includes(streamId)
+  }
+
+  /** All, in the order in which they were opened: a copy. */
+  toArray(): Http2Stream[] {
+    const streams = [...this.#old.values(), ...this.#ring.filter((stream) => stream !== null)]
+    return streams.sort((one, other) => one.id - other.id)
+  }
+
+  #toPlace(streamId: number): number {
+    return (streamId >>> 1) & (this.#ring.length - 1)
+  }
+
+  #grow(): void {
+    const streams = this.#ring
+    this.#ring = new Array<Http2Stream | null>(streams.length * 2).fill(null)
+    for (const stream of streams) if (stream !== null) this.#ring[this.#toPlace(stream.id)] = stream
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * A stream, as its connection knows it.
+ *
+ * @module
+ */
+
+import type { StreamState } from './stream-state.ts'
+
+/**
+ * How far the answer has come (RFC 9113 §8.1): informational headers come while it is `none`, the one final header makes it
+ * `header`, END_STREAM makes it `whole`.
+ */
+export type AnswerPhase = 'none' | 'header' | 'whole'
+
+/**
+ * What the connection keeps of a stream, as fields of the stream's own object: there is one of it for each request, and no second
+ * object beside it. Whoever extends it hears of what comes; once it is abandoned, it hears no more.
+ */
+export abstract class Http2Stream {
+  /** RFC 9113 §5.1.1; 0 before it is opened. The connection's own, as all fields of this class are. */
+  id = 0
+  state: StreamState = 'idle'
+  phase: AnswerPhase = 'none'
+  /** Nobody wants what still comes: it only counts for the connection's window. */
+  isAbandoned = false
+
+  /** Bytes that the peer takes now; below 0 after it has lowered SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2). */
+  sendWindow = 0
+  /** What is being sent; null for nothing. */
+  piece: Uint8Array | null = null
+  /** How much of it was. */
+  pieceOffset = 0
+  /** END_STREAM goes with its last byte. */
+  isLastPiece = false
+  /** The next one that has something to send, and whether it is in that line. */
+  nextUpload: Http2Stream | null = null
+  isQueued = false
+
+  /** Bytes that the peer may send now. */
+  receiveWindow = 0
+  /** Bytes that were read, and that the peer hasn't been told of. */
+  consumed = 0
+  /** Bytes that were neither read nor thrown away. */
+  held = 0
+  /** The request was a HEAD: whatever the answer's header says, no content may come (RFC 9110 §9.3.2). */
+  isHead = false
+  /** It is a tunnel now: nothing but data may come (RFC 9113 §8.5). */
+  isTunnel = false
+  /** Its answer has no content, by its status or by the request's method. */
+  isBare = false
+
+  /** A 1xx answer. `fields` is a flat list in wire order, `:status` first. */
+  abstract onInformational(status: number, fields: string[]): void
+  /** The final answer's header. Where the answer has nothing else, its phase is `whole` already. */
+  abstract onAnswer(status: number, fields: string[]): void
+  /** A piece of data: the connection is to be told whether it was read. Its last one comes when the phase is `whole` already. */
+  abstract onBytes(bytes: Buffer, start: number, end: number): void
+  /** They are the answer's end: its phase is `whole`. */
+  abstract onTrailers(fields: string[]): void
+  /** The peer has reset it (RFC 9113 §6.4). It is closed. */
+  abstract onReset(code: number): void
+  /** The peer will not process it: it lies above a GOAWAY's last stream (RFC 9113 §6.8). It is closed. */
+  abstract onRefused(): void
+  /** The peer has broken a rule on it, and was sent RST_STREAM with this code. It is closed. */
+  abstract onBreach(code: number, message: string): void
+  /** It was abandoned, and is closed. */
+  abstract onForgotten(): void
+  /** Some of what was to be sent was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */
+  abstract onSent(isTaken: boolean): void
+}

@@ -1,17 +1,62 @@
+import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'vitest/config'
 import { defineConfig } from 'vitest/config'
 
 // `npm cit` passes no arguments on to the test script, so CI asks for its machine-readable report by environment.
 const report = process.env.TEST_REPORT
 
+/** Where it stands which engine a client has that names none. */
+const OPTIONS = fileURLToPath(new URL('src/core/options.ts', import.meta.url))
+const DEFAULT_ENGINE = /^(export const DEFAULT_ENGINE: EngineName = )'node'$/m
+
+/**
+ * Makes another engine the default, in the source that the tests import: nothing in src/ reads an environment variable for it,
+ * and hundreds of tests need not name one.
+ */
+function withDefaultEngine(engine: 'wire'): Plugin {
+  return {
+    name: `default-engine-${engine}`,
+    enforce: 'pre',
+    transform(code, id) {
+      if (id.split('?')[0] !== OPTIONS) return null
+      // Otherwise the tests of this engine would go on, and pass, on the other one.
+      if (!DEFAULT_ENGINE.test(code)) throw new Error(`${OPTIONS} doesn't match ${DEFAULT_ENGINE}`)
+      return { code: code.replace(DEFAULT_ENGINE, `$1'${engine}'`), map: null }
+    },
+  }
+}
+
+/**
+ * What runs on engine `wire` once more: all of the API, and what others wrote, servers and clients.
+ *
+ * The files of test/session that aren't here name each engine themselves, by `ENGINES`, or are about node:http2 alone. Those of
+ * test/fetch that aren't ask no session, or one of HTTP/1.1. Most scenes of websocket-echo are HTTP/1.1, too: the streams that
+ * sockets have over HTTP/2 are in websocket-ways.
+ */
+const ON_WIRE = [
+  'test/api/**/*.test.ts',
+  'test/session/{fallback-races,http1-required,misdirected}.test.ts',
+  'test/interop/{nghttpd,retiring,rolling-restart,libraries,interceptors-*}.test.ts',
+  'test/interop/{websocket-ways,fetch-*}.test.ts',
+  'test/fetch/abort-{races,signal,stages}.test.ts',
+  'test/fetch/body-*.test.ts',
+  'test/fetch/{redirect-uploads,request-dispatchers,request-streams,response-clone,settles}.test.ts',
+]
+
+/** Their clients, or those that take their time, live in children with a build of src/, or with dist/: nothing is replaced there. */
+const IN_CHILDREN = [
+  'test/api/{agent-origins,fallback-process}.test.ts',
+  'test/interop/fetch-installed.test.ts',
+]
+
 export default defineConfig({
   test: {
     environment: 'node',
-    include: ['test/**/*.test.ts'],
     // A process per file: a leaked socket, a global or a crash of node:http2 stays in the file that caused it.
     pool: 'forks',
     isolate: true,
     fileParallelism: true,
-    // More workers than this make the timing of protocol tests a matter of luck on a two-core machine.
+    // More workers than this make the timing of protocol tests a matter of luck on a two-core machine. Of all projects together.
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
@@ -24,5 +69,13 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       reporter: ['text', 'html', 'lcov'],
     },
+    projects: [
+      { extends: true, test: { name: 'node', include: ['test/**/*.test.ts'] } },
+      {
+        extends: true,
+        plugins: [withDefaultEngine('wire')],
+        test: { name: 'wire', include: ON_WIRE, exclude: IN_CHILDREN },
+      },
+    ],
   },
 })

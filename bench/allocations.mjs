@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { judge, RUNS, readRecords, toPercent, writeRecords } from './allocations/gate.mjs'
 import { openMeter, pinnedVersion } from './allocations/meter.mjs'
 import { bareOf, paths } from './allocations/paths.mjs'
-import { runMain, toCount } from './e2e/options.mjs'
+import { runMain, toCount, UsageError } from './e2e/options.mjs'
 import { median } from './e2e/statistics.mjs'
 
 const usage = `Measures the bytes of heap that each path allocates for a request, on the pinned Node 24.
@@ -14,6 +14,7 @@ const usage = `Measures the bytes of heap that each path allocates for a request
   npm run bench:allocations -- --record         record
   npm run bench:allocations -- --dodici FILE    measure another build of Dodici, an ES module
   npm run bench:allocations -- --runs N         processes for each path (default: ${RUNS})
+  npm run bench:allocations -- --paths TEXT     only those with TEXT in their names, such as wire; --record keeps the others
 `
 
 function readOptions() {
@@ -22,11 +23,17 @@ function readOptions() {
       record: { type: 'boolean', default: false },
       dodici: { type: 'string' },
       runs: { type: 'string' },
+      paths: { type: 'string', default: '' },
       help: { type: 'boolean', default: false },
     },
   })
   const { record, dodici = null, help } = values
-  return { record, dodici, runs: toCount('runs', values.runs) ?? RUNS, help }
+  const all = Object.keys(paths)
+  if (!all.some((path) => path.includes(values.paths)))
+    throw new UsageError(`--paths: none has ${values.paths} in its name`)
+  // The bare ones are what the others are compared with.
+  const names = all.filter((path) => path === bareOf(path) || path.includes(values.paths))
+  return { record, dodici, runs: toCount('runs', values.runs) ?? RUNS, names, help }
 }
 
 /** @param {readonly number[]} figures */
@@ -37,13 +44,14 @@ const toBytes = (figures) => Math.round(median(figures))
  *
  * @param {string | null} dodici
  * @param {number} runs
+ * @param {readonly string[]} names
  * @returns {Promise<Map<string, number[]>>}
  */
-async function measureAll(dodici, runs) {
+async function measureAll(dodici, runs, names) {
   const meter = await openMeter(dodici)
   try {
     /** @type {Map<string, number[]>} */
-    const figures = new Map(Object.keys(paths).map((path) => [path, []]))
+    const figures = new Map(names.map((path) => [path, []]))
     for (let run = 1; run <= runs; run++) {
       for (const [path, list] of figures) {
         process.stderr.write(`run ${run} of ${runs}: ${path}\n`)
@@ -76,18 +84,31 @@ function toTable(figures, recorded) {
   })
 }
 
+/**
+ * @param {Map<string, number[]>} figures
+ * @param {Readonly<Record<string, number>>} recorded what holds for a path that wasn't measured
+ * @returns {Record<string, number>} in the order of the paths
+ */
+function toRecords(figures, recorded) {
+  const entries = Object.keys(paths).flatMap((path) => {
+    const list = figures.get(path)
+    const bytes = list === undefined ? recorded[path] : toBytes(list)
+    return bytes === undefined ? [] : [[path, bytes]]
+  })
+  return Object.fromEntries(entries)
+}
+
 async function main() {
-  const { record, dodici, runs, help } = readOptions()
+  const { record, dodici, runs, names, help } = readOptions()
   if (help) {
     process.stdout.write(usage)
     return
   }
   const recorded = await readRecords()
-  const figures = await measureAll(dodici, runs)
+  const figures = await measureAll(dodici, runs, names)
   console.table(toTable(figures, recorded.bytes))
   if (record) {
-    const bytes = Object.fromEntries([...figures].map(([path, list]) => [path, toBytes(list)]))
-    await writeRecords({ node: await pinnedVersion(), bytes })
+    await writeRecords({ node: await pinnedVersion(), bytes: toRecords(figures, recorded.bytes) })
     process.stdout.write('Recorded.\n')
     return
   }

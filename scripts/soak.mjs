@@ -11,18 +11,28 @@ import { Watch } from './soak/watch.mjs'
 
 const MEGABYTE = 1e6
 const MAX_GROWTH = 5 * MEGABYTE
+/** Which share of the calls may wait in vain. The servers let about one in a hundred do so. */
+const MAX_HELD_BACK = 0.05
 /** Milliseconds without a settled call, after which there won't be any more. */
 const STANDSTILL = 45_000
+/** Milliseconds for a request, on a machine that is busy with other things besides. */
+const ENOUGH = 4.5
 /** Milliseconds that the process has to end by itself. */
 const LAST_CALL = 5_000
 
+/** @typedef {'node' | 'wire'} Engine */
+
+/** @type {Readonly<Record<string, readonly Engine[]>>} */
+const ENGINES = { node: ['node'], wire: ['wire'], both: ['node', 'wire'] }
+
 const help = `Usage: node --expose-gc scripts/soak.mjs [options]
 
+  --engine NAME    node, wire or both, one after the other, each with a verdict of its own (default: both)
   --requests N     how many are sent after the warm-up (default: 200000)
   --warmup N       how many before the first look at the memory (default: 10000)
   --at-a-time N    (default: 200)
   --seed N         makes the same choices again (default: another one each time)
-  --time-limit S   (default: 900)
+  --time-limit S   for an engine (default: 900, or more for more than 200000 requests)
   --no-nghttpd     only the servers that misbehave; otherwise nghttpd, where it is installed, is one of three
   --dodici FILE    the build to try (default: dist/ of this package)
 `
@@ -32,6 +42,7 @@ function readOptions() {
   const flag = /** @type {const} */ ({ type: 'boolean' })
   const { values } = parseArgs({
     options: {
+      engine: text,
       requests: text,
       warmup: text,
       'at-a-time': text,
@@ -48,16 +59,22 @@ function readOptions() {
     if (!Number.isSafeInteger(given) || given < 0) throw new Error(`Not a whole number: ${value}\n\n${help}`)
     return given
   }
+  const engines = ENGINES[values.engine ?? 'both']
+  if (engines === undefined) throw new Error(`No such engine: ${values.engine}\n\n${help}`)
+  const requests = number(values.requests, 200_000)
   return {
-    requests: number(values.requests, 200_000),
+    engines,
+    requests,
     warmup: number(values.warmup, 10_000),
     atATime: number(values['at-a-time'], 200),
     seed: number(values.seed, Date.now() % 2 ** 31),
-    timeLimit: number(values['time-limit'], 900) * 1_000,
+    timeLimit: number(values['time-limit'], Math.max(900, (requests * ENOUGH) / 1_000)) * 1_000,
     hasReal: values['no-nghttpd'] !== true && hasNghttpd,
     module: values.dodici === undefined ? 'dodici' : pathToFileURL(values.dodici).href,
   }
 }
+
+/** @typedef {NonNullable<ReturnType<typeof readOptions>>} Options */
 
 /** What is left when all garbage is gone. @returns {Promise<{ heap: number, external: number }>} */
 async function collect() {
@@ -86,14 +103,19 @@ function toProcessListeners() {
   return process.eventNames().map((name) => `${String(name)}: ${process.listenerCount(name)}`)
 }
 
-/** @param {Watch} watch */
+/**
+ * @param {Watch} watch
+ * @returns {() => void} ends it
+ */
 function watchProcess(watch) {
   const onThrown = (/** @type {unknown} */ thrown) => {
     watch.violate(`uncaught: ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
   }
-  process.on('uncaughtException', onThrown)
-  process.on('unhandledRejection', onThrown)
-  process.on('warning', (warning) => watch.violate(`warning: ${warning.stack}`))
+  const onWarning = (/** @type {Error} */ warning) => watch.violate(`warning: ${warning.stack}`)
+  process.on('uncaughtException', onThrown).on('unhandledRejection', onThrown).on('warning', onWarning)
+  return () => {
+    process.off('uncaughtException', onThrown).off('unhandledRejection', onThrown).off('warning', onWarning)
+  }
 }
 
 /** @param {Record<string, number>} counts */
@@ -165,15 +187,21 @@ function conclude(watch) {
 }
 
 /**
- * @param {NonNullable<ReturnType<typeof readOptions>>} options
+ * @param {Engine} engine
+ * @param {Options} options
  * @param {Watch} watch
  * @param {{ peers: import('./soak/servers.mjs').Peer[], targets: import('./soak/fleet.mjs').Target[] }} servers
  */
-async function soak({ requests, warmup, atATime, seed, timeLimit, module }, watch, { peers, targets }) {
+async function soak(
+  engine,
+  { requests, warmup, atATime, seed, timeLimit, module },
+  watch,
+  { peers, targets },
+) {
   const random = makeRandom(seed)
   const dodici = await import(module)
   const shared = new SharedSignals()
-  const fleet = new Fleet(dodici, targets, makeRandom(random.fork()), watch)
+  const fleet = new Fleet(dodici, targets, engine, makeRandom(random.fork()), watch)
   const before = { resources: toResources(), listeners: toProcessListeners() }
   const common = { fleet, watch, shared, random, atATime }
 
@@ -197,6 +225,9 @@ async function soak({ requests, warmup, atATime, seed, timeLimit, module }, watc
   console.log(
     `${settled} calls by ${fleet.made} dispatchers; the last ${requests} in ${seconds.toFixed(0)} s`,
   )
+  if (watch.heldBack > MAX_HELD_BACK * settled) {
+    watch.violate(`${watch.heldBack} of ${settled} calls have waited in vain: something stands still`)
+  }
   if (settled !== requests + warmup) watch.violate(`${settled} calls have settled, of ${requests + warmup}`)
   const growth = left.heap - baseline.heap
   const outside = left.external - baseline.external
@@ -216,26 +247,40 @@ async function soak({ requests, warmup, atATime, seed, timeLimit, module }, watc
   }
 }
 
+/**
+ * With servers of its own, so that what went wrong with one engine is nothing of another's.
+ *
+ * @param {Engine} engine
+ * @param {Options} options
+ */
+async function run(engine, options) {
+  const { seed, hasReal } = options
+  console.log(
+    `Engine ${engine}, seed ${seed}, Node ${process.versions.node}${hasReal ? ', with nghttpd' : ''}`,
+  )
+  const watch = new Watch()
+  const unwatch = watchProcess(watch)
+  const seeds = makeRandom(seed + 1)
+  const peers = await Promise.all([startPeer(seeds.fork()), startPeer(seeds.fork())])
+  const real = hasReal ? await startNghttpd() : null
+  const targets = peers.map(({ origin }) => ({ url: origin, isReal: false }))
+  if (real !== null) targets.push({ url: real.origin, isReal: true })
+  try {
+    await soak(engine, options, watch, { peers, targets })
+  } finally {
+    await Promise.all([...peers.map((peer) => peer.stop()), real?.stop()])
+  }
+  unwatch()
+  conclude(watch)
+}
+
 async function main() {
   const options = readOptions()
   if (options === null) {
     process.stdout.write(help)
     return
   }
-  console.log(`Seed ${options.seed}, Node ${process.versions.node}${options.hasReal ? ', with nghttpd' : ''}`)
-  const watch = new Watch()
-  watchProcess(watch)
-  const seeds = makeRandom(options.seed + 1)
-  const peers = await Promise.all([startPeer(seeds.fork()), startPeer(seeds.fork())])
-  const real = options.hasReal ? await startNghttpd() : null
-  const targets = peers.map(({ origin }) => ({ url: origin, isReal: false }))
-  if (real !== null) targets.push({ url: real.origin, isReal: true })
-  try {
-    await soak(options, watch, { peers, targets })
-  } finally {
-    await Promise.all([...peers.map((peer) => peer.stop()), real?.stop()])
-  }
-  conclude(watch)
+  for (const engine of options.engines) await run(engine, options)
   // It doesn't keep the process alive: it only tells of what does.
   setTimeout(() => {
     console.log(`WRONG: the process doesn't end by itself: ${process.getActiveResourcesInfo().join(', ')}`)

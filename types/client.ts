@@ -1,6 +1,7 @@
 import type { Socket, TcpNetConnectOpts } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import type { Dispatcher } from './dispatcher.ts'
+import type { EngineName } from './engine.ts'
 import type { AnyDispatchHandler } from './handler.ts'
 import type { CallLimits } from './limits.ts'
 import type { DispatchOptions } from './request.ts'
@@ -190,11 +191,11 @@ export interface ClientOptions extends CallLimits {
   strictContentLength?: boolean | undefined
 
   /**
-   * What speaks HTTP/2: `'node'` is `node:http2`.
+   * What speaks HTTP/2.
    *
    * @default 'node'
    */
-  engine?: 'node' | undefined
+  engine?: EngineName | undefined
 }
 
 /** The options of a `Pool`: those of its sessions, and how many there may be. */

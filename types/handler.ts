@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
+import type { RequestPriority } from './request.ts'
 
 /**
  * What may be assigned to {@link DispatchController.rawHeaders}: every shape that undici's interceptors assign.
@@ -53,6 +54,12 @@ export interface DispatchController {
    * @param reason - what the handler is told. Without one, an `AbortError` is made.
    */
   abort(reason?: Error): void
+
+  /**
+   * Changes the priority of a request that was dispatched: by PRIORITY_UPDATE (RFC 9218 §7.1) where the engine is `'wire'`; over
+   * node:http2, which has no such frame, only a further attempt says so. Without effect once the call has settled. Dodici's own.
+   */
+  reprioritize?(priority: RequestPriority): void
 
   /** Holds the response's body back: no `onResponseData` until {@link DispatchController.resume}. */
   pause(): void

@@ -35,6 +35,7 @@ export type {
   DispatcherEvents,
   TopLevelOptions,
 } from './dispatcher.ts'
+export type { EngineName } from './engine.ts'
 export type { CallErrorFields, Processed } from './errors.ts'
 export type { FetchInit, RequestLike } from './fetch.ts'
 export type {
@@ -55,6 +56,7 @@ export type {
   QueryPrimitive,
   QueryValue,
   RequestOptions,
+  RequestPriority,
   RequestTrailers,
   UpgradeOptions,
 } from './request.ts'

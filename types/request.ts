@@ -21,6 +21,14 @@ export type HttpMethod =
 /** Trailers of a request, or a function that is called for them once the body has been read, by each attempt. */
 export type RequestTrailers = RequestHeaders | (() => RequestHeaders | null | undefined)
 
+/** How urgent an answer is (RFC 9218 §4). */
+export interface RequestPriority {
+  /** From 0, the most urgent, to 7. @default 3 */
+  urgency?: number | undefined
+  /** Whether its beginning is of use before its end is there: then the server may send it in turn with others. @default false */
+  incremental?: boolean | undefined
+}
+
 /** One part of a query that says something. */
 export type QueryPrimitive = string | number | bigint | boolean
 
@@ -108,6 +116,22 @@ export interface DispatchOptions extends CallLimits {
    * @default null
    */
   trailers?: RequestTrailers | null | undefined
+
+  /**
+   * Names of fields whose values nobody on the way may put into a table: never indexed (RFC 7541 §7.1.3). `authorization`,
+   * `proxy-authorization` and `cookie` never are.
+   *
+   * @default null
+   */
+  sensitiveHeaders?: readonly string[] | null | undefined
+
+  /**
+   * How urgent the answer is beside others of the same connection (RFC 9218), as a `priority` field; one among `headers` wins.
+   * It can be changed by {@link DispatchController.reprioritize}. `null`: nothing is said.
+   *
+   * @default null
+   */
+  priority?: RequestPriority | null | undefined
 
   /** Accepted for undici's sake, which takes it for the IP type of service of the socket. */
   typeOfService?: number | null | undefined

@@ -15,17 +15,20 @@ export const ANSWER_BYTES = 1024
  * @typedef {(origin: string, dodici: string) => Promise<Opened>} Open `dodici` is the file of a build
  */
 
+/** @typedef {import('../e2e/clients/index.mjs').OpenOptions['engine']} Engine */
+
 /**
  * @param {import('../e2e/clients/index.mjs').Adapter['open']} open
  * @param {string} api
  * @param {Buffer | null} [body] null for a GET
+ * @param {Engine} [engine]
  * @returns {Open}
  */
-function by(open, api, body = null) {
+function by(open, api, body = null, engine = 'node') {
   const method = body === null ? 'GET' : 'POST'
   const target = { origin: undefined, path: '/', url: '', method, body, authority: '' }
   return async (origin, entry) => {
-    const options = { connections: 1, maxStreams: 100, ca: undefined, api, engine: 'node', entry }
+    const options = { connections: 1, maxStreams: 100, ca: undefined, api, engine, entry }
     const { apis, close } = await open([origin], options)
     const start = apis[api]
     if (start === undefined) throw new Error(`There is no ${api}`)
@@ -33,21 +36,28 @@ function by(open, api, body = null) {
   }
 }
 
-/** The adapters read text alone. @type {Open} */
-async function openJson(origin, dodici) {
-  /** @type {typeof import('dodici')} */
-  const { Client } = await import(pathToFileURL(dodici).href)
-  const client = new Client(origin)
+/**
+ * The adapters read text alone.
+ *
+ * @param {Engine} engine
+ * @returns {Open}
+ */
+function byJson(engine) {
+  return async (origin, dodici) => {
+    /** @type {typeof import('dodici')} */
+    const { Client } = await import(pathToFileURL(dodici).href)
+    const client = new Client(origin, { engine })
 
-  /** @param {Done} done */
-  async function ask(done) {
-    const headers = { accept: '*/*', 'user-agent': 'bench' }
-    const { statusCode, body } = await client.request({ path: '/', method: 'GET', headers })
-    const { text } = /** @type {{ text: string }} */ (await body.json())
-    done(null, statusCode, '{"text":""}'.length + text.length)
+    /** @param {Done} done */
+    async function ask(done) {
+      const headers = { accept: '*/*', 'user-agent': 'bench' }
+      const { statusCode, body } = await client.request({ path: '/', method: 'GET', headers })
+      const { text } = /** @type {{ text: string }} */ (await body.json())
+      done(null, statusCode, '{"text":""}'.length + text.length)
+    }
+
+    return { start: (done) => void ask(done), close: () => client.close() }
   }
-
-  return { start: (done) => void ask(done), close: () => client.close() }
 }
 
 const body = Buffer.alloc(1024, 'a')
@@ -63,9 +73,15 @@ export const paths = {
   'dispatch(), GET': by(openDodici, 'dispatch'),
   'dispatch(), POST of a Buffer': by(openDodici, 'dispatch', body),
   'request() and text()': by(openDodici, 'request'),
-  'request() and json()': openJson,
+  'request() and json()': byJson('node'),
   'stream()': by(openDodici, 'stream'),
   'pipeline()': by(openDodici, 'pipeline'),
+  'wire: dispatch(), GET': by(openDodici, 'dispatch', null, 'wire'),
+  'wire: dispatch(), POST of a Buffer': by(openDodici, 'dispatch', body, 'wire'),
+  'wire: request() and text()': by(openDodici, 'request', null, 'wire'),
+  'wire: request() and json()': byJson('wire'),
+  'wire: stream()': by(openDodici, 'stream', null, 'wire'),
+  'wire: pipeline()': by(openDodici, 'pipeline', null, 'wire'),
 }
 
 /** What to compare a path with, to see what we add to it. @param {string} path */

@@ -2,6 +2,7 @@
  * Says whether one revision is faster than another: `node bench/e2e/compare.mjs --help`.
  */
 import { parseArgs } from 'node:util'
+import { ownClients } from './clients/index.mjs'
 import { build, toRevision } from './compare-builds.mjs'
 import { judge, leastRounds } from './compare-verdict.mjs'
 import { describeMachine } from './machine.mjs'
@@ -28,6 +29,7 @@ installed now, and measured by the harness of the work tree.
   --scenario A,B      ${scenarioNames.join(', ')} (default: get-1k)
   --apis A,B          ${apiNames.join(', ')}
                       (default: dispatch and request, or all of a scenario that has neither)
+  --engine NAME       node or wire: which engine of the builds (default: node)
   --rounds N          how often each build is measured (default: 12)
   --requests N        requests timed in a measurement (default: the scenario's)
   --warmup N          requests before that (default: the scenario's)
@@ -65,6 +67,7 @@ function readOptions() {
     const named = {
       scenario: text,
       apis: text,
+      engine: text,
       rounds: text,
       requests: text,
       warmup: text,
@@ -81,6 +84,8 @@ function readOptions() {
   const given = (/** @type {string} */ name) => (typeof values[name] === 'string' ? values[name] : undefined)
   const [a, b, ...more] = positionals
   if (a === undefined || b === undefined || more.length > 0) throw new UsageError('two revisions are needed')
+  const engine = given('engine') ?? 'node'
+  if (engine !== 'node' && engine !== 'wire') throw new UsageError('--engine must be node or wire')
   const names = toNames('scenario', given('scenario'), scenarioNames) ?? ['get-1k']
   const apis = toNames('apis', given('apis'), apiNames)
   const chosen = scenarios
@@ -91,6 +96,7 @@ function readOptions() {
   return {
     revisions: [toRevision(a), toRevision(b)],
     scenarios: chosen,
+    engine,
     rounds: toCount('rounds', given('rounds')) ?? 12,
     requests: toCount('requests', given('requests')),
     warmup: toCount('warmup', given('warmup')),
@@ -107,8 +113,9 @@ function readOptions() {
  * @param {Options} options
  * @returns {Promise<{ api: string, a: Entry['rounds'], b: Entry['rounds'] }[]>}
  */
-async function measure(scenario, files, { rounds, requests, warmup, server, node }) {
+async function measure(scenario, files, { engine, rounds, requests, warmup, server, node }) {
   const [a = '', b = ''] = files
+  const client = ownClients[engine]
   /** @type {{ api: string, a: Entry['rounds'], b: Entry['rounds'] }[]} */
   const pairs = scenario.apis.map((api) => ({ api, a: [], b: [] }))
   for (let round = 0; round < rounds; round++) {
@@ -123,7 +130,7 @@ async function measure(scenario, files, { rounds, requests, warmup, server, node
             { label: 'B', entry: b },
             { label: 'A', entry: a },
           ]
-    const plans = scenario.apis.flatMap((api) => turns.map((turn) => ({ ...turn, client: 'dodici', api })))
+    const plans = scenario.apis.flatMap((api) => turns.map((turn) => ({ ...turn, client, api })))
     let count = 0
     const progress = () => {
       process.stderr.write(
@@ -202,8 +209,8 @@ async function main() {
     process.stdout.write(help)
     return
   }
-  const { revisions, node, server, rounds } = options
-  console.log(`${describeSetting(describeMachine({ node, server }))}\n`)
+  const { revisions, engine, node, server, rounds } = options
+  console.log(`${describeSetting(describeMachine({ node, server }))}; engine ${engine}\n`)
   const files = []
   for (const [index, revision] of revisions.entries()) {
     const letter = index === 0 ? 'A' : 'B'

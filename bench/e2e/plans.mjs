@@ -1,7 +1,10 @@
 /**
  * Who takes part in a scenario, and a word about each who can't.
  */
-import { clientNamed } from './clients/index.mjs'
+import { clientNamed, ownClients } from './clients/index.mjs'
+
+/** Whom `--dodici` is about. @type {readonly string[]} */
+const ours = Object.values(ownClients)
 
 /**
  * @param {string} nodeVersion
@@ -50,7 +53,7 @@ export function toPlans(scenario, clientNames, { nodeVersion, dodici }, tell) {
     const own = new Set(scenario.apis.map((api) => apiFor(api, scenario)).filter((api) => api !== null))
     return [...own].flatMap((api) => {
       const reason = whyNot(api, scenario, Number.parseInt(nodeVersion, 10))
-      if (reason === null) return [{ client, label, api, entry: client === 'dodici' ? dodici : null }]
+      if (reason === null) return [{ client, label, api, entry: ours.includes(client) ? dodici : null }]
       tell(`Left out of ${scenario.name}: ${api} of ${label}, ${reason}.`)
       return []
     })

@@ -1,14 +1,13 @@
 /**
  * What a run says on a terminal: tables of figures and of ratios.
  */
-import { clientNamed, peerClient, referenceClient } from './clients/index.mjs'
+import { clientNamed } from './clients/index.mjs'
 import { median, pairedRatio } from './statistics.mjs'
 
 /**
  * @typedef {import('./scenarios.mjs').Scenario} Scenario
  * @typedef {import('./measure.mjs').Entry} Entry
  * @typedef {import('./worker.mjs').Measurement} Measurement
- * @typedef {Exclude<keyof Measurement, 'version'>} Figure
  */
 
 /**
@@ -36,23 +35,50 @@ const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFr
 const hundredths = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const mebibytes = { format: (/** @type {number} */ bytes) => whole.format(bytes / 2 ** 20) }
 
-/** The columns: what it is, how it is written, and whether the lowest and the highest of the rounds stand beside the median. */
-const columns = /** @type {const} */ ([
-  { head: 'requests/s', key: 'requestsPerSecond', format: whole, hasSpread: true },
-  { head: 'CPU µs', key: 'cpuMicros', format: tenths, hasSpread: true },
-  { head: 'p50 µs', key: 'p50Micros', format: whole, hasSpread: false },
-  { head: 'p99 µs', key: 'p99Micros', format: whole, hasSpread: false },
-  { head: 'heap bytes', key: 'allocatedBytes', format: whole, hasSpread: false },
-  { head: 'GC µs', key: 'gcMicros', format: hundredths, hasSpread: false },
-  { head: 'RSS MiB', key: 'residentBytes', format: mebibytes, hasSpread: false },
-])
+/** @typedef {(round: Measurement) => number | null} Read a figure of one measurement; null: the client can't tell */
+
+/** @param {Measurement} round */
+const toRate = ({ requestsPerSecond }) => requestsPerSecond
+
+/** @param {Measurement} round */
+const toCpu = ({ cpuMicros }) => cpuMicros
+
+/** What a whole second of CPU time is worth, on however many threads it was spent. @param {Measurement} round */
+const toRateOfCpu = ({ cpuMicros }) => (cpuMicros > 0 ? 1e6 / cpuMicros : null)
+
+/** @param {Measurement} round */
+const toHeap = ({ allocatedBytes }) => allocatedBytes
+
+/**
+ * The columns: what it is, how it is written, and whether the lowest and the highest of the rounds stand beside the median.
+ *
+ * @type {readonly { head: string, read: Read, format: { format(value: number): string }, hasSpread: boolean }[]}
+ */
+const columns = [
+  { head: 'requests/s', read: toRate, format: whole, hasSpread: true },
+  { head: 'requests/CPU s', read: toRateOfCpu, format: whole, hasSpread: false },
+  { head: 'CPU µs', read: toCpu, format: tenths, hasSpread: true },
+  { head: 'p50 µs', read: (round) => round.p50Micros, format: whole, hasSpread: false },
+  { head: 'p99 µs', read: (round) => round.p99Micros, format: whole, hasSpread: false },
+  { head: 'heap bytes', read: toHeap, format: whole, hasSpread: false },
+  { head: 'GC µs', read: (round) => round.gcMicros, format: hundredths, hasSpread: false },
+  { head: 'RSS MiB', read: (round) => round.residentBytes, format: mebibytes, hasSpread: false },
+]
+
+/** What is held against another client. @type {readonly { head: string, read: Read }[]} */
+const compared = [
+  { head: 'requests/s', read: toRate },
+  { head: 'requests/CPU s', read: toRateOfCpu },
+  { head: 'CPU', read: toCpu },
+  { head: 'heap bytes', read: toHeap },
+]
 
 /**
  * @param {Entry} entry
  * @param {typeof columns[number]} column
  */
-function toCell({ rounds }, { key, format, hasSpread }) {
-  const values = rounds.map((round) => round[key]).filter((value) => value !== null)
+function toCell({ rounds }, { read, format, hasSpread }) {
+  const values = rounds.map(read).filter((value) => value !== null)
   if (values.length === 0) return '-'
   const middle = format.format(median(values))
   return hasSpread
@@ -62,50 +88,63 @@ function toCell({ rounds }, { key, format, hasSpread }) {
 
 /**
  * @param {Entry} entry
- * @param {Entry | undefined} base
- * @param {'requestsPerSecond' | 'cpuMicros'} key
+ * @param {Entry} base
+ * @param {Read} read
  */
-function ratio(entry, base, key) {
-  if (base === undefined || base === entry) return '-'
-  const { median, low, high } = pairedRatio(
-    entry.rounds.map((round) => round[key]),
-    base.rounds.map((round) => round[key]),
-  )
+function ratio(entry, base, read) {
+  const [own, others] = [entry, base].map(({ rounds }) => rounds.map((round) => read(round) ?? Number.NaN))
+  const { median, low, high } = pairedRatio(own ?? [], others ?? [])
+  if (!Number.isFinite(median)) return '-'
   return `${median.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
 }
 
 /**
+ * The row of a client that an entry is held against: that of its own API for the entry's. A client that has but one way to ask
+ * does by that what any API does.
+ *
+ * @param {Entry} entry
+ * @param {string} client
  * @param {Scenario} scenario
- * @param {Entry[]} entries
+ * @param {readonly Entry[]} entries
+ * @returns {Entry | undefined} undefined: there is none, or it is the entry itself
  */
-export function toTables(scenario, entries) {
+function toBase(entry, client, scenario, entries) {
+  if (entry.client === client) return undefined
+  const rows = entries.filter((other) => other.client === client)
+  const own = clientNamed(client).apiFor(entry.api, scenario)
+  return own === null && rows.length === 1 ? rows[0] : rows.find(({ api }) => api === own)
+}
+
+/**
+ * @param {Scenario} scenario
+ * @param {readonly Entry[]} entries
+ * @param {string} client the one to hold the others against
+ * @returns {string[]} a table, or none where nobody can be
+ */
+function toRatioTable(scenario, entries, client) {
+  const rows = entries.flatMap((entry) => {
+    const base = toBase(entry, client, scenario, entries)
+    if (base === undefined) return []
+    return [[entry.label, entry.api, ...compared.map(({ read }) => ratio(entry, base, read))]]
+  })
+  if (rows.length === 0) return []
+  return [table([[`÷ ${clientNamed(client).label}`, 'API', ...compared.map(({ head }) => head)], ...rows])]
+}
+
+/**
+ * @param {Scenario} scenario
+ * @param {readonly Entry[]} entries
+ * @param {readonly string[]} against clients that the ratios are taken against, a table each
+ */
+export function toTables(scenario, entries, against) {
   const figures = entries.map((entry) => [
     entry.label,
     entry.api,
     ...columns.map((column) => toCell(entry, column)),
   ])
-  const { apiFor } = clientNamed(referenceClient)
-  const ratios = entries.map((entry) => {
-    const reference = entries.find(
-      ({ client, api }) => client === referenceClient && api === apiFor(entry.api, scenario),
-    )
-    const peer = entries.find(({ client, api }) => client === peerClient && api === entry.api)
-    return [
-      entry.label,
-      entry.api,
-      ratio(entry, reference, 'requestsPerSecond'),
-      ratio(entry, reference, 'cpuMicros'),
-      ratio(entry, peer, 'requestsPerSecond'),
-      ratio(entry, peer, 'cpuMicros'),
-    ]
-  })
-  const versus = clientNamed(peerClient).label
   return [
     table([['client', 'API', ...columns.map(({ head }) => head)], ...figures]),
-    table([
-      ['ratios', '', 'req/s ÷ node:http2', 'CPU ÷ node:http2', `req/s ÷ ${versus}`, `CPU ÷ ${versus}`],
-      ...ratios,
-    ]),
+    ...against.flatMap((client) => toRatioTable(scenario, entries, client)),
   ].join('\n\n')
 }
 

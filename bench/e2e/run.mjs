@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { clients } from './clients/index.mjs'
+import { clients, ownClients, peerClient, referenceClient } from './clients/index.mjs'
 import { describeMachine, readRevision } from './machine.mjs'
 import { measureEntries } from './measure.mjs'
 import { runMain, toCount, toNames, toServer, UsageError } from './options.mjs'
@@ -17,6 +17,9 @@ const defaultScenarios = scenarios.filter(({ byDefault }) => byDefault.length > 
 
 const apiNames = [...new Set(scenarios.flatMap(({ apis }) => apis))]
 
+/** Whom the ratios are taken against where nobody says it: our other engine is, where it takes part. */
+const defaultAgainst = [referenceClient, peerClient, ownClients.node]
+
 const results = fileURLToPath(new URL('../results', import.meta.url))
 
 const help = `Usage: node bench/e2e/run.mjs [options]
@@ -27,6 +30,7 @@ const help = `Usage: node bench/e2e/run.mjs [options]
   --scenario A,B      ${scenarios.map(({ name }) => name).join(', ')}
                       (default: ${defaultScenarios.join(', ')})
   --clients A,B       ${Object.keys(clients).join(', ')} (default: all)
+  --against A,B       those of them that ratios are taken against (default: ${defaultAgainst.join(', ')})
   --apis A,B          ${apiNames.join(', ')} (default: all that a scenario has)
   --server KIND       nghttpd or node (default: nghttpd where it is installed)
   --node FILE         the Node binary that runs the clients (default: this one)
@@ -39,7 +43,8 @@ const help = `Usage: node bench/e2e/run.mjs [options]
 function readValues() {
   const text = /** @type {const} */ ({ type: 'string' })
   const counts = ['rounds', 'requests', 'warmup']
-  const names = [...counts, 'scenario', 'clients', 'apis', 'server', 'node', 'dodici', 'results', 'json']
+  const more = ['scenario', 'clients', 'against', 'apis', 'server', 'node', 'dodici', 'results', 'json']
+  const names = [...counts, ...more]
   const options = Object.fromEntries(names.map((name) => [name, text]))
   try {
     const { help, ...values } = parseArgs({
@@ -69,6 +74,16 @@ function toScenarios(values) {
 }
 
 /** @param {Record<string, string | undefined>} values */
+function toClients(values) {
+  const all = Object.keys(clients)
+  const chosen = toNames('clients', values.clients, all) ?? all
+  const against = toNames('against', values.against, all)
+  const stranger = against?.find((name) => !chosen.includes(name))
+  if (stranger !== undefined) throw new UsageError(`--against: ${stranger} is none of the clients`)
+  return { clients: chosen, against: against ?? defaultAgainst }
+}
+
+/** @param {Record<string, string | undefined>} values */
 function toOptions(values) {
   for (const name of ['node', 'dodici']) {
     const file = values[name]
@@ -79,7 +94,7 @@ function toOptions(values) {
     requests: toCount('requests', values.requests),
     warmup: toCount('warmup', values.warmup),
     scenarios: toScenarios(values),
-    clients: toNames('clients', values.clients, Object.keys(clients)) ?? Object.keys(clients),
+    ...toClients(values),
     server: toServer(values.server),
     node: values.node === undefined ? process.execPath : resolve(values.node),
     dodici: values.dodici === undefined ? null : resolve(values.dodici),
@@ -123,7 +138,7 @@ async function main() {
       continue
     }
     const entries = await measureEntries({ scenario, plans, ...options })
-    console.log(`${describe(scenario)}\n\n${toTables(scenario, entries)}\n`)
+    console.log(`${describe(scenario)}\n\n${toTables(scenario, entries, options.against)}\n`)
     const { requests = scenario.requests, warmup = scenario.warmup } = options
     measured.push({ ...scenario, requests, warmup, entries })
   }

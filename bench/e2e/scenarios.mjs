@@ -54,6 +54,30 @@ const post1k = { ...named, name: 'post-1k', method: 'POST', bodyBytes: 1024 }
 /** What clients make of the text themselves, by `JSON.stringify()` and `json()`, is measured too. */
 const withJson = { apis: ['fetch'], json: true }
 
+/** One at a time: what a request costs when it shares nothing with another, no write and no turn of the event loop. @type {Scenario} */
+const serial = { ...named, name: 'get-1k-serial', inFlight: 1, warmup: 10_000, requests: 4000 }
+
+/** @type {Scenario} */
+const get64k = {
+  ...named,
+  name: 'get-64k',
+  answerBytes: 65_536,
+  inFlight: 20,
+  warmup: 8000,
+  requests: 4000,
+}
+
+/** @type {Scenario} */
+const post64k = {
+  ...post1k,
+  name: 'post-64k',
+  bodyBytes: 65_536,
+  answerBytes: 65_536,
+  inFlight: 20,
+  warmup: 4000,
+  requests: 2000,
+}
+
 /** @type {Scenario} */
 const tunnel1k = {
   ...post1k,
@@ -88,7 +112,8 @@ const origins = [10, 100, 1000].map((count) => ({
 export const scenarios = [
   get1k,
   { ...get1k, name: 'get-1k-tls', tls: true },
-  { ...named, name: 'get-1k-serial', inFlight: 1, warmup: 10_000, requests: 4000 },
+  serial,
+  { ...serial, name: 'get-1k-serial-tls', tls: true },
   ...crowds,
   ...origins,
   // Most of the time nothing happens, so twice as many in flight: 10,000 requests a second at the most.
@@ -103,21 +128,15 @@ export const scenarios = [
     warmup: 80 * 200,
     requests: 80 * 200,
   },
-  { ...named, name: 'get-64k', answerBytes: 65_536, inFlight: 20, warmup: 8000, requests: 4000 },
+  get64k,
+  { ...get64k, name: 'get-64k-tls', tls: true },
   { ...named, name: 'get-1m', answerBytes: 2 ** 20, inFlight: 10, warmup: 500, requests: 300 },
   { ...named, ...withJson, name: 'get-1k-json' },
   post1k,
   { ...post1k, name: 'post-1k-tls', tls: true },
   { ...post1k, ...withJson, name: 'post-1k-json' },
-  {
-    ...post1k,
-    name: 'post-64k',
-    bodyBytes: 65_536,
-    answerBytes: 65_536,
-    inFlight: 20,
-    warmup: 4000,
-    requests: 2000,
-  },
+  post64k,
+  { ...post64k, name: 'post-64k-tls', tls: true },
   tunnel1k,
   { ...tunnel1k, name: 'tunnel-1k-tls', tls: true },
 ]

@@ -3,7 +3,7 @@
  * callers do. Each settles with the name of its outcome.
  */
 import { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { finished, pipeline } from 'node:stream/promises'
 import { Expected } from './watch.mjs'
 
 /**
@@ -18,6 +18,9 @@ import { Expected } from './watch.mjs'
  */
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Turns of the event loop for which a slow reader stops, at most: a fast server sends more than a stream's window meanwhile. */
+const MAX_PAUSE = 40
 
 /** @param {number} count */
 async function turns(count) {
@@ -81,6 +84,41 @@ class Sink extends Writable {
   }
 }
 
+/**
+ * A reader of `data` that stops at many a piece, for some turns of the event loop: pieces pile up, and windows close.
+ *
+ * @param {import('../../types/index.ts').BodyReadable} body
+ * @param {Random} random
+ */
+async function readWithPauses(body, random) {
+  let text = ''
+  // It may have failed before anybody listens.
+  const ended = finished(body)
+  body.on('data', (chunk) => {
+    text += chunk
+    if (random.chance(0.5)) return
+    body.pause()
+    turns(random.integer(1, MAX_PAUSE)).then(() => body.resume())
+  })
+  await ended
+  return text
+}
+
+/**
+ * Likewise, but it takes what is there when it comes round to it.
+ *
+ * @param {AsyncIterable<Buffer>} body
+ * @param {Random} random
+ */
+async function readLate(body, random) {
+  let text = ''
+  for await (const chunk of body) {
+    text += chunk
+    await turns(random.integer(0, MAX_PAUSE))
+  }
+  return text
+}
+
 /** A handler that counts, and holds the body back now and then. */
 class OwnHandler {
   /** @param {Context} context @param {(outcome: string) => void} resolve @param {(error: unknown) => void} reject */
@@ -139,6 +177,17 @@ export const kinds = {
     check(text, context.tag)
     context.reached('end')
     return 'answered'
+  },
+
+  /** Slower than the server, from the first byte or later. */
+  async slowly({ dispatcher, options, random, tag, reached }) {
+    const { body } = await dispatcher.request({ ...options, method: 'GET' })
+    reached('header')
+    const read = random.chance(0.5) ? readWithPauses : readLate
+    await turns(random.integer(0, MAX_PAUSE))
+    check(await read(body, random), tag)
+    reached('end')
+    return 'answered slowly'
   },
 
   /** Read by nobody, and thrown away after a while. */
@@ -217,6 +266,7 @@ export const kinds = {
 export const WEIGHTS = {
   get: 40,
   iterate: 8,
+  slowly: 8,
   drop: 5,
   dump: 3,
   forget: 2,

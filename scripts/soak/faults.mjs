@@ -47,11 +47,11 @@ function later(connection, delay, callback) {
   }, delay)
 }
 
-/** @param {Connection} connection */
+/** Mostly one small frame; and often enough more than a window has room for, which a slow reader then keeps closed. @param {Connection} connection */
 function toSize({ random }) {
   const large = random.next()
-  if (large < 0.9) return random.integer(10, 300)
-  return large < 0.99 ? random.integer(300, 60_000) : random.integer(60_000, 400_000)
+  if (large < 0.85) return random.integer(10, 300)
+  return large < 0.97 ? random.integer(300, 60_000) : random.integer(60_000, 400_000)
 }
 
 /**

@@ -31,12 +31,14 @@ export class Fleet {
   /**
    * @param {typeof import('../../src/index.ts')} dodici
    * @param {Target[]} targets
+   * @param {'node' | 'wire'} engine of all of them
    * @param {import('./random.mjs').Random} random
    * @param {import('./watch.mjs').Watch} watch
    */
-  constructor(dodici, targets, random, watch) {
+  constructor(dodici, targets, engine, random, watch) {
     this.dodici = dodici
     this.targets = targets
+    this.engine = engine
     this.random = random
     this.watch = watch
   }
@@ -67,6 +69,7 @@ export class Fleet {
     const { random } = this
     return {
       ...LIMITS,
+      engine: this.engine,
       pingInterval: random.pick([100, 1_000, undefined]),
       // Where the machine is busy, a server that does nothing wrong must not be taken for a deaf one.
       pingTimeout: hasReal ? 20_000 : random.pick([50, 1_000]),

@@ -12,6 +12,13 @@ export class Expected extends Error {}
 const KNOWN_CODES = /^(UND_ERR|DODICI_ERR)/
 /** Nothing that the soak asks for is either. */
 const OUR_MISTAKES = ['InvalidArgumentError', 'NotSupportedError']
+/** Limits that a call runs into when its peer holds something back, or when we do. What the soak ends by a limit on purpose has another one. */
+const HELD_BACK = [
+  'DODICI_ERR_QUEUE_TIMEOUT',
+  'DODICI_ERR_UPLOAD_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]
 const MAX_VIOLATIONS = 20
 
 export class Watch {
@@ -23,6 +30,8 @@ export class Watch {
   violations = []
   violationCount = 0
   settled = 0
+  /** Calls that waited in vain. */
+  heldBack = 0
   /** Calls that were lost though the server had provably not processed them, and though they might have been sent again. */
   needless = 0
   /** When they began, by a description. @type {Map<object, { what: string, begun: number }>} */
@@ -84,6 +93,7 @@ export class Watch {
       this.violate(`${what} failed with ${error instanceof Error ? error.stack : String(error)}`)
     } else {
       this.count(this.outcomes, 'failed')
+      if (HELD_BACK.includes(code)) this.heldBack++
       // Origins and durations are many, and would be so many lines.
       const text = message.replace(/http:\S+/g, '…').replace(/\b[A-Z][A-Z\d_]+$|\d+(x[\da-f]+)?/g, '…')
       this.count(this.errors, `${name}, processed: ${processed}: ${text}`)

@@ -12,6 +12,7 @@ import type {
   FallbackDispatcher,
   PoolOptions,
 } from '../../types/client.ts'
+import type { EngineName } from '../../types/engine.ts'
 import type { CallLimits } from '../../types/limits.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import type { SessionOptions } from './session-options.ts'
@@ -48,7 +49,7 @@ export interface Limits {
 
 /** {@link ClientOptions}, with every option present. */
 export interface ResolvedClientOptions {
-  readonly engine: 'node'
+  readonly engine: EngineName
   readonly connect: ConnectTlsOptions | Connector
   readonly socketPath: string | null
   readonly connectTimeout: number
@@ -76,7 +77,14 @@ const DEFAULT_LIMITS: Limits = Object.freeze({
 /** Far above what a process can have. */
 const MAX_COUNT = 2 ** 32 - 1
 
-const ENGINES: readonly unknown[] = ['node']
+/** What speaks HTTP/2 where nobody says otherwise. */
+export const DEFAULT_ENGINE: EngineName = 'node'
+
+const ENGINES: readonly EngineName[] = ['node', 'wire']
+
+function isEngine(value: unknown): value is EngineName {
+  return ENGINES.some((engine) => engine === value)
+}
 
 /** What stands before an `@` is nobody's business in a log. */
 function withoutCredentials(value: unknown): unknown {
@@ -202,8 +210,8 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     throw invalid('options', input, 'an object')
   }
   const options: ClientOptions = given
-  const engine = options.engine ?? 'node'
-  if (!ENGINES.includes(engine)) throw invalid('engine', engine, `one of ${ENGINES.map(show).join(', ')}`)
+  const engine: unknown = options.engine ?? DEFAULT_ENGINE
+  if (!isEngine(engine)) throw invalid('engine', engine, `one of ${ENGINES.map(show).join(', ')}`)
   return Object.freeze({
     engine,
     connect: toConnect(options.connect),

@@ -7,19 +7,34 @@
 import type { ParsedUrlQueryInput } from 'node:querystring'
 import { stringify } from 'node:querystring'
 import type { RequestHeaders } from '../../types/headers.ts'
-import type { DispatchOptions, RequestTrailers } from '../../types/request.ts'
+import type { DispatchOptions, RequestPriority, RequestTrailers } from '../../types/request.ts'
 import { InvalidReturnValueError, RequestContentLengthMismatchError } from '../errors.ts'
 import type { BodySource, SendableBody } from './body.ts'
 import { toBodySource } from './body.ts'
-import { isToken } from './field-names.ts'
+import { isToken, toFieldName } from './field-names.ts'
 import type { HeaderTarget } from './headers.ts'
 import { addDefaultHeader, addHeaders, MAX_FIELD_SIZE, toTrailers } from './headers.ts'
 import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
 import { toLimits, toOrigin } from './options.ts'
+import { toPriorityField } from './priority.ts'
 import type { RequestTrace } from './request-trace.ts'
 import { invalid, toBoolean } from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { deleteField, getField, setField, takeField } from './wire-headers.ts'
+
+/** Names of fields, in lower case; null for none. @throws InvalidArgumentError */
+function toSensitiveHeaders(names: unknown): ReadonlySet<string> | null {
+  if (names === undefined || names === null) return null
+  if (!Array.isArray(names))
+    throw invalid('sensitiveHeaders', names, 'a list of names of header fields, or null')
+  return new Set(names.map((name) => toFieldName(name).name))
+}
+
+/** Where the caller has no such field of his own. @throws InvalidArgumentError */
+function addPriority(target: HeaderTarget, priority: RequestPriority): void {
+  const value = toPriorityField(priority)
+  if (value !== '') addDefaultHeader(target, 'priority', value)
+}
 
 /** White space, control characters (CR, LF, NUL, DEL) and what is outside ISO-8859-1. */
 const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
@@ -60,6 +75,8 @@ export class Request implements HeaderTarget {
   readonly expectContinue: boolean
   /** An upgrade that the caller wants by HTTP/1.1. */
   readonly isHttp1: boolean
+  /** Names of fields that nobody on the way may put into a table (RFC 7541 §7.1.3), beside those that are secrets anyway. */
+  readonly sensitiveHeaders: ReadonlySet<string> | null
   readonly limits: Limits
   readonly host: string | null = null
   readonly headerSize: number
@@ -82,6 +99,8 @@ export class Request implements HeaderTarget {
     this.wire = toPseudoHeaders(this)
     this.headerSize = this.path.length + origin.authority.length
     addHeaders(this, options.headers)
+    this.sensitiveHeaders = toSensitiveHeaders(options.sensitiveHeaders)
+    if (options.priority !== undefined && options.priority !== null) addPriority(this, options.priority)
     this.webSocketKey = this.protocol === 'websocket' ? takeField(this.wire, WEBSOCKET_KEY) : null
     if (this.host !== null && !this.isConnect) setField(this.wire, ':authority', this.host)
     this.trailers = toTrailersOption(options.trailers, this.isTunnel)

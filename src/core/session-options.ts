@@ -16,7 +16,10 @@ export interface SessionOptions {
   readonly initialWindowSize: number
   /** Whether the caller has said so. */
   readonly isWindowGiven: boolean
+  /** The largest window of the session. */
   readonly connectionWindowSize: number
+  /** What an engine begins with that can make it larger. */
+  readonly firstConnectionWindow: number
   /** All windows of streams together. */
   readonly maxSessionBuffer: number
   readonly maxConcurrentStreams: number
@@ -30,6 +33,8 @@ export interface SessionOptions {
 const MAX_WINDOW_SIZE = 2 ** 31 - 1
 /** RFC 9113 §6.9.2: a connection's window can't be set below this. */
 const MIN_CONNECTION_WINDOW_SIZE = 65_535
+/** Bytes. Four streams of the usual first window fill it. */
+const FIRST_CONNECTION_WINDOW = 4_194_304
 /** RFC 9113 §6.5.2: the largest value of a setting. */
 const MAX_SETTING = 2 ** 32 - 1
 /** RFC 9113 §6.5.2: from 2^14 to 2^24 - 1. */
@@ -104,16 +109,21 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
     settings.initialWindowSize,
   )
   const { maxSessionBuffer, keepAliveTimeout, pingTimeout } = options
+  const [sessionName, sessionWindow] = one('connectionWindowSize')
+  const connectionWindowSize = toInteger(
+    sessionName,
+    sessionWindow,
+    16_777_216,
+    MIN_CONNECTION_WINDOW_SIZE,
+    MAX_WINDOW_SIZE,
+    'bytes',
+  )
   return Object.freeze({
     initialWindowSize: toInteger(windowName, streamWindow, 16_777_216, 1, MAX_WINDOW_SIZE, 'bytes'),
     isWindowGiven: streamWindow !== undefined,
-    connectionWindowSize: toInteger(
-      ...one('connectionWindowSize'),
-      16_777_216,
-      MIN_CONNECTION_WINDOW_SIZE,
-      MAX_WINDOW_SIZE,
-      'bytes',
-    ),
+    connectionWindowSize,
+    // Whoever names a window gets it.
+    firstConnectionWindow: sessionWindow === undefined ? FIRST_CONNECTION_WINDOW : connectionWindowSize,
     maxSessionBuffer: toInteger(
       'maxSessionBuffer',
       maxSessionBuffer,

@@ -13,6 +13,7 @@ import { AlpnError, SocketError } from '../errors.ts'
 import { NodeSession } from '../session/node-session.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
+import { WireSession } from '../session/wire-session.ts'
 import { Backoff } from './backoff.ts'
 import { SessionHeap } from './session-heap.ts'
 
@@ -150,7 +151,8 @@ export class SessionSet implements SessionOwner {
   grow(opened: number): void {
     if (opened === -1 ? this.#usable.size > 0 && this.#mustWait() : this.#hasNewer(opened)) return
     if (this.#usable.size >= this.#connections || this.#backoff.isWaiting || this.#isEnded) return
-    const session = new NodeSession(this.#context, ++this.#opened, this.#toReason())
+    const Engine = this.#context.options.engine === 'wire' ? WireSession : NodeSession
+    const session = new Engine(this.#context, ++this.#opened, this.#toReason())
     this.#newest = session
     this.#isReplacing = false
     this.#all.add(session)

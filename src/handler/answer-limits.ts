@@ -13,6 +13,7 @@ import {
   HeadersOverflowError,
   ResponseContentLengthMismatchError,
   ResponseExceededMaxSizeError,
+  StreamError,
 } from '../errors.ts'
 
 /** RFC 9113 §7. */
@@ -84,7 +85,9 @@ export class AnswerLimits {
    */
   toLengthError(cause: DodiciError): DodiciError | null {
     const { http2ErrorCode } = cause
-    if (this.#expected === -1 || http2ErrorCode !== PROTOCOL_ERROR) return null
+    // That of a GOAWAY is no word on this answer.
+    const isOfStream = cause instanceof StreamError && http2ErrorCode === PROTOCOL_ERROR
+    if (this.#expected === -1 || !isOfStream) return null
     const message = `The body of the answer isn't the ${this.#expected} bytes that were announced: ${cause.message}`
     return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })
   }
@@ -124,4 +127,9 @@ export function toSizeError(maxResponseSize: number): DodiciError {
   return new ResponseExceededMaxSizeError(
     `The body of the answer has more bytes than maxResponseSize (${maxResponseSize})`,
   )
+}
+
+/** Whether a call has failed since its answer is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted. */
+export function isMalformed(error: Error): boolean {
+  return error instanceof ResponseContentLengthMismatchError
 }

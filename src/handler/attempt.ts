@@ -20,8 +20,14 @@ export interface Attempt {
   resume(): void
   /** The body needn't wait any longer: the server has said 100, or nothing for a second. */
   proceed(): void
-  /** Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more. */
-  cancel(): void
+  /**
+   * Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more.
+   *
+   * @param isMalformed its answer is (RFC 9113 §8.1.1): then with PROTOCOL_ERROR, where the engine can say so
+   */
+  cancel(isMalformed?: boolean): void
+  /** Another priority (RFC 9218 §7.1), where the engine can say so. @param value of the `priority` field */
+  reprioritize?(value: string): void
   /** Lets its connection take no further calls. */
   retire(): void
   /** It has a connection. */

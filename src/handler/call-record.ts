@@ -6,7 +6,11 @@
 
 import type { Duplex } from 'node:stream'
 import type { DispatchHandler } from '../../types/handler.ts'
+import type { RequestPriority } from '../../types/request.ts'
+import { toPriorityField } from '../core/priority.ts'
 import type { Request } from '../core/request.ts'
+import type { WireHeaders } from '../core/wire-headers.ts'
+import { deleteField, setField } from '../core/wire-headers.ts'
 import type { DodiciError } from '../errors.ts'
 import { RawFields } from './raw-fields.ts'
 
@@ -37,6 +41,8 @@ export abstract class CallRecord<TCall> extends RawFields {
   outer: DispatchHandler | null = null
   /** The tunnel that it became; null for none. */
   protected tunnel: Duplex | null = null
+  /** What the request's priority was changed to; null while it wasn't. */
+  #priority: string | null = null
   /** Why it was aborted; null while it wasn't. */
   #reason: Error | null = null
 
@@ -61,5 +67,29 @@ export abstract class CallRecord<TCall> extends RawFields {
   protected noteAbort(reason: Error): Error {
     this.#reason = reason
     return reason
+  }
+
+  /** It counts for what is under way, and for each attempt from now on. @throws InvalidArgumentError */
+  reprioritize(priority: RequestPriority): void {
+    this.#priority = toPriorityField(priority)
+    this.tellPriority(this.#priority)
+  }
+
+  /** Tells the attempt that is under way. @param value of the `priority` field */
+  protected abstract tellPriority(value: string): void
+
+  /** The fields of an attempt, with the priority that the request has by now. */
+  protected toWire(wire: WireHeaders): WireHeaders {
+    if (this.#priority === null) return wire
+    const changed = [...wire]
+    if (this.#priority === '') deleteField(changed, 'priority')
+    else setField(changed, 'priority', this.#priority)
+    return changed
+  }
+
+  /** No attempt will read the body, or read on. */
+  protected dropBody(error: Error | null): void {
+    const { body } = this.request
+    if ('destroy' in body) body.destroy(error)
   }
 }

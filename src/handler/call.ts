@@ -11,7 +11,7 @@ import type { Queued } from '../core/pending-queue.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { DodiciError, RequestAbortedError, throwLater, toError } from '../errors.ts'
-import { AnswerLimits } from './answer-limits.ts'
+import { AnswerLimits, isMalformed } from './answer-limits.ts'
 import type { Attempt, Outgoing } from './attempt.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
@@ -78,6 +78,10 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     this.#attempt?.pause()
   }
 
+  protected override tellPriority(value: string): void {
+    this.#attempt?.reprioritize?.(value)
+  }
+
   /** Lets the body flow again. */
   resume(): void {
     if (!this.#paused || this.#state === 'settled') return
@@ -118,11 +122,11 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     if (body.kind !== 'factory') {
       this.#attempts++
       this.#clock.open(request.toUpload(body), attempt.isConnected)
-      return { body, wire }
+      return { body, wire: this.toWire(wire) }
     }
     try {
       const made = body.make()
-      const outgoing = { body: made, wire: request.toWireFor(made) }
+      const outgoing = { body: made, wire: this.toWire(request.toWireFor(made)) }
       if (this.state === 'running') {
         this.#attempts++
         this.#clock.open(request.toUpload(made), attempt.isConnected)
@@ -290,7 +294,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     this.#clock.queue()
     this.#owner.onReplay(this, error)
     // Last: a source that is let go of runs the caller's code, which may end the call.
-    this.#dropBody(null)
+    this.dropBody(null)
   }
 
   onLate(lateness: Lateness): void {
@@ -310,8 +314,8 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }
     this.#settle()
-    attempt?.cancel()
-    this.#dropBody(error)
+    attempt?.cancel(isMalformed(error))
+    this.dropBody(error)
     this.#report(error)
   }
 
@@ -319,12 +323,6 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   mark(error: DodiciError, streamId: number | null): void {
     error.attempts = this.#attempts
     error.streamId = streamId
-  }
-
-  /** No attempt will read it, or read on. */
-  #dropBody(error: Error | null): void {
-    const { body } = this.request
-    if ('destroy' in body) body.destroy(error)
   }
 
   #report(error: Error): void {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { constants } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { connect as connectSocket, isIP } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
@@ -212,7 +213,16 @@ export function openSocket(
   const name = connect.servername ?? hostname
   // RFC 6066 §3: an IP address is no server name.
   const servername = isIP(name) === 0 ? name : ''
-  return connectTls({ ...SOCKET_OPTIONS, ...connect, ...where, servername, ALPNProtocols: alpnProtocols })
+  // RFC 9113 §9.2.1: over TLS 1.2 nothing is negotiated anew.
+  const secureOptions = (connect.secureOptions ?? 0) | constants.SSL_OP_NO_RENEGOTIATION
+  return connectTls({
+    ...SOCKET_OPTIONS,
+    ...connect,
+    ...where,
+    servername,
+    secureOptions,
+    ALPNProtocols: alpnProtocols,
+  })
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import type { Processed } from '../../types/errors.ts'
-import { NO_ERROR, SocketError, toErrorCodeName } from '../errors.ts'
+import { DodiciError, NO_ERROR, SocketError, toErrorCodeName } from '../errors.ts'
 
 /** What a peer's GOAWAY said (RFC 9113 §6.8). */
 export interface Goaway {
@@ -14,6 +14,16 @@ export interface Goaway {
   readonly lastStreamId: number
   /** Null for none. */
   readonly debugData: Buffer | null
+}
+
+/**
+ * What is known after another GOAWAY: up to where streams were processed, the last one says; why the peer leaves, the first one that
+ * gives a reason. (Node's server, for one, ends each connection with a GOAWAY that gives none.)
+ */
+export function toLatest(before: Goaway | null, { code, lastStreamId, debugData }: Goaway): Goaway {
+  if (before === null) return { code, lastStreamId, debugData }
+  if (before.code !== NO_ERROR && code === NO_ERROR) return { ...before, lastStreamId }
+  return { code, lastStreamId, debugData: debugData ?? before.debugData }
 }
 
 /** What gRPC's servers say with ENHANCE_YOUR_CALM to a client that sends more PINGs than they like. */
@@ -43,5 +53,12 @@ export function toLossError(
     return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })
   }
   const message = cause === null ? 'The connection was closed' : `The connection was lost: ${cause.message}`
-  return new SocketError(message, { cause, processed, goawayDebugData: goaway?.debugData ?? null })
+  // What we have told the peer, where it was us who found it at fault.
+  const http2ErrorCode = cause instanceof DodiciError ? cause.http2ErrorCode : null
+  return new SocketError(message, {
+    cause,
+    processed,
+    http2ErrorCode,
+    goawayDebugData: goaway?.debugData ?? null,
+  })
 }

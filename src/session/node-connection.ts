@@ -4,13 +4,15 @@
  * @module
  */
 
-import type { ClientHttp2Session, Settings } from 'node:http2'
+import type { ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Origin } from '../core/options.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { MAX_HEADERS_COUNT } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
+import type { EngineConnection, EngineListener } from './engine.ts'
+import { toBytesRead } from './engine.ts'
 import { UNLIMITED } from './peer-settings.ts'
 
 /**
@@ -25,17 +27,8 @@ const MAX_HEADER_BLOCK = 1_048_576
 const MAX_SESSION_MEMORY = 1_024
 const MEGABYTE = 1_000_000
 
-/** Who hears of a connection. */
-export interface ConnectionListener {
-  onError(error: Error): void
-  /** It is gone; said at least once, and last. */
-  onClose(): void
-  onGoaway(code: number, lastStreamId: number, debugData: Buffer | undefined): void
-  onSettings(settings: Settings): void
-}
-
 /** Node's session and the socket below it, which only together tell what happens. */
-export class NodeConnection {
+export class NodeConnection implements EngineConnection {
   readonly http2: ClientHttp2Session
   readonly socket: Socket
   #isCut = false
@@ -49,7 +42,7 @@ export class NodeConnection {
     options: SessionOptions,
     socket: Socket,
     streamWindow: number,
-    listener: ConnectionListener,
+    listener: EngineListener,
   ) {
     this.socket = socket
     // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
@@ -59,7 +52,10 @@ export class NodeConnection {
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
     this.http2.on('error', (error) => listener.onError(error))
     this.http2.on('close', () => listener.onClose())
-    this.http2.on('goaway', (code, lastStreamId, data) => listener.onGoaway(code, lastStreamId, data))
+    this.http2.on('goaway', (code, lastStreamId, data) => {
+      // Node's own memory, used again for the next one.
+      listener.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
+    })
     this.http2.on('remoteSettings', (settings) => listener.onSettings(settings))
   }
 
@@ -72,19 +68,15 @@ export class NodeConnection {
     return this.#isCut || this.http2.destroyed
   }
 
-  /** Null where that can't be told: what stands in for a socket may not count. */
   get bytesRead(): number | null {
-    const bytes: unknown = this.socket.bytesRead
-    return typeof bytes === 'number' ? bytes : null
+    return toBytesRead(this.socket)
   }
 
-  /** Whether it keeps the process alive. */
   setRef(isNeeded: boolean): void {
     if (isNeeded) this.http2.ref()
     else this.http2.unref()
   }
 
-  /** @returns false when the session is gone; then, and when it ends first, `onAck` isn't called */
   ping(onAck: () => void): boolean {
     if (this.http2.destroyed) return false
     return this.http2.ping((error) => {
@@ -92,13 +84,19 @@ export class NodeConnection {
     })
   }
 
-  /** Tells the peer of another window of streams; `onAck` isn't called when the session ends first. */
   announceWindow(initialWindowSize: number, onAck: () => void): void {
     if (this.http2.destroyed) return
     this.http2.settings({ initialWindowSize }, (error) => {
       if (error === null) onAck()
     })
   }
+
+  close(): void {
+    this.http2.close()
+  }
+
+  /** Node ends its side by itself, and would wait for the peer's end for ever. */
+  finish(): void {}
 
   /**
    * Ends it, in the next turn of the event loop: whoever calls may be running inside nghttp2, which is reading, and would

@@ -40,8 +40,14 @@ export function toFieldObject(wire: WireHeaders): OutgoingHttpHeaders {
 }
 
 /** Header fields for `session.request()`: the list itself, where node takes one; it copies an object, and looks up each name. */
-export function toNodeHeaders(wire: WireHeaders): OutgoingHttpHeaders | WireHeaders {
-  return TAKES_LIST ? wire : toFieldObject(wire)
+export function toNodeHeaders(
+  wire: WireHeaders,
+  sensitive: ReadonlySet<string> | null = null,
+): OutgoingHttpHeaders | WireHeaders {
+  if (sensitive === null) return TAKES_LIST ? wire : toFieldObject(wire)
+  // The list is the request's own, for all its attempts.
+  const fields = TAKES_LIST ? [...wire] : toFieldObject(wire)
+  return Object.assign(fields, { [sensitiveHeaders]: [...sensitive] })
 }
 
 /** The very object that node made, less what is no header: nothing is copied. */

@@ -4,347 +4,38 @@
  * @module
  */
 
-import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { OpenReason, SessionStats } from '../../types/client.ts'
-import { Bag } from '../core/bag.ts'
-import type { Alarm } from '../core/clock.ts'
-import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
+import type { OpenReason } from '../../types/client.ts'
 import type { Call } from '../handler/call.ts'
-import type { ConnectionResult } from './connector.ts'
-import { ConnectionAttempt } from './connector.ts'
-import type { Kept } from './keepalive.ts'
-import { Keepalive } from './keepalive.ts'
-import type { Goaway } from './loss.ts'
-import { isOfPings, toLossError } from './loss.ts'
-import { UploadBuffer } from './node-body-writer.ts'
-import type { ConnectionListener } from './node-connection.ts'
+import { BaseSession } from './base-session.ts'
 import { NodeConnection } from './node-connection.ts'
 import { NodeStream } from './node-stream.ts'
 import type { NodeStreamOwner } from './node-stream-owner.ts'
-import { byStreamId } from './node-stream-owner.ts'
-import { PeerSettings } from './peer-settings.ts'
-import { ResetBudget } from './reset-budget.ts'
-import type { Session, SessionContext, SessionState } from './session.ts'
-import { canMove } from './session.ts'
-import { SessionReport } from './session-report.ts'
-import { StreamWindow } from './stream-window.ts'
+import { UploadBuffer } from './node-upload.ts'
+import type { SessionContext } from './session.ts'
 
-/** How long the peer may take to close its side once we have closed ours, in milliseconds. */
-const LINGER = 1_000
-
-/** One connection of node:http2, from the first SYN to the last event. */
-export class NodeSession implements Session, NodeStreamOwner<NodeStream>, Kept, ConnectionListener {
-  heapIndex = -1
-  readonly id: number
-  answered = 0
-  goaway: Goaway | null = null
-  readonly settings: PeerSettings
+/** One connection of node:http2. */
+export class NodeSession
+  extends BaseSession<NodeStream, NodeConnection>
+  implements NodeStreamOwner<NodeStream>
+{
   readonly uploadBuffer: UploadBuffer
-  readonly #context: SessionContext
-  readonly #report: SessionReport
-  readonly #streams = new Bag<NodeStream>()
-  readonly #resets: ResetBudget
-  /** Made anew when there is a connection. */
-  #window: StreamWindow
-  #state: SessionState = { name: 'connecting' }
-  /** Null before `start()`. */
-  #attempt: ConnectionAttempt | null = null
-  /** These two are null until there is a socket. */
-  #connection: NodeConnection | null = null
-  #keepalive: Keepalive | null = null
-  #rtt: number | null = null
-  /** Somebody waits for its streams, or for one: then it keeps the process alive, and its peer has to. */
-  #isNeeded = true
-  /** Somebody waits for its end. */
-  #isAwaited = false
-  /** Armed while a closed session has no streams left, and its socket is still there. */
-  #linger: Alarm | null = null
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
-    this.id = id
-    this.#context = context
-    this.#report = new SessionReport(context, id, openedFor)
-    this.uploadBuffer = new UploadBuffer(this.#report)
-    this.#resets = new ResetBudget(context.deadlines, () => this.#keepalive?.onReset())
-    this.#window = new StreamWindow(context.options.session, 0)
-    const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#window.maxStreams)
-    this.settings = new PeerSettings(ownLimit, context.memory)
-  }
-
-  start(): void {
-    this.#report.open()
-    // Whoever was told may have ended it; and so may the connector, which is the caller's own.
-    if (this.#state.name !== 'connecting') return
-    this.#attempt = new ConnectionAttempt(this.#context, (result) => this.#onConnection(result))
-    if (this.#state.name !== 'connecting') this.#attempt.cancel()
-    else this.updateRef()
-  }
-
-  get state(): SessionState {
-    return this.#state
-  }
-
-  get streams(): number {
-    return this.#streams.size
-  }
-
-  get streamWindow(): number {
-    return this.#window.size
-  }
-
-  get liveStreams(): number {
-    return this.#streams.size - this.#resets.waiting
-  }
-
-  get isNeeded(): boolean {
-    return this.#isNeeded
-  }
-
-  get socket(): Socket | null {
-    return this.#connection?.socket ?? null
-  }
-
-  get bytesRead(): number | null {
-    return this.#connection?.bytesRead ?? null
-  }
-
-  get isStale(): boolean {
-    return this.#state.name === 'ready' && this.#keepalive?.isTrusted === false
-  }
-
-  get isVerifying(): boolean {
-    return this.#state.name === 'ready' && this.#keepalive?.isVerifying === true
-  }
-
-  hasRoom(): boolean {
-    const { size } = this.#streams
-    if (this.#state.name !== 'ready' || size >= this.settings.limit || !this.#window.hasRoom) return false
-    return this.#connection?.isOpen === true && !this.isStale
-  }
-
-  isFull(): boolean {
-    const { peerLimit } = this.settings
-    if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
-    return peerLimit > 0 && (this.#streams.size >= this.settings.limit || !this.#window.hasRoom)
-  }
-
-  verify(): void {
-    this.#keepalive?.verify()
-  }
-
-  doubt(): void {
-    this.#keepalive?.doubt()
-  }
-
-  open(call: Call): void {
-    if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
-    const stream = new NodeStream(this, call)
-    this.#streams.add(stream)
-    this.#window.open(stream)
-    this.#context.owner.onSessionLoad(this)
-    if (this.#window.shrink(this.#streams.size)) this.#announceWindow()
-    if (!this.#isNeeded) this.updateRef()
-    stream.open(this.#connection.http2)
-  }
-
-  updateRef(): void {
-    const mayServe = this.#state.name === 'connecting' || this.#state.name === 'ready'
-    const isNeeded = this.liveStreams > 0 || (mayServe && this.#context.owner.waiting() > 0)
-    if (this.#state.name === 'connecting') this.#attempt?.setRef(isNeeded)
-    if (this.#connection === null || isNeeded === this.#isNeeded) return
-    this.#isNeeded = isNeeded
-    if (isNeeded) this.#keepalive?.onBusy()
-    else this.#keepalive?.onIdle()
-    this.#connection.setRef(isNeeded || this.#isAwaited)
-  }
-
-  toStats(): SessionStats {
-    const { name } = this.#state
-    return {
-      state: name === 'closed' ? 'draining' : this.isVerifying ? 'verifying' : name,
-      openedFor: this.#report.session.openedFor,
-      streams: this.#streams.size,
-      peerLimit: this.settings.peerLimit,
-      limit: this.settings.limit,
-      streamWindow: this.#window.size,
-      rtt: this.#rtt,
-      bytesRead: this.bytesRead ?? 0,
-      bytesWritten: this.socket?.bytesWritten ?? 0,
-    }
-  }
-
-  close(isAwaited = false): void {
-    if (this.#state.name === 'connecting') {
-      this.destroy(null)
-    } else if (this.#connection !== null && this.#state.name !== 'closed') {
-      this.#isAwaited ||= isAwaited
-      if (isAwaited) this.#connection.setRef(true)
-      this.#connection.http2.close()
-      this.#drain()
-      this.#lingerWhenIdle()
-    }
-  }
-
-  destroy(cause: Error | null): void {
-    if (this.#state.name === 'closed') return
-    this.#attempt?.cancel()
-    for (const stream of this.#streams.items.toSorted(byStreamId))
-      stream.fail(cause ?? new ClientDestroyedError())
-    // Its `close` event tells the owner; without a socket there will be none.
-    if (this.#connection === null) this.#close(cause)
-    else this.#connection.cut()
-  }
-
-  onStreamClosed(stream: NodeStream): void {
-    if (!this.#streams.delete(stream)) return
-    this.#window.close(stream)
-    if (this.#resets.waiting > 0) this.#resets.delete(stream)
-    this.onRoom()
-    if (this.liveStreams === 0) this.#onNoStreams()
-  }
-
-  onAnswered(): void {
-    this.answered++
+    super(context, id, openedFor)
+    this.uploadBuffer = new UploadBuffer(this.report)
   }
 
   onLargeAnswer(): void {
-    if (this.#window.grow(this.#streams.items)) this.#announceWindow()
+    this.growWindow(Number.POSITIVE_INFINITY)
   }
 
-  reset(stream: NodeStream): void {
-    this.#resets.add(stream)
-    if (this.liveStreams === 0) this.#onNoStreams()
+  protected connect(socket: Socket, streamWindow: number): NodeConnection {
+    const { origin, options } = this.context
+    return new NodeConnection(origin, options.session, socket, streamWindow, this)
   }
 
-  toLossError(streamId: number | null, error: Error | null): DodiciError {
-    return toLossError(
-      streamId,
-      this.goaway,
-      this.#state.name === 'closed' ? (this.#state.cause ?? error) : error,
-    )
-  }
-
-  isLost(): boolean {
-    return this.#state.name === 'closed' || this.#connection?.isDestroyed === true
-  }
-
-  ping(onAck: () => void): boolean {
-    return this.#connection?.ping(onAck) === true
-  }
-
-  onPong(rtt: number): void {
-    this.#rtt = rtt
-    this.#report.ping(rtt)
-  }
-
-  onRoom(): void {
-    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
-  }
-
-  onIdleTimeout(): void {
-    if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
-  }
-
-  #onConnection(result: ConnectionResult): void {
-    if ('error' in result) this.#close(result.error)
-    else this.#start(result.socket)
-  }
-
-  #start(socket: Socket): void {
-    const { origin, options, owner, deadlines, memory } = this.#context
-    this.#window = new StreamWindow(options.session, owner.waiting())
-    try {
-      this.#connection = new NodeConnection(origin, options.session, socket, this.#window.size, this)
-    } catch (thrown) {
-      // Not a socket after all: a connector may yield anything.
-      socket.destroy()
-      this.#close(toError(thrown))
-      return
-    }
-    if (!this.#move({ name: 'ready' })) return
-    this.#keepalive = new Keepalive(this, options.session, deadlines, memory)
-    this.#report.ready(socket)
-    try {
-      owner.onSessionReady(this)
-    } finally {
-      this.updateRef()
-    }
-  }
-
-  #announceWindow(): void {
-    this.#connection?.announceWindow(this.#window.size, () => {
-      this.#window.acknowledge(this.#streams.items)
-      this.onRoom()
-    })
-  }
-
-  onSettings(settings: Settings): void {
-    this.settings.update(settings)
-    // A peer that is about to leave may greet with a GOAWAY too: calls that wait for its first SETTINGS shall see both.
-    if (!this.settings.areSettled) setImmediate(() => this.#onSettled())
-    this.onRoom()
-  }
-
-  #onSettled(): void {
-    this.settings.settle()
-    this.onRoom()
-  }
-
-  onGoaway(code: number, lastStreamId: number, debugData: Buffer | undefined): void {
-    this.goaway = { code, lastStreamId, debugData: debugData === undefined ? null : Buffer.from(debugData) }
-    const { memory, options } = this.#context
-    if (isOfPings(this.goaway)) memory.onTooManyPings()
-    if (code === HTTP_1_1_REQUIRED && options.fallback !== null) memory.onHttp1()
-    this.#drain()
-    this.#lingerWhenIdle()
-  }
-
-  #drain(): void {
-    if (!this.#move({ name: 'draining' })) return
-    this.#report.draining(this.goaway)
-    this.#context.owner.onSessionDraining(this)
-  }
-
-  #onNoStreams(): void {
-    this.updateRef()
-    this.#lingerWhenIdle()
-  }
-
-  /** node:http2 has ended its side then, and would wait for the peer's end for ever; or for streams that nobody wants. */
-  #lingerWhenIdle(): void {
-    if (this.#state.name !== 'draining' || this.liveStreams > 0) return
-    this.#linger ??= this.#context.clock.after(LINGER, () => this.#connection?.cut())
-  }
-
-  /** The first error is the cause; the `close` that follows it has none to tell. */
-  onError(error: Error | null): void {
-    try {
-      this.#close(error)
-    } finally {
-      this.#connection?.cut()
-    }
-  }
-
-  onClose(): void {
-    this.onError(null)
-  }
-
-  /** The one exit. */
-  #close(cause: Error | null): void {
-    const wasReady = this.#state.name !== 'connecting'
-    if (!this.#move({ name: 'closed', cause })) return
-    this.#linger?.cancel()
-    this.#keepalive?.stop()
-    this.#resets.stop()
-    for (const stream of this.#streams.items.toSorted(byStreamId)) stream.lose()
-    this.#report.closed(cause, wasReady)
-    this.#context.owner.onSessionClosed(this, cause, wasReady)
-  }
-
-  #move(state: SessionState): boolean {
-    if (!canMove(this.#state, state)) return false
-    this.#state = state
-    return true
+  protected toStream(call: Call): NodeStream {
+    return new NodeStream(this, call)
   }
 }

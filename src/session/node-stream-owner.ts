@@ -1,36 +1,17 @@
 /**
- * The session, as its streams see it.
+ * The session, as a stream of node:http2 sees it.
  *
  * @module
  */
 
-import type { Socket } from 'node:net'
-import type { UploadBuffer } from './node-body-writer.ts'
-import type { FailureContext } from './stream-failure.ts'
+import type { UploadBuffer } from './node-upload.ts'
+import type { StreamOwner } from './stream-owner.ts'
 
 /** @typeParam TStream what a stream is to it */
-export interface NodeStreamOwner<TStream> extends FailureContext {
+export interface NodeStreamOwner<TStream> extends StreamOwner<TStream> {
   readonly uploadBuffer: UploadBuffer
   /** The receive window that each stream has, in bytes. */
   readonly streamWindow: number
-  /** Resets the stream, soon or as soon as the peer won't mind. */
-  reset(stream: TStream): void
-  /** The stream no longer counts against the peer's limit. */
-  onStreamClosed(stream: TStream): void
-  /** Null until it is connected. */
-  readonly socket: Socket | null
-  /** A call has got the header of its final answer. */
-  onAnswered(): void
   /** A stream has received more than one window: it might go faster with a larger one. */
   onLargeAnswer(): void
-}
-
-/** Whatever has a stream's id; null before it has one. */
-interface Numbered {
-  readonly streamId: number | null
-}
-
-/** As they were opened: in that order calls shall hear of their common end. */
-export function byStreamId(a: Numbered, b: Numbered): number {
-  return (a.streamId ?? 0) - (b.streamId ?? 0)
 }

@@ -4,24 +4,24 @@
  * @module
  */
 
-import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
+import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { Bagged } from '../core/bag.ts'
 import { DodiciError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
-import { toStreamOptions } from './node-body-writer.ts'
+import type { EngineStream } from './engine.ts'
+import type { NodeConnection } from './node-connection.ts'
 import type { StreamListener } from './node-events.ts'
 import { listen, read, release } from './node-events.ts'
 import { toFieldObject, toHandedHeaders, toNodeHeaders, toRawList } from './node-headers.ts'
 import type { NodeStreamOwner } from './node-stream-owner.ts'
-import { NodeTunnel } from './node-tunnel.ts'
-import { NodeUpload } from './node-upload.ts'
-import type { Resettable } from './reset-budget.ts'
+import { NodeTunnelSide } from './node-tunnel.ts'
+import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
 import { reportSent } from './session-report.ts'
 import { toOpenError, toStreamFailure } from './stream-failure.ts'
-import type { Windowed } from './stream-window.ts'
+import { Tunnel } from './tunnel.ts'
+import { Upload } from './upload.ts'
 
 /**
  * How far the answer has come, for the call: `open → responded → done`, `open → tunnel → done`, or `open → done`.
@@ -36,7 +36,7 @@ type DataEnd = 'none' | 'proper' | 'closed'
 const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
-export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, Windowed {
+export class NodeStream implements Attempt, EngineStream<NodeConnection>, StreamListener {
   bagIndex = -1
   readonly isConnected = true
   readonly #owner: NodeStreamOwner<NodeStream>
@@ -45,9 +45,9 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   /** Null until node has made it. */
   #stream: ClientHttp2Stream | null = null
   /** Null for a request without a body. */
-  #upload: NodeUpload | null = null
+  #upload: Upload | null = null
   /** Null but in state `tunnel`. */
-  #tunnel: NodeTunnel | null = null
+  #tunnel: Tunnel | null = null
   /** What has come and wasn't handed on: before `response`, or while the call holds it back. Null for nothing. */
   #held: Buffer[] | null = null
   #dataEnd: DataEnd = 'none'
@@ -57,6 +57,8 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   /** Bytes of data that have come. */
   #received = 0
   #isHandingOn = false
+  /** Node says that the request has gone before it asks for these. */
+  #owesTrailers = false
   /** `end()`, or the stream's `close`, is about to come. */
   #isEndDue = false
   /** Node's stream is gone. */
@@ -84,8 +86,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     return this.#held !== null || this.#call.paused
   }
 
-  /** Sends the request. Whatever goes wrong is the call's failure. */
-  open(session: ClientHttp2Session): void {
+  open({ http2 }: NodeConnection): void {
     const outgoing = this.#call.begin(this)
     if (outgoing === null) {
       this.#owner.onStreamClosed(this)
@@ -96,7 +97,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     const options = toStreamOptions(request, body)
     let stream: ClientHttp2Stream
     try {
-      stream = session.request(toNodeHeaders(wire), options)
+      stream = http2.request(toNodeHeaders(wire, request.sensitiveHeaders), options)
     } catch (cause) {
       // Node 20 and 22 throw on a session that died or heard GOAWAY in this very tick; nothing was sent.
       this.#finish(toOpenError(cause))
@@ -112,7 +113,8 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
       this.#call.tellSent()
       return
     }
-    this.#upload = new NodeUpload(body, stream, this.#call, this.#owner.uploadBuffer)
+    this.#owesTrailers = request.trailers !== null
+    this.#upload = new Upload(body, new NodeUploadSink(stream, this.#owner.uploadBuffer), this.#call)
     this.#upload.start()
   }
 
@@ -174,11 +176,9 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
   }
 
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
-    const stream = this.#stream
-    if (stream === null) return
-    // Who has a key expects a socket of HTTP/1.1, which ends along with the peer's side: a WebSocket waits for that.
-    const allowHalfOpen = this.#call.request.webSocketKey === null
-    const tunnel = new NodeTunnel(stream, this.#owner.socket, allowHalfOpen, () => this.#release())
+    if (this.#stream === null) return
+    const side = new NodeTunnelSide(this.#stream, this.#owner.socket, () => this.#release())
+    const tunnel = Tunnel.over(side, this.#call.request)
     this.#state = 'tunnel'
     this.#tunnel = tunnel
     for (const chunk of this.#held ?? []) tunnel.push(chunk)
@@ -268,7 +268,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     this.#state = 'done'
     this.#upload?.forgo()
     // The answer is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
-    if (this.#stream?.writableFinished === false) this.#release()
+    if (this.#stream?.writableFinished === false || this.#owesTrailers) this.#release()
     // Both sides have ended: the peer counts it no more, whatever node says some ticks later.
     else this.#owner.onStreamClosed(this)
     this.#leave()
@@ -282,6 +282,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
 
   onWantTrailers(): void {
     const trailers = this.#call.toTrailers()
+    this.#owesTrailers = false
     if (trailers !== null) this.#stream?.sendTrailers(toFieldObject(trailers))
   }
 
@@ -301,7 +302,7 @@ export class NodeStream implements Attempt, Bagged, Resettable, StreamListener, 
     this.#leave()
   }
 
-  #closeTunnel(tunnel: NodeTunnel): void {
+  #closeTunnel(tunnel: Tunnel): void {
     const isIdle = this.#stream?.rstCode === constants.NGHTTP2_NO_ERROR && tunnel.writableLength === 0
     const isProper = tunnel.hasPeerEnded && (tunnel.writableFinished || (isIdle && !this.#owner.isLost()))
     this.#state = 'done'

@@ -1,70 +1,123 @@
 /**
- * The body of one attempt's request, from the server's word to its last byte.
+ * A stream of node:http2 as the place where a request's body goes.
  *
  * @module
  */
 
-import type { ClientHttp2Stream } from 'node:http2'
+import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
 import type { SendableBody } from '../core/body.ts'
-import type { Call } from '../handler/call.ts'
-import type { UploadBuffer } from './node-body-writer.ts'
-import { NodeBodyWriter } from './node-body-writer.ts'
+import type { Request } from '../core/request.ts'
+import type { SessionReport } from './session-report.ts'
+import type { SinkListener, UploadSink } from './upload-sink.ts'
 
-/** Bytes. A body of this size or less goes out in one piece. */
-const SMALL_BODY = 16_384
+/** Bytes that go into a stream at once: more would only wait there. */
+const SLICE_SIZE = 65_536
+/** The same while the session holds {@link SESSION_BUFFER}: each upload can go on, whatever the others wait for. */
+const SMALL_SLICE_SIZE = 16_384
+/** Bytes that all uploads of a session may have waiting before their slices become small. */
+const SESSION_BUFFER = 16_777_216
 
-/** Sends a body at once, or when it may be sent. */
-export class NodeUpload {
-  readonly #body: SendableBody
+const WITHOUT_BODY = Object.freeze({ endStream: true, waitForTrailers: false })
+const WITH_BODY = Object.freeze({ endStream: false, waitForTrailers: false })
+const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
+
+/** How node opens a stream that a request's body is to go into. */
+export function toStreamOptions(
+  { isTunnel, trailers }: Request,
+  body: SendableBody,
+): ClientSessionRequestOptions & { readonly endStream: boolean } {
+  if (trailers !== null) return WITH_TRAILERS
+  return body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
+}
+
+/** What the uploads of one session have written and the session has not sent yet. */
+export class UploadBuffer {
+  readonly #report: SessionReport
+  /** Bytes. */
+  #size = 0
+
+  constructor(report: SessionReport) {
+    this.#report = report
+  }
+
+  get sliceSize(): number {
+    return this.#size < SESSION_BUFFER ? SLICE_SIZE : SMALL_SLICE_SIZE
+  }
+
+  /** An upload is held up. */
+  onStall(stream: ClientHttp2Stream): void {
+    const sessionWindow = stream.session?.state.remoteWindowSize
+    if (stream.id !== undefined && sessionWindow !== undefined) this.#report.stall(stream.id, sessionWindow)
+  }
+
+  /** Some more, or less, is waiting. */
+  add(bytes: number): void {
+    this.#size += bytes
+  }
+}
+
+/** Node sends what is written from where it is; what comes while a write is under way is written as one. */
+export class NodeUploadSink implements UploadSink {
   readonly #stream: ClientHttp2Stream
-  readonly #call: Call
   readonly #buffer: UploadBuffer
-  /** Waits for the server's word (RFC 9110 §10.1.1). */
-  #isWaiting: boolean
-  /** Null for a body that was handed over in one piece, or none. */
-  #writer: NodeBodyWriter | null = null
+  /** Null before `listen()`, and after `release()`. */
+  #listener: SinkListener | null = null
+  /** What the session's buffer knows of this stream. */
+  #waiting = 0
 
-  constructor(body: SendableBody, stream: ClientHttp2Stream, call: Call, buffer: UploadBuffer) {
-    this.#body = body
+  readonly #onDrain = (): void => {
+    this.#account()
+    this.#listener?.onDrain()
+  }
+
+  constructor(stream: ClientHttp2Stream, buffer: UploadBuffer) {
     this.#stream = stream
-    this.#call = call
     this.#buffer = buffer
-    this.#isWaiting = call.request.toUpload(body) === 'waiting'
   }
 
-  /** The stream is open. */
-  start(): void {
-    if (!this.#isWaiting) this.#send()
+  get sliceSize(): number {
+    return this.#buffer.sliceSize
   }
 
-  /** The server wants it. A no-op for a body that didn't wait. */
-  proceed(): void {
-    if (!this.#isWaiting) return
-    this.#isWaiting = false
-    this.#call.sent(null)
-    this.#send()
+  get isGone(): boolean {
+    return this.#stream.destroyed
   }
 
-  /** The answer is complete: what still waits will never be sent. */
-  forgo(): void {
-    if (this.#isWaiting && this.#body.kind === 'stream') this.#body.destroy(null)
+  listen(listener: SinkListener): void {
+    this.#listener = listener
+    this.#stream.on('drain', this.#onDrain)
   }
 
-  /** Nobody wants the rest. */
-  stop(): void {
-    this.#writer?.stop()
-  }
-
-  #send(): void {
-    const body = this.#body
-    if (body.kind === 'none') {
-      this.#stream.end()
-    } else if (body.kind === 'bytes' && body.length <= SMALL_BODY) {
-      this.#stream.end(body.bytes)
-      this.#call.sent(body.bytes)
-    } else {
-      this.#writer = new NodeBodyWriter(body, this.#stream, this.#call, this.#buffer)
-      this.#writer.start()
+  write(slice: Uint8Array, isLast: boolean): boolean {
+    if (isLast && this.#listener === null) {
+      // All of a small body: node makes one frame of its last write and its end.
+      this.#stream.end(slice)
+      return true
     }
+    const takesMore = this.#stream.write(slice)
+    this.#account()
+    return takesMore
+  }
+
+  end(): void {
+    if (!this.#stream.writableEnded) this.#stream.end()
+  }
+
+  release(): void {
+    this.#listener = null
+    this.#buffer.add(-this.#waiting)
+    this.#waiting = 0
+    this.#stream.off('drain', this.#onDrain)
+  }
+
+  reportStall(): void {
+    this.#buffer.onStall(this.#stream)
+  }
+
+  /** Tells the session how much of ours waits now. */
+  #account(): void {
+    const waiting = this.#stream.writableLength
+    this.#buffer.add(waiting - this.#waiting)
+    this.#waiting = waiting
   }
 }

@@ -5,13 +5,13 @@
  */
 
 import type { Socket } from 'node:net'
-import type { OpenReason } from '../../types/client.ts'
+import type { OpenReason, SessionStats } from '../../types/client.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import type { RequestTrace } from '../core/request-trace.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { AlpnError } from '../errors.ts'
 import type { Goaway } from './loss.ts'
-import type { SessionContext } from './session.ts'
+import type { Session, SessionContext } from './session.ts'
 
 /** undici's description of where a connection goes. */
 interface ConnectParams {
@@ -75,6 +75,22 @@ export class SessionReport {
   stall(streamId: number, sessionWindow: number): void {
     if (!sessionChannels.stall.hasSubscribers) return
     sessionChannels.stall.publish({ session: this.session, streamId, sessionWindow })
+  }
+
+  /** @param streamWindow bytes @param rtt milliseconds; null before the first PING */
+  toStats(session: Session, socket: Socket | null, streamWindow: number, rtt: number | null): SessionStats {
+    const { isVerifying, settings, state, streams } = session
+    return {
+      state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
+      openedFor: this.session.openedFor,
+      streams,
+      peerLimit: settings.peerLimit,
+      limit: settings.limit,
+      streamWindow,
+      rtt,
+      bytesRead: socket?.bytesRead ?? 0,
+      bytesWritten: socket?.bytesWritten ?? 0,
+    }
   }
 
   #toConnectMessage(): { connectParams: ConnectParams; connector: unknown } {

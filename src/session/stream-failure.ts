@@ -1,5 +1,5 @@
 /**
- * Why an attempt on a stream of node:http2 has failed.
+ * Why an attempt on a stream has failed.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { ClientHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { DodiciError } from '../errors.ts'
-import { REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
+import { NO_ERROR, REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
 import type { Goaway } from './loss.ts'
 
 /** What the session knows of it. */
@@ -56,11 +56,24 @@ export function toStreamFailure(
     context.close()
     return toOpenError(error)
   }
+  return toResetError(code, isRefused, error)
+}
+
+/**
+ * The failure of a stream that the peer has reset.
+ *
+ * @param isRefused whether the code means that none of it was processed (RFC 9113 §8.7)
+ * @param cause what the engine has said of it; null for nothing
+ */
+export function toResetError(
+  code: number,
+  isRefused = code === REFUSED_STREAM,
+  cause: Error | null = null,
+): StreamError {
   const processed = isRefused ? 'no' : 'maybe'
-  if (code !== constants.NGHTTP2_NO_ERROR) {
-    const message = `The stream was reset with ${toErrorCodeName(code)}`
-    return new StreamError(message, { cause: error, processed, http2ErrorCode: code })
-  }
-  const message = 'The stream was closed without a complete answer'
-  return new StreamError(message, { cause: error, processed, http2ErrorCode: code })
+  const message =
+    code === NO_ERROR
+      ? 'The stream was closed without a complete answer'
+      : `The stream was reset with ${toErrorCodeName(code)}`
+  return new StreamError(message, { cause, processed, http2ErrorCode: code })
 }

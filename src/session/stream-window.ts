@@ -91,9 +91,13 @@ export class StreamWindow {
     return this.#change(Math.min(this.#size, size))
   }
 
-  /** True when `size` has changed: a stream has received more than one window, and would go faster with a larger one. */
-  grow(streams: readonly Windowed[]): boolean {
-    const size = this.#toSize(streams.length * HEADROOM, this.#bound - this.#reserved)
+  /**
+   * True when `size` has changed: streams would go faster with a larger one.
+   *
+   * @param enough bytes that they could use
+   */
+  grow(streams: readonly Windowed[], enough = Number.POSITIVE_INFINITY): boolean {
+    const size = Math.min(enough, this.#toSize(streams.length * HEADROOM, this.#bound - this.#reserved))
     if (this.#isChanging || !this.#change(Math.max(this.#size, size))) return false
     this.#usable = this.#size
     // What a stream holds of a larger window that there was before, it holds still.

@@ -2,6 +2,7 @@ import type { Settings } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { AgentOptions, Http2Settings } from '../../types/index.ts'
+import { HERE } from '../support/engines.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import { Flag, frames, Setting, Type, toSettings } from '../support/scripted-peer-frames.ts'
 import { startPeer } from '../support/scripted-peer-rig.ts'
@@ -23,7 +24,12 @@ const {
 } = Setting
 
 /** What is sent when nobody wants anything. */
-const DEFAULTS = { [ENABLE_PUSH]: 0, [INITIAL_WINDOW_SIZE]: MIB, [MAX_HEADER_LIST_SIZE]: MIB }
+const DEFAULTS = {
+  [ENABLE_PUSH]: 0,
+  [INITIAL_WINDOW_SIZE]: MIB,
+  [MAX_HEADER_LIST_SIZE]: MIB,
+  ...HERE.ownSettings,
+}
 
 const MAKERS = {
   Client: (origin: string, options: AgentOptions) => new Client(origin, options),
@@ -70,7 +76,7 @@ describe('the SETTINGS of a session', () => {
     const { connection } = await begin({})
     expect(connection.frames[0]?.type).toBe(Type.SETTINGS)
     expect(toSent(connection)).toEqual([DEFAULTS])
-    expect(DEFAULT_WINDOW + toCredit(connection)).toBe(16 * MIB)
+    expect(DEFAULT_WINDOW + toCredit(connection)).toBe(HERE.firstConnectionWindow)
   })
 
   const CASES: { given: Http2Settings; id: number; value: number }[] = [
@@ -118,6 +124,7 @@ describe('the SETTINGS of a session', () => {
         [MAX_FRAME_SIZE]: 40_000,
         [MAX_HEADER_LIST_SIZE]: 50_000,
         [ENABLE_CONNECT_PROTOCOL]: 1,
+        ...HERE.ownSettings,
       },
     ])
     expect(DEFAULT_WINDOW + toCredit(connection)).toBe(600_000)

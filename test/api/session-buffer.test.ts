@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ClientOptions, DispatchController } from '../../types/index.ts'
+import { HERE } from '../support/engines.ts'
 import { GreedyScript } from '../support/greedy-script.ts'
 import { Recorder } from '../support/recorder.ts'
 import { startPeer } from '../support/scripted-peer-rig.ts'
@@ -115,7 +116,10 @@ describe('answers that fill large windows', () => {
       large.push(pauseOne(client))
       await fill(large.length)
     }
-    expect(script.sent).toBe(MIB)
+    // The second one has got less where nothing that reads is in need of the credit that these tie up.
+    if (HERE.refundsUnread) expect(script.sent).toBe(MIB)
+    else expect(script.sent).toBeLessThanOrEqual(MIB)
+    expect(script.sent).toBeGreaterThan(MIB / 2)
     const others = Array.from({ length: STREAMS }, () => pauseOne(client))
     // As many as there is room for, once the smaller windows count.
     await peer.until(() => peer.requests.length > 2)

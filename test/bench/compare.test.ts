@@ -183,6 +183,7 @@ describe('a comparison', () => {
     { args: ['HEAD'], message: 'two revisions are needed' },
     { args: ['HEAD', '.', 'HEAD'], message: 'two revisions are needed' },
     { args: ['HEAD', '.', '--scenario', 'nothing'], message: '--scenario: no nothing; there are: get-1k' },
+    { args: ['HEAD', '.', '--engine', 'steam'], message: '--engine must be node or wire' },
     { args: ['HEAD', '.', '--rounds', '0'], message: '--rounds must be a whole number from 1 up' },
     { args: ['HEAD', '.', '--apis', 'connect'], message: '--apis: none of the scenarios has them' },
   ])('of $args is refused with words', async ({ args, message }) => {

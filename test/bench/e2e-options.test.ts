@@ -16,7 +16,12 @@ describe('npm run bench with options that make no sense', () => {
     { args: ['--rounds', '0'], message: '--rounds must be a whole number from 1 up' },
     { args: ['--requests', '1.5'], message: '--requests must be a whole number from 1 up' },
     { args: ['--scenario', 'get-2k'], message: '--scenario: no get-2k; there are: get-1k, ' },
-    { args: ['--clients', 'dodici,curl'], message: '--clients: no curl; there are: dodici, undici, ' },
+    {
+      args: ['--clients', 'dodici,curl'],
+      message: '--clients: no curl; there are: dodici, dodici-wire, undici, ',
+    },
+    { args: ['--against', 'curl'], message: '--against: no curl; there are: dodici, dodici-wire, undici, ' },
+    { args: ['--clients', 'dodici', '--against', 'go'], message: '--against: go is none of the clients' },
     { args: ['--apis', 'head'], message: '--apis: no head; there are: dispatch, ' },
     { args: ['--apis', 'connect'], message: '--apis: none of the scenarios has them' },
     { args: ['--server', 'nginx'], message: '--server must be nghttpd or node' },
@@ -36,7 +41,14 @@ describe('npm run bench with options that make no sense', () => {
   it('shows all scenarios and all clients with --help', async () => {
     const { code, stdout } = await runNode(script, '--help')
     expect(code).toBe(0)
-    for (const name of ['rounds-80x200', 'get-1k-origins-1000', 'tunnel-1k-tls', 'connect-node', 'h2load'])
+    for (const name of [
+      'rounds-80x200',
+      'get-1k-origins-1000',
+      'tunnel-1k-tls',
+      'connect-node',
+      'dodici-wire',
+      'h2load',
+    ])
       expect(stdout).toContain(name)
   })
 })

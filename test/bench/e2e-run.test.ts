@@ -99,7 +99,7 @@ describe('a run of all clients', () => {
     async () => {
       const { result, stdout } = await bench('--scenario', 'get-1k', '--apis', 'request,fetch')
       expect(toNames(result)).toEqual([
-        ...['dodici request', 'dodici fetch'],
+        ...['dodici request', 'dodici fetch', 'dodici-wire request', 'dodici-wire fetch'],
         ...ifThere(hasUndici8, 'undici request', 'undici fetch'),
         ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
         ...['fetch-h2 fetch', 'connect-node request'],
@@ -130,7 +130,7 @@ describe('a run of all clients', () => {
         'Left out of get-1k-tls: fetch of fetch-h2, which needs an older Node for TLS to an address.'
       expect(stdout.includes(reason)).toBe(major >= 26)
       expect(toNames(result)).toEqual([
-        ...['dodici request', 'dodici fetch'],
+        ...['dodici request', 'dodici fetch', 'dodici-wire request', 'dodici-wire fetch'],
         ...ifThere(hasUndici8, 'undici request', 'undici fetch'),
         ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
         ...[
@@ -149,8 +149,13 @@ describe('a run of all clients', () => {
     async () => {
       const { result, stdout } = await bench('--scenario', 'get-1k-origins-10', '--apis', 'request')
       expect(toNames(result)).toEqual([
-        ...['dodici request', ...ifThere(hasUndici8, 'undici request'), 'node-http2 session.request'],
-        ...['axios request', 'connect-node request', ...ifThere(hasGo, 'go request')],
+        ...['dodici request', 'dodici-wire request', ...ifThere(hasUndici8, 'undici request')],
+        ...[
+          'node-http2 session.request',
+          'axios request',
+          'connect-node request',
+          ...ifThere(hasGo, 'go request'),
+        ],
       ])
       expect(stdout).toContain('10 origins, one connection each, h2c, server node:http2')
     },
@@ -194,10 +199,11 @@ describe('a run', () => {
     const entryPoints = [fileURLToPath(new URL('../../src/index.ts', import.meta.url))]
     await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20' })
     await writeFile(join(folder, 'build', 'package.json'), '{ "type": "module", "version": "99.1.2" }')
-    const args = ['--scenario', 'rounds-80x200', '--apis', 'dispatch', '--clients', 'dodici,node-http2']
+    const clients = 'dodici,dodici-wire,node-http2'
+    const args = ['--scenario', 'rounds-80x200', '--apis', 'dispatch', '--clients', clients]
     const { result } = await bench(...args, '--dodici', outfile)
     const versions = result.scenarios[0]?.entries.map(({ version }) => version)
-    expect(versions).toEqual(['99.1.2', process.versions.node])
+    expect(versions).toEqual(['99.1.2', '99.1.2', process.versions.node])
   })
 
   it('measures over an emulated round trip, on one connection and on many', async () => {
@@ -218,9 +224,9 @@ describe('a run', () => {
       'pipeline,connect,upgrade',
     )
     const tunnels = ['connect', 'upgrade']
-    const withTunnels = ['dodici', ...ifThere(hasUndici8, 'undici'), 'node-http2']
+    const withTunnels = ['dodici', 'dodici-wire', ...ifThere(hasUndici8, 'undici'), 'node-http2']
     expect(toNames(result)).toEqual([
-      ...['dodici pipeline', 'node-http2 session.request'],
+      ...['dodici pipeline', 'dodici-wire pipeline', 'node-http2 session.request'],
       ...withTunnels.flatMap((client) => tunnels.map((api) => `${client} ${api}`)),
     ])
     if (hasUndici8)

@@ -12,6 +12,18 @@ const NO_ERROR = 0
 const REFUSED_STREAM = 7
 const ENHANCE_YOUR_CALM = 11
 
+/** Says so, and breaks the connection once it was heard: engine `wire` waits for that, node:http2 doesn't. */
+function leaving(lastStreamId: number, code: number, debugData?: string) {
+  return (connection: PeerConnection): void => {
+    connection.goAway(lastStreamId, code, debugData)
+    // It fails where the client was faster.
+    void connection.ping().then(
+      () => connection.break(),
+      () => {},
+    )
+  }
+}
+
 describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }
 
@@ -173,7 +185,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   })
 
   it('with the code REFUSED_STREAM: what it accepted is not refused by that', async () => {
-    const peer = await startPeer(retiring(3, (connection) => connection.goAway(3, REFUSED_STREAM)))
+    const peer = await startPeer(retiring(3, leaving(3, REFUSED_STREAM)))
     const harness = startHarness(peer, options)
     const calls = ['POST /0', 'POST /1', 'POST /2'].map((each) => ask(harness, each))
     const lost = (stream: number) => `SocketError maybe code=7 attempts=1 stream=${stream}`
@@ -182,9 +194,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   })
 
   it('with an error: what it accepted fails as maybe processed or, where safe, is replayed; all else is', async () => {
-    const peer = await startPeer(
-      retiring(5, (connection) => connection.goAway(5, ENHANCE_YOUR_CALM, 'too much')),
-    )
+    const peer = await startPeer(retiring(5, leaving(5, ENHANCE_YOUR_CALM, 'too much')))
     const harness = startHarness(peer, options)
     const what = ['GET /0', 'POST /1', 'POST /2', 'GET /3', 'POST /4']
     const calls = what.map((each) => ask(harness, each))
@@ -194,7 +204,9 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
       expect(call.error).toBeInstanceOf(errors.SocketError)
       expect(String(Object(call.error).goawayDebugData)).toBe('too much')
     }
-    expect(peer.ledger.slice(5)).toEqual(['1/1 GET /0', '1/3 GET /3', '1/5 POST /4'])
+    // Which comes first depends on when the first connection is lost, and engine `wire` doesn't give it up before.
+    const replayed = peer.ledger.slice(5).map((entry) => entry.replace(/\d+ /, ''))
+    expect(replayed.toSorted()).toEqual(['1/GET /0', '1/GET /3', '1/POST /4'])
     expect(peer.connections).toHaveLength(2)
   })
 })

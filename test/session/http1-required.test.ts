@@ -286,7 +286,12 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
 
   it('fails its requests where there is no fallback', async () => {
     const peer = await startPeer([
-      { onComplete: (_stream, connection) => connection.goAway(1, HTTP_1_1_REQUIRED) },
+      {
+        onComplete: (_stream, connection) => {
+          connection.goAway(1, HTTP_1_1_REQUIRED)
+          connection.break()
+        },
+      },
       SERVE,
     ])
     const harness = startHarness(peer, { fallback: null })

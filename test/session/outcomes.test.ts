@@ -161,7 +161,10 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
 
     it('by GOAWAY with an error hears its code and its debug data', async () => {
       const harness = start(
-        await startFirst((stream) => stream.session?.goaway(11, 0x7fffffff, Buffer.from('too much'))),
+        await startFirst((stream) => {
+          stream.session?.goaway(11, 0x7fffffff, Buffer.from('too much'))
+          setImmediate(() => stream.session?.destroy())
+        }),
       )
       const call = harness.dispatch({ method: 'POST' })
       await call.settled

@@ -1,14 +1,77 @@
+import { EventEmitter } from 'node:events'
+import { onTestFinished, vi } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { toClientOptions, toConnections, toOrigin } from '../../src/core/options.ts'
+import { DEFAULT_ENGINE, toClientOptions, toConnections, toOrigin } from '../../src/core/options.ts'
 import type { SchedulerOwner } from '../../src/dispatcher/call-scheduler.ts'
 import { CallScheduler } from '../../src/dispatcher/call-scheduler.ts'
+import { Call } from '../../src/handler/call.ts'
 import { OriginMemory } from '../../src/session/origin-memory.ts'
 import type { ClientOptions, DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { Recorder } from './recorder.ts'
 
 /** The engines that `test/session` runs on. */
-export const ENGINES = ['node'] as const satisfies readonly ClientOptions['engine'][]
+export const ENGINES = ['node', 'wire'] as const satisfies readonly ClientOptions['engine'][]
+
+type Engine = (typeof ENGINES)[number]
+
+/** Where the engines differ, and are meant to. In all else one test holds for both. */
+interface Differences {
+  /** Entries of the first SETTINGS that no option asks for, by their ids. */
+  readonly ownSettings: Readonly<Record<number, number>>
+  /** The receive window of a connection where no option says what it is to be. Bytes. */
+  readonly firstConnectionWindow: number
+  /** The connection's credit comes back for what nobody has read, too. */
+  readonly refundsUnread: boolean
+  /** A body that is longer than its `content-length` ends the whole session. */
+  readonly endsForLongBody: boolean
+}
+
+const MIB = 1_024 * 1_024
+
+/** What node:http2 leaves no choice about is in docs/differences.md. */
+const DIFFERENCES: Readonly<Record<Engine, Differences>> = {
+  node: {
+    ownSettings: {},
+    firstConnectionWindow: 16 * MIB,
+    refundsUnread: true,
+    // From Node 22 on: nghttp2's error is one of the session there.
+    endsForLongBody: Number(process.versions.node.split('.')[0]) >= 22,
+  },
+  wire: {
+    // RFC 9218 §2.1: SETTINGS_NO_RFC7540_PRIORITIES, which node:http2 can't say.
+    ownSettings: { 9: 1 },
+    // It follows what the path holds, up to as much as the other's.
+    firstConnectionWindow: 4 * MIB,
+    refundsUnread: false,
+    endsForLongBody: false,
+  },
+}
+
+/** What holds for the engine of a client that names none. */
+export const HERE: Differences = DIFFERENCES[DEFAULT_ENGINE]
+
+/**
+ * Notes the header objects that the engine makes from here on, of informational answers too. For `node` those that node:http2
+ * emits; for `wire` those that a stream gives to its call, since nothing lies below.
+ */
+export function watchHeaderObjects(): () => unknown[] {
+  if (DEFAULT_ENGINE === 'node') {
+    const emit = vi.spyOn(EventEmitter.prototype, 'emit')
+    onTestFinished(() => emit.mockRestore())
+    return () =>
+      emit.mock.calls
+        .filter(([event]) => event === 'response' || event === 'headers')
+        .map(([, object]) => object)
+  }
+  const respond = vi.spyOn(Call.prototype, 'respond')
+  const upgrade = vi.spyOn(Call.prototype, 'upgrade')
+  onTestFinished(() => {
+    respond.mockRestore()
+    upgrade.mockRestore()
+  })
+  return () => [...respond.mock.calls, ...upgrade.mock.calls].map(([, object]) => object)
+}
 
 /** A scheduler with a clock of the test's own, and what it announced. */
 export class Harness implements SchedulerOwner {

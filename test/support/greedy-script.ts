@@ -6,6 +6,7 @@ import { Flag, frames, Setting, Type, toSettings } from './scripted-peer-frames.
 import type { PeerStream } from './scripted-peer-stream.ts'
 
 const DEFAULT_WINDOW = 65_535
+const SMALL = 'small'
 const FRAME = Buffer.alloc(16_384)
 
 /** For one connection. `/small` is answered at once; all other answers never end. */
@@ -14,6 +15,8 @@ export class GreedyScript implements PeerScript {
   sent = 0
   /** What the streams may still be sent. */
   readonly #windows = new Map<PeerStream, number>()
+  /** Those that wait for a window of the connection. */
+  #small: PeerStream[] = []
   /** SETTINGS_INITIAL_WINDOW_SIZE. */
   #initial = DEFAULT_WINDOW
   /** The connection's own. */
@@ -21,7 +24,8 @@ export class GreedyScript implements PeerScript {
 
   onComplete(stream: PeerStream, connection: PeerConnection): void {
     if (stream.path === '/small') {
-      stream.answer('small')
+      this.#small.push(stream)
+      this.#send(connection)
       return
     }
     stream.respond(200)
@@ -52,6 +56,12 @@ export class GreedyScript implements PeerScript {
   }
 
   #send(connection: PeerConnection): void {
+    while (this.#window >= SMALL.length) {
+      const stream = this.#small.shift()
+      if (stream === undefined) break
+      this.#window -= SMALL.length
+      stream.answer(SMALL)
+    }
     for (const [stream, window] of this.#windows) {
       let left = window
       while (left > 0 && this.#window > 0 && stream.isOpen) {

@@ -133,10 +133,12 @@ export const clientOptions: ClientOptions[] = [
   { socketPath: '/run/h2.sock', connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 },
   { socketPath: null, maxConcurrentStreams: null, strictContentLength: false },
   { initialWindowSize: 1_048_576, connectionWindowSize: 1_048_576, maxConcurrentStreams: 10, engine: 'node' },
+  { engine: 'wire' },
+  { engine: undefined },
 ]
 export const refusedClientOptions: ClientOptions[] = [
-  // @ts-expect-error: not in this release
-  { engine: 'wire' },
+  // @ts-expect-error: no such engine
+  { engine: 'http1' },
   // @ts-expect-error: HTTP/2 has no pipelining
   { pipelining: 10 },
   // @ts-expect-error: ALPN is Dodici's own business

@@ -6,11 +6,10 @@ import { versionOf } from './version.mjs'
 export async function open(origins, { connections, ca, engine, entry, api }) {
   // More than one connection is a pool's work; a Client has one.
   if (connections !== 1) throw new Error('this adapter has one connection')
-  if (engine !== 'node') throw new Error(`there is no engine ${engine}`)
   const url = entry === null ? import.meta.resolve('dodici') : pathToFileURL(entry).href
   /** @type {typeof import('dodici')} */
   const { Agent, Client, fetch } = await import(url)
-  const options = { connect: { ca } }
+  const options = { connect: { ca }, engine }
   const dispatcher =
     origins.length === 1 && api !== 'fetch'
       ? new Client(origins[0] ?? '', options)

@@ -18,7 +18,7 @@
  * @property {number} maxStreams how many streams the server takes on a connection
  * @property {string | undefined} ca PEM of the certificate to trust
  * @property {string} api the one that will be used: a client loads for it what the others don't need
- * @property {string} engine which of its engines a client shall use, where it has several
+ * @property {'node' | 'wire'} engine which of its engines a client shall use, where it has several
  * @property {string | null} entry the file of a build to load in place of the installed package; null: that package
  *
  * @typedef {(error: Error | null, status: number, bytes: number) => void} Done called once a request, never
@@ -45,7 +45,7 @@
  *
  * @typedef {object} ClientEntry
  * @property {string} label
- * @property {string} engine
+ * @property {'node' | 'wire'} engine
  * @property {boolean} http1 it is measured against a server that speaks HTTP/1.1, since it can't do better
  * @property {(api: string, scenario: Scenario) => string | null} apiFor its own API that does what a
  *   dispatcher's `api` does; null: it has none
@@ -80,7 +80,7 @@ const outgrowsSession = (_api, { inFlight }) =>
 
 /** What an entry has, where it says nothing else. */
 const common = {
-  engine: 'node',
+  engine: /** @type {const} */ ('node'),
   http1: false,
   apiFor: only('request'),
   whyNot: () => null,
@@ -106,6 +106,13 @@ export const clients = {
   dodici: {
     ...common,
     label: 'dodici',
+    apiFor: same,
+    load: () => import('./dodici.mjs'),
+  },
+  'dodici-wire': {
+    ...common,
+    label: 'dodici (wire)',
+    engine: 'wire',
     apiFor: same,
     load: () => import('./dodici.mjs'),
   },
@@ -193,3 +200,6 @@ export const referenceClient = 'node-http2'
 
 /** The client that an API of ours is compared with, API by API. */
 export const peerClient = 'undici'
+
+/** Ours, by the name of the engine. */
+export const ownClients = /** @type {const} */ ({ node: 'dodici', wire: 'dodici-wire' })

@@ -38,6 +38,7 @@ const session: SessionOptions = {
   initialWindowSize: 16_777_216,
   isWindowGiven: false,
   connectionWindowSize: 16_777_216,
+  firstConnectionWindow: 4_194_304,
   maxSessionBuffer: 268_435_456,
   maxConcurrentStreams: 4_294_967_295,
   keepAliveTimeout: 300_000,
@@ -70,6 +71,7 @@ function toExpected(given: object): ResolvedClientOptions {
     session: {
       ...session,
       ...Object.fromEntries(entries.filter(isOfSession)),
+      ...('connectionWindowSize' in given && { firstConnectionWindow: Number(given.connectionWindowSize) }),
       isWindowGiven: 'initialWindowSize' in given,
     },
   }
@@ -246,19 +248,20 @@ describe('toClientOptions', () => {
   })
 
   describe('when engine is given', () => {
-    test("accepts 'node'", () => {
-      expect(toClientOptions({ engine: 'node' }).engine).toBe('node')
+    test.each(['node', 'wire'] as const)('accepts %j', (engine) => {
+      expect(toClientOptions({ engine })).toEqual({ ...defaults, engine })
     })
 
     test.each([
       ['native', '"native"'],
       ['', '""'],
       ['Node', '"Node"'],
+      ['wire ', '"wire "'],
       [1, '1'],
       [{}, 'an object (Object)'],
     ])('refuses %j', (engine, got) => {
       expect(() => resolve({ engine })).toThrow(InvalidArgumentError)
-      expect(() => resolve({ engine })).toThrow(`Invalid engine: got ${got}, expected one of "node"`)
+      expect(() => resolve({ engine })).toThrow(`Invalid engine: got ${got}, expected one of "node", "wire"`)
     })
   })
 })

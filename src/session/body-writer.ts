@@ -1,76 +1,27 @@
 /**
- * Moves a request's body from its source into a stream of node:http2.
+ * Moves a request's body from its source into a stream.
  *
  * @module
  */
 
-import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
 import type { Readable } from 'node:stream'
-import type { BytesBody, SendableBody, StreamBody } from '../core/body.ts'
+import type { BytesBody, StreamBody } from '../core/body.ts'
 import { toChunk } from '../core/chunk-source.ts'
 import { sessionChannels } from '../core/diagnostics.ts'
-import type { Request } from '../core/request.ts'
 import { RequestContentLengthMismatchError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
-import type { SessionReport } from './session-report.ts'
-
-/** Bytes that go into a stream at once: more would only wait there. */
-const SLICE_SIZE = 65_536
-/** The same while the session holds {@link SESSION_BUFFER}: each upload can go on, whatever the others wait for. */
-const SMALL_SLICE_SIZE = 16_384
-/** Bytes that all uploads of a session may have waiting before their slices become small. */
-const SESSION_BUFFER = 16_777_216
-
-const WITHOUT_BODY = Object.freeze({ endStream: true, waitForTrailers: false })
-const WITH_BODY = Object.freeze({ endStream: false, waitForTrailers: false })
-const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
-
-/** How node opens a stream that a request's body is to go into. */
-export function toStreamOptions(
-  { isTunnel, trailers }: Request,
-  body: SendableBody,
-): ClientSessionRequestOptions & { readonly endStream: boolean } {
-  if (trailers !== null) return WITH_TRAILERS
-  return body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
-}
-
-/** What the uploads of one session have written and the session has not sent yet. */
-export class UploadBuffer {
-  readonly #report: SessionReport
-  /** Bytes. */
-  #size = 0
-
-  constructor(report: SessionReport) {
-    this.#report = report
-  }
-
-  get sliceSize(): number {
-    return this.#size < SESSION_BUFFER ? SLICE_SIZE : SMALL_SLICE_SIZE
-  }
-
-  /** An upload is held up. */
-  onStall(stream: ClientHttp2Stream): void {
-    const sessionWindow = stream.session?.state.remoteWindowSize
-    if (stream.id !== undefined && sessionWindow !== undefined) this.#report.stall(stream.id, sessionWindow)
-  }
-
-  /** Some more, or less, is waiting. */
-  add(bytes: number): void {
-    this.#size += bytes
-  }
-}
+import type { SinkListener, UploadSink } from './upload-sink.ts'
 
 /**
  * Reads the source no faster than the peer's window takes it. The source's end is the stream's end; of its failure the
  * call hears from the body itself. A length that isn't the announced one fails the call before the peer would.
  *
- * Pieces aren't copied: node sends them from where they are. What comes while a write is under way is written as one.
+ * Pieces aren't copied: they are sent from where they are. What comes while a write is under way is written as one.
  */
-export class NodeBodyWriter {
+export class BodyWriter implements SinkListener {
   readonly #body: BytesBody | StreamBody
-  readonly #stream: ClientHttp2Stream
+  readonly #sink: UploadSink
   readonly #call: Call
-  readonly #buffer: UploadBuffer
   /** Null for bytes. */
   #source: Readable | null = null
   /** The piece that is being written; null between pieces. */
@@ -81,10 +32,8 @@ export class NodeBodyWriter {
   #backlog: Uint8Array[] | null = null
   /** Bytes that the source has given. */
   #received = 0
-  /** What the session's buffer knows of this stream. */
-  #waiting = 0
   #isSourceEnded = false
-  /** The stream takes no more before its `drain`. */
+  /** The sink takes no more before its `onDrain`. */
   #isBlocked = false
   #isOver = false
 
@@ -93,23 +42,16 @@ export class NodeBodyWriter {
     this.#isSourceEnded = true
     if (!this.#isBlocked) this.#write()
   }
-  readonly #onDrain = (): void => {
-    this.#account()
-    this.#isBlocked = false
-    this.#call.sent(null)
-    this.#write()
-  }
 
-  constructor(body: BytesBody | StreamBody, stream: ClientHttp2Stream, call: Call, buffer: UploadBuffer) {
+  constructor(body: BytesBody | StreamBody, sink: UploadSink, call: Call) {
     this.#body = body
-    this.#stream = stream
+    this.#sink = sink
     this.#call = call
-    this.#buffer = buffer
   }
 
   /** Begins to send. */
   start(): void {
-    this.#stream.on('drain', this.#onDrain)
+    this.#sink.listen(this)
     if (this.#body.kind === 'bytes') {
       this.#piece = this.#body.bytes
       this.#received = this.#body.length
@@ -134,6 +76,13 @@ export class NodeBodyWriter {
     if (this.#isOver) return
     this.#detach()
     if (this.#body.kind === 'stream') this.#body.destroy(null)
+  }
+
+  onDrain(): void {
+    if (this.#isOver) return
+    this.#isBlocked = false
+    this.#call.sent(null)
+    this.#write()
   }
 
   #receive(chunk: unknown): void {
@@ -165,8 +114,9 @@ export class NodeBodyWriter {
       if (this.#piece === null) break
       const slice = this.#takeSlice(this.#piece)
       if (slice.byteLength === 0) continue
-      this.#isBlocked = !this.#stream.write(slice)
-      this.#account()
+      const isLast = this.#isSourceEnded && this.#piece === null && (this.#backlog?.length ?? 0) === 0
+      if (isLast && this.#isMismatch()) return
+      this.#isBlocked = !this.#sink.write(slice, isLast)
       this.#call.sent(slice)
       if (!this.#isBlocked || this.#isOver) continue
       this.#source?.pause()
@@ -180,7 +130,7 @@ export class NodeBodyWriter {
 
   #takeSlice(piece: Uint8Array): Uint8Array {
     const start = this.#offset
-    const end = start + this.#buffer.sliceSize
+    const end = start + this.#sink.sliceSize
     const isLast = end >= piece.byteLength
     this.#offset = isLast ? 0 : end
     if (isLast) this.#piece = null
@@ -188,13 +138,17 @@ export class NodeBodyWriter {
   }
 
   #end(): void {
-    const { contentLength } = this.#call.request
-    if (contentLength !== null && this.#received !== contentLength) {
-      this.#fail(toMismatch(this.#received, contentLength))
-      return
-    }
+    if (this.#isMismatch()) return
     this.#detach()
-    this.#stream.end()
+    this.#sink.end()
+  }
+
+  /** Whether it isn't as long as it has to be; then the call has failed. */
+  #isMismatch(): boolean {
+    const { contentLength } = this.#call.request
+    if (contentLength === null || this.#received === contentLength) return false
+    this.#fail(toMismatch(this.#received, contentLength))
+    return true
   }
 
   #fail(error: Error): void {
@@ -205,29 +159,20 @@ export class NodeBodyWriter {
 
   /** What was written a while ago is still there: it wasn't only waiting for its turn. */
   reportStall(): void {
-    if (this.#isBlocked && !this.#isOver && !this.#stream.destroyed) this.#buffer.onStall(this.#stream)
-  }
-
-  /** Tells the session how much of ours waits now. */
-  #account(): void {
-    const waiting = this.#stream.writableLength
-    this.#buffer.add(waiting - this.#waiting)
-    this.#waiting = waiting
+    if (this.#isBlocked && !this.#isOver && !this.#sink.isGone) this.#sink.reportStall()
   }
 
   #detach(): void {
     this.#isOver = true
     this.#piece = null
     this.#backlog = null
-    this.#buffer.add(-this.#waiting)
-    this.#waiting = 0
     this.#source?.off('data', this.#onData)
     this.#source?.off('end', this.#onEnd)
-    this.#stream.off('drain', this.#onDrain)
+    this.#sink.release()
   }
 }
 
-function reportStall(writer: NodeBodyWriter): void {
+function reportStall(writer: BodyWriter): void {
   writer.reportStall()
 }
 

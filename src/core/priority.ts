@@ -1,0 +1,28 @@
+/**
+ * Priorities of RFC 9218.
+ *
+ * @module
+ */
+
+import type { RequestPriority } from '../../types/request.ts'
+import { invalid, toBoolean, toInteger } from './validate.ts'
+
+const LEAST_URGENT = 7
+
+/**
+ * A priority → the value of a `priority` field (RFC 9218 §4): `u=1, i`, say. What isn't given isn't said.
+ *
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted
+ */
+export function toPriorityField(priority: RequestPriority): string {
+  const given: unknown = priority
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalid('priority', given, 'an object with urgency and incremental, or null')
+  }
+  const { urgency, incremental } = priority
+  const isIncremental = toBoolean('priority.incremental', incremental, false)
+  const level = toInteger('priority.urgency', urgency, -1, 0, LEAST_URGENT, 'levels')
+  const parts = level === -1 ? [] : [`u=${level}`]
+  if (isIncremental) parts.push('i')
+  return parts.join(', ')
+}

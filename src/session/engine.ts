@@ -1,0 +1,60 @@
+/**
+ * What an engine brings: connections, and streams on them.
+ *
+ * @module
+ */
+
+import type { Settings } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { Bagged } from '../core/bag.ts'
+import type { Resettable } from './reset-budget.ts'
+import type { Windowed } from './stream-window.ts'
+
+/** A socket, and what frames HTTP/2 on it. */
+export interface EngineConnection {
+  readonly socket: Socket
+  /** Null where that can't be told: what stands in for a socket may not count. */
+  readonly bytesRead: number | null
+  /** Whether a stream may be opened, as far as the engine knows. */
+  readonly isOpen: boolean
+  readonly isDestroyed: boolean
+  /** Whether it keeps the process alive. */
+  setRef(isNeeded: boolean): void
+  /** @returns false when it is gone; then, and when it ends first, `onAck` isn't called */
+  ping(onAck: () => void): boolean
+  /** Tells the peer of another window of streams, in bytes; `onAck` isn't called when it ends first. */
+  announceWindow(streamWindow: number, onAck: () => void): void
+  /** It opens no further stream, and tells the peer so. Those that it has go on. */
+  close(): void
+  /** After `close()`: no stream is left. Idempotent. */
+  finish(): void
+  /** Ends it, in the next turn of the event loop at the latest. */
+  cut(): void
+}
+
+/** One stream of an engine's. */
+export interface EngineStream<TConnection> extends Bagged, Resettable, Windowed {
+  /** Null before it has one. */
+  readonly streamId: number | null
+  /** Sends its request. Whatever goes wrong is the call's failure. */
+  open(connection: TConnection): void
+  /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
+  fail(error: Error): void
+  /** The session is gone. */
+  lose(): void
+}
+
+/** Who hears of a connection. */
+export interface EngineListener {
+  onError(error: Error): void
+  /** It is gone; said at least once, and last. */
+  onClose(): void
+  onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
+  onSettings(settings: Settings): void
+}
+
+/** What stands in for a socket may count no bytes. */
+export function toBytesRead(socket: Socket): number | null {
+  const bytes: unknown = socket.bytesRead
+  return typeof bytes === 'number' ? bytes : null
+}

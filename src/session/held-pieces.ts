@@ -1,0 +1,55 @@
+/**
+ * Pieces of an answer that nobody has read yet.
+ *
+ * @module
+ */
+
+/** A piece below this size is copied: as a part of its chunk it would keep all of that alive. Bytes. */
+const SMALL_SIZE = 2_048
+
+/** Small pieces are put together in buffers of this size: each by itself would cost more than its bytes. */
+const ROOM = 8_192
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * What is kept costs about as much memory as it has bytes, however small the frames are that a peer sends it in, and whatever comes
+ * beside them.
+ */
+export class HeldPieces {
+  readonly #pieces: Buffer[] = []
+  /** Small pieces behind `#pieces`, as far as `#filled`. */
+  #room: Buffer = NOTHING
+  #filled = 0
+
+  /** A part of a chunk that was read. */
+  add(bytes: Buffer, start: number, end: number): void {
+    const size = end - start
+    if (size >= SMALL_SIZE) {
+      this.#close()
+      this.#pieces.push(bytes.subarray(start, end))
+      return
+    }
+    if (this.#room.length - this.#filled < size) {
+      this.#close()
+      this.#room = Buffer.allocUnsafeSlow(ROOM)
+    }
+    this.#filled += bytes.copy(this.#room, this.#filled, start, end)
+  }
+
+  /** The oldest; null when there is none. */
+  shift(): Buffer | null {
+    if (this.#pieces.length === 0) this.#close()
+    return this.#pieces.shift() ?? null
+  }
+
+  /** What is in the room is a piece now, and nobody writes to it again. */
+  #close(): void {
+    if (this.#filled === 0) return
+    // A few bytes shall not keep the whole room alive: they may lie here for long.
+    const piece = this.#room.subarray(0, this.#filled)
+    this.#pieces.push(this.#filled * 2 < ROOM ? Buffer.from(piece) : piece)
+    this.#room = NOTHING
+    this.#filled = 0
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * A tunnel over one stream.
+ *
+ * @module
+ */
+
+import type { AddressInfo, Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import type { Request } from '../core/request.ts'
+import { StreamError } from '../errors.ts'
+
+type Callback = (error?: Error | null) => void
+
+/** A stream of an engine's, as its tunnel sees it. */
+export interface TunnelSide {
+  /** The connection below; null before there is one. */
+  readonly socket: Socket | null
+  /** Whoever reads the tunnel wants more. */
+  readTunnel(): void
+  /** @param callback called with an error when it will never be sent, otherwise once it was taken */
+  writeTunnel(chunk: Uint8Array, callback: Callback): void
+  endTunnel(callback: Callback): void
+  /** Resets the stream, as soon as the peer won't mind. */
+  resetTunnel(): void
+}
+
+/**
+ * Either side ends by itself: `end()` sends END_STREAM, and reading goes on. What breaks the stream breaks the tunnel,
+ * in words of ours: a reset that node tells by `close` alone as well. `destroy()` resets the stream with CANCEL.
+ */
+export class Tunnel extends Duplex {
+  /** What lies below: undici's WebSocket tells HTTP/2 from HTTP/1.1 by it, and asks it for an address. */
+  readonly session: { readonly socket: Socket | null }
+  readonly #side: TunnelSide
+  /** The callback of a write that has failed: what the stream died of comes with its end. */
+  #failedWrite: Callback | null = null
+  #hasPeerEnded = false
+  /** The stream is gone, and everybody knows. */
+  #isClosed = false
+
+  /** @param allowHalfOpen whether our side goes on when the peer has ended its own */
+  constructor(side: TunnelSide, allowHalfOpen: boolean) {
+    super({ allowHalfOpen })
+    this.session = Object.freeze({ socket: side.socket })
+    this.#side = side
+  }
+
+  /** That of a request: who has a key expects a socket of HTTP/1.1, which ends along with the peer's side, as a WebSocket does. */
+  static over(side: TunnelSide, { webSocketKey }: Request): Tunnel {
+    return new Tunnel(side, webSocketKey === null)
+  }
+
+  /** The local address of the connection, as that of a socket. */
+  address(): AddressInfo | Record<string, never> {
+    return this.session.socket?.address() ?? {}
+  }
+
+  /** The peer has ended its side properly. */
+  onPeerEnd(): void {
+    if (this.#hasPeerEnded) return
+    this.#hasPeerEnded = true
+    this.push(null)
+  }
+
+  /** The stream is gone: with an error, or because both sides have ended. */
+  close(error: Error | null): void {
+    const failedWrite = this.#failedWrite
+    this.#failedWrite = null
+    this.#isClosed = true
+    const failure = error ?? (failedWrite === null ? null : toClosedError(null))
+    if (failure !== null) {
+      this.destroy(failure)
+      failedWrite?.(failure)
+    } else if (!this.destroyed) {
+      // What has come must still be read.
+      if (this.readableEnded) this.destroy()
+      else this.once('end', () => this.destroy())
+    }
+  }
+
+  /** Whether the peer has ended its side properly. */
+  get hasPeerEnded(): boolean {
+    return this.#hasPeerEnded
+  }
+
+  override _read(): void {
+    this.#side.readTunnel()
+  }
+
+  override _write(chunk: Uint8Array, _encoding: BufferEncoding, callback: Callback): void {
+    this.#side.writeTunnel(chunk, (error) => this.#onWritten(error, callback))
+  }
+
+  override _final(callback: Callback): void {
+    this.#side.endTunnel((error) => this.#onWritten(error, callback))
+  }
+
+  override _destroy(error: Error | null, callback: Callback): void {
+    // Both sides have ended: what is left of ours is on its way, and the stream closes by itself.
+    if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#side.resetTunnel()
+    callback(error)
+  }
+
+  #onWritten(error: Error | null | undefined, callback: Callback): void {
+    if (error === null || error === undefined) callback()
+    else if (this.#isClosed) callback(this.errored ?? toClosedError(error))
+    else this.#failedWrite = callback
+  }
+}
+
+function toClosedError(cause: unknown): StreamError {
+  return new StreamError('The peer has closed the tunnel', { cause, processed: 'yes' })
+}

@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest'
+import type { DispatchController, PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import { GreedyScript } from '../support/greedy-script.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import { startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+const MIB = 1_024 * 1_024
+/** RFC 9113 §6.9.2, and the smallest that can be asked for. */
+const WINDOW = 65_535
+const NO_ERROR = 0
+
+/** Streams may have more than the connection: it is the connection's credit that counts. */
+const OPTIONS = {
+  engine: 'wire',
+  connections: 1,
+  initialWindowSize: MIB,
+  connectionWindowSize: WINDOW,
+  maxSessionBuffer: 8 * MIB,
+} as const satisfies PoolOptions
+
+/** Takes so many bytes, and no more until it is told to. */
+class Taker extends Recorder {
+  taken = 0
+  limit: number
+
+  constructor(limit: number) {
+    super()
+    this.limit = limit
+  }
+
+  /** So many more. */
+  take(bytes: number): void {
+    this.limit = this.taken + bytes
+    this.controller?.resume()
+  }
+
+  override onRequestStart(controller: DispatchController): void {
+    super.onRequestStart(controller)
+    if (this.limit === 0) controller.pause()
+  }
+
+  /** Nothing is kept: there is much of it. */
+  override onResponseData(controller: DispatchController, chunk: Buffer): void {
+    this.taken += chunk.length
+    if (this.taken >= this.limit) controller.pause()
+  }
+}
+
+function read(harness: Harness, limit: number, path = '/'): Taker {
+  const taker = new Taker(limit)
+  harness.dispatch({ path }, taker)
+  return taker
+}
+
+/** What the connection was told of in WINDOW_UPDATEs. */
+function toCredit(connection: PeerConnection): number {
+  const grants = connection.of(Type.WINDOW_UPDATE, 0)
+  return grants.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0)
+}
+
+/** A peer that sends whatever it may. */
+async function startGreedy(options: PoolOptions = OPTIONS) {
+  const script = new GreedyScript()
+  const peer = await startPeer(script)
+  const harness = startHarness(peer, options)
+  /** Until the peer has had so many requests, and may send no more. */
+  const settle = async (requests: number): Promise<void> => {
+    await peer.until(() => peer.requests.length === requests)
+    for (let sent = -1; sent !== script.sent; ) {
+      sent = script.sent
+      await peer.connection(0).ping()
+    }
+  }
+  return { script, peer, harness, settle }
+}
+
+/** A peer that sends what a test says. */
+async function startSilent() {
+  const peer = await startPeer({})
+  const harness = startHarness(peer, OPTIONS)
+  /** A call that has heard its header, and takes so much. */
+  const begin = async (limit: number, path = '/') => {
+    const taker = read(harness, limit, path)
+    await peer.until(() => peer.requests.some((stream) => stream.path === path))
+    const stream = peer.request(path)
+    stream.respond(200)
+    return { taker, stream }
+  }
+  const first = await begin(0)
+  const connection = peer.connection(0)
+  /** In frames of 8 KiB; heard when it settles. */
+  const send = async (streamId: number, bytes: number, flags = 0): Promise<void> => {
+    for (let left = bytes; left > 0; left -= 8_192) {
+      const piece = Buffer.alloc(Math.min(left, 8_192))
+      connection.write(frames.frame(Type.DATA, left <= 8_192 ? flags : 0, streamId, piece))
+    }
+    await connection.ping()
+  }
+  return { peer, harness, connection, send, begin, ...first }
+}
+
+describe('the credit of a connection, on engine wire', () => {
+  describe('when nobody reads', () => {
+    it.each([WINDOW, 200_000, MIB / 2])('is what the peer can send, and no more: %i', async (size) => {
+      const { script, harness, settle } = await startGreedy({ ...OPTIONS, connectionWindowSize: size })
+      read(harness, 0)
+      await settle(1)
+      expect(script.sent).toBe(size)
+    })
+
+    it('is what the peer can send, whatever was read before', async () => {
+      const { script, harness, settle } = await startGreedy()
+      const taker = read(harness, 3 * MIB)
+      await settle(1)
+      expect(taker.taken).toBeGreaterThanOrEqual(3 * MIB)
+      expect(script.sent - taker.taken).toBeLessThanOrEqual(WINDOW)
+      taker.take(2 * MIB)
+      await settle(1)
+      expect(taker.taken).toBeGreaterThanOrEqual(5 * MIB)
+      expect(script.sent - taker.taken).toBeLessThanOrEqual(WINDOW)
+    })
+
+    it('comes back for a stream that has had nothing yet, until it has got something', async () => {
+      const { script, harness, settle } = await startGreedy()
+      for (let others = 0; others < 4; others++) {
+        read(harness, 0)
+        await settle(others + 1)
+        // The peer prefers those that came first: it fills their windows before.
+        expect(script.sent).toBeGreaterThan(others * MIB)
+        expect(script.sent).toBeLessThanOrEqual(others * MIB + WINDOW)
+      }
+    })
+  })
+
+  describe('when one reads, and others do not', () => {
+    it('comes back for the one that reads, and what the others hold stays below the bound', async () => {
+      const { script, harness, settle } = await startGreedy()
+      const paused = [read(harness, 0), read(harness, 0), read(harness, 0)]
+      await settle(3)
+      const reader = read(harness, 16 * MIB)
+      await settle(4)
+      expect(reader.taken).toBeGreaterThanOrEqual(16 * MIB)
+      expect(paused.map(({ taken }) => taken)).toEqual([0, 0, 0])
+      // Their windows are full, and so is what the reader had left when it stopped.
+      expect(script.sent - reader.taken).toBeLessThanOrEqual(4 * MIB + WINDOW)
+      expect(script.sent - reader.taken).toBeLessThanOrEqual(OPTIONS.maxSessionBuffer)
+    })
+
+    it('is lent to a small answer, although another has used all of it up, and once', async () => {
+      const { connection, send, stream, taker, begin } = await startSilent()
+      await send(stream.id, WINDOW)
+      const small = await begin(MIB, '/small')
+      await connection.ping()
+      expect(toCredit(connection)).toBe(WINDOW)
+      small.stream.end('hello')
+      await small.taker.settled
+      expect(small.taker.events.at(-1)).toBe('end')
+      // Nobody is in need of it any more.
+      await send(stream.id, WINDOW - 5)
+      expect(toCredit(connection)).toBe(WINDOW + 5)
+      expect(taker.taken).toBe(0)
+    })
+  })
+
+  describe('comes back', () => {
+    it('as what is unread is read', async () => {
+      const { connection, send, stream, taker } = await startSilent()
+      await send(stream.id, WINDOW)
+      expect([toCredit(connection), taker.taken]).toEqual([0, 0])
+      taker.take(WINDOW)
+      await connection.ping()
+      expect(taker.taken).toBe(WINDOW)
+      // Less what isn't worth a frame yet.
+      expect(toCredit(connection)).toBeGreaterThan(WINDOW / 2)
+      expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)
+    })
+
+    it('only for as much as was read', async () => {
+      const { connection, send, stream, taker } = await startSilent()
+      await send(stream.id, WINDOW)
+      taker.take(8_192)
+      await connection.ping()
+      expect(taker.taken).toBeLessThan(2 * 8_192)
+      expect(toCredit(connection)).toBeLessThanOrEqual(taker.taken)
+    })
+
+    it('when the reader gives up: all of it', async () => {
+      const { connection, send, stream, taker, peer } = await startSilent()
+      await send(stream.id, WINDOW)
+      taker.controller?.abort(new Error('enough'))
+      await peer.until(() => stream.resetCode !== null)
+      expect(toCredit(connection)).toBe(WINDOW)
+    })
+
+    it('for what was on its way when the reader gave up, too', async () => {
+      const { connection, send, stream, taker, peer } = await startSilent()
+      taker.controller?.abort(new Error('enough'))
+      await peer.until(() => stream.resetCode !== null)
+      await send(stream.id, WINDOW)
+      expect(toCredit(connection)).toBeGreaterThan(WINDOW / 2)
+      expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)
+    })
+
+    it('when the peer resets the stream, since nobody gets what was unread of it', async () => {
+      const { connection, send, stream, taker } = await startSilent()
+      await send(stream.id, WINDOW)
+      stream.reset(NO_ERROR)
+      await taker.settled
+      await connection.ping()
+      expect(taker.events.at(-1)).toBe('error')
+      expect(toCredit(connection)).toBe(WINDOW)
+    })
+
+    it('for an answer that has come whole only when it is read', async () => {
+      const { connection, send, stream, taker, begin } = await startSilent()
+      await send(stream.id, WINDOW - 5, Flag.END_STREAM)
+      expect(toCredit(connection)).toBe(0)
+      taker.take(WINDOW)
+      await taker.settled
+      const other = await begin(MIB, '/other')
+      other.stream.end('hello')
+      await other.taker.settled
+      expect([taker.taken, other.taker.taken]).toEqual([WINDOW - 5, 5])
+      expect(toCredit(connection)).toBeGreaterThan(WINDOW / 2)
+      expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)
+    })
+
+    it('for padding at once', async () => {
+      const { connection, stream } = await startSilent()
+      // 255 octets of it, and one that says so (RFC 9113 §6.1).
+      const padded = Buffer.alloc(256 + 16_000)
+      padded[0] = 255
+      for (let i = 0; i < 4; i++) connection.write(frames.frame(Type.DATA, Flag.PADDED, stream.id, padded))
+      await connection.ping()
+      expect(toCredit(connection)).toBe(4 * 256)
+    })
+  })
+
+  it('is lent to a stream that is opened while all of it is tied up, and what is read pays that back first', async () => {
+    const { connection, send, stream, taker, begin } = await startSilent()
+    await send(stream.id, WINDOW)
+    const other = await begin(MIB, '/other')
+    await connection.ping()
+    expect(toCredit(connection)).toBe(WINDOW)
+    taker.take(WINDOW)
+    await connection.ping()
+    expect(taker.taken).toBe(WINDOW)
+    expect(toCredit(connection)).toBe(WINDOW)
+    await send(other.stream.id, WINDOW)
+    expect(other.taker.taken).toBe(WINDOW)
+    expect(toCredit(connection)).toBeGreaterThan(WINDOW)
+  })
+})

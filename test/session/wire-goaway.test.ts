@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { ScriptedPeer } from '../support/scripted-peer.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { ERROR_CODES, Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
+import {
+  ask,
+  heard,
+  SERVE,
+  startHarness,
+  startPeer,
+  toOutcome,
+  toOutcomes,
+} from '../support/scripted-peer-rig.ts'
+
+const NO_ERROR = 0
+const PROTOCOL_ERROR = 1
+const INTERNAL_ERROR = 2
+const CANCEL = 8
+const ENHANCE_YOUR_CALM = 11
+const HTTP_1_1_REQUIRED = 13
+
+const OPTIONS: PoolOptions = { engine: 'wire', connections: 1 }
+const WHAT = ['GET /0', 'POST /1', 'GET /2', 'POST /3'] as const
+
+/** Where node:http2 gives up what the peer has accepted, this engine lets it finish: RFC 9113 §6.8 has nothing against that. */
+describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
+  /** Streams 1, 3, 5 and 7, which the peer has heard of on its first connection; later ones answer. */
+  async function begin(options: PoolOptions = OPTIONS) {
+    const peer = await startPeer([{}, SERVE])
+    const harness = startHarness(peer, options)
+    const calls = WHAT.map((each) => ask(harness, each))
+    await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === WHAT.length)
+    return { peer, harness, calls, connection: peer.connection(0) }
+  }
+
+  /** Streams 1 and 3 are answered at last; 5 and 7 have been by another connection. Each was sent as often as it had to be. */
+  async function expectFinished(peer: ScriptedPeer, calls: readonly Recorder[]): Promise<void> {
+    const connection = peer.connection(0)
+    expect(calls.slice(0, 2).map(({ events }) => events)).toEqual([['start'], ['start']])
+    for (const stream of connection.streams.slice(0, 2)) stream.answer(`late ${stream}`)
+    expect(await toOutcomes(calls)).toEqual(['late GET /0', 'late POST /1', 'GET /2', 'POST /3'])
+    expect(peer.ledger.slice(WHAT.length)).toEqual(['1/1 GET /2', '1/3 POST /3'])
+  }
+
+  /** The client ends the connection itself, with an error or without. */
+  async function expectGoaway(peer: ScriptedPeer, connection: PeerConnection, code: number): Promise<void> {
+    await peer.until(() => connection.hasEnded || connection.isClosed)
+    expect(connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))).toEqual([code])
+  }
+
+  it.each([
+    // What is refused by HTTP_1_1_REQUIRED isn't asked in HTTP/2 again: http1-required.test.ts.
+    ...[...ERROR_CODES.keys()].filter((code) => code !== HTTP_1_1_REQUIRED),
+    0x1234,
+  ])('what it has accepted is answered all the same, and all else by another connection: %i', async (code) => {
+    const { peer, harness, calls, connection } = await begin()
+    connection.goAway(3, code, 'why')
+    expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
+    await expectFinished(peer, calls)
+    // Nothing is left on it.
+    await peer.until(() => connection.hasEnded)
+    await heard(harness, ['connect', 'connect', 'disconnect'])
+  })
+
+  it('an answer that has begun goes on, and so does an upload', async () => {
+    const peer = await startPeer([{ settings: [[Setting.INITIAL_WINDOW_SIZE, 2]] }, SERVE])
+    const harness = startHarness(peer, OPTIONS)
+    const answered = ask(harness, 'GET /answered')
+    await peer.until(() => peer.requests.length === 1)
+    await peer.connection(0).ping()
+    const uploaded = ask(harness, 'POST /uploaded', { body: 'seven b' })
+    await peer.until(() => peer.requests[1]?.body === 'se')
+    const connection = peer.connection(0)
+    peer.request('/answered').respond(200, [['x-sum', '3']])
+    peer.request('/answered').data('one, ')
+    connection.goAway(3, INTERNAL_ERROR)
+    await connection.ping()
+    peer.request('/answered').end('two')
+    connection.grant(3, 5)
+    await peer.until(() => peer.request('/uploaded').isComplete)
+    expect(peer.request('/uploaded').body).toBe('seven b')
+    peer.request('/uploaded').answer('got it')
+    expect(await toOutcomes([answered, uploaded])).toEqual(['one, two', 'got it'])
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('an accepted stream that it resets afterwards says so, and not what the GOAWAY said', async () => {
+    const { peer, calls, connection } = await begin()
+    connection.goAway(7, ENHANCE_YOUR_CALM)
+    connection.streams[1]?.reset(CANCEL)
+    await calls[1]?.settled
+    expect(calls[1]?.error).toBeInstanceOf(errors.StreamError)
+    expect(calls[1]?.error).toMatchObject({ http2ErrorCode: CANCEL, processed: 'maybe', streamId: 3 })
+    for (const [index, stream] of connection.streams.entries()) if (index !== 1) stream.answer()
+    const rest = calls.filter((_, index) => index !== 1)
+    expect(await toOutcomes(rest)).toEqual(WHAT.filter((_, index) => index !== 1))
+    expect(peer.connections).toHaveLength(1)
+  })
+
+  it('a call that comes later goes to another connection, while the first one finishes', async () => {
+    const { peer, harness, calls, connection } = await begin()
+    connection.goAway(7, ENHANCE_YOUR_CALM)
+    await connection.ping()
+    expect(await toOutcomes([ask(harness, 'GET /later')])).toEqual(['GET /later'])
+    expect(peer.ledger.slice(WHAT.length)).toEqual(['1/1 GET /later'])
+    for (const stream of connection.streams) stream.answer()
+    expect(await toOutcomes(calls)).toEqual(WHAT)
+  })
+
+  describe('and another one', () => {
+    it('with a lower last id refuses what lies above that, and leaves the rest', async () => {
+      const { peer, calls, connection } = await begin()
+      connection.goAway(7, ENHANCE_YOUR_CALM, 'first')
+      await connection.ping()
+      expect(calls.map(({ events }) => events)).toEqual(Array(WHAT.length).fill(['start']))
+      expect(peer.connections).toHaveLength(1)
+      connection.goAway(3, INTERNAL_ERROR, 'second')
+      expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
+      await expectFinished(peer, calls)
+    })
+
+    it('with 0 refuses all of them: they are sent again in their order', async () => {
+      const { peer, calls, connection } = await begin()
+      connection.goAway(7, ENHANCE_YOUR_CALM)
+      connection.goAway(0, ENHANCE_YOUR_CALM)
+      expect(await toOutcomes(calls)).toEqual(WHAT)
+      expect(peer.ledger.slice(WHAT.length)).toEqual(WHAT.map((each, index) => `1/${2 * index + 1} ${each}`))
+    })
+
+    it('with the same last id changes nothing', async () => {
+      const { peer, calls, connection } = await begin()
+      connection.goAway(3, ENHANCE_YOUR_CALM)
+      connection.goAway(3, NO_ERROR)
+      expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
+      await expectFinished(peer, calls)
+    })
+
+    it('with a higher last id breaks the protocol: what was accepted may have been processed', async () => {
+      const { peer, calls, connection } = await begin()
+      connection.goAway(3, NO_ERROR)
+      await connection.ping()
+      connection.goAway(5, NO_ERROR)
+      // What is safe is sent again (RFC 9110 §9.2.2).
+      expect(await toOutcomes(calls.filter((_, index) => index !== 1))).toEqual([
+        'GET /0',
+        'GET /2',
+        'POST /3',
+      ])
+      await calls[1]?.settled
+      expect(calls[1]?.error).toBeInstanceOf(errors.SocketError)
+      expect(calls[1]?.error).toMatchObject({ processed: 'maybe', attempts: 1, streamId: 3 })
+      expect(String(calls[1]?.error)).toContain('RFC 9113 §6.8')
+      await expectGoaway(peer, connection, PROTOCOL_ERROR)
+    })
+  })
+
+  describe('and then breaks the connection', () => {
+    it('each of what it has accepted hears the error and its debug data, whatever was said after it', async () => {
+      const { calls, connection } = await begin({ ...OPTIONS, replaySafe: false })
+      // As a server of node:http2 does that destroys its session then.
+      connection.goAway(7, ENHANCE_YOUR_CALM, 'too much')
+      connection.goAway(7, NO_ERROR)
+      await connection.ping()
+      connection.break()
+      await Promise.all(calls.map(({ settled }) => settled))
+      const lost = (stream: number) => `SocketError maybe code=11 attempts=1 stream=${stream}`
+      expect(calls.map(toOutcome)).toEqual([1, 3, 5, 7].map(lost))
+      for (const { error } of calls) expect(String(Object(error).goawayDebugData)).toBe('too much')
+    })
+  })
+
+  describe('and answers what it has refused', () => {
+    /** Legal: it was on its way, or the peer doesn't know better (RFC 9113 §6.8). */
+    async function answerRefused(harness: Harness, connection: PeerConnection): Promise<void> {
+      connection.goAway(3, ENHANCE_YOUR_CALM)
+      for (const stream of connection.streams.slice(2)) stream.answer('never asked')
+      await connection.ping()
+      expect(harness.errors).toEqual([])
+    }
+
+    it('nobody hears of it, and the accepted ones go on', async () => {
+      const { peer, harness, calls, connection } = await begin()
+      await answerRefused(harness, connection)
+      expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
+      await expectFinished(peer, calls)
+      expect(calls.map(({ statuses }) => statuses)).toEqual(Array(WHAT.length).fill([200]))
+    })
+
+    it('its data gives the connection its credit back', async () => {
+      const { calls, connection } = await begin({ ...OPTIONS, connectionWindowSize: 65_535 })
+      connection.goAway(3, ENHANCE_YOUR_CALM)
+      await connection.ping()
+      for (let i = 0; i < 16; i++) {
+        connection.write(frames.frame(Type.DATA, 0, 7, Buffer.alloc(16_000)))
+        await connection.ping()
+      }
+      const grants = connection.of(Type.WINDOW_UPDATE, 0).map(({ payload }) => payload.readUInt32BE(0))
+      const credit = grants.reduce((sum, grant) => sum + grant, 0)
+      expect(16 * 16_000 - credit).toBeLessThan(65_535 / 2)
+      for (const stream of connection.streams.slice(0, 2)) stream.answer()
+      expect(await toOutcomes(calls)).toEqual(WHAT)
+    })
+
+    it('header blocks of refused streams count for the table of those that come after', async () => {
+      const { calls, connection } = await begin()
+      connection.goAway(3, ENHANCE_YOUR_CALM)
+      // RFC 7541 §6.2.1: `x-sum: 3` is put into the table; §6.1: the 62nd entry is that one.
+      const learn = Buffer.concat([
+        Buffer.from([0x88, 0x40, 5]),
+        Buffer.from('x-sum'),
+        Buffer.from([1, 0x33]),
+      ])
+      connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 7, learn))
+      connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, Buffer.from([0x88, 0xbe])))
+      connection.streams[0]?.end('known')
+      connection.streams[1]?.answer()
+      expect(await toOutcomes(calls)).toEqual(['known', 'POST /1', 'GET /2', 'POST /3'])
+      expect(calls[0]?.headers).toEqual({ 'x-sum': '3' })
+    })
+  })
+})

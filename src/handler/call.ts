@@ -156,11 +156,11 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     }
   }
 
-  /** All of the request went out. */
-  uploaded(): void {
+  /** All of the request went out; or, unless `isSent`, the peer wants no more of it. */
+  uploaded(isSent = true): void {
     if (this.#attempt === null) return
     this.#clock.uploaded()
-    this.tellSent()
+    if (isSent) this.tellSent()
   }
 
   /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */

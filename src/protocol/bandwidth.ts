@@ -4,66 +4,70 @@
  * @module
  */
 
-/**
- * The window is what holds the sender up once so large a part of it came within one round trip, as a fraction. It can't be much more
- * than the half: the PING goes out with the credit for the first half, and what that lets the sender send comes after the ACK.
- */
-const FULL = 0.4
-/** By how much it grows then. */
-const GROWTH = 2
-/** A rate that wasn't reached again counts for less: it may have been a burst. */
-const DECAY = 0.9
-/** Milliseconds between two measurements that have changed nothing. */
+/** Milliseconds between two measurements, when the first one has changed nothing. */
 const CALM = 1_000
 
+const NEVER = Number.POSITIVE_INFINITY
+
+/** A clock may be coarser than a round trip within one machine. Milliseconds. */
+const SHORTEST = 0.001
+
 /**
- * Measures by PINGs, while large answers come: what arrives between a PING and its ACK is what the path holds at the present
- * rate. Where that is about what the window allows for, it is the window that holds the sender up, and it should be larger.
+ * Measures by PINGs, while large answers come. The shortest round trip is that of the path itself: what makes it longer is a queue, and
+ * a larger window would only make that longer. So a slow path with a long queue has a small product, and a fast one with a long way
+ * a large one: there the windows grow until the path is filled.
  */
 export class BandwidthMeter {
-  /** Bytes since the PING that is under way; -1 without one. */
-  #sampled = -1
-  #sentAt = 0
+  /** When the PING that is under way went out; NEVER without one. */
+  #sentAt = NEVER
   /** The next one goes out no sooner. */
   #nextAt = Number.NEGATIVE_INFINITY
-  /** Bytes for each millisecond: the best so far. */
-  #bestRate = 0
-
-  /** A PING is under way. */
-  get isSampling(): boolean {
-    return this.#sampled !== -1
-  }
+  #shortestTrip = NEVER
+  /** Bytes since `#since`. */
+  #received = 0
+  #since = NEVER
+  /** A window has just grown: what comes within the next round trip was sent by the old one. */
+  #isSettling = false
 
   /** So much has come. */
   add(bytes: number): void {
-    if (this.#sampled !== -1) this.#sampled += bytes
+    this.#received += bytes
   }
 
-  /** A large answer comes. @returns whether a PING is to be sent */
+  /** Much is coming. @returns whether a PING is to be sent */
   begin(now: number): boolean {
-    if (this.#sampled !== -1 || now < this.#nextAt) return false
-    this.#sampled = 0
+    if (this.#sentAt !== NEVER || now < this.#nextAt) return false
     this.#sentAt = now
+    if (this.#since === NEVER) this.#restart(now)
     return true
   }
 
   /**
    * Its ACK has come.
    *
-   * @param window what there is, in bytes
-   * @returns how large it should be: `window` itself where that is enough
+   * @returns bytes that are on their way at the present rate; 0 for a measurement that tells nothing
    */
-  end(now: number, window: number): number {
-    const sampled = this.#sampled
-    this.#sampled = -1
-    const rate = sampled / Math.max(now - this.#sentAt, 0.001)
-    // A path whose queue only grows longer brings more for each round trip, and nothing for each second.
-    if (sampled < window * FULL || rate <= this.#bestRate) {
-      this.#nextAt = now + CALM
-      this.#bestRate *= DECAY
-      return window
+  end(now: number): number {
+    this.#shortestTrip = Math.min(this.#shortestTrip, Math.max(now - this.#sentAt, SHORTEST))
+    this.#sentAt = NEVER
+    if (this.#isSettling) {
+      this.#isSettling = false
+      this.#restart(now)
+      return 0
     }
-    this.#bestRate = rate
-    return window * GROWTH
+    return (this.#received / Math.max(now - this.#since, SHORTEST)) * this.#shortestTrip
+  }
+
+  /** What it has brought was large enough for a larger window, or wasn't. */
+  conclude(now: number, hasGrown: boolean): void {
+    this.#isSettling = hasGrown
+    if (hasGrown) return
+    this.#nextAt = now + CALM
+    this.#since = NEVER
+  }
+
+  #restart(now: number): void {
+    this.#received = 0
+    this.#since = now
   }
 }

@@ -44,6 +44,9 @@ export interface ConnectionOptions {
 /** A piece below this size makes a frame that may be worth waiting for another piece. Bytes. */
 const SMALL_PIECE = 16_384
 
+/** To look at so many streams costs a peer as much as a frame that brings nothing. */
+const STREAMS_A_TOKEN = 64
+
 /**
  * Where the frames of a connection meet its streams. It has no socket and no timer: somebody gives it what was read, and writes
  * what it has gathered.
@@ -107,7 +110,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     this.writer.settings(toSettingList(settings, windows.streamWindow))
     this.#settingsSent.push(() => {
       this.decoder.setTableSize(headerTableSize)
-      this.flow.acknowledge(windows.streamWindow, this.streams.toArray())
+      this.flow.acknowledge(windows.streamWindow, this.streams.values())
     })
     this.flow.start()
     this.wake()
@@ -233,9 +236,9 @@ export class ClientConnection extends StreamFrames implements FrameListener {
   /** Another window for all streams, in bytes. @param onAck isn't called when the connection ends first */
   setStreamWindow(size: number, onAck: () => void): void {
     this.writer.settings(toWindowSetting(size))
-    this.flow.announce(size, this.streams.toArray())
+    this.flow.announce(size, this.streams.values())
     this.#settingsSent.push(() => {
-      this.flow.acknowledge(size, this.streams.toArray())
+      this.flow.acknowledge(size, this.streams.values())
       onAck()
     })
     this.wake()
@@ -285,7 +288,11 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     }
     this.writer.maxFrameSize = this.server.maxFrameSize
     const change = this.server.initialWindowSize - initialWindowSize
-    if (change !== 0) this.moveSendWindows(change)
+    if (change !== 0) {
+      // Each stream is looked at.
+      this.budget.spend(this.streams.size / STREAMS_A_TOKEN)
+      this.moveSendWindows(change)
+    }
     // RFC 9113 §6.5.3: once all of it counts.
     this.writer.settingsAck()
     this.wake()
@@ -317,10 +324,12 @@ export class ClientConnection extends StreamFrames implements FrameListener {
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void {
     this.budget.spend()
     if (lastStreamId > this.#lastGoaway) breach('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
+    const isNews = lastStreamId < this.#lastGoaway
     this.#lastGoaway = lastStreamId
     this.#listener.onGoaway(code, lastStreamId, debugData)
-    for (const stream of this.streams.toArray()) {
-      if (stream.id <= lastStreamId || stream.state === 'closed') continue
+    if (!isNews) return
+    for (const stream of this.streams.above(lastStreamId)) {
+      if (stream.state === 'closed') continue
       this.close(stream, false)
       if (!stream.isAbandoned) stream.onRefused()
     }

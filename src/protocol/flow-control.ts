@@ -14,6 +14,8 @@ import type { Http2Stream } from './stream.ts'
 export interface WindowSizes {
   /** That of each stream, at first: SETTINGS_INITIAL_WINDOW_SIZE. */
   readonly streamWindow: number
+  /** What that may grow to. */
+  readonly maxStreamWindow: number
   /** That of the connection, at first. */
   readonly connectionWindow: number
   /** What the connection's may grow to. */
@@ -34,6 +36,14 @@ export interface FlowOwner {
   onBandwidth(bytes: number): void
 }
 
+/**
+ * A window is what holds the sender up when so large a part of it is on its way, as a fraction. It can't be much more than the half:
+ * credit goes out when half of the window was read, and what that lets the sender send comes a round trip later.
+ */
+const FULL = 0.4
+/** By how much a window grows then. */
+const GROWTH = 2
+
 /** A stream, or the connection, is told of new credit once this part of its window has come back. */
 const UPDATE_PART = 2
 
@@ -43,6 +53,7 @@ export class ReceiveFlow {
   readonly #owner: FlowOwner
   readonly #connection: ReceiveWindow
   readonly #maxConnectionWindow: number
+  readonly #maxStreamWindow: number
   readonly #meter = new BandwidthMeter()
   readonly #onMeasured = (): void => this.#grow()
   /** What streams are opened with: before the first ACK the peer may take the protocol's own default for it (§6.9.2). */
@@ -51,8 +62,6 @@ export class ReceiveFlow {
   #announced: number
   /** Open streams none of whose data lies unread. */
   #reading = 0
-  /** There is nothing that could grow. */
-  #isLargest = false
 
   constructor(sizes: WindowSizes, writer: FrameWriter, owner: FlowOwner) {
     this.#writer = writer
@@ -60,8 +69,8 @@ export class ReceiveFlow {
     this.#announced = sizes.streamWindow
     this.#streamWindow = Math.max(sizes.streamWindow, DEFAULT_WINDOW)
     this.#maxConnectionWindow = sizes.maxConnectionWindow
-    const lendable = Math.max(0, sizes.maxBuffer - sizes.maxConnectionWindow)
-    this.#connection = new ReceiveWindow(DEFAULT_WINDOW, lendable)
+    this.#maxStreamWindow = sizes.maxStreamWindow
+    this.#connection = new ReceiveWindow(DEFAULT_WINDOW, sizes.maxBuffer)
     this.#connection.grow(sizes.connectionWindow)
   }
 
@@ -115,7 +124,9 @@ export class ReceiveFlow {
   /** It was thrown away, or was padding. */
   discard(bytes: number): void {
     this.#connection.consume(bytes)
-    if (this.#connection.isUpdateDue) this.#announceConnection()
+    if (!this.#connection.isUpdateDue) return
+    this.#announceConnection()
+    this.#measure()
   }
 
   /** A piece of its data was read as it came. */
@@ -137,8 +148,11 @@ export class ReceiveFlow {
   /** What lay unread was read, or thrown away. */
   release(stream: Http2Stream, bytes: number): void {
     stream.held -= bytes
-    if (stream.held === 0 && stream.state !== 'closed') this.#reading++
     this.#connection.release(bytes)
+    if (stream.held === 0 && stream.state !== 'closed') {
+      this.#reading++
+      this.#lend()
+    }
     if (this.#connection.isUpdateDue) this.#announceConnection()
     if (stream.phase !== 'whole' && stream.state !== 'closed' && !stream.isAbandoned)
       this.#credit(stream, bytes)
@@ -148,8 +162,14 @@ export class ReceiveFlow {
     stream.consumed += bytes
     if (stream.consumed * UPDATE_PART < this.#announced) return
     this.#update(stream)
-    // It is a large one: only such an answer can tell how much the path holds.
-    if (!this.#isLargest && this.#meter.begin(this.#owner.now())) this.#owner.ping(this.#onMeasured)
+    this.#measure()
+  }
+
+  /** Half a window was read: only where so much comes it can be told how much the path holds. */
+  #measure(): void {
+    const mayGrow =
+      this.#announced < this.#maxStreamWindow || this.#connection.size < this.#maxConnectionWindow
+    if (mayGrow && this.#meter.begin(this.#owner.now())) this.#owner.ping(this.#onMeasured)
   }
 
   /** Tells the peer, where it is worth a frame. */
@@ -177,14 +197,15 @@ export class ReceiveFlow {
   }
 
   #grow(): void {
-    const connection = this.#connection.size
-    const window = Math.min(connection, this.#announced)
-    const size = this.#meter.end(this.#owner.now(), window)
-    if (size === window) return
-    this.#connection.grow(Math.min(size, this.#maxConnectionWindow))
-    if (this.#connection.size > connection) this.#announceConnection()
-    const announced = this.#announced
-    this.#owner.onBandwidth(size)
-    this.#isLargest = this.#connection.size === connection && this.#announced === announced
+    const now = this.#owner.now()
+    const bytes = this.#meter.end(now)
+    if (bytes === 0) return
+    const before = this.#connection.size + this.#announced
+    if (bytes >= this.#connection.size * FULL) {
+      this.#connection.grow(Math.min(this.#connection.size * GROWTH, this.#maxConnectionWindow))
+      this.#announceConnection()
+    }
+    if (bytes >= this.#announced * FULL) this.#owner.onBandwidth(this.#announced * GROWTH)
+    this.#meter.conclude(now, this.#connection.size + this.#announced > before)
   }
 }

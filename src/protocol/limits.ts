@@ -48,14 +48,16 @@ export class FrameBudget {
     if (increment < MIN_INCREMENT) this.spend()
   }
 
-  /** @throws ConnectionFault when there were too many */
-  spend(): void {
-    if (this.#tokens-- > 0) return
+  /** @param cost of a frame, in tokens @throws ConnectionFault when there were too many */
+  spend(cost = 1): void {
+    this.#tokens -= cost
+    if (this.#tokens >= 0) return
     // The clock is only looked at when it matters.
     const now = this.#now()
     this.#tokens = Math.min(BURST, ((now - this.#countedAt) * RATE) / SECOND)
     this.#countedAt = now
-    if (this.#tokens-- < 1) flood('The peer sends too many frames that bring nothing (RFC 9113 §10.5)')
+    this.#tokens -= cost
+    if (this.#tokens < 0) flood('The peer sends too many frames that bring nothing (RFC 9113 §10.5)')
   }
 
   /** One more ACK waits to be sent. @throws ConnectionFault when there are too many */

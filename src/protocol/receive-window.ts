@@ -26,16 +26,17 @@ export class ReceiveWindow {
   #held = 0
   /** Given back for bytes that nobody has read. */
   #lent = 0
-  readonly #lendable: number
+  /** How much may be unread at most, all in all. */
+  readonly #maxHeld: number
 
   /**
    * @param size what the protocol, or an announcement that is made anyway, gives it; bytes
-   * @param lendable how much may be unread at most beyond the window's size
+   * @param maxHeld how much may be unread at most; bytes
    */
-  constructor(size: number, lendable: number) {
+  constructor(size: number, maxHeld: number) {
     this.#size = size
     this.#available = size
-    this.#lendable = lendable
+    this.#maxHeld = maxHeld
   }
 
   get size(): number {
@@ -74,7 +75,7 @@ export class ReceiveWindow {
   /** Somebody else's answer may have to wait. @returns whether there is something to announce */
   lend(): boolean {
     if ((this.#available + this.#returned) * SCARCE_PART > this.#size) return false
-    const amount = Math.min(this.#held, this.#lendable) - this.#lent
+    const amount = Math.min(this.#held, this.#maxHeld - this.#size) - this.#lent
     if (amount <= 0) return false
     this.#lent += amount
     this.#returned += amount

@@ -89,8 +89,10 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
   onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void {
     const fields = this.#decode(bytes, start, end)
     const stream = this.#find(streamId, 'HEADERS')
-    if (stream === null || stream.isAbandoned) {
-      if (isEnd && stream !== null) this.#endRemote(stream)
+    if (stream === null) return
+    if (stream.isAbandoned) {
+      if (isEnd) this.#endRemote(stream)
+      else this.budget.spend()
     } else if (stream.phase === 'none') {
       this.#onHeader(stream, fields, isEnd)
     } else if (stream.isTunnel) {
@@ -154,15 +156,19 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
   }
 
   onWindowUpdate(streamId: number, increment: number): void {
-    this.budget.spendUpdate(increment)
     if (streamId === 0) {
+      this.budget.spendUpdate(increment)
       this.#openConnectionWindow(increment)
       return
     }
     if (this.streams.isIdle(streamId)) breach('WINDOW_UPDATE came on an idle stream (RFC 9113 §5.1)')
     const stream = this.streams.get(streamId)
-    // RFC 9113 §5.1: it may come for a while after the end.
-    if (stream === null) return
+    if (stream === null) {
+      // RFC 9113 §5.1: it may come for a while after the end.
+      this.budget.spend()
+      return
+    }
+    this.budget.spendUpdate(increment)
     const isOverflow = stream.sendWindow + increment > MAX_WINDOW
     if (increment === 0) {
       this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, 'The peer opened a window by 0 (RFC 9113 §6.9)')
@@ -187,7 +193,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
 
   /** SETTINGS_INITIAL_WINDOW_SIZE has changed by so much: that counts for all open streams (RFC 9113 §6.9.2). */
   protected moveSendWindows(change: number): void {
-    for (const stream of this.streams.toArray()) {
+    for (const stream of this.streams.values()) {
       stream.sendWindow += change
       if (stream.sendWindow > MAX_WINDOW) {
         const message = 'SETTINGS_INITIAL_WINDOW_SIZE opens a window beyond 2^31-1 (RFC 9113 §6.9.2)'

@@ -86,9 +86,15 @@ export class StreamTable {
     return this.#ended.includes(streamId)
   }
 
-  /** All, in the order in which they were opened: a copy. */
-  toArray(): Http2Stream[] {
-    const streams = [...this.#old.values(), ...this.#ring.filter((stream) => stream !== null)]
+  /** All, in no order, while none comes or goes. */
+  *values(): IterableIterator<Http2Stream> {
+    yield* this.#old.values()
+    for (const stream of this.#ring) if (stream !== null) yield stream
+  }
+
+  /** Those above an id, in the order in which they were opened: a copy. */
+  above(streamId: number): Http2Stream[] {
+    const streams = [...this.values()].filter(({ id }) => id > streamId)
     return streams.sort((one, other) => one.id - other.id)
   }
 

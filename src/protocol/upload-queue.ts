@@ -118,6 +118,6 @@ export class UploadQueue {
       this.#owner.onLocalEnd(stream)
     }
     stream.onSent(isTaken)
-    return end - pieceOffset + 1
+    return Math.max(1, size)
   }
 }

@@ -4,8 +4,11 @@
  * @module
  */
 
-/** A piece below this size is copied: as a part of its chunk it would keep all of that alive. Bytes. */
+/** Pieces below this size are put together. Bytes. */
 const SMALL_SIZE = 2_048
+
+/** A piece that is a smaller part of its chunk than this is copied: it would keep all of the chunk alive. */
+const KEPT_PART = 4
 
 /** Small pieces are put together in buffers of this size: each by itself would cost more than its bytes. */
 const ROOM = 8_192
@@ -27,7 +30,7 @@ export class HeldPieces {
     const size = end - start
     if (size >= SMALL_SIZE) {
       this.#close()
-      this.#pieces.push(bytes.subarray(start, end))
+      this.#pieces.push(toKept(bytes, start, end))
       return
     }
     if (this.#room.length - this.#filled < size) {
@@ -52,4 +55,10 @@ export class HeldPieces {
     this.#room = NOTHING
     this.#filled = 0
   }
+}
+
+/** A part of a chunk that was read, to be kept for a while: a copy, where the rest of the chunk would be kept for little. */
+export function toKept(bytes: Buffer, start: number, end: number): Buffer {
+  const piece = bytes.subarray(start, end)
+  return (end - start) * KEPT_PART < bytes.length ? Buffer.from(piece) : piece
 }

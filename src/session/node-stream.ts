@@ -7,7 +7,7 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { DodiciError } from '../errors.ts'
+import type { DodiciError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
 import type { EngineStream } from './engine.ts'
@@ -19,7 +19,7 @@ import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
 import { reportSent } from './session-report.ts'
-import { toOpenError, toStreamFailure } from './stream-failure.ts'
+import { toOpenError, toStreamFailure, toTunnelError } from './stream-failure.ts'
 import { Tunnel } from './tunnel.ts'
 import { Upload } from './upload.ts'
 
@@ -82,6 +82,10 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     return this.streamId !== null
   }
 
+  get #isDone(): boolean {
+    return this.#state === 'done'
+  }
+
   get isHeld(): boolean {
     return this.#held !== null || this.#call.paused
   }
@@ -107,7 +111,8 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     this.#stream = stream
     if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
     listen(stream, this)
-    if (request.isTunnel) return
+    // The subscribers of undici's channels may have ended the call.
+    if (request.isTunnel || this.#isDone) return
     if (options.endStream) {
       this.#isSent = true
       this.#call.tellSent()
@@ -144,7 +149,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
   fail(error: Error): void {
-    if (this.#tunnel !== null) this.#tunnel.destroy(this.#toTunnelError(error))
+    if (this.#tunnel !== null) this.#tunnel.destroy(toTunnelError(this.#call, this.streamId, error))
     else if (this.#state !== 'done') this.#call.fail(error)
   }
 
@@ -307,15 +312,10 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     const isProper = tunnel.hasPeerEnded && (tunnel.writableFinished || (isIdle && !this.#owner.isLost()))
     this.#state = 'done'
     if (isProper) tunnel.close(null)
-    else tunnel.close(this.#toTunnelError(toStreamFailure(this.#owner, this.#stream, this.#error)))
-  }
-
-  /** Its call has settled, and the server has answered it. */
-  #toTunnelError(error: Error): Error {
-    if (!(error instanceof DodiciError)) return error
-    error.processed = 'yes'
-    this.#call.mark(error, this.streamId)
-    return error
+    else
+      tunnel.close(
+        toTunnelError(this.#call, this.streamId, toStreamFailure(this.#owner, this.#stream, this.#error)),
+      )
   }
 
   #finish(error: DodiciError): void {

@@ -35,6 +35,9 @@ export class NodeTunnelSide implements TunnelSide {
     this.#stream.end((error?: Error | null) => this.#tell(error, callback))
   }
 
+  /** Node has given the credit back already. */
+  closeTunnel(): void {}
+
   resetTunnel(): void {
     this.#reset()
   }

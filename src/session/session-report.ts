@@ -10,6 +10,7 @@ import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import type { RequestTrace } from '../core/request-trace.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { AlpnError } from '../errors.ts'
+import { toBytesRead } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { Session, SessionContext } from './session.ts'
 
@@ -88,7 +89,7 @@ export class SessionReport {
       limit: settings.limit,
       streamWindow,
       rtt,
-      bytesRead: socket?.bytesRead ?? 0,
+      bytesRead: (socket === null ? null : toBytesRead(socket)) ?? 0,
       bytesWritten: socket?.bytesWritten ?? 0,
     }
   }

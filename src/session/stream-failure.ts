@@ -6,8 +6,8 @@
 
 import type { ClientHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
-import type { DodiciError } from '../errors.ts'
-import { NO_ERROR, REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
+import { DodiciError, NO_ERROR, REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
+import type { Call } from '../handler/call.ts'
 import type { Goaway } from './loss.ts'
 
 /** What the session knows of it. */
@@ -76,4 +76,12 @@ export function toResetError(
       ? 'The stream was closed without a complete answer'
       : `The stream was reset with ${toErrorCodeName(code)}`
   return new StreamError(message, { cause, processed, http2ErrorCode: code })
+}
+
+/** Why a tunnel ends: its call has settled, and the server has answered it. Errors that aren't ours come back untouched. */
+export function toTunnelError(call: Call, streamId: number | null, error: Error): Error {
+  if (!(error instanceof DodiciError)) return error
+  error.processed = 'yes'
+  call.mark(error, streamId)
+  return error
 }

@@ -20,6 +20,8 @@ export interface TunnelSide {
   /** @param callback called with an error when it will never be sent, otherwise once it was taken */
   writeTunnel(chunk: Uint8Array, callback: Callback): void
   endTunnel(callback: Callback): void
+  /** All that has come was read, or never will be. */
+  closeTunnel(): void
   /** Resets the stream, as soon as the peer won't mind. */
   resetTunnel(): void
 }
@@ -59,6 +61,8 @@ export class Tunnel extends Duplex {
   onPeerEnd(): void {
     if (this.#hasPeerEnded) return
     this.#hasPeerEnded = true
+    // From here on nobody asks for more: what lies unread is told of by its end.
+    this.once('end', () => this.#side.closeTunnel())
     this.push(null)
   }
 
@@ -96,6 +100,7 @@ export class Tunnel extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: Callback): void {
+    this.#side.closeTunnel()
     // Both sides have ended: what is left of ours is on its way, and the stream closes by itself.
     if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#side.resetTunnel()
     callback(error)
@@ -103,7 +108,7 @@ export class Tunnel extends Duplex {
 
   #onWritten(error: Error | null | undefined, callback: Callback): void {
     if (error === null || error === undefined) callback()
-    else if (this.#isClosed) callback(this.errored ?? toClosedError(error))
+    else if (this.#isClosed || this.destroyed) callback(this.errored ?? toClosedError(error))
     else this.#failedWrite = callback
   }
 }

@@ -50,13 +50,14 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   constructor(options: SessionOptions, socket: Socket, streamWindow: number, listener: WireListener) {
     this.socket = socket
     this.#listener = listener
-    const { settings, connectionWindowSize, maxSessionBuffer, firstConnectionWindow } = options
+    const { settings, initialWindowSize, connectionWindowSize, maxSessionBuffer } = options
     this.http2 = new ClientConnection(
       {
         settings,
         windows: {
           streamWindow,
-          connectionWindow: firstConnectionWindow,
+          maxStreamWindow: initialWindowSize,
+          connectionWindow: options.firstConnectionWindow,
           maxConnectionWindow: connectionWindowSize,
           maxBuffer: maxSessionBuffer,
         },

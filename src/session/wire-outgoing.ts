@@ -5,12 +5,14 @@
  */
 
 import type { Socket } from 'node:net'
+import type { SendableBody } from '../core/body.ts'
 import { StreamError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ClientConnection } from '../protocol/connection.ts'
 import type { Http2Stream } from '../protocol/stream.ts'
 import { canSend } from '../protocol/stream-state.ts'
 import type { TunnelSide } from './tunnel.ts'
+import { Upload } from './upload.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
 
 /** What the session, and the stream itself, do for it. */
@@ -43,6 +45,8 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   readonly #owner: OutgoingOwner
   /** Resets the stream. */
   readonly #reset: () => void
+  /** Null for a tunnel. */
+  #upload: Upload | null = null
   /** Who hears that more of an upload is wanted; null for nobody. */
   #listener: SinkListener | null = null
   /** Of what the tunnel has written last, until it was taken. */
@@ -78,12 +82,29 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     return this.#stream.isAbandoned || !canSend(this.#stream.state)
   }
 
+  /** Sends a body at once, or when it may be sent. */
+  upload(body: SendableBody): void {
+    this.#upload = new Upload(body, this, this.#call)
+    this.#upload.start()
+  }
+
+  /** The server wants the body that waits for its word. */
+  proceed(): void {
+    this.#upload?.proceed()
+  }
+
+  /** The answer is complete: what still waits will never be sent. */
+  forgo(): void {
+    this.#upload?.forgo()
+  }
+
   listen(listener: SinkListener): void {
     this.#listener = listener
   }
 
   write(slice: Uint8Array, isLast: boolean): boolean {
     this.#isEnding = isLast && this.#call.request.trailers === null
+    if (slice.byteLength === 0 && !this.#isEnding) return true
     if (this.#stream.piece === null && this.#gathered === null) {
       this.#http2.send(this.#stream, slice, this.#isEnding)
     } else {
@@ -118,7 +139,8 @@ export class WireOutgoing implements UploadSink, TunnelSide {
       callback(null)
     } else if (this.#gathered !== null) {
       this.#sendGathered(this.#gathered)
-      this.#listener?.onDrain()
+      if (this.#listener === null) this.#call.sent(null)
+      else this.#listener.onDrain()
     } else if (this.#isEnding) {
       this.#call.uploaded()
     } else if (this.#isEndDue) {
@@ -128,8 +150,9 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     }
   }
 
-  /** The stream is gone: what was written isn't sent. */
+  /** Nobody wants the rest, or the stream is gone: what was written isn't sent. */
   stop(): void {
+    this.#upload?.stop()
     const callback = this.#callback
     this.#callback = null
     callback?.(new StreamError('The stream was closed before all was sent'))
@@ -146,6 +169,10 @@ export class WireOutgoing implements UploadSink, TunnelSide {
 
   endTunnel(callback: Callback): void {
     this.#sendTunnel(NOTHING, true, callback)
+  }
+
+  closeTunnel(): void {
+    this.readTunnel()
   }
 
   resetTunnel(): void {

@@ -5,19 +5,19 @@
  */
 
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { DodiciError, NO_ERROR, StreamError } from '../errors.ts'
+import type { DodiciError } from '../errors.ts'
+import { NO_ERROR, StreamError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
 import type { ClientConnection } from '../protocol/connection.ts'
 import { ErrorCode } from '../protocol/protocol-error.ts'
 import { Http2Stream } from '../protocol/stream.ts'
 import type { EngineStream } from './engine.ts'
-import { HeldPieces } from './held-pieces.ts'
+import { HeldPieces, toKept } from './held-pieces.ts'
 import { reportSent } from './session-report.ts'
-import { toResetError } from './stream-failure.ts'
+import { toResetError, toTunnelError } from './stream-failure.ts'
 import type { StreamOwner } from './stream-owner.ts'
 import { Tunnel } from './tunnel.ts'
-import { Upload } from './upload.ts'
 import type { WireConnection } from './wire-connection.ts'
 import { toFieldObject } from './wire-headers.ts'
 import type { OutgoingOwner } from './wire-outgoing.ts'
@@ -45,8 +45,6 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   #stage: Stage = 'open'
   /** Null before it is opened. */
   #http2: ClientConnection | null = null
-  /** Null for a request without a body. */
-  #upload: Upload | null = null
   /** Null for one that sends nothing but its header. */
   #outgoing: WireOutgoing | null = null
   /** Null but in stage `tunnel`. */
@@ -73,6 +71,10 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     return this.id !== 0
   }
 
+  get #isDone(): boolean {
+    return this.#stage === 'done'
+  }
+
   get isHeld(): boolean {
     return this.held > 0 || this.#call.paused
   }
@@ -92,15 +94,14 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     // The ids are used up (RFC 9113 §5.1.1).
     if (!http2.isOpen) this.#owner.close()
     if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
+    // Its subscribers may have ended the call.
+    if (this.#isDone) return
     if (!hasBody) {
       this.#call.tellSent()
       return
     }
-    const outgoing = new WireOutgoing(this, http2, this.#call, this.#owner, () => this.#release())
-    this.#outgoing = outgoing
-    if (request.isTunnel) return
-    this.#upload = new Upload(body, outgoing, this.#call)
-    this.#upload.start()
+    this.#outgoing = new WireOutgoing(this, http2, this.#call, this.#owner, () => this.#release())
+    if (!request.isTunnel) this.#outgoing.upload(body)
   }
 
   pause(): void {} // What comes is held here then, and its credit is held back.
@@ -109,7 +110,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   proceed(): void {
-    if (this.#stage !== 'done') this.#upload?.proceed()
+    if (this.#stage !== 'done') this.#outgoing?.proceed()
   }
 
   cancel(isMalformed = false): void {
@@ -129,14 +130,14 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   fail(error: Error): void {
-    if (this.#tunnel !== null) this.#tunnel.destroy(this.#toTunnelError(error))
+    if (this.#tunnel !== null) this.#tunnel.destroy(toTunnelError(this.#call, this.streamId, error))
     else if (this.#stage !== 'done') this.#call.fail(error)
   }
 
   lose(): void {
     this.state = 'closed'
     // The reader holds back an answer that has come whole: it can have the rest now, or never.
-    if (this.phase === 'whole' && this.#stage === 'responded') this.#complete()
+    if (this.#isAnswerHeld) this.#complete()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#leave()
   }
@@ -179,7 +180,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
       }
       if (this.phase === 'whole' && !this.#call.paused) this.#complete()
     } else if (this.#tunnel !== null) {
-      if (size > 0) this.#pushToTunnel(this.#tunnel, bytes.subarray(start, end))
+      if (size > 0) this.#pushToTunnel(this.#tunnel, toKept(bytes, start, end))
       if (this.phase === 'whole') this.#endTunnelRead(this.#tunnel)
     } else if (size > 0) {
       this.#http2?.hold(this, size)
@@ -204,7 +205,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   onReset(code: number): void {
     // Its answer is here; of our body the peer wants no more (RFC 9113 §8.1).
-    if (this.phase === 'whole' && this.#stage === 'responded') this.#upload?.stop()
+    if (this.#isAnswerHeld) this.#dropUpload()
     else if (code === NO_ERROR && this.#stage === 'responded' && this.#call.hasWholeBody(this.held))
       this.#complete()
     else this.#onGone(toResetError(code), code === NO_ERROR)
@@ -212,8 +213,21 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   onRefused(): void {
-    this.#onGone(this.#owner.toLossError(this.streamId, null), false)
+    // A peer that disowns what it has answered whole is odd, but the answer is here.
+    if (this.#isAnswerHeld) this.#dropUpload()
+    else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#leave()
+  }
+
+  /** The peer wants no more of it (RFC 9113 §8.1). */
+  #dropUpload(): void {
+    this.#outgoing?.stop()
+    this.#call.uploaded(false)
+  }
+
+  /** It has come whole, and its reader holds it back. */
+  get #isAnswerHeld(): boolean {
+    return this.phase === 'whole' && this.#stage === 'responded'
   }
 
   onBreach(code: number, message: string): void {
@@ -223,7 +237,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   /** The stream is gone, without a whole answer. @param isQuiet with NO_ERROR */
   #onGone(error: DodiciError, isQuiet: boolean): void {
-    this.#upload?.stop()
+    this.#outgoing?.stop()
     if (this.#tunnel !== null) {
       this.#closeTunnel(this.#tunnel, error, isQuiet)
     } else if (this.#stage !== 'done') {
@@ -266,7 +280,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     this.#givePieces(true)
     if (this.#stage !== 'responded') return
     this.#stage = 'done'
-    this.#upload?.forgo()
+    this.#outgoing?.forgo()
     // The answer is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
     if (this.state !== 'closed') this.#release()
     else this.#owner.onStreamClosed(this)
@@ -280,6 +294,8 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     this.#stage = 'tunnel'
     this.#tunnel = tunnel
     this.isTunnel = true
+    // Whatever the status (RFC 9110 §9.3.6).
+    this.isBare = false
     if (this.phase === 'whole') tunnel.onPeerEnd()
     this.#call.upgrade(status, headers, fields, tunnel)
   }
@@ -302,17 +318,9 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     this.#stage = 'done'
     this.#tunnel = null
     if (isProper || error === null) tunnel.close(null)
-    else tunnel.close(this.#toTunnelError(error))
+    else tunnel.close(toTunnelError(this.#call, this.streamId, error))
     this.#outgoing?.stop()
     this.#leave()
-  }
-
-  /** Its call has settled, and the server has answered it. */
-  #toTunnelError(error: Error): Error {
-    if (!(error instanceof DodiciError)) return error
-    error.processed = 'yes'
-    this.#call.mark(error, this.streamId)
-    return error
   }
 
   /** Tells the session, once the call has all that it will get, and the peer counts the stream no more. */
@@ -323,9 +331,9 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   /** Nobody wants the rest, of either body. */
   #release(): void {
-    this.#upload?.stop()
-    // First: nobody gives the stream credit for what is thrown away.
+    // First: nobody gives the stream credit for what is thrown away, and nobody hears of what wasn't sent while it still may be.
     this.#http2?.abandon(this)
+    this.#outgoing?.stop()
     this.#dropPieces()
     if (this.state === 'closed' || this.state === 'idle') this.#owner.onStreamClosed(this)
     else this.#owner.reset(this)

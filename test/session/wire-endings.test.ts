@@ -1,0 +1,295 @@
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { ClientDestroyedError } from '../../src/errors.ts'
+import type { DispatchController } from '../../types/index.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { Flag, frames } from '../support/scripted-peer-frames.ts'
+import { heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+
+const NO_ERROR = 0
+const REFUSED_STREAM = 7
+const CANCEL = 8
+const GET = { method: 'GET', path: '/' } as const
+
+/** Holds its answer back from the header on, until the test lets it go. */
+class HeldReader extends Recorder {
+  override onResponseStart(controller: DispatchController, status: number, headers: object): void {
+    super.onResponseStart(controller, status, { ...headers })
+    controller.pause()
+  }
+}
+
+async function start(script: PeerScript = {}) {
+  const peer = await startPeer({ onComplete: (stream) => stream.answer(), ...script })
+  const harness = startHarness(peer, { engine: 'wire' })
+  await harness.dispatch({ ...GET, path: '/first' }).settled
+  const connection = peer.connection(0)
+  /** Until both sides have done all that they can do by themselves. */
+  const quiet = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) {
+      await connection.ping()
+      await setImmediate()
+    }
+  }
+  return { peer, harness, connection, quiet }
+}
+
+describe('an answer on engine wire that is whole before the upload is', () => {
+  async function startUpload() {
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.answer() })
+    const source = new Readable({ read() {} })
+    const call = scene.harness.dispatch({ method: 'POST', path: '/upload', body: source })
+    source.push('one ')
+    await scene.peer.until(() => scene.peer.requests[1]?.body === 'one ')
+    return { ...scene, source, call, stream: scene.peer.request('/upload') }
+  }
+
+  it('completes the call, destroys the source, and cancels the stream', async () => {
+    const { call, source, stream, peer, harness } = await startUpload()
+    stream.respond(200)
+    stream.end('early')
+    expect(await toOutcomes([call])).toEqual(['early'])
+    expect(source.destroyed).toBe(true)
+    await peer.until(() => stream.resetCode === CANCEL)
+    expect(stream.isComplete).toBe(false)
+    expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
+  })
+
+  it('completes the call when RST_STREAM(NO_ERROR) is right behind it, and says nothing to that', async () => {
+    const { call, source, stream, connection, quiet } = await startUpload()
+    const { id } = stream
+    connection.write(frames.answer(id), frames.data(id, 'early', Flag.END_STREAM), frames.reset(id, NO_ERROR))
+    expect(await toOutcomes([call])).toEqual(['early'])
+    await quiet()
+    expect(source.destroyed).toBe(true)
+    expect(stream.isComplete).toBe(false)
+  })
+
+  it('fails the call when RST_STREAM(NO_ERROR) comes before its end', async () => {
+    const { call, source, stream, connection } = await startUpload()
+    const { id } = stream
+    connection.write(frames.answer(id), frames.data(id, 'early'), frames.reset(id, NO_ERROR))
+    expect(await toOutcomes([call])).toEqual(['StreamError yes code=0 attempts=1 stream=3'])
+    expect(source.destroyed).toBe(true)
+  })
+
+  it('says nothing of a source that ends along with the reset', async () => {
+    const { call, source, stream, quiet, harness } = await startUpload()
+    source.push('two')
+    source.push(null)
+    stream.reset(CANCEL)
+    expect(await toOutcomes([call])).toEqual(['StreamError maybe code=8 attempts=1 stream=3'])
+    await quiet()
+    expect(call.events).toEqual(['start', 'error'])
+    expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
+  })
+
+  it('is not sent again when it was refused, as its source was read', async () => {
+    const { call, stream, source } = await startUpload()
+    stream.reset(REFUSED_STREAM)
+    expect(await toOutcomes([call])).toEqual(['StreamError no code=7 attempts=1 stream=3'])
+    expect(source.destroyed).toBe(true)
+  })
+
+  it('leaves the session to its siblings', async () => {
+    const { call, stream, harness, peer } = await startUpload()
+    stream.respond(200)
+    stream.end('early')
+    await call.settled
+    const sibling = harness.dispatch({ ...GET, path: '/sibling' })
+    await peer.until(() => peer.requests.length === 3)
+    peer.request('/sibling').answer()
+    expect(await toOutcomes([sibling])).toEqual(['GET /sibling'])
+    expect(peer.connections).toHaveLength(1)
+  })
+})
+
+describe('an answer on engine wire that its reader holds back, and that is whole before the upload is,', () => {
+  async function startHeldUpload() {
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.answer() })
+    const source = new Readable({ read() {} })
+    const options = { method: 'POST', path: '/upload', body: source } as const
+    const call = scene.harness.dispatch(options, new HeldReader())
+    source.push('one ')
+    await scene.peer.until(() => scene.peer.requests[1]?.body === 'one ')
+    const stream = scene.peer.request('/upload')
+    stream.respond(200)
+    stream.end('early')
+    await scene.quiet()
+    return { ...scene, source, call, stream }
+  }
+
+  const expectEarly = async (call: Recorder, source: Readable): Promise<void> => {
+    expect(call.events).toEqual(['start', 'response 200'])
+    call.controller?.resume()
+    expect(await toOutcomes([call])).toEqual(['early'])
+    expect(source.destroyed).toBe(true)
+  }
+
+  it('survives RST_STREAM(NO_ERROR)', async () => {
+    const { call, source, stream, quiet } = await startHeldUpload()
+    stream.reset(NO_ERROR)
+    await quiet()
+    await expectEarly(call, source)
+  })
+
+  it('survives a reset with an error code', async () => {
+    const { call, source, stream, quiet } = await startHeldUpload()
+    stream.reset(CANCEL)
+    await quiet()
+    await expectEarly(call, source)
+  })
+
+  it('survives a GOAWAY that does not name it', async () => {
+    const { call, source, connection, quiet } = await startHeldUpload()
+    connection.goAway(1, NO_ERROR)
+    await quiet()
+    await expectEarly(call, source)
+  })
+})
+
+describe('an answer on engine wire that its reader holds back', () => {
+  async function startHeld() {
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.answer() })
+    const call = scene.harness.dispatch({ ...GET, path: '/held' }, new HeldReader())
+    await scene.peer.until(() => scene.peer.requests.length === 2)
+    return { ...scene, call, stream: scene.peer.request('/held') }
+  }
+
+  describe('and that has come whole, with trailers,', () => {
+    async function startWhole() {
+      const scene = await startHeld()
+      const { stream, connection } = scene
+      stream.respond(200)
+      stream.data('one ')
+      stream.data('two')
+      connection.write(frames.headers(stream.id, [['x-sum', '7']], Flag.END_STREAM))
+      await scene.quiet()
+      expect(scene.call.events).toEqual(['start', 'response 200'])
+      return scene
+    }
+
+    const expectWhole = async (call: Recorder): Promise<void> => {
+      await call.settled
+      expect(call.events.at(-1)).toBe('end')
+      expect(call.text).toBe('one two')
+      expect(call.trailers).toMatchObject({ 'x-sum': '7' })
+      expect(call.errors).toEqual([])
+    }
+
+    it('waits for it, and is told once', async () => {
+      const { call, quiet } = await startWhole()
+      call.controller?.resume()
+      await expectWhole(call)
+      await quiet()
+      expect(call.events.filter((event) => event === 'end')).toEqual(['end'])
+    })
+
+    it('is given when the connection is lost', async () => {
+      const { call, connection, harness } = await startWhole()
+      connection.break()
+      await expectWhole(call)
+      await heard(harness, ['connect', 'disconnect'])
+    })
+
+    it('is given when the peer says goodbye and closes its side', async () => {
+      const { call, connection, harness } = await startWhole()
+      connection.goAway(0, NO_ERROR)
+      connection.end()
+      await expectWhole(call)
+      await heard(harness, ['connect', 'disconnect'])
+    })
+
+    it('survives a GOAWAY that does not even name it', async () => {
+      const { call, connection, quiet } = await startWhole()
+      connection.goAway(0, NO_ERROR)
+      await quiet()
+      expect(call.events).toEqual(['start', 'response 200'])
+      call.controller?.resume()
+      await expectWhole(call)
+    })
+
+    it('is not given after destroy(), which is the error of the call', async () => {
+      const { call, harness } = await startWhole()
+      await harness.scheduler.tearDown(null)
+      await call.settled
+      expect(call.events).toEqual(['start', 'response 200', 'error'])
+      expect(call.error).toBeInstanceOf(ClientDestroyedError)
+    })
+
+    it('is not given after abort(), and a reset says nothing of it: the stream is closed', async () => {
+      const { call, stream, quiet } = await startWhole()
+      call.controller?.abort()
+      await call.settled
+      await quiet()
+      expect(call.events).toEqual(['start', 'response 200', 'error'])
+      expect(stream.resetCode).toBe(null)
+    })
+  })
+
+  describe('and that is not whole yet', () => {
+    async function startPart() {
+      const scene = await startHeld()
+      scene.stream.respond(200)
+      scene.stream.data('one ')
+      await scene.quiet()
+      return scene
+    }
+
+    it('is lost with the connection: what was held is not given', async () => {
+      const { call, connection } = await startPart()
+      connection.break()
+      expect(await toOutcomes([call])).toEqual(['SocketError yes code=null attempts=1 stream=3'])
+      expect(call.events).toEqual(['start', 'response 200', 'error'])
+    })
+
+    it('is lost with a reset', async () => {
+      const { call, stream } = await startPart()
+      stream.reset(CANCEL)
+      expect(await toOutcomes([call])).toEqual(['StreamError yes code=8 attempts=1 stream=3'])
+      expect(call.events).toEqual(['start', 'response 200', 'error'])
+    })
+
+    it('goes on after a GOAWAY, with an error code as well', async () => {
+      const { call, stream, connection, quiet } = await startPart()
+      connection.goAway(stream.id, 2)
+      await quiet()
+      stream.end('two')
+      await quiet()
+      expect(call.events).toEqual(['start', 'response 200'])
+      call.controller?.resume()
+      expect(await toOutcomes([call])).toEqual(['one two'])
+    })
+
+    it('goes on after pause() from within a piece of it', async () => {
+      const { call, stream } = await startPart()
+      let isPaused = false
+      call.onResponseData = (controller, chunk) => {
+        call.chunks.push(chunk)
+        if (isPaused) return
+        isPaused = true
+        controller.pause()
+        queueMicrotask(() => controller.resume())
+      }
+      stream.data('two ')
+      stream.end('three')
+      call.controller?.resume()
+      expect(await toOutcomes([call])).toEqual(['one two three'])
+    })
+
+    it('is cancelled by a handler that throws at what was held', async () => {
+      const { call, stream, peer, harness } = await startPart()
+      const mine = new Error('mine')
+      call.onResponseData = () => {
+        throw mine
+      }
+      call.controller?.resume()
+      await call.settled
+      expect(call.error).toBe(mine)
+      await peer.until(() => stream.resetCode === CANCEL)
+      expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
+    })
+  })
+})

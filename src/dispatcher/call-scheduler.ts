@@ -218,7 +218,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   onRoom(): void {
     // A call that ends while it is being opened makes room at once: no deeper, the loop that opens it goes on.
-    if (this.#pumps === 0) this.#pump()
+    const isWanted = this.#waiting.size > 0 || this.#needsDrain
+    if (this.#pumps === 0 && isWanted) this.#pump()
   }
 
   /** A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours. */

@@ -224,11 +224,11 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     return true
   }
 
-  /** A piece of the answer's body. */
-  data(chunk: Buffer): void {
+  /** A piece of the answer's body. After the last one nothing can be late any more. */
+  data(chunk: Buffer, isLast = false): void {
     if (this.#state !== 'receiving') return
     if (this.#refuse(this.#answer.checkData(chunk.length))) return
-    if (!this.#paused) this.#clock.body()
+    if (!this.#paused && !isLast) this.#clock.body()
     try {
       this.#handler.onResponseData?.(this, chunk)
     } catch (thrown) {

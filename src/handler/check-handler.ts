@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { AnyDispatchHandler } from '../../types/handler.ts'
+import type { AnyDispatchHandler, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { invalid } from '../core/validate.ts'
 import { isLegacyHandler } from './legacy-handler.ts'
@@ -16,11 +16,23 @@ import { isLegacyHandler } from './legacy-handler.ts'
  */
 export function checkHandler(options: unknown, handler: unknown): asserts handler is AnyDispatchHandler {
   if (typeof handler !== 'object' || handler === null) throw invalid('handler', handler, 'an object')
+  // The usual case: methods that are named here are found faster than those of a list.
+  if (isWhole(handler)) return
   const isTunnel = typeof options === 'object' && options !== null && asksForTunnel(options)
   for (const name of toMethods(handler, isTunnel)) {
     const method: unknown = Reflect.get(handler, name)
     if (typeof method !== 'function') throw invalid(`handler.${name}`, method, 'a function')
   }
+}
+
+function isWhole(handler: DispatchHandler): boolean {
+  return (
+    typeof handler.onRequestStart === 'function' &&
+    typeof handler.onResponseStart === 'function' &&
+    typeof handler.onResponseData === 'function' &&
+    typeof handler.onResponseEnd === 'function' &&
+    typeof handler.onResponseError === 'function'
+  )
 }
 
 const METHODS = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']

@@ -175,7 +175,8 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
       if (size > 0) {
         this.#http2?.consume(this, size)
         this.#isHandingOn = true
-        this.#call.data(size === bytes.length ? bytes : bytes.subarray(start, end))
+        const piece = size === bytes.length ? bytes : bytes.subarray(start, end)
+        this.#call.data(piece, this.phase === 'whole')
         this.#isHandingOn = false
       }
       if (this.phase === 'whole' && !this.#call.paused) this.#complete()

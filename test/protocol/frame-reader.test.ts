@@ -1,0 +1,243 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { FrameListener } from '../../src/protocol/frame-reader.ts'
+import { FrameReader, MAX_BLOCK_SIZE } from '../../src/protocol/frame-reader.ts'
+import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
+import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import { Random } from './hpack/support.ts'
+import { cutAt, cutAtRandom, EventLog, read } from './support/event-log.ts'
+import { HAND_MADE, record, recordNode } from './support/recording.ts'
+
+/** Compares what is told of all that cuts make of some bytes. Stops at the first that differs: there may be thousands. */
+function expectSame(bytes: Buffer, expected: readonly string[], cuts: Iterable<readonly Buffer[]>): number {
+  const text = expected.join('\n')
+  let count = 0
+  for (const pieces of cuts) {
+    const told = read(pieces)
+    if (told.join('\n') !== text) {
+      const sizes = pieces.map(({ length }) => length).slice(0, 20)
+      expect.soft(sizes, `of ${bytes.length} bytes`).toBeNull()
+      expect(told).toEqual(expected)
+    }
+    count++
+  }
+  return count
+}
+
+function* inTwo(bytes: Buffer): Generator<Buffer[]> {
+  for (let at = 1; at < bytes.length; at++) yield cutAt(bytes, [at])
+}
+
+function* atRandom(bytes: Buffer, count: number, seed: number): Generator<Buffer[]> {
+  const random = new Random(seed)
+  for (let i = 0; i < count; i++) yield cutAtRandom(bytes, random)
+}
+
+/** With an empty chunk in front of each byte: a socket that stands for another may give such. */
+function inBytes(bytes: Buffer): Buffer[] {
+  const offsets = Array.from({ length: bytes.length * 2 - 1 }, (_none, at) => (at + 1) >> 1)
+  return cutAt(bytes, offsets)
+}
+
+function expectSameOfAllCuts(bytes: Buffer): void {
+  const expected = read([bytes])
+  expect(expected.at(-1)).not.toMatch(/^fault/)
+  expect(expectSame(bytes, expected, [inBytes(bytes)])).toBe(1)
+  expect(expectSame(bytes, expected, inTwo(bytes))).toBe(bytes.length - 1)
+  expect(expectSame(bytes, expected, atRandom(bytes, 500, 20))).toBe(500)
+}
+
+/** How many frames there are of a type, with all of these flags. */
+function countFrames(bytes: Buffer, type: number, flags: number): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    if (bytes[at + 3] === type && (bytes.readUInt8(at + 4) & flags) === flags) count++
+  }
+  return count
+}
+
+describe('what a reader tells', () => {
+  test('of a session with every type of frame and flag › is the same however it is cut', () => {
+    expectSameOfAllCuts(HAND_MADE.bytes)
+  })
+
+  test('of that session › is what its frames say', () => {
+    const lines = read([HAND_MADE.bytes]).map((line) => (line.length > 60 ? `${line.slice(0, 57)}...` : line))
+    expect(lines).toEqual([
+      'settings 00030000006400040001117000fa00000007',
+      'settings ack',
+      'window 0 1000000',
+      'ignored',
+      'ignored',
+      'block 1 isEnd=false \0\x07:status\x03103\0\x04link\x08</a.css>',
+      'block 1 isEnd=false \x88@\x01x\x011',
+      'data 1 flow=6 isEnd=false plain ',
+      'ping isAck=false 3132333435363738',
+      'data 1 flow=207 isEnd=false padded',
+      'ping isAck=false 6162636465666768',
+      'data 1 flow=256 isEnd=false ',
+      'ping isAck=false 0000000000000000',
+      'data 1 flow=1 isEnd=false ',
+      'ping isAck=false 0000000000000000',
+      'data 1 flow=0 isEnd=false ',
+      'ping isAck=false 0000000000000000',
+      'data 1 flow=18 isEnd=false a pad length of 0',
+      'priority 3 of 5',
+      'data 1 flow=0 isEnd=true ',
+      'block 3 isEnd=false \x88@\x01x\x011',
+      'data 3 flow=700 isEnd=false xxxxxxxxxxxxxxxxxxxxxxxxxxxxx...',
+      'window 7 10',
+      'block 3 isEnd=true \xbe',
+      'block 5 isEnd=true \x88\xbe',
+      'block 7 isEnd=true \x88',
+      'block 9 isEnd=false \x88',
+      'data 9 flow=10 isEnd=false half of it',
+      'reset 9 8',
+      'goaway 9 0 nothing',
+      'goaway 9 0 and why',
+      'data 9 flow=21 isEnd=true it was on its way',
+    ])
+  })
+
+  test('of a session of node’s server › is the same however it is cut', async () => {
+    const { bytes } = await recordNode()
+    const lines = read([bytes])
+    // All of this is in it: padding, CONTINUATION, an informational answer, trailers, a reset, a GOAWAY.
+    expect(countFrames(bytes, Type.DATA, Flag.PADDED)).toBeGreaterThan(0)
+    expect(countFrames(bytes, Type.CONTINUATION, 0)).toBeGreaterThan(0)
+    expect(lines.filter((line) => line.startsWith('block 9 '))).toHaveLength(2)
+    expect(lines.filter((line) => line.startsWith('block 7 '))).toHaveLength(2)
+    expect(lines).toContain('reset 15 2')
+    expect(lines).toContain('goaway 17 0 leaving')
+    expectSameOfAllCuts(bytes)
+  })
+
+  test.skipIf(lacksNghttpd)('of a session of nghttpd › is the same however it is cut', async () => {
+    const files = { small: 'small', large: 'L'.repeat(7_000) }
+    const args = ['--padding=100', '--trailer=x-sum: abc', '--early-response']
+    const server = await startNghttpd({ files, args })
+    onTestFinished(async () => void (await server.stop()))
+    const port = Number(new URL(server.origin).port)
+    const { bytes } = await record(port, [
+      ['GET', '/small'],
+      ['GET', '/large'],
+      ['HEAD', '/large'],
+      ['GET', '/missing'],
+    ])
+    const lines = read([bytes])
+    expect(lines.filter((line) => /^block \d+ isEnd=true/.test(line)).length).toBeGreaterThan(1)
+    expect(lines.filter((line) => /^data 3 .* L+$/.test(line)).join('').length).toBeGreaterThan(7_000)
+    expectSameOfAllCuts(bytes)
+  })
+
+  test('of a frame that breaks a rule › is a fault, however the session was cut, and nothing behind it', () => {
+    const bad = [
+      frames.frame(Type.DATA, 0, 0, Buffer.from('x')),
+      frames.frame(Type.DATA, Flag.PADDED, 1, Buffer.of(4, 1, 1, 1)),
+      frames.frame(Type.PING, 0, 0, Buffer.alloc(7)),
+      Buffer.concat([frames.frame(Type.HEADERS, 0, 1, Buffer.of(0x88)), frames.ping()]),
+    ]
+    for (const bytes of bad) {
+      const all = Buffer.concat([frames.settings(), frames.data(1, 'good'), bytes, frames.ping()])
+      const expected = read([all])
+      expect(expected.at(-1)).toMatch(/^fault [16]$/)
+      expect(expected.filter((line) => line.startsWith('ping'))).toEqual([])
+      // A piece of a padded frame is told as it comes; only a whole session says more.
+      expect(expectSame(all, expected, inTwo(all))).toBe(all.length - 1)
+      expect(expectSame(all, expected, [inBytes(all)])).toBe(1)
+    }
+  })
+})
+
+describe('the bytes that a reader hands on', () => {
+  /** Keeps what it is given. */
+  class Keeper extends EventLog {
+    readonly pieces: { readonly bytes: Buffer; readonly start: number; readonly end: number }[] = []
+    readonly debugData: Buffer[] = []
+
+    override onData(
+      id: number,
+      bytes: Buffer,
+      start: number,
+      end: number,
+      flow: number,
+      isEnd: boolean,
+    ): void {
+      this.pieces.push({ bytes, start, end })
+      super.onData(id, bytes, start, end, flow, isEnd)
+    }
+
+    override onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void {
+      if (debugData !== null) this.debugData.push(debugData)
+      super.onGoaway(lastStreamId, code, debugData)
+    }
+  }
+
+  test('of DATA › are the very chunk, in one piece and in several', () => {
+    const text = 'abcdefghij'.repeat(1_000)
+    const bytes = Buffer.concat([frames.settings(), frames.data(1, text)])
+    const several: Buffer[] = cutAt(bytes, [18, 100, 5_000]).map((piece) => Buffer.from(piece))
+    for (const chunks of [[bytes], several]) {
+      const keeper = new Keeper()
+      const reader = new FrameReader(keeper)
+      for (const chunk of chunks) reader.receive(chunk)
+      const given = keeper.pieces.map((piece) => piece.bytes)
+      expect(given.every((piece) => chunks.includes(piece))).toBe(true)
+      const got = keeper.pieces.map((piece) => piece.bytes.toString('latin1', piece.start, piece.end))
+      expect(got.join('')).toBe(text)
+    }
+  })
+
+  test('of a GOAWAY’s debug data › are a copy, which pins no chunk', () => {
+    const chunk = Buffer.concat([frames.settings(), frames.goAway(1, 0, 'why')])
+    const keeper = new Keeper()
+    new FrameReader(keeper).receive(chunk)
+    chunk.fill(0)
+    expect(keeper.debugData.map(String)).toEqual(['why'])
+  })
+})
+
+describe('a reader that is stopped by its listener', () => {
+  test('in the middle of a chunk › tells nothing more, and takes no further chunk', () => {
+    const log = new EventLog()
+    const stopper: FrameListener = Object.assign(log, { onPing: () => reader.stop() })
+    const reader = new FrameReader(stopper)
+    reader.receive(Buffer.concat([frames.settings(), frames.ping(), frames.data(1, 'late')]))
+    reader.receive(frames.data(1, 'later'))
+    expect(log.lines).toEqual(['settings '])
+  })
+})
+
+describe('a header block', () => {
+  const start = Buffer.concat([frames.settings(), frames.frame(Type.HEADERS, 0, 1, Buffer.of(0x88))])
+  const more = (size: number, flags = 0): Buffer =>
+    frames.frame(Type.CONTINUATION, flags, 1, Buffer.alloc(size, 0x88))
+
+  test('of HEADERS and 128 CONTINUATION frames › is told', () => {
+    const many = Array.from({ length: 127 }, () => more(0))
+    expect(read([start, ...many, more(1, Flag.END_HEADERS)])).toEqual([
+      'settings ',
+      'block 1 isEnd=false \x88\x88',
+    ])
+  })
+
+  test('of one frame more › is a flood', () => {
+    const many = Array.from({ length: 128 }, () => more(0))
+    expect(read([start, ...many, more(1, Flag.END_HEADERS)])).toEqual(['settings ', 'fault 11'])
+  })
+
+  test('of 1 MiB › is told, and of one byte more is a flood', () => {
+    const full = Array.from({ length: 63 }, () => more(16_384))
+    const last = MAX_BLOCK_SIZE - 1 - 63 * 16_384
+    const lines = read([start, ...full, more(last, Flag.END_HEADERS)])
+    expect(lines[1]?.length).toBe('block 1 isEnd=false '.length + MAX_BLOCK_SIZE)
+    expect(read([start, ...full, more(last), more(1, Flag.END_HEADERS)])).toEqual(['settings ', 'fault 11'])
+  })
+
+  test('after another one › is counted anew', () => {
+    const block = [
+      frames.frame(Type.HEADERS, 0, 1, Buffer.of(0x88)),
+      ...Array.from({ length: 128 }, (_none, at) => more(8_000, at === 127 ? Flag.END_HEADERS : 0)),
+    ]
+    expect(read([frames.settings(), ...block, ...block, ...block]).at(-1)).toMatch(/^block 1/)
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import type { ConnectionListener, ConnectionOptions } from '../../src/protocol/connection.ts'
+import { ClientConnection } from '../../src/protocol/connection.ts'
+import { HpackDecoder } from '../../src/protocol/hpack/decoder.ts'
+import { toFieldObject } from '../../src/session/wire-headers.ts'
+import { Random } from './hpack/support.ts'
+import { cutAtRandom } from './support/event-log.ts'
+import type { Recording } from './support/recording.ts'
+import { HAND_MADE, recordNode } from './support/recording.ts'
+import type { Rig, RigOptions } from './support/rig.ts'
+import { startRig } from './support/rig.ts'
+
+/** Where chunks come from. */
+type Allocate = (bytes: Buffer) => Buffer
+
+const SLAB = 65_536
+
+/** As a socket does it: each chunk is a new part of a buffer, behind those before it. */
+function toSocketLike(): Allocate {
+  let slab = Buffer.alloc(SLAB)
+  let used = 0
+  return (bytes) => {
+    if (bytes.length > slab.length - used) {
+      slab = Buffer.alloc(Math.max(SLAB, bytes.length))
+      used = 0
+    }
+    const chunk = slab.subarray(used, used + bytes.length)
+    used += bytes.copy(chunk)
+    return chunk
+  }
+}
+
+/** What must not be: one buffer for all chunks. */
+function toReusing(): Allocate {
+  const buffer = Buffer.alloc(2 * SLAB)
+  return (bytes) => buffer.subarray(0, bytes.copy(buffer))
+}
+
+/** Fills one list again and again: what must not be. */
+class ReusingDecoder extends HpackDecoder {
+  readonly #list: string[] = []
+
+  override decode(bytes: Buffer, start: number, end: number): string[] {
+    this.#list.splice(0, Number.POSITIVE_INFINITY, ...super.decode(bytes, start, end))
+    return this.#list
+  }
+}
+
+class ReusingConnection extends ClientConnection {
+  protected override readonly decoder = new ReusingDecoder(4_096, 1_000_000)
+}
+
+/** Something that was handed out, and what it was at the time. */
+interface Kept {
+  readonly given: unknown
+  readonly before: string
+}
+
+/** All that a value has in it, as text. */
+function toText(value: unknown): string {
+  return Buffer.isBuffer(value) ? value.toString('latin1') : JSON.stringify(value)
+}
+
+/** Plays a recording, and keeps everything that comes out of it until the end. */
+function play(recording: Recording, random: Random, allocate: Allocate, options: RigOptions = {}): Kept[] {
+  const kept: Kept[] = []
+  const keep = (given: unknown): void => void kept.push({ given, before: toText(given) })
+  const rig: Rig = startRig(recording.methods, options)
+  for (const stream of rig.streams) {
+    stream.onEvent = (event) => {
+      const isBytes = event.startsWith('bytes')
+      const last = isBytes ? stream.pieces.at(-1) : stream.lists.at(-1)
+      if (!isBytes && !/^(informational|answer|trailers)/.test(event)) return
+      keep(last)
+      // What a handler is given of it.
+      if (Array.isArray(last)) keep(toFieldObject(last))
+    }
+  }
+  for (const piece of cutAtRandom(recording.bytes, random)) rig.receive(allocate(piece))
+  for (const debugData of rig.debugData) kept.push({ given: debugData, before: debugData.toString('latin1') })
+  // The recording was taken for what it is: nothing was lost on the way.
+  expect(rig.faults.map(String)).toEqual([])
+  return kept
+}
+
+/** How many of all that was handed out in 100 sessions is not what it was. */
+function count(recordings: readonly Recording[], toAllocate: () => Allocate, options?: RigOptions) {
+  const random = new Random(77)
+  const kept: Kept[] = []
+  for (let round = 0; round < 50; round++) {
+    for (const recording of recordings) kept.push(...play(recording, random, toAllocate(), options))
+  }
+  return { all: kept.length, changed: kept.filter(({ given, before }) => toText(given) !== before).length }
+}
+
+describe('what a connection has handed out', () => {
+  test('when the session has gone on, cut anywhere › is what it was: fields, header objects, data, debug data', async () => {
+    const { all, changed } = count([HAND_MADE, await recordNode()], toSocketLike)
+    expect(all).toBeGreaterThan(2_000)
+    expect(changed).toBe(0)
+  })
+
+  test('when chunks are read into one buffer again and again › isn’t, and the same check tells', () => {
+    // Fields are strings by now; only data is left to be written over.
+    expect(count([HAND_MADE], toReusing).changed).toBeGreaterThan(10)
+  })
+
+  test('when a decoder fills one list again and again › isn’t, and the same check tells', () => {
+    const make = (options: ConnectionOptions, listener: ConnectionListener) =>
+      new ReusingConnection(options, listener)
+    const { all, changed } = count([HAND_MADE], toSocketLike, { make })
+    expect(changed).toBeGreaterThan(all / 10)
+  })
+
+  test('in two pieces of the same data › shares no memory with what comes later', () => {
+    const random = new Random(3)
+    const rig = startRig(HAND_MADE.methods)
+    const allocate = toSocketLike()
+    const chunks = cutAtRandom(HAND_MADE.bytes, random).map(allocate)
+    for (const chunk of chunks) rig.receive(chunk)
+    // Each piece lies within the chunk that it came in: nobody else writes there.
+    const pieces = rig.streams.flatMap((stream) => stream.pieces).filter(({ length }) => length > 0)
+    const isWithin = (piece: Buffer): boolean =>
+      chunks.some(
+        (chunk) =>
+          chunk.buffer === piece.buffer &&
+          chunk.byteOffset <= piece.byteOffset &&
+          chunk.byteOffset + chunk.length >= piece.byteOffset + piece.length,
+      )
+    expect(pieces.length).toBeGreaterThan(4)
+    expect(pieces.filter((piece) => !isWithin(piece))).toEqual([])
+  })
+})

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { ReceiveWindow } from '../../src/protocol/receive-window.ts'
+import { Random } from './hpack/support.ts'
+
+/** A window, and what the other side knows of it. */
+class Observed {
+  readonly window: ReceiveWindow
+  /** What the peer may still send. */
+  credit: number
+  /** Announced already, or due by `grow()`. */
+  readonly lendable: number
+
+  constructor(size: number, lendable: number) {
+    this.window = new ReceiveWindow(size, size + lendable)
+    this.credit = size
+    this.lendable = lendable
+  }
+
+  announce(): number {
+    const increment = this.window.announce()
+    this.credit += increment
+    return increment
+  }
+
+  /** Takes so much, and leaves it unread. */
+  hold(bytes: number): void {
+    this.credit -= bytes
+    expect(this.window.take(bytes)).toBe(true)
+    this.window.hold(bytes)
+  }
+
+  consume(bytes: number): void {
+    this.credit -= bytes
+    expect(this.window.take(bytes)).toBe(true)
+    this.window.consume(bytes)
+  }
+}
+
+describe('credit', () => {
+  test('when all is read › comes back in halves of the window', () => {
+    const { window } = new Observed(1_000, 0)
+    window.take(499)
+    window.consume(499)
+    expect(window.isUpdateDue).toBe(false)
+    window.take(1)
+    window.consume(1)
+    expect([window.isUpdateDue, window.announce(), window.announce()]).toEqual([true, 500, 0])
+    expect(window.isUpdateDue).toBe(false)
+  })
+
+  test('when nothing was announced of it › is not there to be used', () => {
+    const { window } = new Observed(1_000, 0)
+    window.take(900)
+    window.consume(900)
+    expect([window.take(100), window.take(1)]).toEqual([true, false])
+  })
+
+  test('when bytes lie unread › doesn’t come back before they are read', () => {
+    const observed = new Observed(1_000, 0)
+    observed.hold(1_000)
+    expect([observed.window.held, observed.window.isUpdateDue, observed.announce()]).toEqual([
+      1_000,
+      false,
+      0,
+    ])
+    expect(observed.window.lend()).toBe(false)
+    observed.window.release(1)
+    // Better than nothing: all that circulates is this byte.
+    expect([observed.window.isUpdateDue, observed.announce(), observed.window.held]).toEqual([true, 1, 999])
+  })
+
+  test('when the window grows › is more at once, and a smaller size is none', () => {
+    const observed = new Observed(1_000, 0)
+    observed.window.grow(5_000)
+    observed.window.grow(2_000)
+    expect([observed.window.size, observed.announce()]).toEqual([5_000, 4_000])
+    observed.consume(5_000)
+    expect(observed.announce()).toBe(5_000)
+  })
+})
+
+describe('credit that is lent for what lies unread', () => {
+  test('is lent when a quarter is left, up to the bound, and is paid back first', () => {
+    const observed = new Observed(1_000, 600)
+    observed.hold(749)
+    expect(observed.window.lend()).toBe(false)
+    observed.hold(1)
+    expect([observed.window.lend(), observed.announce()]).toEqual([true, 600])
+    expect(observed.credit).toBe(850)
+    observed.hold(850)
+    expect(observed.window.lend()).toBe(false)
+    // The bound of all: the window and what may be lent.
+    expect(observed.window.held).toBe(1_600)
+    observed.window.release(600)
+    expect(observed.announce()).toBe(0)
+    observed.window.release(1_000)
+    expect([observed.announce(), observed.credit, observed.window.held]).toEqual([1_000, 1_000, 0])
+  })
+})
+
+/** One random step. @returns what it was, for the message of a failure */
+function step(observed: Observed, random: Random): string {
+  const { window } = observed
+  const size = Math.min(observed.credit, 1 + random.below(random.pick([10, 1_000, 40_000])))
+  switch (random.below(7)) {
+    case 0:
+      observed.hold(size)
+      return `hold ${size}`
+    case 1:
+      observed.consume(size)
+      return `consume ${size}`
+    case 2:
+    case 3: {
+      const released = Math.min(window.held, size)
+      window.release(released)
+      return `release ${released}`
+    }
+    case 4:
+      return `lend ${window.lend()}`
+    case 5:
+      if (random.below(50) === 0) window.grow(window.size + random.below(10_000))
+      return 'grow'
+    default:
+      if (window.isUpdateDue) observed.announce()
+      return 'announce if due'
+  }
+}
+
+describe('a window, whatever happens', () => {
+  test.each([0, 1_000, 100_000])('with %i lendable bytes › loses no credit, and makes none', (lendable) => {
+    const random = new Random(lendable + 3)
+    for (let round = 0; round < 60; round++) {
+      const observed = new Observed(1 + random.below(70_000), lendable)
+      const { window } = observed
+      for (let count = 0; count < 300; count++) {
+        const what = step(observed, random)
+        expect(observed.credit, what).toBeGreaterThanOrEqual(0)
+        // available + returned + held - lent = size, where only what is lent can't be seen from outside.
+        if (random.below(10) === 0) {
+          observed.announce()
+          const lent = observed.credit + window.held - window.size
+          expect(lent, what).toBeGreaterThanOrEqual(0)
+          expect(lent, what).toBeLessThanOrEqual(Math.min(window.held, lendable))
+        }
+        expect(window.held, what).toBeLessThanOrEqual(window.size + lendable)
+      }
+      // When everything is read, at least half of it is there: nobody waits for what never comes.
+      window.release(window.held)
+      if (window.isUpdateDue) observed.announce()
+      expect(observed.credit * 2).toBeGreaterThan(window.size)
+      observed.announce()
+      expect(observed.credit).toBe(window.size)
+    }
+  })
+})

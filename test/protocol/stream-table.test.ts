@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { ClientConnection } from '../../src/protocol/connection.ts'
+import { StreamTable } from '../../src/protocol/stream-table.ts'
+import { Type } from '../support/scripted-peer-frames.ts'
+import { Random } from './hpack/support.ts'
+import { HeardStream, Rig } from './support/rig.ts'
+
+const REMEMBERED = 512
+/** RFC 9113 §5.1.1. */
+const MAX_STREAM_ID = 2 ** 31 - 1
+
+const rig = new Rig()
+
+const byId = (one: { readonly id: number }, other: { readonly id: number }): number => one.id - other.id
+
+function add(table: StreamTable, count: number): HeardStream[] {
+  const streams = Array.from({ length: count }, () => new HeardStream(rig, 'reads'))
+  for (const stream of streams) table.add(stream)
+  return streams
+}
+
+describe('the streams of a connection', () => {
+  test('when they are opened › have odd ids from 1 on (RFC 9113 §5.1.1), in that order', () => {
+    const table = new StreamTable()
+    const streams = add(table, 3)
+    expect(streams.map(({ id }) => id)).toEqual([1, 3, 5])
+    expect([...table.values()]).toEqual(streams)
+    expect(table.get(3)).toBe(streams[1])
+    expect(table.get(7)).toBeNull()
+    expect(table.size).toBe(3)
+  })
+
+  test('that were never opened › are idle, and so are all that only a server could open', () => {
+    const table = new StreamTable()
+    expect([0, 1].map((id) => table.isIdle(id))).toEqual([true, true])
+    add(table, 2)
+    expect([1, 3, 5, 2, 4].map((id) => table.isIdle(id))).toEqual([false, false, true, true, true])
+  })
+
+  test('that are closed › are out once, and are no idle ones', () => {
+    const table = new StreamTable()
+    const [first, second] = add(table, 2) as [HeardStream, HeardStream]
+    expect([table.delete(first, true), table.delete(first, true)]).toEqual([true, false])
+    expect(table.delete(second, false)).toBe(true)
+    expect([table.size, table.isIdle(1), table.get(1)]).toEqual([0, false, null])
+    expect([1, 3].map((id) => table.hasEnded(id))).toEqual([true, false])
+    expect(table.delete(new HeardStream(rig, 'reads'), false)).toBe(false)
+  })
+
+  test('that have ended › are remembered, the last 512 of them', () => {
+    const table = new StreamTable()
+    const streams = add(table, REMEMBERED + 3)
+    for (const stream of streams) table.delete(stream, true)
+    expect(streams.filter(({ id }) => table.hasEnded(id))).toEqual(streams.slice(3))
+    expect(table.hasEnded(0)).toBe(false)
+  })
+
+  test('when many come and go, and some stay › are found by their ids alone', () => {
+    const random = new Random(9)
+    const table = new StreamTable()
+    const open = new Map<number, HeardStream>()
+    const all: HeardStream[] = []
+    let most = 0
+    let missed = 0
+    for (let step = 0; step < 12_000; step++) {
+      const [stream] = add(table, 1) as [HeardStream]
+      open.set(stream.id, stream)
+      all.push(stream)
+      most = Math.max(most, open.size)
+      // Waves: many are open at a time, then few, and one in fifty stays for long.
+      const target = step % 5_000 < 1_000 ? 900 : 20
+      for (const [id, one] of open) {
+        if (open.size <= target || (id % 50 === 1 && step - id / 2 < 4_000)) break
+        open.delete(id)
+        if (!table.delete(one, false)) missed++
+      }
+      const asked = all[random.below(all.length)] as HeardStream
+      if (table.get(asked.id) !== (open.get(asked.id) ?? null) || table.size !== open.size) missed++
+    }
+    expect(missed).toBe(0)
+    expect(most).toBeGreaterThan(800)
+    expect([...table.values()].sort(byId)).toEqual([...open.values()])
+    // Those above an id are in their order.
+    expect(table.above(0)).toEqual([...open.values()])
+  })
+
+  test('that outlive all others of their place › are found, and closed', () => {
+    const table = new StreamTable()
+    const [old] = add(table, 1) as [HeardStream]
+    for (let count = 0; count < 2_000; count++) table.delete(add(table, 1)[0] as HeardStream, true)
+    expect(table.get(1)).toBe(old)
+    expect([...table.values()]).toEqual([old])
+    expect([table.delete(old, false), table.delete(old, false), table.get(1)]).toEqual([true, false, null])
+  })
+})
+
+describe('the ids of a connection', () => {
+  class OldConnection extends ClientConnection {
+    protected override readonly streams = new StreamTable(MAX_STREAM_ID - 4)
+  }
+
+  test('when they run out › are used to the last one, and the connection takes no other stream', () => {
+    const old = new Rig({ make: (options, listener) => new OldConnection(options, listener) })
+    expect(old.http2.isOpen).toBe(true)
+    expect(old.open().id).toBe(MAX_STREAM_ID - 2)
+    expect(old.http2.isOpen).toBe(true)
+    expect(old.open().id).toBe(MAX_STREAM_ID)
+    expect(old.http2.isOpen).toBe(false)
+    const sent = old.take().filter(({ type }) => type === Type.HEADERS)
+    expect(sent.map(({ streamId }) => streamId)).toEqual([MAX_STREAM_ID - 2, MAX_STREAM_ID])
+  })
+})

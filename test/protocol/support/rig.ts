@@ -1,0 +1,204 @@
+/** A client's connection without a socket: a test is its peer, its clock, and whoever reads. */
+
+import type { ConnectionListener, ConnectionOptions } from '../../../src/protocol/connection.ts'
+import { ClientConnection } from '../../../src/protocol/connection.ts'
+import type { ConnectionFault } from '../../../src/protocol/protocol-error.ts'
+import type { ServerSettings } from '../../../src/protocol/settings.ts'
+import { Http2Stream } from '../../../src/protocol/stream.ts'
+import type { Frame } from '../../support/scripted-peer-frames.ts'
+import { FrameParser } from '../../support/scripted-peer-frames.ts'
+
+/** What a stream does with a piece of its answer. */
+export type Reading = 'reads' | 'holds'
+
+/** A stream that writes down what it hears, and keeps every object that it is given. */
+export class HeardStream extends Http2Stream {
+  readonly events: string[] = []
+  /** Lists of fields, in the order in which they came. */
+  readonly lists: string[][] = []
+  /** Pieces of data, as they are, and copies made at the time. */
+  readonly pieces: Buffer[] = []
+  readonly copies: Buffer[] = []
+  reading: Reading
+  /** Called by each event, before it is written down. */
+  onEvent: (event: string) => void = () => {}
+  readonly #rig: Rig
+
+  constructor(rig: Rig, reading: Reading) {
+    super()
+    this.#rig = rig
+    this.reading = reading
+  }
+
+  get text(): string {
+    return Buffer.concat(this.copies).toString('latin1')
+  }
+
+  onInformational(status: number, fields: string[]): void {
+    this.lists.push(fields)
+    this.#hear(`informational ${status}`)
+  }
+
+  onAnswer(status: number, fields: string[]): void {
+    this.lists.push(fields)
+    this.#hear(`answer ${status}`)
+  }
+
+  onBytes(bytes: Buffer, start: number, end: number): void {
+    const piece = bytes.subarray(start, end)
+    this.pieces.push(piece)
+    this.copies.push(Buffer.from(piece))
+    this.#hear(`bytes ${piece.length}`)
+    if (piece.length === 0) return
+    if (this.reading === 'reads') this.#rig.http2.consume(this, piece.length)
+    else this.#rig.http2.hold(this, piece.length)
+  }
+
+  onTrailers(fields: string[]): void {
+    this.lists.push(fields)
+    this.#hear('trailers')
+  }
+
+  onReset(code: number): void {
+    this.#hear(`reset ${code}`)
+  }
+
+  onRefused(): void {
+    this.#hear('refused')
+  }
+
+  onBreach(code: number, _message: string): void {
+    this.#hear(`breach ${code}`)
+  }
+
+  onForgotten(): void {
+    this.#hear('forgotten')
+  }
+
+  onSent(isTaken: boolean): void {
+    this.#hear(isTaken ? 'sent all' : 'sent some')
+  }
+
+  #hear(event: string): void {
+    this.#rig.onEvent()
+    this.onEvent(event)
+    this.events.push(event)
+  }
+}
+
+/** Windows that nothing in a test fills by accident. */
+const WINDOWS = {
+  streamWindow: 1_048_576,
+  maxStreamWindow: 16_777_216,
+  connectionWindow: 4_194_304,
+  maxConnectionWindow: 16_777_216,
+  maxBuffer: 268_435_456,
+}
+
+type MakeConnection = (options: ConnectionOptions, listener: ConnectionListener) => ClientConnection
+
+/** What a rig is made with. What is left out is as large as a client's own defaults. */
+export interface RigOptions {
+  readonly settings?: ConnectionOptions['settings']
+  readonly windows?: Partial<ConnectionOptions['windows']>
+  /** For a connection that does something on purpose that it must not. */
+  readonly make?: MakeConnection
+}
+
+const REQUEST = [':method', 'GET', ':scheme', 'http', ':authority', 'localhost', ':path', '/']
+
+/** One connection, and all that was heard of it. */
+export class Rig implements ConnectionListener {
+  readonly http2: ClientConnection
+  readonly streams: HeardStream[] = []
+  readonly events: string[] = []
+  readonly faults: ConnectionFault[] = []
+  readonly debugData: Buffer[] = []
+  /** Milliseconds. */
+  time = 1_000
+  /** Sizes of windows that were said to be of use. */
+  readonly bandwidths: number[] = []
+  /** What a session would do about it. */
+  onWanted: (bytes: number) => void = () => {}
+  /** What was heard after a fault: nothing, always. */
+  late = 0
+  readonly #sent: Frame[] = []
+  readonly #parser = new FrameParser((frame) => this.#sent.push(frame))
+
+  constructor({ settings = {}, windows = {}, make }: RigOptions = {}) {
+    const options: ConnectionOptions = { settings, windows: { ...WINDOWS, ...windows } }
+    this.http2 = make === undefined ? new ClientConnection(options, this) : make(options, this)
+    this.http2.start()
+  }
+
+  /** Opens one more stream: the next odd id. */
+  open({ reading = 'reads', isHead = false, hasBody = false }: OpenOptions = {}): HeardStream {
+    const stream = new HeardStream(this, reading)
+    stream.isHead = isHead
+    this.streams.push(stream)
+    this.http2.open(stream, REQUEST, !hasBody, null)
+    return stream
+  }
+
+  receive(...chunks: readonly Buffer[]): void {
+    for (const chunk of chunks) this.http2.receive(chunk)
+  }
+
+  /** All frames that wait to be sent. With `upTo` bytes of data. */
+  take(upTo = Number.MAX_SAFE_INTEGER): Frame[] {
+    this.http2.frameUploads(upTo)
+    this.http2.flush({ write: (bytes) => this.#parser.push(Buffer.from(bytes)) })
+    return this.#sent.splice(0)
+  }
+
+  /** Said by streams, too. */
+  onEvent(): void {
+    if (this.faults.length > 0) this.late++
+  }
+
+  onOutput(): void {}
+
+  onSettings(_settings: ServerSettings): void {
+    this.#hear('settings')
+  }
+
+  onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
+    if (debugData !== null) this.debugData.push(debugData)
+    this.#hear(`goaway ${code} ${lastStreamId}`)
+  }
+
+  onFault(fault: ConnectionFault): void {
+    this.#hear(`fault ${fault.code}`)
+    this.faults.push(fault)
+  }
+
+  onBandwidth(bytes: number): void {
+    this.bandwidths.push(bytes)
+    this.onWanted(bytes)
+    this.#hear('bandwidth')
+  }
+
+  now(): number {
+    return this.time
+  }
+
+  #hear(event: string): void {
+    this.onEvent()
+    this.events.push(event)
+  }
+}
+
+/** How a stream of a rig is opened. */
+export interface OpenOptions {
+  readonly reading?: Reading
+  readonly isHead?: boolean
+  /** Our side stays open. */
+  readonly hasBody?: boolean
+}
+
+/** A rig that has opened the streams of a recording. */
+export function startRig(methods: readonly string[], options: RigOptions = {}): Rig {
+  const rig = new Rig(options)
+  for (const method of methods) rig.open({ isHead: method === 'HEAD' })
+  return rig
+}

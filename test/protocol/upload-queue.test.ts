@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest'
+import { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
+import type { HeardStream } from './support/rig.ts'
+import { Rig } from './support/rig.ts'
+
+const DEFAULT_WINDOW = 65_535
+
+/** A rig whose peer has these windows for what is sent. */
+function start(streamWindow: number, connectionWindow = 1_000_000): Rig {
+  const rig = new Rig()
+  rig.receive(frames.settings([Setting.INITIAL_WINDOW_SIZE, streamWindow]))
+  if (connectionWindow > DEFAULT_WINDOW)
+    rig.receive(frames.windowUpdate(0, connectionWindow - DEFAULT_WINDOW))
+  return rig
+}
+
+function open(rig: Rig, count: number): HeardStream[] {
+  return Array.from({ length: count }, () => rig.open({ hasBody: true }))
+}
+
+/** The DATA frames of what goes out: `3:100` is one of stream 3 with 100 bytes; a `!` is END_STREAM. */
+function takeData(rig: Rig, upTo?: number): string[] {
+  return rig
+    .take(upTo)
+    .filter(({ type }) => type === Type.DATA)
+    .map(
+      ({ streamId, payload, flags }) =>
+        `${streamId}:${payload.length}${flags === Flag.END_STREAM ? '!' : ''}`,
+    )
+}
+
+const bytes = (size: number): Buffer => Buffer.alloc(size, 'x')
+
+describe('uploads', () => {
+  test('of several streams › take turns, frame by frame', () => {
+    const rig = start(100_000)
+    for (const stream of open(rig, 3)) rig.http2.send(stream, bytes(40_000), true)
+    expect(takeData(rig)).toEqual([
+      ...['1:16384', '3:16384', '5:16384', '1:16384', '3:16384', '5:16384', '1:7232!', '3:7232!', '5:7232!'],
+    ])
+    expect(rig.streams.map(({ events }) => events)).toEqual(
+      [1, 2, 3].map(() => ['sent some', 'sent some', 'sent all']),
+    )
+    expect(rig.streams.map(({ state }) => state)).toEqual([1, 2, 3].map(() => 'half-closed (local)'))
+  })
+
+  test('when only so much is asked for › go on where they were', () => {
+    const rig = start(100_000)
+    for (const stream of open(rig, 2)) rig.http2.send(stream, bytes(20_000), true)
+    expect(takeData(rig, 1)).toEqual(['1:1'])
+    expect(takeData(rig, 16_000)).toEqual(['3:16000'])
+    expect(takeData(rig)).toEqual(['1:16384', '3:4000!', '1:3615!'])
+  })
+
+  test('of a stream whose window is used up › leave the line, and come back with WINDOW_UPDATE', () => {
+    const rig = start(10)
+    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+    rig.http2.send(first, bytes(25), true)
+    rig.http2.send(second, bytes(10), true)
+    expect(takeData(rig)).toEqual(['1:10', '3:10!'])
+    expect(rig.http2.hasUploads).toBe(false)
+    rig.receive(frames.windowUpdate(1, 7))
+    expect(rig.http2.hasUploads).toBe(true)
+    expect(takeData(rig)).toEqual(['1:7'])
+    rig.receive(frames.settings([Setting.INITIAL_WINDOW_SIZE, 18]))
+    expect(takeData(rig)).toEqual(['1:8!'])
+  })
+
+  test('with a window of 0 from the start › wait; an empty END_STREAM needs none', () => {
+    const rig = start(0)
+    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+    rig.http2.send(first, bytes(5), true)
+    rig.http2.send(second, bytes(0), true)
+    expect(takeData(rig)).toEqual(['3:0!'])
+    rig.receive(frames.windowUpdate(1, 5))
+    expect(takeData(rig)).toEqual(['1:5!'])
+  })
+
+  test('when SETTINGS lower a window below 0 while a stream is in the line › send nothing of it, not even an empty frame', () => {
+    const rig = start(30_000)
+    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+    rig.http2.send(first, bytes(40_000), true)
+    rig.http2.send(second, bytes(5), true)
+    expect(takeData(rig, 16_384)).toEqual(['1:16384'])
+    rig.receive(frames.settings([Setting.INITIAL_WINDOW_SIZE, 10_000]))
+    expect(first.sendWindow).toBe(-6_384)
+    expect(takeData(rig)).toEqual(['3:5!'])
+    expect(first.events).toEqual(['sent some'])
+    // Whoever flushes goes on for as long as there is something to send.
+    expect(rig.http2.hasUploads).toBe(false)
+    // RFC 9113 §6.9.2: what it is short of has to come first.
+    rig.receive(frames.windowUpdate(1, 6_384))
+    expect(takeData(rig)).toEqual([])
+    rig.receive(frames.windowUpdate(1, 1))
+    expect(takeData(rig)).toEqual(['1:1'])
+    rig.receive(frames.settings([Setting.INITIAL_WINDOW_SIZE, 60_000]))
+    expect(takeData(rig)).toEqual(['1:16384', '1:7231!'])
+  })
+
+  test('when the connection’s window is used up › wait for it in their order, and an empty END_STREAM passes', () => {
+    const rig = start(100_000, DEFAULT_WINDOW)
+    const [first, second, third, fourth] = open(rig, 4) as [
+      HeardStream,
+      HeardStream,
+      HeardStream,
+      HeardStream,
+    ]
+    rig.http2.send(first, bytes(DEFAULT_WINDOW), true)
+    takeData(rig)
+    rig.http2.send(second, bytes(10), true)
+    rig.http2.send(third, bytes(0), true)
+    rig.http2.send(fourth, bytes(10), true)
+    expect(takeData(rig)).toEqual(['5:0!'])
+    expect([rig.http2.sendWindow, rig.http2.hasUploads]).toEqual([0, false])
+    rig.receive(frames.windowUpdate(0, 15))
+    expect(takeData(rig)).toEqual(['3:10!', '7:5'])
+    rig.receive(frames.windowUpdate(0, 15))
+    expect(takeData(rig)).toEqual(['7:5!'])
+    expect(rig.http2.sendWindow).toBe(10)
+  })
+
+  test('when the peer takes larger frames › go out in such', () => {
+    const rig = start(100_000)
+    rig.receive(frames.settings([Setting.MAX_FRAME_SIZE, 50_000]))
+    rig.http2.send(rig.open({ hasBody: true }), bytes(60_000), true)
+    expect(takeData(rig)).toEqual(['1:50000', '1:10000!'])
+  })
+})
+
+describe('an upload that is given up from within', () => {
+  test('when its own piece was framed › sends nothing more, and the others go on', () => {
+    const rig = start(100_000)
+    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+    first.onEvent = () => rig.http2.reset(first, 8)
+    rig.http2.send(first, bytes(50_000), true)
+    rig.http2.send(second, bytes(20_000), true)
+    const sent = rig.take().filter(({ type }) => type !== Type.SETTINGS && type !== Type.HEADERS)
+    const summary = sent.map(({ type, streamId }) => `${streamId} ${type}`)
+    expect(summary.filter((one) => one.startsWith('1 '))).toEqual([`1 ${Type.DATA}`, `1 ${Type.RST_STREAM}`])
+    expect(summary.filter((one) => one.startsWith('3 '))).toEqual([`3 ${Type.DATA}`, `3 ${Type.DATA}`])
+    expect(first.events).toEqual(['sent some', 'forgotten'].toReversed())
+  })
+
+  test('when a sibling’s piece was framed › leaves the line wherever it is', () => {
+    for (const victim of [1, 2, 3]) {
+      const rig = start(100_000)
+      const streams = open(rig, 4)
+      const [first] = streams as [HeardStream]
+      first.onEvent = () => rig.http2.reset(streams[victim] as HeardStream, 8)
+      for (const stream of streams) rig.http2.send(stream, bytes(10), true)
+      const expected = [0, 1, 2, 3].filter((at) => at !== victim).map((at) => `${2 * at + 1}:10!`)
+      expect(takeData(rig)).toEqual(expected)
+      // The line is whole: who comes now is the last.
+      rig.http2.send(rig.open({ hasBody: true }), bytes(1), true)
+      expect(takeData(rig)).toEqual(['9:1!'])
+    }
+  })
+
+  test('when it sends its next piece from within › has its turn behind the others', () => {
+    const rig = start(100_000)
+    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+    let left = 2
+    first.onEvent = () => {
+      if (left > 0) rig.http2.send(first, bytes(1), --left === 0)
+    }
+    rig.http2.send(first, bytes(10), false)
+    rig.http2.send(second, bytes(30_000), true)
+    expect(takeData(rig)).toEqual(['1:10', '3:16384', '1:1', '3:13616!', '1:1!'])
+  })
+
+  test('when its answer was whole already, and its last byte goes › is closed, and told of it', () => {
+    const rig = start(100_000)
+    const stream = rig.open({ hasBody: true })
+    rig.receive(frames.answer(1, Flag.END_STREAM))
+    expect(stream.state).toBe('half-closed (remote)')
+    rig.http2.send(stream, bytes(10), true)
+    expect(takeData(rig)).toEqual(['1:10!'])
+    expect(stream.state).toBe('closed')
+    expect(stream.events).toEqual(['answer 200', 'sent all'])
+  })
+})

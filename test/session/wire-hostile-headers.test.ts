@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest'
+import { errors } from '../../src/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
+import { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+const { frame } = frames
+
+/** RFC 9113 §7. */
+const COMPRESSION_ERROR = 9
+const ENHANCE_YOUR_CALM = 11
+
+/** `:status: 200`. */
+const OK = 0x88
+const FRAME_SIZE = 16_384
+
+/** A whole header block, in as many frames as it takes. */
+function toBlock(streamId: number, block: Buffer, flags = 0): Buffer {
+  const pieces: Buffer[] = []
+  for (let at = 0; at < block.length || at === 0; at += FRAME_SIZE) {
+    const end = at + FRAME_SIZE >= block.length ? Flag.END_HEADERS : 0
+    const type = at === 0 ? Type.HEADERS : Type.CONTINUATION
+    pieces.push(frame(type, end | (at === 0 ? flags : 0), streamId, block.subarray(at, at + FRAME_SIZE)))
+  }
+  return Buffer.concat(pieces)
+}
+
+/** A literal that isn't Huffman's; `pattern` is 0x40 for one that goes into the table, 0 for one that doesn't. */
+function toLiteral(pattern: number, name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.of(pattern), toText(name), toText(value)])
+}
+
+function toText(text: string): Buffer {
+  return Buffer.concat([toLength(text.length), Buffer.from(text, 'latin1')])
+}
+
+/** RFC 7541 §5.1, with a prefix of seven bits. */
+function toLength(value: number): Buffer {
+  if (value < 127) return Buffer.of(value)
+  const octets = [127]
+  let rest = value - 127
+  for (; rest >= 128; rest >>>= 7) octets.push(0x80 | (rest & 0x7f))
+  return Buffer.of(...octets, rest)
+}
+
+/** An answer to the call of stream 1 that is a bomb; then the one of stream 3 is answered. */
+async function explode(block: Buffer, options: PoolOptions = {}) {
+  const peer = await startPeer({
+    onRequest: (stream, connection) => {
+      if (stream.id === 3)
+        connection.write(toBlock(1, block), frames.answer(3), frames.data(3, 'well', Flag.END_STREAM))
+    },
+  })
+  const harness = startHarness(peer, { engine: 'wire', connections: 1, ...options })
+  const calls = [ask(harness, 'POST /1'), ask(harness, 'POST /3')] as const
+  const before = performance.now()
+  await Promise.all(calls.map(({ settled }) => settled))
+  return { peer, call: calls[0], sibling: calls[1], took: performance.now() - before }
+}
+
+describe('a header that is a bomb', () => {
+  it('of a value of 4 KB that is named 16,000 times › fails its call, and is soon decoded', async () => {
+    const value = 'v'.repeat(4_000)
+    const block = Buffer.concat([Buffer.of(OK), toLiteral(0x40, 'x', value), Buffer.alloc(16_000, 0xbe)])
+    const { call, sibling, took } = await explode(block)
+    expect(call.error).toBeInstanceOf(errors.DodiciError)
+    expect(['HeadersOverflowError', 'HeadersCountError']).toContain(call.error.name)
+    expect(sibling.text).toBe('well')
+    expect(took).toBeLessThan(5_000)
+  })
+
+  it('of 64 MB in all, for a caller who would take the most there is › fails its call', async () => {
+    const block = Buffer.concat([
+      Buffer.of(OK),
+      toLiteral(0x40, 'x', 'v'.repeat(4_000)),
+      Buffer.alloc(16_000, 0xbe),
+    ])
+    const { call, sibling } = await explode(block, { maxHeaderSize: 1_048_576, maxHeadersCount: 32_768 })
+    expect(call.error).toBeInstanceOf(errors.HeadersOverflowError)
+    expect(sibling.text).toBe('well')
+  })
+
+  it('of 20,000 small fields › fails its call', async () => {
+    const block = Buffer.concat([
+      Buffer.of(OK),
+      ...Array.from({ length: 20_000 }, () => toLiteral(0, 'a', 'b')),
+    ])
+    const { call, sibling } = await explode(block)
+    expect(call.error).toBeInstanceOf(errors.HeadersCountError)
+    expect(sibling.text).toBe('well')
+  })
+
+  it('of a list of nearly 1 MiB › fails its call; of as much as the caller allows › is handed on', async () => {
+    const block = Buffer.concat([Buffer.of(OK), toLiteral(0, 'x', 'v'.repeat(1_000_000))])
+    const refused = await explode(block)
+    expect(refused.call.error).toBeInstanceOf(errors.HeadersOverflowError)
+    expect(refused.sibling.text).toBe('well')
+    const taken = await startPeer({
+      onRequest: ({ id }, connection) => connection.write(toBlock(id, block, Flag.END_STREAM)),
+    })
+    const call = ask(startHarness(taken, { engine: 'wire', maxHeaderSize: 1_048_576 }), 'GET /')
+    await call.settled
+    expect(String(call.headers?.x).length).toBe(1_000_000)
+  })
+
+  it('of a block of more than 1 MiB › ends the connection', async () => {
+    const block = Buffer.concat([Buffer.of(OK), toLiteral(0, 'x', 'v'.repeat(1_048_576))])
+    const { peer, call, sibling } = await explode(block)
+    for (const { error } of [call, sibling]) {
+      expect(error).toBeInstanceOf(errors.SocketError)
+      expect(error).toMatchObject({ http2ErrorCode: ENHANCE_YOUR_CALM })
+    }
+    await peer.until(() => peer.connection(0).isClosed)
+    expect(
+      peer
+        .connection(0)
+        .of(Type.GOAWAY)
+        .map(({ payload }) => payload.readUInt32BE(4)),
+    ).toEqual([ENHANCE_YOUR_CALM])
+  })
+
+  it('of trailers that are too large › fails its call', async () => {
+    const trailers = toBlock(1, toLiteral(0, 'x', 'v'.repeat(100_000)), Flag.END_STREAM)
+    const peer = await startPeer({
+      onRequest: (_stream, connection) =>
+        connection.write(frames.answer(1), frames.data(1, 'text'), trailers),
+    })
+    const call = ask(startHarness(peer, { engine: 'wire' }), 'POST /')
+    await call.settled
+    expect(call.error).toBeInstanceOf(errors.HeadersOverflowError)
+  })
+})
+
+/** Blocks that break RFC 7541. */
+const BROKEN: readonly (readonly [name: string, block: readonly number[]])[] = [
+  ['the index 0 (§6.1)', [OK, 0x80]],
+  ['an index beyond the tables (§2.3.3)', [OK, 0xbe]],
+  ['a number without an end (§5.1)', [OK, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]],
+  ['a string beyond the block (§5.2)', [OK, 0x00, 0x01, 0x78, 0x7f, 0x00]],
+  ['a block that ends within a field', [OK, 0x00, 0x01]],
+  ['Huffman padding of zeros (§5.2)', [OK, 0x00, 0x01, 0x78, 0x81, 0x18]],
+  ['Huffman padding of eight bits (§5.2)', [OK, 0x00, 0x01, 0x78, 0x82, 0x1f, 0xff]],
+  ['Huffman’s EOS (§5.2)', [OK, 0x00, 0x01, 0x78, 0x84, 0xff, 0xff, 0xff, 0xff]],
+  ['a table above the announced size (§6.3)', [0x3f, 0xe2, 0x1f, OK]],
+  ['a size update behind a field (§4.2)', [OK, 0x20]],
+]
+
+describe('a header block that breaks a rule of HPACK', () => {
+  it.each(BROKEN)('by %s › ends the connection with COMPRESSION_ERROR', async (_name, octets) => {
+    const { peer, call, sibling } = await explode(Buffer.from(octets))
+    for (const { error } of [call, sibling]) {
+      expect(error).toBeInstanceOf(errors.SocketError)
+      expect(error).toMatchObject({ http2ErrorCode: COMPRESSION_ERROR })
+      expect(error.message).toContain('RFC 7541')
+    }
+    await peer.until(() => peer.connection(0).isClosed)
+    expect(
+      peer
+        .connection(0)
+        .of(Type.GOAWAY)
+        .map(({ payload }) => payload.readUInt32BE(4)),
+    ).toEqual([COMPRESSION_ERROR])
+  })
+
+  it('on a stream that was reset › ends the connection all the same: the table is everybody’s (RFC 9113 §4.3)', async () => {
+    const peer = await startPeer([
+      {
+        onFrame: ({ type }, connection) => {
+          if (type === Type.RST_STREAM) connection.write(toBlock(1, Buffer.of(0x80)))
+        },
+      },
+      SERVE,
+    ])
+    const harness = startHarness(peer, { engine: 'wire', connections: 1 })
+    const [aborted, sibling] = [ask(harness, 'POST /1'), ask(harness, 'POST /3')]
+    await peer.until(() => peer.requests.length === 2)
+    aborted.controller?.abort(new Error('enough'))
+    await Promise.all([aborted.settled, sibling.settled])
+    expect(sibling.error).toMatchObject({ http2ErrorCode: COMPRESSION_ERROR })
+  })
+
+  it('when a table is resized to and fro, within its rules › is none', async () => {
+    const entry = toLiteral(0x40, 'x', 'kept')
+    // To 0, to 4,096, an entry, and what it is called; twice, since a second block builds on the first.
+    const block = Buffer.concat([Buffer.of(0x20, 0x3f, 0xe1, 0x1f, OK), entry, Buffer.of(0xbe)])
+    const peer = await startPeer({
+      onComplete: ({ id }, connection) => {
+        connection.write(toBlock(id, block), toBlock(id, Buffer.of(0xbe), Flag.END_STREAM))
+      },
+    })
+    const harness = startHarness(peer, { engine: 'wire', connections: 1 })
+    for (let count = 0; count < 3; count++) {
+      const call = ask(harness, 'GET /')
+      await call.settled
+      expect([call.headers?.x, call.trailers?.x]).toEqual(['kept, kept', 'kept'])
+    }
+    expect(peer.connections).toHaveLength(1)
+  })
+})
+
+describe('a peer that plays with the size of our table', () => {
+  it('by SETTINGS › is sent blocks that it can decode, each time', async () => {
+    const sizes = [0, 4_096, 1, 100, 2 ** 32 - 1, 64, 4_095]
+    const peer = await startPeer(SERVE)
+    const harness = startHarness(peer, { engine: 'wire', connections: 1 })
+    const first = ask(harness, 'GET /first', {
+      headers: { 'x-same': 'each time', 'x-other': 'o'.repeat(50) },
+    })
+    await first.settled
+    for (const size of sizes) {
+      // Two at once: the smallest has to be told as well (RFC 7541 §4.2).
+      await peer.connection(0).settings([Setting.HEADER_TABLE_SIZE, 0], [Setting.HEADER_TABLE_SIZE, size])
+      for (let count = 0; count < 3; count++) {
+        const call = ask(harness, `GET /${size}`, {
+          headers: { 'x-same': 'each time', 'x-other': 'o'.repeat(50) },
+        })
+        await call.settled
+        expect(call.text).toBe(`GET /${size}`)
+        expect(peer.request(`/${size}`).field('x-same')).toBe('each time')
+      }
+    }
+    expect(peer.connections).toHaveLength(1)
+  })
+})

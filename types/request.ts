@@ -118,8 +118,8 @@ export interface DispatchOptions extends CallLimits {
   trailers?: RequestTrailers | null | undefined
 
   /**
-   * Names of fields whose values nobody on the way may put into a table: never indexed (RFC 7541 §7.1.3). `authorization`,
-   * `proxy-authorization` and `cookie` never are.
+   * Names of fields, of the header and of the trailers, whose values nobody on the way may put into a table: never indexed (RFC 7541
+   * §7.1.3). Engine `'wire'` never indexes `authorization`, `proxy-authorization` and `cookie` anyway; node:http2 the first, and short cookies.
    *
    * @default null
    */

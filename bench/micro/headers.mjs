@@ -8,6 +8,8 @@ import { loadSource, runAlone } from './harness.mjs'
 const { addHeaders } = await loadSource('core/headers.ts')
 /** @type {typeof import('../../src/session/node-headers.ts')} */
 const { toFieldObject } = await loadSource('session/node-headers.ts')
+/** @type {typeof import('../../src/session/wire-headers.ts')} */
+const { toFieldObject: toAnswerObject } = await loadSource('session/wire-headers.ts')
 
 const object = {
   Accept: 'application/json',
@@ -73,6 +75,32 @@ function fill(object) {
   return object
 }
 
+const answer = [
+  [
+    ':status',
+    '200',
+    'server',
+    'nginx',
+    'date',
+    'Thu, 01 Jan 2026 00:00:00 GMT',
+    'content-type',
+    'text/plain',
+  ],
+  ['content-length', '1024', 'last-modified', 'Thu, 01 Jan 2026 00:00:00 GMT', 'etag', '"5e1"', 'vary', '*'],
+].flat()
+
+/**
+ * Each name is looked up, as there may be another field of it.
+ *
+ * @param {readonly string[]} list
+ */
+function toDictionary(list) {
+  /** @type {Record<string, string>} */
+  const object = Object.create(null)
+  for (let i = 2; i < list.length; i += 2) object[list[i] ?? ''] ??= list[i + 1] ?? ''
+  return object
+}
+
 /** As node:http2 does with what it is given. @param {object} headers */
 const copy = (headers) => Object.assign(Object.create(null), headers)
 
@@ -105,6 +133,13 @@ export const comparisons = [
       { name: 'Object.create(null)', run: () => copy(fill(Object.create(null))) },
       // Faster or not: it won't do, as it inherits `constructor` and has a setter for `__proto__`.
       { name: '{}', run: () => copy(fill({})) },
+    ],
+  },
+  {
+    title: "an object of an answer's seven fields, without a prototype",
+    ways: [
+      { name: 'toFieldObject(): Object.setPrototypeOf({}, null)', run: () => toAnswerObject(answer) },
+      { name: 'Object.create(null)', run: () => toDictionary(answer) },
     ],
   },
 ]

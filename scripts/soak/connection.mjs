@@ -135,6 +135,8 @@ export class Connection {
 
   /** Another one will follow, and say where the end is. */
   announceGoaway() {
+    // Another disturbance may have come first: what has been said can't be raised again (RFC 9113 §6.8).
+    if (this.goaway !== null) return
     this.goaway = MAX_ID
     this.write(http2.toGoaway(MAX_ID, 0))
   }

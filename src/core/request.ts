@@ -11,7 +11,7 @@ import type { DispatchOptions, RequestPriority, RequestTrailers } from '../../ty
 import { InvalidReturnValueError, RequestContentLengthMismatchError } from '../errors.ts'
 import type { BodySource, SendableBody } from './body.ts'
 import { toBodySource } from './body.ts'
-import { isToken, toFieldName } from './field-names.ts'
+import { isToken } from './field-names.ts'
 import type { HeaderTarget } from './headers.ts'
 import { addDefaultHeader, addHeaders, MAX_FIELD_SIZE, toTrailers } from './headers.ts'
 import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
@@ -27,7 +27,12 @@ function toSensitiveHeaders(names: unknown): ReadonlySet<string> | null {
   if (names === undefined || names === null) return null
   if (!Array.isArray(names))
     throw invalid('sensitiveHeaders', names, 'a list of names of header fields, or null')
-  return new Set(names.map((name) => toFieldName(name).name))
+  return new Set(
+    names.map((name: unknown) => {
+      if (typeof name === 'string' && isToken(name)) return name.toLowerCase()
+      throw invalid('sensitiveHeaders', name, 'names of header fields')
+    }),
+  )
 }
 
 /** Where the caller has no such field of his own. @throws InvalidArgumentError */

@@ -179,10 +179,14 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     }
   }
 
-  /** Ends our side with trailers. */
-  sendTrailers(stream: Http2Stream, fields: readonly string[]): void {
+  /** Ends our side with trailers. @param sensitive as for `open()` */
+  sendTrailers(
+    stream: Http2Stream,
+    fields: readonly string[],
+    sensitive: ReadonlySet<string> | null = null,
+  ): void {
     if (!canSend(stream.state)) return
-    this.writer.headers(stream.id, fields, true)
+    this.writer.headers(stream.id, fields, true, sensitive)
     this.wake()
     stream.state = afterLocalEnd(stream.state)
     this.onLocalEnd(stream)

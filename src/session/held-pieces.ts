@@ -51,7 +51,7 @@ export class HeldPieces {
     if (this.#filled === 0) return
     // A few bytes shall not keep the whole room alive: they may lie here for long.
     const piece = this.#room.subarray(0, this.#filled)
-    this.#pieces.push(this.#filled * 2 < ROOM ? Buffer.from(piece) : piece)
+    this.#pieces.push(this.#filled * 2 < ROOM ? toCopy(piece) : piece)
     this.#room = NOTHING
     this.#filled = 0
   }
@@ -60,5 +60,12 @@ export class HeldPieces {
 /** A part of a chunk that was read, to be kept for a while: a copy, where the rest of the chunk would be kept for little. */
 export function toKept(bytes: Buffer, start: number, end: number): Buffer {
   const piece = bytes.subarray(start, end)
-  return (end - start) * KEPT_PART < bytes.length ? Buffer.from(piece) : piece
+  return (end - start) * KEPT_PART < bytes.length ? toCopy(piece) : piece
+}
+
+/** `Buffer.from()` would take it out of a pool that it then keeps alive: 64 KiB, since Node 24. */
+function toCopy(piece: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(piece.length)
+  piece.copy(copy)
+  return copy
 }

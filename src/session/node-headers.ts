@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders as NodeHeaders, OutgoingHttpHeaders } from 'no
 import { sensitiveHeaders } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { toRawHeaders } from '../core/headers.ts'
+import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 
 /** Whether `session.request()` takes a flat list: from 22.17 on, but not on Node 23. */
@@ -48,6 +49,15 @@ export function toNodeHeaders(
   // The list is the request's own, for all its attempts.
   const fields = TAKES_LIST ? [...wire] : toFieldObject(wire)
   return Object.assign(fields, { [sensitiveHeaders]: [...sensitive] })
+}
+
+/** Trailers for `stream.sendTrailers()`. */
+export function toNodeTrailers(
+  wire: WireHeaders,
+  { sensitiveHeaders: names }: Pick<Request, 'sensitiveHeaders'>,
+): OutgoingHttpHeaders {
+  const fields = toFieldObject(wire)
+  return names === null ? fields : Object.assign(fields, { [sensitiveHeaders]: [...names] })
 }
 
 /** The very object that node made, less what is no header: nothing is copied. */

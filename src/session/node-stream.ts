@@ -14,7 +14,7 @@ import type { EngineStream } from './engine.ts'
 import type { NodeConnection } from './node-connection.ts'
 import type { StreamListener } from './node-events.ts'
 import { listen, read, release } from './node-events.ts'
-import { toFieldObject, toHandedHeaders, toNodeHeaders, toRawList } from './node-headers.ts'
+import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList } from './node-headers.ts'
 import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
@@ -288,7 +288,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   onWantTrailers(): void {
     const trailers = this.#call.toTrailers()
     this.#owesTrailers = false
-    if (trailers !== null) this.#stream?.sendTrailers(toFieldObject(trailers))
+    if (trailers !== null) this.#stream?.sendTrailers(toNodeTrailers(trailers, this.#call.request))
   }
 
   onError(error: Error): void {

@@ -190,6 +190,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   /** The peer writes nothing more: nothing can be answered any more, and what stands in for a socket may not end by itself. */
   #onEnd(): void {
+    // Nor is there anybody left to say goodbye to: it would only come back as an error.
+    this.http2.stop()
     this.cut()
   }
 }

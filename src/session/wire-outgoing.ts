@@ -209,7 +209,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     if (fields.length === 0) {
       this.#http2.send(this.#stream, NOTHING, true)
     } else {
-      this.#http2.sendTrailers(this.#stream, fields)
+      this.#http2.sendTrailers(this.#stream, fields, this.#call.request.sensitiveHeaders)
       this.#call.uploaded()
     }
   }

@@ -42,6 +42,14 @@ export function useController() {
   controller.rawHeaders?.splice(0, 2)
   controller.abort()
   controller.abort(new Error('enough'))
+  controller.reprioritize?.({ urgency: 0, incremental: true })
+  controller.reprioritize?.({})
+  // @ts-expect-error: a controller that isn't ours may have no such method
+  controller.reprioritize({ urgency: 0 })
+  // @ts-expect-error: none is said by an empty object
+  controller.reprioritize?.(null)
+  // @ts-expect-error: a level is a number
+  controller.reprioritize?.({ urgency: 'high' })
 }
 
 // A class implements it with accessors.

@@ -62,7 +62,18 @@ export const accepted: DispatchOptions[] = [
   { path: '/', method: 'POST', trailers: () => null },
   { ...get, queueTimeout: 0, connectTimeout: 1_000, uploadTimeout: null, requestTimeout: 1_000 },
   { ...get, maxResponseSize: -1, maxHeaderSize: 1_000, maxHeadersCount: null },
+  { ...get, priority: { urgency: 0, incremental: true }, sensitiveHeaders: ['x-api-key'] as const },
+  { ...get, priority: {}, sensitiveHeaders: [] },
+  { ...get, priority: { urgency: undefined, incremental: undefined } },
+  { ...get, priority: null, sensitiveHeaders: null },
+  { ...get, priority: undefined, sensitiveHeaders: undefined },
 ]
+// Those of request() and stream(), too.
+export const prioritized: RequestOptions = {
+  ...get,
+  priority: { urgency: 1 },
+  sensitiveHeaders: ['x-api-key'],
+}
 export const limits: CallLimits[] = [{}, accepted[0] ?? {}, { queueTimeout: null }]
 export const bodies: RequestBody[] = [null, 'a', toPieces, toPieces()]
 export const factory: BodyFactory = toPieces
@@ -90,6 +101,18 @@ export const refused: DispatchOptions[] = [
   { path: '/', method: 'GET', maxResponseSize: '1MB' },
   // @ts-expect-error: an object isn't one part of a query
   { path: '/', method: 'GET', query: { a: {} } },
+  // @ts-expect-error: a priority isn't the text of its field
+  { path: '/', method: 'GET', priority: 'u=1' },
+  // @ts-expect-error: a level is a number
+  { path: '/', method: 'GET', priority: { urgency: '1' } },
+  // @ts-expect-error: true or false
+  { path: '/', method: 'GET', priority: { incremental: 1 } },
+  // @ts-expect-error: a priority has no such part
+  { path: '/', method: 'GET', priority: { weight: 16 } },
+  // @ts-expect-error: names, in a list
+  { path: '/', method: 'GET', sensitiveHeaders: 'x-api-key' },
+  // @ts-expect-error: names are strings
+  { path: '/', method: 'GET', sensitiveHeaders: [1] },
   // @ts-expect-error: no such option
   { path: '/', method: 'GET', timeout: 1 },
 ]

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import type { WindowSizes } from '../../src/protocol/flow-control.ts'
+import { frames, Type } from '../support/scripted-peer-frames.ts'
+import type { Reading } from './support/rig.ts'
+import { Rig } from './support/rig.ts'
+
+const FRAME = 10_000
+
+const data = (streamId: number, bytes: number): Buffer =>
+  frames.frame(Type.DATA, 0, streamId, Buffer.alloc(bytes))
+
+/** How much the connection is told of now. */
+function takeCredit(rig: Rig): number {
+  return rig
+    .take()
+    .filter(({ type, streamId }) => type === Type.WINDOW_UPDATE && streamId === 0)
+    .reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0)
+}
+
+/** Streams of a window that nothing in a test fills, and the answers' headers. */
+function start(windows: Partial<WindowSizes>, ...readings: Reading[]) {
+  const rig = new Rig({ windows: { streamWindow: 8_000_000, maxStreamWindow: 8_000_000, ...windows } })
+  rig.receive(frames.settings(), frames.settingsAck())
+  const streams = readings.map((reading) => rig.open({ reading }))
+  for (const { id } of streams) rig.receive(frames.answer(id))
+  rig.take()
+  return { rig, streams }
+}
+
+/** By frames of one size. */
+function send(rig: Rig, streamId: number, bytes: number): void {
+  for (let left = bytes; left > 0; left -= FRAME) rig.receive(data(streamId, Math.min(left, FRAME)))
+}
+
+describe('a reader that resumes', () => {
+  const WINDOW = 100_000
+
+  test('when another one holds nearly all of the window › is lent what that holds, at once', () => {
+    const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: 3 * WINDOW }
+    const { rig, streams } = start(windows, 'holds', 'holds')
+    const [holder, reader] = streams
+    if (holder === undefined || reader === undefined) throw new Error('two were opened')
+    send(rig, reader.id, 10)
+    send(rig, holder.id, WINDOW - 10)
+    // Nobody reads: nobody is in need of more.
+    expect(takeCredit(rig)).toBe(0)
+    rig.http2.release(reader, 10)
+    // What it has given back, and what the other one holds.
+    expect(takeCredit(rig)).toBe(WINDOW)
+  })
+
+  test('when some of its data still lies unread › is none yet: only what was read comes back', () => {
+    const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: 3 * WINDOW }
+    const { rig, streams } = start(windows, 'holds', 'holds')
+    const [holder, reader] = streams
+    if (holder === undefined || reader === undefined) throw new Error('two were opened')
+    send(rig, reader.id, 20)
+    send(rig, holder.id, WINDOW - 20)
+    rig.http2.release(reader, 10)
+    expect(takeCredit(rig)).toBe(10)
+  })
+
+  test('when the bound is the window itself › is lent nothing', () => {
+    const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: WINDOW }
+    const { rig, streams } = start(windows, 'holds', 'holds')
+    const [holder, reader] = streams
+    if (holder === undefined || reader === undefined) throw new Error('two were opened')
+    send(rig, reader.id, 10)
+    send(rig, holder.id, WINDOW - 10)
+    rig.http2.release(reader, 10)
+    expect(takeCredit(rig)).toBe(10)
+  })
+})
+
+describe('what may be lent', () => {
+  test('while the connection’s window is smaller than it may become › is what the bound leaves beside the present one', () => {
+    const windows = { connectionWindow: 1_000_000, maxConnectionWindow: 4_000_000, maxBuffer: 3_000_000 }
+    const { rig } = start(windows, 'holds')
+    send(rig, 1, 1_000_000)
+    expect([takeCredit(rig), rig.http2.held]).toEqual([0, 1_000_000])
+    rig.open()
+    expect(takeCredit(rig)).toBe(1_000_000)
+    // All of it together is never more than the bound, however often it becomes scarce.
+    let sent = 1_000_000
+    for (let credit = 1_000_000; credit > 0; credit = takeCredit(rig)) {
+      send(rig, 1, credit)
+      sent += credit
+    }
+    expect([sent, rig.http2.held]).toEqual([3_000_000, 3_000_000])
+    expect(rig.faults).toEqual([])
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import type { WindowSizes } from '../../src/protocol/flow-control.ts'
+import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import type { HeardStream } from './support/rig.ts'
+import { Rig } from './support/rig.ts'
+
+const KIB = 1_024
+const MIB = KIB * KIB
+const FRAME = 16_000
+const DEFAULT_WINDOW = 65_535
+
+/** A peer whose path takes a millisecond for a round trip, and that keeps to what it is told. */
+class Peer {
+  readonly rig: Rig
+  /** What it may send on the connection now. */
+  window = DEFAULT_WINDOW
+  /** PINGs that it was sent. */
+  pings = 0
+  readonly #acks: Buffer[] = []
+
+  constructor(windows: Partial<WindowSizes>) {
+    this.rig = new Rig({ windows: { maxStreamWindow: 16 * MIB, maxConnectionWindow: 16 * MIB, ...windows } })
+    this.rig.receive(frames.settings())
+    this.#hear()
+  }
+
+  /** Streams whose answers have begun. */
+  open(count: number): HeardStream[] {
+    const streams = Array.from({ length: count }, () => this.rig.open())
+    for (const { id } of streams) this.rig.receive(frames.answer(id))
+    this.#hear()
+    return streams
+  }
+
+  /** A round trip in which these streams get so much in turn, as far as the connection's window allows. */
+  play(streams: readonly HeardStream[], bytes: number): void {
+    let sent = 0
+    while (sent < bytes) {
+      for (const { id } of streams) this.#send(id, FRAME)
+      sent += streams.length * FRAME
+    }
+    this.pass()
+  }
+
+  /** A whole answer's body. */
+  end({ id }: HeardStream, bytes: number): void {
+    for (let left = bytes; left > FRAME; left -= FRAME) this.#send(id, FRAME)
+    this.#send(id, FRAME, Flag.END_STREAM)
+  }
+
+  /** What it was sent is answered a millisecond later. */
+  pass(): void {
+    this.rig.time += 1
+    this.rig.receive(...this.#acks.splice(0))
+    this.#hear()
+  }
+
+  #send(streamId: number, bytes: number, flags = 0): void {
+    if (this.window < bytes) return
+    this.window -= bytes
+    this.rig.receive(frames.frame(Type.DATA, flags, streamId, Buffer.alloc(bytes)))
+    this.#hear()
+  }
+
+  #hear(): void {
+    for (const { type, flags, streamId, payload } of this.rig.take()) {
+      if (type === Type.WINDOW_UPDATE && streamId === 0) this.window += payload.readUInt32BE(0)
+      if ((flags & Flag.ACK) !== 0) continue
+      if (type === Type.SETTINGS) this.#acks.push(frames.settingsAck())
+      if (type !== Type.PING) continue
+      this.pings++
+      this.#acks.push(frames.ping(payload, Flag.ACK))
+    }
+  }
+}
+
+describe('a larger window for streams, that is refused for the moment', () => {
+  const windows = { streamWindow: 64 * KIB, connectionWindow: 4 * MIB }
+
+  test('while it is › is asked for once in a second, and no PING goes out in between', () => {
+    const peer = new Peer(windows)
+    const streams = peer.open(1)
+    for (let millisecond = 0; millisecond < 1_000; millisecond++) peer.play(streams, 8 * FRAME)
+    expect([peer.pings, peer.rig.bandwidths]).toEqual([1, [128 * KIB]])
+    for (let millisecond = 0; millisecond < 10; millisecond++) peer.play(streams, 8 * FRAME)
+    expect(peer.pings).toBe(2)
+    expect(peer.rig.faults).toEqual([])
+  })
+
+  test('when it is granted later › grows as if nothing had been', () => {
+    const peer = new Peer(windows)
+    const streams = peer.open(1)
+    for (let millisecond = 0; millisecond < 1_200; millisecond++) peer.play(streams, 8 * FRAME)
+    expect(new Set(peer.rig.bandwidths)).toEqual(new Set([128 * KIB]))
+    peer.rig.bandwidths.length = 0
+    peer.rig.onWanted = (bytes) => peer.rig.http2.setStreamWindow(bytes, () => {})
+    peer.rig.time += 1_000
+    for (let millisecond = 0; millisecond < 20; millisecond++) peer.play(streams, 8 * FRAME)
+    // 128,000 bytes are on their way: that is a large part of 256 KiB, and a small one of 512.
+    expect(peer.rig.bandwidths).toEqual(
+      [128 * KIB, 256 * KIB, 512 * KIB].slice(0, peer.rig.bandwidths.length),
+    )
+    expect(peer.rig.bandwidths.length).toBeGreaterThanOrEqual(2)
+    expect(peer.rig.faults).toEqual([])
+  })
+})
+
+describe('the connection’s window', () => {
+  const windows = { streamWindow: 128 * KIB, connectionWindow: 512 * KIB, maxConnectionWindow: 2 * MIB }
+
+  test('when many large answers use it up, and streams get no larger ones › grows up to the largest', () => {
+    const peer = new Peer(windows)
+    const streams = peer.open(100)
+    expect(peer.window).toBe(512 * KIB)
+    for (let millisecond = 0; millisecond < 20; millisecond++) peer.play(streams, 2 * MIB)
+    // All of it was read; half a window at most isn't worth a frame yet.
+    expect(peer.window).toBeGreaterThan(MIB)
+    expect(peer.window).toBeLessThanOrEqual(2 * MIB)
+    expect(peer.rig.faults).toEqual([])
+  })
+
+  test('when many answers use it up of which none is large › grows likewise', () => {
+    const peer = new Peer(windows)
+    for (let millisecond = 0; millisecond < 20; millisecond++) {
+      // Below half of a stream's window each.
+      for (const stream of peer.open(50)) peer.end(stream, 3 * FRAME)
+      peer.pass()
+    }
+    expect(peer.window).toBeGreaterThan(MIB)
+    expect(peer.rig.faults).toEqual([])
+  })
+
+  test('when little comes › stays', () => {
+    const peer = new Peer(windows)
+    const streams = peer.open(10)
+    for (let millisecond = 0; millisecond < 200; millisecond++) peer.play(streams, 128 * KIB)
+    expect(peer.window).toBeLessThanOrEqual(512 * KIB)
+    expect(peer.pings).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import type { HeardStream, OpenOptions } from './support/rig.ts'
+import { Rig } from './support/rig.ts'
+
+const LARGE = 64_000
+const SMALL = 16_000
+
+const data = (bytes: number, flags = 0): Buffer => frames.frame(Type.DATA, flags, 1, Buffer.alloc(bytes))
+
+/** The increments that go out now for the stream. */
+function takeUpdates(rig: Rig): number[] {
+  return rig
+    .take()
+    .filter(({ type, streamId }) => type === Type.WINDOW_UPDATE && streamId === 1)
+    .map(({ payload }) => payload.readUInt32BE(0))
+}
+
+/** One stream with a large window, whose answer has begun. */
+function start(options: OpenOptions = {}): { rig: Rig; stream: HeardStream } {
+  const rig = new Rig({ windows: { streamWindow: LARGE } })
+  rig.receive(frames.settings(), frames.settingsAck())
+  const stream = rig.open(options)
+  rig.receive(frames.answer(1))
+  rig.take()
+  return { rig, stream }
+}
+
+describe('a smaller window for streams', () => {
+  test.each([
+    SMALL / 2,
+    SMALL,
+    28_000,
+  ])('when %i bytes were read of the larger one, and the peer wasn’t told › tells it, so that it may go on', (bytes) => {
+    const { rig, stream } = start()
+    for (let left = bytes; left > 0; left -= 4_000) rig.receive(data(4_000))
+    expect(takeUpdates(rig)).toEqual([])
+    rig.http2.setStreamWindow(SMALL, () => {})
+    expect(takeUpdates(rig)).toEqual([bytes])
+    rig.receive(frames.settingsAck())
+    expect([stream.receiveWindow, stream.consumed]).toEqual([SMALL, 0])
+    rig.receive(data(SMALL))
+    expect([stream.events.at(-1), rig.faults]).toEqual([`bytes ${SMALL}`, []])
+  })
+
+  test('when less than half of it was read › waits for more: the peer has enough', () => {
+    const { rig, stream } = start()
+    rig.receive(data(SMALL / 2 - 1))
+    rig.http2.setStreamWindow(SMALL, () => {})
+    rig.receive(frames.settingsAck())
+    expect(takeUpdates(rig)).toEqual([])
+    rig.receive(data(1))
+    expect(takeUpdates(rig)).toEqual([SMALL / 2])
+    expect(stream.receiveWindow).toBe(SMALL)
+  })
+
+  test('when what has come lies unread › says nothing until it is read', () => {
+    const { rig, stream } = start({ reading: 'holds' })
+    rig.receive(data(14_000), data(14_000))
+    rig.http2.setStreamWindow(SMALL, () => {})
+    rig.receive(frames.settingsAck())
+    expect(takeUpdates(rig)).toEqual([])
+    rig.http2.release(stream, 28_000)
+    expect(takeUpdates(rig)).toEqual([28_000])
+    expect(stream.receiveWindow).toBe(SMALL)
+  })
+
+  test('when the peer has ended its side › says nothing of the stream', () => {
+    const { rig } = start({ hasBody: true })
+    rig.receive(data(14_000), data(14_000, Flag.END_STREAM))
+    rig.http2.setStreamWindow(SMALL, () => {})
+    expect(takeUpdates(rig)).toEqual([])
+  })
+
+  test('when nobody wants the answer any more › says nothing of the stream', () => {
+    const { rig, stream } = start()
+    rig.receive(data(14_000), data(14_000))
+    rig.http2.abandon(stream)
+    rig.http2.setStreamWindow(SMALL, () => {})
+    expect(takeUpdates(rig)).toEqual([])
+  })
+
+  test('when it becomes smaller step by step, with a little read at each › leaves the peer a window each time', () => {
+    const { rig, stream } = start()
+    for (let size = LARGE; size >= 1_000; size = Math.floor(size / 4)) {
+      rig.receive(data(Math.ceil(size / 2) - 1))
+      rig.http2.setStreamWindow(Math.floor(size / 4), () => {})
+      rig.receive(frames.settingsAck())
+      expect(stream.receiveWindow, `of ${size}`).toBeGreaterThan(0)
+    }
+    expect(stream.events.filter((event) => event.startsWith('breach'))).toEqual([])
+  })
+})

@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import type { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { Flag, frames, Setting } from '../support/scripted-peer-frames.ts'
+import { startPeer } from '../support/scripted-peer-rig.ts'
+
+type Engine = (typeof ENGINES)[number]
+
+/** A tunnel whose peer takes so many bytes. */
+async function start(engine: Engine, windowSize: number, status = 200) {
+  const peer = await startPeer({
+    settings: [[Setting.INITIAL_WINDOW_SIZE, windowSize]],
+    grantsCredit: false,
+    onRequest: (stream) => stream.respond(status),
+  })
+  const client = new Client(peer.origin, { engine, pingInterval: 0 })
+  onTestFinished(() => client.destroy())
+  const { socket: tunnel, statusCode } = await client.connect({ path: 'x.example:443' })
+  const errors: Error[] = []
+  tunnel.on('error', (error: Error) => errors.push(error))
+  return {
+    peer,
+    client,
+    tunnel,
+    statusCode,
+    errors,
+    connection: peer.connection(0),
+    stream: peer.request(''),
+  }
+}
+
+/** Settles with what the callback of a write is given. */
+function write(tunnel: Duplex, text: string): Promise<Error | null> {
+  return new Promise((resolve) => tunnel.write(text, (error) => resolve(error ?? null)))
+}
+
+describe.each(ENGINES)('writes to a tunnel that wait for the peer, on engine %s', (engine) => {
+  it('each hear of an error when it is destroyed', async () => {
+    const { tunnel, errors, connection } = await start(engine, 0)
+    const written = Promise.all([write(tunnel, 'one'), write(tunnel, 'two'), write(tunnel, 'three')])
+    await connection.ping()
+    tunnel.destroy()
+    for (const error of await written) expect(error).toBeInstanceOf(Error)
+    expect(errors).toEqual([])
+  })
+
+  it('each hear of the error that the client is destroyed with, or of one of the tunnel', async () => {
+    const { client, tunnel, errors, connection } = await start(engine, 0)
+    const written = Promise.all([write(tunnel, 'one'), write(tunnel, 'two')])
+    await connection.ping()
+    const closed = once(tunnel, 'close').catch(() => {})
+    await client.destroy(new Error('mine'))
+    for (const error of await written) expect(error).toBeInstanceOf(Error)
+    await closed
+    await expect.poll(() => errors.length).toBe(1)
+  })
+})
+
+describe('a write to a tunnel, on engine wire', () => {
+  it('that has failed isn’t sent after all, though its callback destroys the client', async () => {
+    const { peer, client, tunnel, connection, stream } = await start('wire', 65_535)
+    const heard: string[] = []
+    tunnel.write('never', (error) => {
+      heard.push(error === null || error === undefined ? 'sent' : 'failed')
+      void client.destroy()
+    })
+    tunnel.destroy()
+    await peer.until(() => connection.isClosed)
+    await setImmediate()
+    expect(heard).toEqual(['failed'])
+    expect(stream.length).toBe(0)
+  })
+})
+
+describe('a CONNECT on engine wire', () => {
+  // RFC 9110 §9.3.6: any 2xx makes a tunnel, and §15.3.5's rule of no content is about content, which a tunnel has none of.
+  it.each([200, 204, 205, 299])('that is answered %i is a tunnel, both ways', async (status) => {
+    const { peer, tunnel, statusCode, stream, connection } = await start('wire', 1_000, status)
+    expect(statusCode).toBe(status)
+    connection.write(frames.data(stream.id, 'theirs', Flag.END_STREAM))
+    const chunks: Buffer[] = []
+    tunnel.on('data', (chunk: Buffer) => chunks.push(chunk))
+    await once(tunnel, 'end')
+    expect(Buffer.concat(chunks).toString()).toBe('theirs')
+    tunnel.end('ours')
+    await peer.until(() => stream.isComplete)
+    expect(stream.body).toBe('ours')
+  })
+})

@@ -1,0 +1,129 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { DispatchController, DispatchOptions, IncomingHttpHeaders } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { Flag, frames, Setting } from '../support/scripted-peer-frames.ts'
+import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
+
+type Engine = (typeof ENGINES)[number]
+
+const PIECE = 16_384
+const PIECES = 5
+const TIMEOUT = 10_000
+const NO_ERROR = 0
+
+/** Until both sides have done all that they can do by themselves. */
+async function quiet(connection: PeerConnection): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) {
+    await connection.ping()
+    await setImmediate()
+  }
+}
+
+/** A body of as many pieces as there are grants, of each kind. */
+const SOURCES: Record<string, () => DispatchOptions['body']> = {
+  generator: async function* () {
+    for (let count = 0; count < PIECES; count++) yield Buffer.alloc(PIECE)
+  },
+  'web stream': () =>
+    new ReadableStream({
+      start(controller) {
+        for (let count = 0; count < PIECES; count++) controller.enqueue(new Uint8Array(PIECE))
+        controller.close()
+      },
+    }),
+}
+
+/** Reads nothing until it is told to. */
+class Pausing extends Recorder {
+  override onResponseStart(
+    controller: DispatchController,
+    status: number,
+    fields: IncomingHttpHeaders,
+  ): void {
+    controller.pause()
+    super.onResponseStart(controller, status, fields)
+  }
+}
+
+/** A peer that takes a piece of each body, and no more by itself; a client that has its SETTINGS. */
+async function start(engine: Engine) {
+  const clock = new FakeClock()
+  const peer = await startPeer({
+    settings: [[Setting.INITIAL_WINDOW_SIZE, PIECE]],
+    grantsCredit: false,
+    onConnection: (connection) => connection.grant(0, 1_000_000),
+    onComplete: (stream) => stream.answer('taken'),
+  })
+  const harness = startHarness(peer, { ...PATIENT, engine, uploadTimeout: TIMEOUT }, clock)
+  await ask(harness, 'GET /first').settled
+  return { clock, peer, harness, connection: peer.connection(0) }
+}
+
+/**
+ * An upload of which the peer takes a piece at a time, each nearly as late as it may. On engine wire alone: newer versions of
+ * node:http2 gather the pieces of a source, and tell of them when all were taken.
+ */
+async function trickle(body: DispatchOptions['body']): Promise<void> {
+  const { clock, peer, harness, connection } = await start('wire')
+  const call = ask(harness, 'POST /upload', { body })
+  await peer.until(() => peer.requests.length === 2)
+  const stream = peer.request('/upload')
+  for (let taken = 1; taken <= PIECES; taken++) {
+    await peer.until(() => stream.length === taken * PIECE)
+    await quiet(connection)
+    if (taken < PIECES) clock.advance(TIMEOUT * 0.6)
+    await quiet(connection)
+    expect(call.errors, `after ${taken} pieces`).toEqual([])
+    if (taken < PIECES) connection.grant(stream.id, PIECE)
+  }
+  await call.settled
+  expect(toOutcome(call)).toBe('taken')
+}
+
+describe.each(ENGINES)('the clock of an upload, on engine %s', (engine) => {
+  it('runs out when the peer takes nothing for so long', async () => {
+    const { clock, peer, harness, connection } = await start(engine)
+    const call = ask(harness, 'POST /upload', { body: SOURCES.generator?.() })
+    await peer.until(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
+    await quiet(connection)
+    clock.advance(TIMEOUT * 1.5)
+    await call.settled
+    expect(call.error.name).toBe('UploadTimeoutError')
+  })
+})
+
+describe('the clock of an upload, on engine wire', () => {
+  it.each(
+    Object.entries(SOURCES),
+  )('starts again with each piece that the peer takes, though the source has ended: %s', (_kind, toBody) =>
+    trickle(toBody()))
+
+  it('starts again with each frame that the peer takes of one large piece', () =>
+    trickle(Buffer.alloc(PIECES * PIECE)))
+
+  it('stops when the peer has answered whole and wants no more of the body, however late that is read', async () => {
+    const { clock, peer, harness, connection } = await start('wire')
+    const call = harness.dispatch(
+      { method: 'POST', path: '/upload', body: Buffer.alloc(PIECES * PIECE) },
+      new Pausing(),
+    )
+    await peer.until(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
+    const { id } = peer.request('/upload')
+    connection.write(
+      frames.answer(id),
+      frames.data(id, 'enough', Flag.END_STREAM),
+      frames.reset(id, NO_ERROR),
+    )
+    await quiet(connection)
+    clock.advance(TIMEOUT * 3)
+    await quiet(connection)
+    expect(call.errors).toEqual([])
+    call.controller?.resume()
+    await call.settled
+    expect(toOutcome(call)).toBe('enough')
+  })
+})

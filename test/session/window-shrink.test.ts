@@ -1,0 +1,58 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { ENGINES } from '../support/engines.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { Setting, Type } from '../support/scripted-peer-frames.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+const EVENT = 16_000
+
+/** Until both sides have done all that they can do by themselves. */
+async function quiet(connection: PeerConnection): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) {
+    await connection.ping()
+    await setImmediate()
+  }
+}
+
+describe.each(ENGINES)('an answer that comes in events, on engine %s', (engine) => {
+  it('goes on when a burst of calls has made the windows smaller than what it has brought', async () => {
+    const peer = await startPeer({
+      settings: [[Setting.MAX_CONCURRENT_STREAMS, 1_000]],
+      onRequest: (stream) => stream.respond(200),
+    })
+    const options = { ...PATIENT, engine, initialWindowSize: 1_000_000, maxSessionBuffer: 4_000_000 }
+    const harness = startHarness(peer, options)
+    const events = ask(harness, 'GET /events')
+    await peer.until(() => peer.requests.length === 1)
+    const [connection, stream] = [peer.connection(0), peer.request('/events')]
+    const window = (): number => connection.clientSettings.get(Setting.INITIAL_WINDOW_SIZE) ?? 0
+    let sent = 0
+    /** What the peer may send on the stream, as it counts (RFC 9113 §6.9.2). */
+    const left = (): number =>
+      connection
+        .of(Type.WINDOW_UPDATE, stream.id)
+        .reduce((sum, { payload }) => sum + payload.readUInt32BE(0), window() - sent)
+    const first = window()
+    // Somewhat less than half of the window: nobody tells the peer of so little.
+    for (; sent < first * 0.48; sent += EVENT) stream.data('x'.repeat(EVENT))
+    await quiet(connection)
+    expect(events.text).toHaveLength(sent)
+    const before = left()
+    for (let count = 0; count < 12; count++) ask(harness, `GET /${count}`)
+    await quiet(connection)
+    expect([first, window()]).toEqual([1_000_000, 62_500])
+    expect(before).toBeGreaterThan(first / 2)
+    expect(left()).toBeGreaterThan(window() / 2)
+    // As many again as were kept back, as an obedient peer sends them.
+    for (const end = sent * 2; sent < end; sent += EVENT) {
+      await peer.until(() => left() >= EVENT)
+      stream.data('x'.repeat(EVENT))
+      await quiet(connection)
+    }
+    stream.end('the last one')
+    await events.settled
+    expect(events.events.at(-1)).toBe('end')
+    expect(events.text).toHaveLength(sent + 'the last one'.length)
+  })
+})

@@ -1,0 +1,93 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { DispatchController, IncomingHttpHeaders, PoolOptions } from '../../types/index.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { frames, Type } from '../support/scripted-peer-frames.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+const MIB = 1_024 * 1_024
+const FRAME = 16_384
+const DEFAULT_WINDOW = 65_535
+
+/** Until both sides have done all that they can do by themselves. */
+async function quiet(connection: PeerConnection): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) {
+    await connection.ping()
+    await setImmediate()
+  }
+}
+
+/** Takes the header, and nothing more until it is told to. */
+class Pausing extends Recorder {
+  override onResponseStart(
+    controller: DispatchController,
+    status: number,
+    fields: IncomingHttpHeaders,
+  ): void {
+    controller.pause()
+    super.onResponseStart(controller, status, fields)
+  }
+}
+
+/** Calls that hold their answers back, and the peer's way to send to them all at once. */
+async function start(options: PoolOptions, paths: readonly string[]) {
+  const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+  const harness = startHarness(peer, { ...PATIENT, engine: 'wire', ...options })
+  const calls = paths.map((path) => harness.dispatch({ path }, new Pausing()))
+  await peer.until(() => peer.requests.length === paths.length)
+  const connection = peer.connection(0)
+  let sent = 0
+  const send = async (path: string, bytes: number): Promise<void> => {
+    const { id } = peer.request(path)
+    const pieces: Buffer[] = []
+    for (let left = bytes; left > 0; left -= FRAME) {
+      pieces.push(frames.data(id, 'x'.repeat(Math.min(left, FRAME))))
+    }
+    sent += bytes
+    connection.write(...pieces)
+    await quiet(connection)
+  }
+  /** What the peer may send on the connection. */
+  const left = (): number =>
+    connection
+      .of(Type.WINDOW_UPDATE, 0)
+      .reduce((sum, { payload }) => sum + payload.readUInt32BE(0), DEFAULT_WINDOW - sent)
+  return { peer, harness, calls, connection, send, left }
+}
+
+describe('the credit of a connection, on engine wire', () => {
+  it('is lent to a call while another one holds all of a window that has not grown yet', async () => {
+    const options = { initialWindowSize: 4 * MIB, maxSessionBuffer: 12 * MIB }
+    const { peer, harness, connection, send, left } = await start(options, ['/paused'])
+    await quiet(connection)
+    expect(left()).toBe(4 * MIB)
+    await send('/paused', 4 * MIB)
+    const call = ask(harness, 'GET /small')
+    await peer.until(() => peer.requests.length === 2)
+    await quiet(connection)
+    expect(left()).toBeGreaterThanOrEqual(MIB)
+    peer.request('/small').end('all of it')
+    await call.settled
+    expect(call.text).toBe('all of it')
+  })
+
+  it('is lent to a reader that resumes while another one holds nearly all of it', async () => {
+    const WINDOW = 300_000
+    const options = { initialWindowSize: WINDOW, connectionWindowSize: WINDOW }
+    const { calls, send, left } = await start(options, ['/paused', '/reader'])
+    await send('/reader', 1)
+    await send('/paused', WINDOW - 1)
+    expect(left()).toBe(0)
+    calls[1]?.controller?.resume()
+    // A window for it, whatever the other one holds: not the one octet that it has read.
+    let brought = 0
+    for (let trips = 0; trips < 10; trips++) {
+      const bytes = Math.min(16_000, left())
+      brought += bytes
+      await send('/reader', bytes)
+    }
+    expect(brought).toBeGreaterThanOrEqual(9 * 16_000)
+    expect(calls.map(({ chunks }) => Buffer.concat(chunks).length)).toEqual([0, brought + 1])
+  })
+})

@@ -1,0 +1,69 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import type { DispatchOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { Flag, Setting, Type } from '../support/scripted-peer-frames.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+const MIB = 1_024 * 1_024
+const FRAME = 16_384
+const LARGEST_WINDOW = 2 ** 31 - 1
+const DEFAULT_WINDOW = 65_535
+
+/** A client that knows that the peer takes all there is. */
+async function start(engine: (typeof ENGINES)[number]) {
+  const peer = await startPeer({
+    ...SERVE,
+    settings: [[Setting.INITIAL_WINDOW_SIZE, LARGEST_WINDOW]],
+    grantsCredit: false,
+    onConnection: (connection) => connection.grant(0, LARGEST_WINDOW - DEFAULT_WINDOW),
+  })
+  const harness = startHarness(peer, { ...PATIENT, engine })
+  await ask(harness, 'GET /first').settled
+  return { peer, harness }
+}
+
+/** Frames of a request, such as `HEADERS DATA(4) HEADERS(end)`. */
+function toFrames(connection: PeerConnection, streamId: number): string {
+  const names = new Map<number, string>(Object.entries(Type).map(([name, type]) => [type, name]))
+  return connection.frames
+    .filter((frame) => frame.streamId === streamId)
+    .map(({ type, flags, payload }) => {
+      const details = type === Type.DATA ? [String(payload.length)] : []
+      if ((flags & Flag.END_STREAM) !== 0) details.push('end')
+      return `${names.get(type)}${details.length === 0 ? '' : `(${details.join(' ')})`}`
+    })
+    .join(' ')
+}
+
+/** Bodies that have nothing in them. */
+const EMPTY: Record<string, () => DispatchOptions['body']> = {
+  text: () => '',
+  bytes: () => Buffer.alloc(0),
+  nothing: () => null,
+  Readable: () => Readable.from([]),
+  generator: async function* () {},
+}
+
+describe('a large upload on engine wire', () => {
+  it('is frames of the largest size, without a crumb between them', async () => {
+    const { peer, harness } = await start('wire')
+    await ask(harness, 'POST /upload', { body: Buffer.alloc(MIB) }).settled
+    const sizes = peer
+      .connection(0)
+      .of(Type.DATA, peer.request('/upload').id)
+      .map(({ payload }) => payload.length)
+    expect(sizes).toEqual(Array.from({ length: MIB / FRAME }, () => FRAME))
+  })
+})
+
+describe.each(ENGINES)('an empty body with trailers, on engine %s', (engine) => {
+  it.each(Object.entries(EMPTY))('is no DATA frame: %s', async (_kind, toBody) => {
+    const { peer, harness } = await start(engine)
+    const call = ask(harness, 'PUT /upload', { body: toBody(), trailers: { sum: '1' } })
+    await call.settled
+    expect(call.text).toBe('PUT /upload')
+    expect(toFrames(peer.connection(0), peer.request('/upload').id)).toBe('HEADERS HEADERS(end)')
+  })
+})

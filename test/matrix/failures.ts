@@ -284,7 +284,10 @@ export const DEATHS: readonly Outcome[] = [
     serve: serveSilence,
     drive: async (running) => {
       await running.until(running.hasRead)
-      running.rig.server.sessions.at(-1)?.goaway(constants.NGHTTP2_INTERNAL_ERROR)
+      const session = running.rig.server.sessions.at(-1)
+      session?.goaway(constants.NGHTTP2_INTERNAL_ERROR)
+      // Engine wire lets what was accepted go on, as long as the peer is there.
+      setImmediate(() => session?.destroy())
     },
     end: 'early',
     error: 'UND_ERR_SOCKET',

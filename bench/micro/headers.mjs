@@ -8,8 +8,8 @@ import { loadSource, runAlone } from './harness.mjs'
 const { addHeaders } = await loadSource('core/headers.ts')
 /** @type {typeof import('../../src/session/node-headers.ts')} */
 const { toFieldObject } = await loadSource('session/node-headers.ts')
-/** @type {typeof import('../../src/session/wire-headers.ts')} */
-const { toFieldObject: toAnswerObject } = await loadSource('session/wire-headers.ts')
+/** @type {typeof import('../../src/core/header-object.ts')} */
+const { toAnswerObject } = await loadSource('core/header-object.ts')
 
 const object = {
   Accept: 'application/json',
@@ -138,7 +138,7 @@ export const comparisons = [
   {
     title: "an object of an answer's seven fields, without a prototype",
     ways: [
-      { name: 'toFieldObject(): Object.setPrototypeOf({}, null)', run: () => toAnswerObject(answer) },
+      { name: 'toAnswerObject(): Object.setPrototypeOf({}, null)', run: () => toAnswerObject(answer) },
       { name: 'Object.create(null)', run: () => toDictionary(answer) },
     ],
   },

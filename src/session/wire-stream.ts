@@ -5,6 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { toAnswerObject } from '../core/header-object.ts'
 import type { DodiciError } from '../errors.ts'
 import { NO_ERROR, StreamError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
@@ -19,7 +20,6 @@ import { toResetError, toTunnelError } from './stream-failure.ts'
 import type { StreamOwner } from './stream-owner.ts'
 import { Tunnel } from './tunnel.ts'
 import type { WireConnection } from './wire-connection.ts'
-import { toFieldObject } from './wire-headers.ts'
 import type { OutgoingOwner } from './wire-outgoing.ts'
 import { WireOutgoing } from './wire-outgoing.ts'
 
@@ -144,13 +144,13 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   onInformational(status: number, fields: string[]): void {
     if (this.#stage !== 'open') return
-    this.#call.respond(status, toFieldObject(fields), fields)
+    this.#call.respond(status, toAnswerObject(fields), fields)
     if (status === 100) this.proceed()
   }
 
   onAnswer(status: number, fields: string[]): void {
     if (this.#stage !== 'open') return
-    const headers = toFieldObject(fields)
+    const headers = toAnswerObject(fields)
     this.#owner.onAnswered()
     if (status < 300 && this.#call.request.isTunnel) {
       this.#becomeTunnel(status, headers, fields)
@@ -286,7 +286,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     if (this.state !== 'closed') this.#release()
     else this.#owner.onStreamClosed(this)
     const trailers = this.#trailers
-    this.#call.complete(trailers === null ? NO_TRAILERS : toFieldObject(trailers), trailers)
+    this.#call.complete(trailers === null ? NO_TRAILERS : toAnswerObject(trailers), trailers)
   }
 
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, fields: string[]): void {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ClientHttp2Session } from 'node:http2'
 import { connect, sensitiveHeaders } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toFieldObject } from '../../../src/session/wire-headers.ts'
+import { toAnswerObject } from '../../../src/core/header-object.ts'
 import { Random } from '../../support/differential-random.ts'
 import type { Field } from '../../support/hpack.ts'
 import { Flag, frames } from '../../support/scripted-peer-frames.ts'
@@ -76,7 +76,7 @@ describe('the header object of engine wire', () => {
     const random = new Random(length)
     const lists = Array.from({ length: LISTS_OF_LENGTH }, () => toRandomFields(random, length))
     const theirs = await toNodeObjects(lists)
-    expect(lists.map((fields) => toAnatomy(toFieldObject(toList(fields))))).toEqual(theirs.map(toAnatomy))
+    expect(lists.map((fields) => toAnatomy(toAnswerObject(toList(fields))))).toEqual(theirs.map(toAnatomy))
   })
 
   it.each(NAMES)('is what node:http2 makes of %s that comes once, twice and three times', async (name) => {
@@ -84,20 +84,20 @@ describe('the header object of engine wire', () => {
       Array.from({ length: count }, (_none, i): Field => [name, `value ${i}`]),
     )
     const theirs = await toNodeObjects(lists)
-    expect(lists.map((fields) => toAnatomy(toFieldObject(toList(fields))))).toEqual(theirs.map(toAnatomy))
+    expect(lists.map((fields) => toAnatomy(toAnswerObject(toList(fields))))).toEqual(theirs.map(toAnatomy))
   })
 
   describe('of trailers, which have no :status', () => {
     it.each(LENGTHS)('is the same: %i fields', (length) => {
       const fields = toRandomFields(new Random(length), length)
-      expect(toAnatomy(toFieldObject(fields.flat()))).toEqual(toAnatomy(toFieldObject(toList(fields))))
+      expect(toAnatomy(toAnswerObject(fields.flat()))).toEqual(toAnatomy(toAnswerObject(toList(fields))))
     })
   })
 
   it('leaves the list as it is, and shares nothing with the next one', () => {
     const list = Object.freeze(['set-cookie', 'a=1', 'set-cookie', 'b=2'])
-    const first = toFieldObject(list)
-    expect(first).not.toBe(toFieldObject(list))
-    expect(first['set-cookie']).not.toBe(toFieldObject(list)['set-cookie'])
+    const first = toAnswerObject(list)
+    expect(first).not.toBe(toAnswerObject(list))
+    expect(first['set-cookie']).not.toBe(toAnswerObject(list)['set-cookie'])
   })
 })

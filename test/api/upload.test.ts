@@ -7,33 +7,18 @@ import { ReadableStream } from 'node:stream/web'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { RequestBody } from '../../types/index.ts'
+import { FrameParser, Type } from '../support/frames.ts'
 import { read, startServer } from '../support/server.ts'
 
-/** RFC 9113 §3.4: what a client says first. Bytes. */
-const PREFACE = 24
-const FRAME_HEADER = 9
-const DATA = 0
-
-/** A relay that counts the DATA frames with content which the client sends. RFC 9113 §4.1. */
+/** A relay that counts the DATA frames with content which the client sends. */
 async function startRelay(target: string) {
   const frames: number[] = []
   const relay = createServer((near) => {
     const far = connect(Number(new URL(target).port), '127.0.0.1')
-    let rest = Buffer.alloc(0)
-    let isBegun = false
-    near.on('data', (chunk: Buffer) => {
-      rest = Buffer.concat([rest, chunk])
-      if (!isBegun && rest.length >= PREFACE) {
-        isBegun = true
-        rest = rest.subarray(PREFACE)
-      }
-      while (isBegun && rest.length >= FRAME_HEADER) {
-        const length = rest.readUIntBE(0, 3)
-        if (rest.length < FRAME_HEADER + length) break
-        if (rest[3] === DATA && length > 0) frames.push(length)
-        rest = rest.subarray(FRAME_HEADER + length)
-      }
+    const parser = new FrameParser(({ type, payload: { length } }) => {
+      if (type === Type.DATA && length > 0) frames.push(length)
     })
+    near.on('data', (chunk: Buffer) => parser.push(chunk))
     near.on('error', () => far.destroy())
     far.on('error', () => near.destroy())
     near.pipe(far).pipe(near)

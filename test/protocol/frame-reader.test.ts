@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { FrameListener } from '../../src/protocol/frame-reader.ts'
 import { FrameReader, MAX_BLOCK_SIZE } from '../../src/protocol/frame-reader.ts'
 import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
-import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Type, toFrames } from '../support/scripted-peer-frames.ts'
 import { Random } from './hpack/support.ts'
 import { cutAt, cutAtRandom, EventLog, read } from './support/event-log.ts'
 import { HAND_MADE, record, recordNode } from './support/recording.ts'
@@ -48,11 +48,7 @@ function expectSameOfAllCuts(bytes: Buffer): void {
 
 /** How many frames there are of a type, with all of these flags. */
 function countFrames(bytes: Buffer, type: number, flags: number): number {
-  let count = 0
-  for (let at = 0; at < bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
-    if (bytes[at + 3] === type && (bytes.readUInt8(at + 4) & flags) === flags) count++
-  }
-  return count
+  return toFrames(bytes).filter((frame) => frame.type === type && (frame.flags & flags) === flags).length
 }
 
 describe('what a reader tells', () => {

@@ -9,11 +9,17 @@ import type { OwnSettings } from '../../src/protocol/settings.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
 import { HpackDecoder } from '../support/hpack.ts'
 import type { Frame } from '../support/scripted-peer-frames.ts'
-import { ERROR_CODES, Flag, FrameParser, frames, Type, toSettings } from '../support/scripted-peer-frames.ts'
+import {
+  ERROR_CODES,
+  Flag,
+  FrameParser,
+  frames,
+  PREFACE,
+  Type,
+  toSettings,
+} from '../support/scripted-peer-frames.ts'
 
 export { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
-
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 
 /** The name of a code of RFC 9113 §7. */
 export type CodeName = (typeof ERROR_CODES)[number]

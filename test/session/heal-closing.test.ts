@@ -4,15 +4,12 @@ import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { frames, startFramePeer } from '../support/frame-peer.ts'
+import { MAX_STREAM_ID, Setting, Type } from '../support/frames.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { MAX_STREAM_ID, Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const REFUSED_STREAM = 7
-/** Of the settings. */
-const INITIAL_WINDOW_SIZE = 4
 /** How long a peer may take to close its side, once nobody waits for its streams. */
 const LINGER = 1_000
 /** More than are reset at once. */
@@ -159,11 +156,12 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   it('destroy() is done although the peer has stopped reading in the middle of an upload', async () => {
-    const greeting = Buffer.concat([
-      frames.settings([INITIAL_WINDOW_SIZE, 2 ** 31 - 1]),
-      frames.windowUpdate(0, 2 ** 30),
-    ])
-    const peer = await startFramePeer((_frame, { socket }) => socket.pause(), greeting)
+    const peer = await startPeer({
+      settings: [[Setting.INITIAL_WINDOW_SIZE, 2 ** 31 - 1]],
+      grantsCredit: false,
+      onConnection: (connection) => connection.grant(0, 2 ** 30),
+      onRequest: (_stream, { socket }) => socket.pause(),
+    })
     // Otherwise an unanswered PING would end it, too, after a while.
     const client = new Client(peer.origin, { engine, pingInterval: 0 })
     const POST = { path: '/', method: 'POST', body: Buffer.alloc(64 * 1_024 * 1_024) } as const

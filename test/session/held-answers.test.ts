@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { END_STREAM, frames, HEADERS, startFramePeer } from '../support/frame-peer.ts'
+import { Flag, frames } from '../support/frames.ts'
+import { startPeer } from '../support/scripted-peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const NO_ERROR = 0
@@ -13,14 +14,11 @@ const HIGH_WATER_MARKS = [1, 65_536]
 describe.each(ENGINES)('on engine %s', (engine) => {
   /** Answers a GET, and gives the body, unread, once the client has heard all of the answer. */
   async function ask(highWaterMark: number, toAnswer: (streamId: number) => Buffer[]) {
-    const peer = await startFramePeer(({ type, streamId }, connection) => {
-      if (type === HEADERS) connection.write(...toAnswer(streamId))
-    })
+    const peer = await startPeer({ onRequest: ({ id }, connection) => connection.write(...toAnswer(id)) })
     const client = new Client(peer.origin, { engine })
     onTestFinished(() => client.destroy())
     const { body } = await client.request({ ...GET, highWaterMark })
-    const [connection] = peer.connections
-    if (connection === undefined) throw new Error('There is no connection')
+    const connection = peer.connection(0)
     await connection.ping()
     /** The session dies, and the client knows. */
     const lose = async () => {
@@ -38,7 +36,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     ]
     const toWhole = (id: number) => [frames.answer(id, 0, 10), ...toPieces(id), frames.reset(id, NO_ERROR)]
     const toBroken = (id: number) => [frames.answer(id), ...toPieces(id), frames.reset(id, NO_ERROR)]
-    const toEnded = (id: number) => [frames.answer(id), ...toPieces(id, END_STREAM)]
+    const toEnded = (id: number) => [frames.answer(id), ...toPieces(id, Flag.END_STREAM)]
     const brokenOff = { name: 'StreamError', http2ErrorCode: NO_ERROR, processed: 'yes' }
 
     it('is whole when its content-length has come before RST_STREAM(NO_ERROR)', async () => {

@@ -4,9 +4,9 @@ import { connect, createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
-import { startDeafPeer } from '../support/deaf-peer.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { DEAF, startPeer } from '../support/scripted-peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 describe.each(ENGINES)('on engine %s', (engine) => {
@@ -112,7 +112,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     body.destroy = () => {
       throw thrown
     }
-    const { origin } = await startDeafPeer()
+    const { origin } = await startPeer(DEAF)
     const harness = new Harness(origin, { engine })
     onTestFinished(() => harness.scheduler.tearDown(null))
     const call = harness.dispatch({ method: 'POST', body })

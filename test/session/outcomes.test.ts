@@ -5,10 +5,10 @@ import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { startDeafPeer } from '../support/deaf-peer.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { Recorder } from '../support/recorder.ts'
+import { DEAF, startPeer } from '../support/scripted-peer-rig.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
@@ -410,14 +410,13 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
 
   it('leaves a session that closes also when the peer never closes its side', async () => {
     const clock = new FakeClock()
-    const { origin, sockets } = await startDeafPeer()
-    const harness = new Harness(origin, { engine }, clock)
+    const peer = await startPeer(DEAF)
+    const harness = new Harness(peer.origin, { engine }, clock)
     const call = harness.dispatch()
     await expect.poll(() => harness.connections).toEqual(['connect'])
     call.controller?.abort()
     const torn = harness.scheduler.tearDown(null, true)
-    const [socket] = sockets
-    if (socket !== undefined && !socket.readableEnded) await once(socket, 'end')
+    await peer.until(() => peer.connection(0).hasEnded)
     clock.advance(1_000)
     await torn
     expect(harness.connections).toEqual(['connect', 'disconnect'])

@@ -9,10 +9,11 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import type { ClientOptions, Connector, ConnectorCallback } from '../../types/index.ts'
-import { startDeafPeer } from '../support/deaf-peer.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { Recorder } from '../support/recorder.ts'
+import type { ScriptedPeer } from '../support/scripted-peer.ts'
+import { DEAF, startPeer } from '../support/scripted-peer-rig.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
@@ -198,24 +199,22 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('a peer that keeps its side open', () => {
-    /** It says an empty SETTINGS, and what the test writes. */
-    async function startDeaf(): Promise<{ harness: Harness; clock: FakeClock; peer: Socket }> {
+    async function startDeaf(): Promise<{ harness: Harness; clock: FakeClock; peer: ScriptedPeer }> {
       const clock = new FakeClock()
-      const { origin, sockets } = await startDeafPeer()
-      const harness = new Harness(origin, { engine }, clock)
+      const peer = await startPeer(DEAF)
+      const harness = new Harness(peer.origin, { engine }, clock)
       harness.dispatch().controller?.abort()
       harness.dispatch().controller?.abort()
       await expect.poll(() => harness.connections).toEqual(['connect'])
       onTestFinished(() => harness.scheduler.tearDown(null))
-      const [peer] = sockets
-      if (peer === undefined) throw new Error('Nobody has connected')
       return { harness, clock, peer }
     }
 
     it('and retires the idle session by GOAWAY loses it after a while', async () => {
       const { harness, clock, peer } = await startDeaf()
-      peer.write(Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
-      if (!peer.readableEnded) await once(peer, 'end')
+      const connection = peer.connection(0)
+      connection.goAway(0, 0)
+      await peer.until(() => connection.hasEnded)
       expect(harness.connections).toEqual(['connect'])
       clock.advance(1_000)
       await expect.poll(() => harness.connections).toEqual(['connect', 'disconnect'])
@@ -223,8 +222,9 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
     it('does not hold up a destroy while the session drains', async () => {
       const { harness, peer } = await startDeaf()
-      peer.write(Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
-      if (!peer.readableEnded) await once(peer, 'end')
+      const connection = peer.connection(0)
+      connection.goAway(0, 0)
+      await peer.until(() => connection.hasEnded)
       // The clock stands still: no linger can end it.
       await harness.scheduler.tearDown(new Error('enough'))
       expect(harness.connections).toEqual(['connect', 'disconnect'])

@@ -3,13 +3,12 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { DATA, END_STREAM, frames, HEADERS, startFramePeer } from '../support/frame-peer.ts'
+import { Setting } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
+import { startPeer } from '../support/scripted-peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 const REFUSED_STREAM = 7
-const MAX_CONCURRENT_STREAMS = 3
-const ENABLE_CONNECT_PROTOCOL = 8
 
 const POST = { path: '/', method: 'POST' } as const
 const GET = { path: '/', method: 'GET' } as const
@@ -25,13 +24,10 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
   /** Refuses the first stream once a part of its body has come, and answers the others. */
   async function startRefusing() {
-    const peer = await startFramePeer((frame, connection) => {
-      const { streamId, type } = frame
-      if (streamId !== 1) {
-        if (type === HEADERS) connection.write(frames.answer(streamId, END_STREAM))
-      } else if (type === DATA && connection.of(1, DATA).length === 1) {
-        connection.write(frames.reset(1, REFUSED_STREAM))
-      }
+    const peer = await startPeer({
+      grantsCredit: false,
+      onRequest: (stream) => stream.id !== 1 && stream.answer(),
+      onData: (stream) => stream.id === 1 && stream.chunks.length === 1 && stream.reset(REFUSED_STREAM),
     })
     return { peer, client: toClient(peer.origin) }
   }
@@ -77,8 +73,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await (await client.request(GET)).body.dump()
       expect(recorder.events).toEqual(['start', 'error'])
       expect(recorder.error).toBe(mine)
-      const streams = peer.connections.flatMap((connection) => connection.frames)
-      expect(streams.filter(({ type }) => type === HEADERS)).toHaveLength(2)
+      expect(peer.requests).toHaveLength(2)
     })
 
     it('destroys the client is not sent again, and the call fails once', async () => {
@@ -93,8 +88,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(recorder.events).toEqual(['start', 'error'])
       expect(recorder.error).toBeInstanceOf(errors.ClientDestroyedError)
       expect(client.stats).toMatchObject({ pending: 0, running: 0, size: 0 })
-      expect(peer.connections).toHaveLength(1)
-      expect(peer.connections[0]?.frames.filter(({ type }) => type === HEADERS)).toHaveLength(1)
+      expect(peer.ledger).toEqual(['0/1 POST /'])
     })
   })
 
@@ -150,11 +144,13 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       // It doesn't wait for the first SETTINGS; those that follow find the limit of 0 remembered.
       { what: 'a GET', ask: (client: Client) => client.request(GET) },
     ])('fails $what after four connections', async ({ ask }) => {
-      const greeting = Buffer.concat([
-        frames.settings([ENABLE_CONNECT_PROTOCOL, 1], [MAX_CONCURRENT_STREAMS, 0]),
-        frames.goAway(0, 0),
-      ])
-      const peer = await startFramePeer(() => {}, greeting)
+      const peer = await startPeer({
+        settings: [
+          [Setting.ENABLE_CONNECT_PROTOCOL, 1],
+          [Setting.MAX_CONCURRENT_STREAMS, 0],
+        ],
+        onConnection: (connection) => connection.goAway(0, 0),
+      })
       const client = toClient(peer.origin)
       const failure: unknown = await ask(client).catch((error: unknown) => error)
       expect(failure).toBeInstanceOf(errors.SocketError)

@@ -8,14 +8,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { DATA, END_STREAM, frames, HEADERS, RST_STREAM, startFramePeer } from '../support/frame-peer.ts'
+import { Flag, Setting, Type } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
+import { startPeer } from '../support/scripted-peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 const TARGET = { path: 'example.test:443' } as const
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST' } as const
-const INITIAL_WINDOW_SIZE = 4
 
 /** Its error and its close, as they come; an error that nobody awaits must not end the process. */
 function watch(tunnel: Duplex): { readonly errors: Error[]; readonly closed: Promise<void> } {
@@ -150,18 +150,20 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   it('a tunnel that the peer has ended, and then we, is not reset while an upload shares the connection', async () => {
-    const peer = await startFramePeer(
-      ({ type, streamId, payload }, connection) => {
-        const isTunnel = streamId % 4 === 3
-        if (type === HEADERS) connection.write(frames.answer(streamId))
-        if (type === HEADERS && isTunnel) connection.write(frames.data(streamId, 'bye', END_STREAM))
+    const peer = await startPeer({
+      settings: [[Setting.INITIAL_WINDOW_SIZE, 1_000_000_000]],
+      grantsCredit: false,
+      onRequest(stream) {
+        stream.respond(200)
+        if (stream.id % 4 === 3) stream.end('bye')
+      },
+      onFrame({ type, payload }, connection) {
         // Bit by bit, so that the upload is always at it.
-        if (type === DATA && payload.length > 0) {
-          setImmediate().then(() => connection.write(frames.windowUpdate(0, payload.length)))
+        if (type === Type.DATA && payload.length > 0) {
+          setImmediate().then(() => connection.grant(0, payload.length))
         }
       },
-      frames.settings([INITIAL_WINDOW_SIZE, 1_000_000_000]),
-    )
+    })
     const client = toClient(peer.origin)
     for (const streamId of [3, 7, 11, 15]) {
       const upload = new Recorder()
@@ -172,13 +174,13 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       socket.end('last words')
       await closed
       expect(heard).toEqual([])
-      const [connection] = peer.connections
-      const isEnded = () => connection?.of(streamId, DATA).at(-1)?.flags === END_STREAM
+      const connection = peer.connection(0)
+      const isEnded = () => connection.of(Type.DATA, streamId).at(-1)?.flags === Flag.END_STREAM
       await expect.poll(isEnded).toBe(true)
-      const words = connection?.of(streamId, DATA).map(({ payload }) => payload) ?? []
+      const words = connection.of(Type.DATA, streamId).map(({ payload }) => payload)
       expect(Buffer.concat(words).toString()).toBe('last words')
-      await connection?.ping()
-      expect(connection?.of(streamId, RST_STREAM)).toEqual([])
+      await connection.ping()
+      expect(connection.of(Type.RST_STREAM, streamId)).toEqual([])
     }
     expect(peer.connections).toHaveLength(1)
   })

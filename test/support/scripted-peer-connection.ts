@@ -1,11 +1,11 @@
 /** One connection of a scripted peer: what came, what is open, and what may be said at any time. */
 
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { FrameConnection } from './frame-connection.ts'
+import type { Frame, SettingsEntry } from './frames.ts'
+import { Flag, Setting, Type, toContent, toSettings } from './frames.ts'
 import type { Field } from './hpack.ts'
 import { HpackDecoder } from './hpack.ts'
-import type { Frame, SettingsEntry } from './scripted-peer-frames.ts'
-import { Flag, FrameParser, frames, Setting, Type, toContent, toSettings } from './scripted-peer-frames.ts'
 import type { StreamOwner } from './scripted-peer-stream.ts'
 import { PeerStream } from './scripted-peer-stream.ts'
 
@@ -31,12 +31,10 @@ export interface PeerScript {
   onFrame?(frame: Frame, connection: PeerConnection): void
 }
 
-/** One connection. Its methods write frames at once; its fields are what has come. */
-export class PeerConnection implements StreamOwner {
+/** One connection, over TCP, TLS or any other Duplex. Its methods write frames at once; its fields are what has come. */
+export class PeerConnection extends FrameConnection implements StreamOwner {
   /** From 0, in the order in which the peer took them. */
   readonly index: number
-  /** Beneath HTTP/2, and beneath TLS where there is any. */
-  readonly socket: Socket
   /** Every frame. */
   readonly frames: Frame[] = []
   /** Every request, in the order of their HEADERS. */
@@ -45,46 +43,23 @@ export class PeerConnection implements StreamOwner {
   maxOpen = 0
   /** What the client's SETTINGS have said, by id. */
   readonly clientSettings = new Map<number, number>()
-  /** The client has closed its side, properly. */
-  hasEnded = false
-  /** The socket is gone. */
-  isClosed = false
   /** What the client's HPACK encoder has been up to. */
   readonly hpack = new HpackDecoder()
 
-  readonly #link: Duplex
   readonly #script: PeerScript
   readonly #onChange: () => void
   readonly #byId = new Map<number, PeerStream>()
   readonly #open = new Set<PeerStream>()
-  readonly #pings: (() => void)[] = []
-  /** What to do at each ACK of SETTINGS. */
-  readonly #settings: (() => void)[] = []
   /** A header block that isn't whole: a HEADERS frame and its CONTINUATIONs. */
   #block: Frame[] = []
-  #isSilent = false
-  /** It has said its first SETTINGS: anything before would break the connection (RFC 9113 §3.4). */
-  #hasSettings = false
-  /** SETTINGS of the client's that came before that. */
-  #unacknowledged = 0
 
-  constructor(index: number, socket: Socket, link: Duplex, script: PeerScript, onChange: () => void) {
+  /** @param link what HTTP/2 is spoken on: the transport, or TLS on top of it */
+  constructor(index: number, transport: Duplex, link: Duplex, script: PeerScript, onChange: () => void) {
+    super(transport, link)
     this.index = index
-    this.socket = socket
-    this.#link = link
+    this.acksPings = script.acksPings !== false
     this.#script = script
     this.#onChange = onChange
-    // Each write of a script's is a packet, at once.
-    socket.setNoDelay(true)
-    const parser = new FrameParser((frame) => this.#take(frame))
-    for (const each of new Set<Duplex>([socket, link])) each.on('error', () => {})
-    link.on('data', (bytes: Buffer) => {
-      parser.push(bytes)
-      // Once for all that came together: what waits may have to look at every request.
-      this.#onChange()
-    })
-    link.on('end', () => this.#onEnd())
-    socket.on('close', () => this.#onClose())
   }
 
   /** How many streams are open, as the peer counts. */
@@ -99,10 +74,6 @@ export class PeerConnection implements StreamOwner {
     this.#script.onConnection?.(this)
   }
 
-  write(...pieces: Buffer[]): void {
-    if (!this.#isSilent && !this.#link.destroyed) this.#link.write(Buffer.concat(pieces))
-  }
-
   /** The frames of one type, and of one stream where that is given. */
   of(type: number, streamId: number | null = null): Frame[] {
     return this.frames.filter(
@@ -115,84 +86,49 @@ export class PeerConnection implements StreamOwner {
     return this.of(Type.PING).filter(({ flags }) => (flags & Flag.ACK) === 0)
   }
 
-  /** A round trip: settles when the client has heard all that was written so far, and what it said to that has come. */
-  ping(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#pings.push(resolve)
-      this.write(frames.ping())
-    })
-  }
-
   /** New SETTINGS; settles at their ACK. */
   settings(...entries: readonly SettingsEntry[]): Promise<void> {
     const tableSize = entries.findLast(([id]) => id === Setting.HEADER_TABLE_SIZE)?.[1]
-    this.#hasSettings = true
     return new Promise((resolve) => {
-      this.#settings.push(() => {
+      this.announce(entries, () => {
         // From here on a block may not use more (RFC 7541 §4.2).
         if (tableSize !== undefined) this.hpack.allow(tableSize)
         resolve()
       })
-      this.write(frames.settings(...entries))
-      for (; this.#unacknowledged > 0; this.#unacknowledged--) this.write(frames.settingsAck())
     })
-  }
-
-  goAway(lastStreamId: number, code: number, debugData = ''): void {
-    this.write(frames.goAway(lastStreamId, code, debugData))
-  }
-
-  /** Gives credit to a stream, or to the connection (0). */
-  grant(streamId: number, octets: number): void {
-    this.write(frames.windowUpdate(streamId, octets))
-  }
-
-  /** A black hole: it goes on hearing, and says nothing more, at no layer that a client could see. */
-  fallSilent(): void {
-    this.#isSilent = true
-  }
-
-  /** Closes its side of the connection (FIN), and goes on hearing. */
-  end(): void {
-    this.#link.end()
-  }
-
-  /** Breaks the connection (a TCP RST). */
-  break(): void {
-    this.socket.resetAndDestroy()
   }
 
   onStreamMoved(stream: PeerStream): void {
     if (!stream.isOpen) this.#open.delete(stream)
   }
 
-  #onEnd(): void {
-    this.hasEnded = true
-    if (this.#script.staysHalfOpen !== true && !this.#isSilent) this.#link.end()
+  /** Once for all that came together: what waits may have to look at every request. */
+  protected override onRead(): void {
     this.#onChange()
   }
 
-  #onClose(): void {
-    this.isClosed = true
+  protected override onEnd(): void {
+    super.onEnd()
+    if (this.#script.staysHalfOpen !== true && !this.isSilent) this.end()
     this.#onChange()
   }
 
-  #take(frame: Frame): void {
+  protected override onClose(): void {
+    super.onClose()
+    this.#onChange()
+  }
+
+  protected override receive(frame: Frame): void {
     this.frames.push(frame)
+    super.receive(frame)
     this.#handle(frame)
     this.#script.onFrame?.(frame, this)
   }
 
   #handle(frame: Frame): void {
-    const isAck = (frame.flags & Flag.ACK) !== 0
     switch (frame.type) {
       case Type.SETTINGS:
-        if (isAck) this.#settings.shift()?.()
-        else this.#onSettings(frame)
-        break
-      case Type.PING:
-        if (isAck) this.#pings.shift()?.()
-        else if (this.#script.acksPings !== false) this.write(frames.ping(frame.payload, Flag.ACK))
+        for (const [id, value] of toSettings(frame)) this.clientSettings.set(id, value)
         break
       case Type.HEADERS:
       case Type.CONTINUATION:
@@ -206,12 +142,6 @@ export class PeerConnection implements StreamOwner {
         this.#onReset(frame)
         break
     }
-  }
-
-  #onSettings(frame: Frame): void {
-    for (const [id, value] of toSettings(frame)) this.clientSettings.set(id, value)
-    if (this.#hasSettings) this.write(frames.settingsAck())
-    else this.#unacknowledged++
   }
 
   #onBlock(): void {
@@ -238,7 +168,7 @@ export class PeerConnection implements StreamOwner {
     const { length } = frame.payload
     const isLast = (frame.flags & Flag.END_STREAM) !== 0
     // RFC 9113 §6.9: padding counts, too.
-    if (this.#script.grantsCredit !== false && this.#hasSettings && length > 0) {
+    if (this.#script.grantsCredit !== false && this.hasSettings && length > 0) {
       this.grant(0, length)
       if (!isLast) this.grant(frame.streamId, length)
     }

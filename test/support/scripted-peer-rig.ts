@@ -12,6 +12,9 @@ import type { PeerScript } from './scripted-peer-connection.ts'
 /** Answers each request as soon as it is whole, by its own method and path. */
 export const SERVE: PeerScript = { onComplete: (stream) => stream.answer() }
 
+/** Never closes its side. By itself it says its SETTINGS and the ACK of the client's, and nothing else. */
+export const DEAF: PeerScript = { staysHalfOpen: true, acksPings: false, grantsCredit: false }
+
 /** Nothing takes time but what a test says, and what backs off. */
 export const PATIENT = {
   connectTimeout: 0,

@@ -1,7 +1,7 @@
 /** One request as a scripted peer sees it, and the ways to answer it. */
 
+import { Flag, frames } from './frames.ts'
 import type { Field } from './hpack.ts'
-import { Flag, frames } from './scripted-peer-frames.ts'
 
 const REFUSED_STREAM = 7
 

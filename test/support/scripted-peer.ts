@@ -59,7 +59,7 @@ export class ScriptedPeer {
     this.#server = server
     this.#scripts = scripts
     this.#options = options
-    server.on('connection', (socket) => this.#accept(socket))
+    server.on('connection', (socket) => this.#accept(socket, options.wrap?.(socket) ?? socket))
   }
 
   /**
@@ -128,17 +128,16 @@ export class ScriptedPeer {
 
   /** Ends its connections, and takes no more. */
   async close(): Promise<void> {
-    for (const { socket } of this.connections) socket.destroy()
+    for (const { transport } of this.connections) transport.destroy()
     if (!this.#server.listening) return
     this.#server.close()
     await once(this.#server, 'close')
   }
 
-  #accept(socket: Socket): void {
+  #accept(transport: Duplex, link: Duplex): void {
     const index = this.connections.length
     const script = this.#scripts[Math.min(index, this.#scripts.length - 1)] ?? {}
-    const link = this.#options.wrap?.(socket) ?? socket
-    const connection = new PeerConnection(index, socket, link, script, () => this.#tell())
+    const connection = new PeerConnection(index, transport, link, script, () => this.#tell())
     this.connections.push(connection)
     connection.greet()
     this.#tell()

@@ -8,18 +8,13 @@ import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
+import type { Frame } from '../../support/frames.ts'
+import { Flag, FrameParser, Type, toContent } from '../../support/frames.ts'
 
-const FRAME_HEADER = 9
-const HEADERS = 0x1
-const CONTINUATION = 0x9
-const END_HEADERS = 0x4
-const PADDED = 0x8
-const PRIORITY = 0x20
-
-/** Finds the header blocks in one direction of a connection (RFC 9113 §4.1, §6.2 and §6.10). */
-export class BlockSplitter {
+/** Finds the header blocks in what a server sends (RFC 9113 §6.2 and §6.10). */
+class BlockSplitter {
   readonly #onBlock: (streamId: number, block: Buffer) => void
-  #rest: Buffer = Buffer.alloc(0)
+  readonly #parser = new FrameParser((frame) => this.#take(frame), 'server')
   #fragments: Buffer[] = []
 
   constructor(onBlock: (streamId: number, block: Buffer) => void) {
@@ -27,31 +22,16 @@ export class BlockSplitter {
   }
 
   push(chunk: Buffer): void {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    while (bytes.length >= FRAME_HEADER) {
-      const end = FRAME_HEADER + bytes.readUIntBE(0, 3)
-      if (bytes.length < end) break
-      this.#take(bytes.subarray(0, end))
-      bytes = bytes.subarray(end)
-    }
-    this.#rest = bytes
+    this.#parser.push(chunk)
   }
 
-  #take(frame: Buffer): void {
-    const type = frame.readUInt8(3)
-    const flags = frame.readUInt8(4)
-    if (type !== HEADERS && type !== CONTINUATION) return
-    this.#fragments.push(type === HEADERS ? toFragment(frame, flags) : frame.subarray(FRAME_HEADER))
-    if ((flags & END_HEADERS) === 0) return
-    this.#onBlock(frame.readUInt32BE(5) & 0x7f_ff_ff_ff, Buffer.concat(this.#fragments))
+  #take(frame: Frame): void {
+    if (frame.type !== Type.HEADERS && frame.type !== Type.CONTINUATION) return
+    this.#fragments.push(toContent(frame))
+    if ((frame.flags & Flag.END_HEADERS) === 0) return
+    this.#onBlock(frame.streamId, Buffer.concat(this.#fragments))
     this.#fragments = []
   }
-}
-
-function toFragment(frame: Buffer, flags: number): Buffer {
-  const isPadded = (flags & PADDED) !== 0
-  const start = FRAME_HEADER + (isPadded ? 1 : 0) + ((flags & PRIORITY) === 0 ? 0 : 5)
-  return frame.subarray(start, isPadded ? frame.length - frame.readUInt8(FRAME_HEADER) : frame.length)
 }
 
 /** What both have made of the blocks of a connection. */

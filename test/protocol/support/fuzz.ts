@@ -2,7 +2,7 @@
 
 import { HpackDecoder } from '../../support/hpack.ts'
 import type { Frame } from '../../support/scripted-peer-frames.ts'
-import { Flag, frames, Type, toContent } from '../../support/scripted-peer-frames.ts'
+import { Flag, frames, Type, toContent, toFrames } from '../../support/scripted-peer-frames.ts'
 import { Random } from '../hpack/support.ts'
 import { cutAtRandom } from './event-log.ts'
 import type { Recording } from './recording.ts'
@@ -119,7 +119,7 @@ class Round {
 
   #mutate(bytes: Buffer): Buffer {
     const random = this.#random
-    let pieces = toFrameList(bytes)
+    let pieces = toPieces(bytes)
     for (let count = random.below(6); count > 0; count--) {
       const at = random.below(pieces.length)
       const piece = pieces[at] ?? Buffer.alloc(0)
@@ -213,12 +213,8 @@ function require(condition: boolean, message: string): void {
 }
 
 /** The frames of a recording, each with its header. */
-function toFrameList(bytes: Buffer): Buffer[] {
-  const list: Buffer[] = []
-  for (let at = 0; at + 9 <= bytes.length; ) {
-    const end = at + 9 + bytes.readUIntBE(at, 3)
-    list.push(bytes.subarray(at, end))
-    at = end
-  }
-  return list
+function toPieces(bytes: Buffer): Buffer[] {
+  return toFrames(bytes).map(({ type, flags, streamId, payload }) =>
+    frames.frame(type, flags, streamId, payload),
+  )
 }

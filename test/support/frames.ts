@@ -1,0 +1,189 @@
+/** HTTP/2 by the frame (RFC 9113 §4 and §6), for peers in tests and scripts: what is written, and what is read. No test runner. */
+
+import type { Field } from './hpack.ts'
+import { encodeFields } from './hpack.ts'
+
+/** Frame types. */
+export const Type = {
+  DATA: 0,
+  HEADERS: 1,
+  PRIORITY: 2,
+  RST_STREAM: 3,
+  SETTINGS: 4,
+  PUSH_PROMISE: 5,
+  PING: 6,
+  GOAWAY: 7,
+  WINDOW_UPDATE: 8,
+  CONTINUATION: 9,
+} as const
+
+/** Flags. ACK is that of SETTINGS and PING. */
+export const Flag = { ACK: 1, END_STREAM: 1, END_HEADERS: 4, PADDED: 8, PRIORITY: 0x20 } as const
+
+/** RFC 9113 §6.5.2 and RFC 8441 §3. */
+export const Setting = {
+  HEADER_TABLE_SIZE: 1,
+  ENABLE_PUSH: 2,
+  MAX_CONCURRENT_STREAMS: 3,
+  INITIAL_WINDOW_SIZE: 4,
+  MAX_FRAME_SIZE: 5,
+  MAX_HEADER_LIST_SIZE: 6,
+  ENABLE_CONNECT_PROTOCOL: 8,
+} as const
+
+/** RFC 9113 §7, in the order of its numbers. */
+export const ERROR_CODES = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+  'INADEQUATE_SECURITY',
+  'HTTP_1_1_REQUIRED',
+] as const
+
+/** RFC 9113 §3.4: what a client says first. */
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+
+/** The greatest stream id: what the first step of a graceful GOAWAY names (RFC 9113 §6.8). */
+export const MAX_STREAM_ID = 2 ** 31 - 1
+
+const HEAD_LENGTH = 9
+const EMPTY = Buffer.alloc(0)
+
+/** `:status: 200`, as HPACK's static table has it. */
+const STATUS_200 = 0x88
+/** `content-length`, likewise, with a value that isn't indexed. */
+const CONTENT_LENGTH = [0x0f, 0x0d]
+
+/** One frame that has come, without its padding taken off. */
+export interface Frame {
+  readonly type: number
+  readonly flags: number
+  readonly streamId: number
+  readonly payload: Buffer
+}
+
+/** One entry of SETTINGS: an id, such as `Setting.MAX_CONCURRENT_STREAMS`, and its value. */
+export type SettingsEntry = readonly [id: number, value: number]
+
+function toUint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+/** Any frame at all, right or wrong. */
+function toFrame(type: number, flags: number, streamId: number, payload: Buffer = EMPTY): Buffer {
+  const frame = Buffer.allocUnsafe(HEAD_LENGTH + payload.length)
+  frame.writeUIntBE(payload.length, 0, 3)
+  frame[3] = type
+  frame[4] = flags
+  frame.writeUInt32BE(streamId, 5)
+  payload.copy(frame, HEAD_LENGTH)
+  return frame
+}
+
+/** The frames of a peer, each as its bytes. */
+export const frames = {
+  frame: toFrame,
+  settings(...entries: readonly SettingsEntry[]): Buffer {
+    const payload = entries.map(([id, value]) => Buffer.concat([Buffer.from([0, id]), toUint32(value)]))
+    return toFrame(Type.SETTINGS, 0, 0, Buffer.concat(payload))
+  },
+  settingsAck(): Buffer {
+    return toFrame(Type.SETTINGS, Flag.ACK, 0)
+  },
+  /** The header of a 200. */
+  answer(streamId: number, flags = 0, contentLength: number | null = null): Buffer {
+    const length = contentLength === null ? '' : String(contentLength)
+    const field = contentLength === null ? [] : [...CONTENT_LENGTH, length.length]
+    const block = Buffer.concat([Buffer.from([STATUS_200, ...field]), Buffer.from(length)])
+    return toFrame(Type.HEADERS, Flag.END_HEADERS | flags, streamId, block)
+  },
+  /** A whole header block in one frame. */
+  headers(streamId: number, fields: readonly Field[], flags = 0): Buffer {
+    return toFrame(Type.HEADERS, Flag.END_HEADERS | flags, streamId, encodeFields(fields))
+  },
+  data(streamId: number, content: string | Buffer, flags = 0): Buffer {
+    return toFrame(Type.DATA, flags, streamId, typeof content === 'string' ? Buffer.from(content) : content)
+  },
+  reset(streamId: number, code: number): Buffer {
+    return toFrame(Type.RST_STREAM, 0, streamId, toUint32(code))
+  },
+  goAway(lastStreamId: number, code: number, debugData = ''): Buffer {
+    const payload = [toUint32(lastStreamId), toUint32(code), Buffer.from(debugData)]
+    return toFrame(Type.GOAWAY, 0, 0, Buffer.concat(payload))
+  },
+  ping(payload: Buffer = Buffer.alloc(8), flags = 0): Buffer {
+    return toFrame(Type.PING, flags, 0, payload)
+  },
+  windowUpdate(streamId: number, increment: number): Buffer {
+    return toFrame(Type.WINDOW_UPDATE, 0, streamId, toUint32(increment))
+  },
+}
+
+/** What a SETTINGS frame says. */
+export function toSettings({ payload }: Frame): SettingsEntry[] {
+  const entries: SettingsEntry[] = []
+  for (let at = 0; at + 6 <= payload.length; at += 6) {
+    entries.push([payload.readUInt16BE(at), payload.readUInt32BE(at + 2)])
+  }
+  return entries
+}
+
+/** What is left of a DATA or HEADERS frame without its padding and its priority. */
+export function toContent({ type, flags, payload }: Frame): Buffer {
+  const isPadded = (flags & Flag.PADDED) !== 0
+  const padding = isPadded ? payload.readUInt8(0) : 0
+  const hasPriority = type === Type.HEADERS && (flags & Flag.PRIORITY) !== 0
+  return payload.subarray((isPadded ? 1 : 0) + (hasPriority ? 5 : 0), payload.length - padding)
+}
+
+/** The whole frames of what a server has sent. */
+export function toFrames(bytes: Buffer): Frame[] {
+  const list: Frame[] = []
+  new FrameParser((frame) => list.push(frame), 'server').push(bytes)
+  return list
+}
+
+/** Bytes → frames. A client's begin once its preface has come. */
+export class FrameParser {
+  readonly #onFrame: (frame: Frame) => void
+  #bytes: Buffer = EMPTY
+  #hasPreface: boolean
+
+  /** @param sender whose bytes these are */
+  constructor(onFrame: (frame: Frame) => void, sender: 'client' | 'server' = 'client') {
+    this.#onFrame = onFrame
+    this.#hasPreface = sender === 'server'
+  }
+
+  push(bytes: Buffer): void {
+    this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes])
+    if (!this.#hasPreface) {
+      if (this.#bytes.length < PREFACE.length) return
+      this.#bytes = this.#bytes.subarray(PREFACE.length)
+      this.#hasPreface = true
+    }
+    while (this.#bytes.length >= HEAD_LENGTH) {
+      const end = HEAD_LENGTH + this.#bytes.readUIntBE(0, 3)
+      if (this.#bytes.length < end) return
+      const frame = {
+        type: this.#bytes.readUInt8(3),
+        flags: this.#bytes.readUInt8(4),
+        streamId: this.#bytes.readUInt32BE(5) & MAX_STREAM_ID,
+        payload: this.#bytes.subarray(HEAD_LENGTH, end),
+      }
+      this.#bytes = this.#bytes.subarray(end)
+      this.#onFrame(frame)
+    }
+  }
+}

@@ -2,6 +2,8 @@
 
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { PairedDuplex } from './duplex-pair.ts'
 import type { Frame, SettingsEntry } from './frames.ts'
 import { Flag, FrameParser, frames, Type } from './frames.ts'
 
@@ -66,6 +68,21 @@ export class FrameConnection {
     if (this.#canWrite) this.#link.write(Buffer.concat(pieces))
   }
 
+  /**
+   * Writes these octets cut at the offsets, each part in a segment of its own: a client in the same process reads them one by one.
+   * An empty part is left out. With nothing else written meanwhile; settles when the last part was written.
+   *
+   * @param offsets from 0, ascending: `[9]` cuts a frame behind its header
+   */
+  async writeCut(bytes: Buffer, ...offsets: readonly number[]): Promise<void> {
+    let start = 0
+    for (const end of [...offsets, bytes.length]) {
+      const part = bytes.subarray(start, end)
+      start = Math.max(start, end)
+      if (part.length > 0 && this.#canWrite) await this.#writePart(part)
+    }
+  }
+
   /** A round trip: settles when the client has heard all that was written so far, and what it said to that has come. */
   ping(): Promise<void> {
     return new Promise((resolve) => {
@@ -101,9 +118,11 @@ export class FrameConnection {
     this.#link.end()
   }
 
-  /** Breaks the connection (a TCP RST). */
+  /** Breaks the connection (a TCP RST, or what a Duplex has instead). */
   break(): void {
-    this.socket.resetAndDestroy()
+    const { transport } = this
+    if (transport instanceof Socket || transport instanceof PairedDuplex) transport.resetAndDestroy()
+    else transport.destroy(new Error('The peer has broken the connection'))
   }
 
   /** A frame has come. Sees to SETTINGS and PING. */
@@ -132,5 +151,13 @@ export class FrameConnection {
 
   get #canWrite(): boolean {
     return !this.#isSilent && this.#link.writable
+  }
+
+  async #writePart(part: Buffer): Promise<void> {
+    // An error of the transport closes it: that is told by its events.
+    await new Promise<void>((resolve) => this.#link.write(part, () => resolve()))
+    // A turn of the event loop that polls all sockets: the first may come before the client's has had its turn.
+    await setImmediate()
+    await setImmediate()
   }
 }

@@ -1,7 +1,8 @@
 /** Scripted peers in our own tests: they end with the test, and so does what talks to them. */
 
+import type { Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
+import type { Connector, DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { Harness } from './engines.ts'
 import type { FakeClock } from './fake-clock.ts'
 import type { Recorder } from './recorder.ts'
@@ -34,6 +35,14 @@ export async function startPeer(
   const peer = await ScriptedPeer.listen(scripts, options)
   onTestFinished(() => peer.close())
   return peer
+}
+
+/**
+ * A connector that yields a Duplex of the peer's instead of a socket. Its type promises a socket, as undici's does; what callers
+ * give may be any Duplex.
+ */
+export function toConnector(peer: ScriptedPeer): Connector {
+  return (_options, callback) => callback(null, peer.connect() as Socket)
 }
 
 export function startHarness(peer: ScriptedPeer, options: PoolOptions, clock?: FakeClock): Harness {

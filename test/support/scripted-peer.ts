@@ -19,6 +19,7 @@ import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { PairedDuplex } from './duplex-pair.ts'
 import type { PeerScript } from './scripted-peer-connection.ts'
 import { PeerConnection } from './scripted-peer-connection.ts'
 import type { PeerStream } from './scripted-peer-stream.ts'
@@ -124,6 +125,18 @@ export class ScriptedPeer {
       }
       this.#waiters.push({ condition, resolve: done })
     })
+  }
+
+  /**
+   * A connection without a socket, for a client whose connector yields any Duplex: the next one of the peer, with the next
+   * script, in the clear. What either side writes comes in the same turn of the event loop.
+   *
+   * @returns the client's end. The peer's is `transport` of the newest of {@link ScriptedPeer.connections}, with no `socket`.
+   */
+  connect(): Duplex {
+    const [near, far] = PairedDuplex.toPair()
+    this.#accept(near, near)
+    return far
   }
 
   /** Ends its connections, and takes no more. */

@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { Flag, frames, PREFACE, Type } from '../support/frames.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { SERVE, startPeer, toConnector } from '../support/scripted-peer-rig.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+
+describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', (engine) => {
+  async function start(scripts: PeerScript | readonly PeerScript[]) {
+    const peer = await startPeer(scripts)
+    const client = new Client(peer.origin, { engine, connect: toConnector(peer) })
+    onTestFinished(() => client.destroy())
+    return { peer, client }
+  }
+
+  it('serves, and is in the ledger', async () => {
+    const { peer, client } = await start(SERVE)
+    for (let call = 0; call < 2; call++) {
+      const { body } = await client.request({ path: '/', method: 'POST', body: 'x'.repeat(200_000) })
+      expect(await body.text()).toBe('POST /')
+    }
+    expect(peer.ledger).toEqual(['0/1 POST /', '0/3 POST /'])
+    expect(peer.requests.map(({ length }) => length)).toEqual([200_000, 200_000])
+    await client.close()
+    await peer.until(() => peer.connection(0).isClosed)
+    expect(() => peer.connection(0).socket).toThrow('no socket')
+  })
+
+  it('breaks like one with a socket', async () => {
+    const onComplete: PeerScript['onComplete'] = (_stream, connection) => connection.break()
+    const { peer, client } = await start([{ onComplete }, SERVE])
+    const lost = once(client, 'disconnect')
+    await expect(client.request({ path: '/', method: 'POST' })).rejects.toThrow('ECONNRESET')
+    await lost
+    expect(await (await client.request(GET)).body.text()).toBe('GET /')
+    expect(peer.ledger).toEqual(['0/1 POST /', '1/1 GET /'])
+  })
+
+  it('writes a frame cut anywhere, and the client reads it', async () => {
+    const { peer, client } = await start({
+      onComplete: ({ id }, connection) => {
+        const bytes = Buffer.concat([frames.answer(id), frames.data(id, 'hello', Flag.END_STREAM)])
+        void connection.writeCut(bytes, 1, 8, 9, 9, 10, 12, 22)
+      },
+    })
+    expect(await (await client.request(GET)).body.text()).toBe('hello')
+    expect(peer.ledger).toEqual(['0/1 GET /'])
+  })
+})
+
+describe('writeCut()', () => {
+  const BYTES = Buffer.concat([frames.settings([3, 100]), frames.ping(), frames.goAway(1, 0, 'why')])
+
+  /** What a client reads, by the length of each piece. It says its preface and nothing more. */
+  async function read(...offsets: number[]): Promise<number[]> {
+    const peer = await startPeer({
+      settings: null,
+      // In the middle of a poll of sockets.
+      onFrame: (_frame, connection) => {
+        void connection.writeCut(BYTES, ...offsets).then(() => connection.end())
+      },
+    })
+    const socket: Socket = connect(Number(new URL(peer.origin).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const pieces: Buffer[] = []
+    socket.on('data', (piece: Buffer) => pieces.push(piece))
+    socket.write(Buffer.concat([Buffer.from(PREFACE), frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5))]))
+    await once(socket, 'end')
+    expect(Buffer.concat(pieces)).toEqual(BYTES)
+    return pieces.map(({ length }) => length)
+  }
+
+  it('sends each part in a segment of its own', async () => {
+    for (let at = 1; at < BYTES.length; at++) {
+      expect(await read(at)).toEqual([at, BYTES.length - at])
+    }
+    expect(await read(3, 9, 15, 20)).toEqual([3, 6, 6, 5, BYTES.length - 20])
+  })
+
+  it('leaves out parts that are empty', async () => {
+    expect(await read(0, 9, 9, BYTES.length)).toEqual([9, BYTES.length - 9])
+  })
+})
+
+it('a peer needs no test runner: scripts use it, too', async () => {
+  const { metafile } = await build({
+    entryPoints: [fileURLToPath(new URL('../support/scripted-peer.ts', import.meta.url))],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+  })
+  const folders = Object.keys(metafile.inputs).map((path) => path.replace(/[^/]*$/, ''))
+  expect([...new Set(folders)]).toEqual(['test/support/'])
+})

@@ -1,0 +1,58 @@
+/** A connection without a socket: node's own `duplexPair()` is there from Node 22.6 on. */
+
+import { Duplex } from 'node:stream'
+
+/**
+ * One end of it. What is written to one end is read from the other, in the same pieces and turn of the event loop; a write is done
+ * when the other end asks for more. Its halves end each by itself.
+ */
+export class PairedDuplex extends Duplex {
+  #other: PairedDuplex = this
+  /** Calls back the write that the other end waits with. */
+  #onTaken: (() => void) | null = null
+
+  static toPair(): [PairedDuplex, PairedDuplex] {
+    const [near, far] = [new PairedDuplex(), new PairedDuplex()]
+    near.#other = far
+    far.#other = near
+    return [near, far]
+  }
+
+  /** As a TCP RST: the other end fails with ECONNRESET. */
+  resetAndDestroy(): void {
+    const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
+    this.#other.destroy(error)
+    this.destroy()
+  }
+
+  override _read(): void {
+    const onTaken = this.#onTaken
+    this.#onTaken = null
+    onTaken?.()
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, callback: (error?: Error) => void): void {
+    const other = this.#other
+    if (other.destroyed) {
+      callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' }))
+    } else if (bytes.length === 0) {
+      callback()
+    } else {
+      other.#onTaken = callback
+      other.push(bytes)
+    }
+  }
+
+  override _final(callback: () => void): void {
+    if (!this.#other.destroyed) this.#other.push(null)
+    callback()
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    const other = this.#other
+    // What was written to this end is lost, as in the buffers of a socket.
+    this._read()
+    if (!other.destroyed) other.push(null)
+    callback(error)
+  }
+}

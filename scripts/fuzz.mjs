@@ -3,9 +3,8 @@
  *
  * What must hold is in test/protocol/support/fuzz.ts; the tests play a few thousand rounds of it.
  */
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { build } from 'esbuild'
+import { loadModules } from './support.mjs'
 
 const help = `Usage: node scripts/fuzz.mjs [options]
 
@@ -35,47 +34,14 @@ function readOptions() {
   }
 }
 
-/**
- * Modules of the tests' own support, compiled in memory. Beside what builds frames, theirs has what cleans up after a test: here
- * there is none.
- *
- * @param {string} code
- */
-async function loadSupport(code) {
-  /** @type {import('esbuild').Plugin} */
-  const withoutVitest = {
-    name: 'without-vitest',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^vitest$/ }, () => ({ path: 'vitest', namespace: 'nothing' }))
-      onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({
-        contents: 'export const onTestFinished = null',
-      }))
-    },
-  }
-  const { outputFiles } = await build({
-    stdin: {
-      contents: code,
-      resolveDir: fileURLToPath(new URL('../test/protocol/support', import.meta.url)),
-    },
-    bundle: true,
-    write: false,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    plugins: [withoutVitest],
-  })
-  const [output] = outputFiles
-  if (output === undefined) throw new Error('Nothing came of the support modules')
-  return import(`data:text/javascript;base64,${Buffer.from(output.contents).toString('base64')}`)
-}
-
 const options = readOptions()
 if (options === null) {
   process.stdout.write(help)
 } else {
-  const { fuzzOnce, toCounts, HAND_MADE, recordNode } = await loadSupport(
-    `export { fuzzOnce, toCounts } from './fuzz.ts'; export { HAND_MADE, recordNode } from './recording.ts'`,
-  )
+  const { fuzzOnce, toCounts, HAND_MADE, recordNode } = await loadModules(`
+    export { fuzzOnce, toCounts } from '../test/protocol/support/fuzz.ts'
+    export { HAND_MADE, recordNode } from '../test/protocol/support/recording.ts'
+  `)
   const recordings = [HAND_MADE, await recordNode()]
   const counts = toCounts()
   const begun = Date.now()

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { Fleet } from './soak/fleet.mjs'
 import { load, SharedSignals } from './soak/load.mjs'
 import { makeRandom } from './soak/random.mjs'
-import { hasNghttpd, startNghttpd, startPeer } from './soak/servers.mjs'
+import { hasNghttpd, startNghttpd, startPeers } from './soak/servers.mjs'
 import { Watch } from './soak/watch.mjs'
 
 const MEGABYTE = 1e6
@@ -261,7 +261,7 @@ async function run(engine, options) {
   const watch = new Watch()
   const unwatch = watchProcess(watch)
   const seeds = makeRandom(seed + 1)
-  const peers = await Promise.all([startPeer(seeds.fork()), startPeer(seeds.fork())])
+  const peers = await startPeers([seeds.fork(), seeds.fork()])
   const real = hasReal ? await startNghttpd() : null
   const targets = peers.map(({ origin }) => ({ url: origin, isReal: false }))
   if (real !== null) targets.push({ url: real.origin, isReal: true })

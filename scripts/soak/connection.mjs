@@ -2,14 +2,13 @@
  * One connection of a server that speaks HTTP/2 by the frame: reads, keeps to the client's windows, and leaves it to
  * `faults.mjs` what to answer and what to do wrong.
  */
+import { FrameConnection } from '../../test/support/frame-connection.ts'
+import { Flag, frames, MAX_STREAM_ID, Setting, Type, toSettings } from '../../test/support/frames.ts'
 import { actOn, beginFaults, disturb } from './faults.mjs'
-import * as http2 from './frames.mjs'
 
 /** As many bytes of a POST's body name it. */
 const TAG_LENGTH = 9
 const DEFAULT_WINDOW = 65_535
-const MAX_ID = 2 ** 31 - 1
-const NO_BYTES = Buffer.alloc(0)
 
 /**
  * What all connections of a server have counted.
@@ -41,7 +40,7 @@ export class Stream {
   }
 }
 
-export class Connection {
+export class Connection extends FrameConnection {
   /** @type {Map<number, Stream>} */
   streams = new Map()
   /** The last stream id of a GOAWAY that was sent; null: none. @type {number | null} */
@@ -64,43 +63,45 @@ export class Connection {
    * @param {Tally} tally
    */
   constructor(socket, random, tally) {
-    this.socket = socket
+    super(socket)
     this.random = random
     this.tally = tally
     this.window = DEFAULT_WINDOW
     this.initialWindow = DEFAULT_WINDOW
     this.maxFrame = 16_384
-    /** Limits that were sent and not acknowledged; null: the SETTINGS had none. @type {(number | null)[]} */
-    this.sentLimits = []
-    this.bytes = NO_BYTES
-    this.isGreeted = false
     /** @type {Buffer[]} */
     this.written = []
     this.number = ++tally.connections
-    socket.setNoDelay(true)
-    socket.on('error', () => {})
-    socket.on('data', (bytes) => this.receive(bytes))
-    socket.on('close', () => this.onClose())
     beginFaults(this)
   }
 
-  /** @param {Buffer} frame */
-  write(frame) {
+  /** @override @param {readonly Buffer[]} pieces */
+  write(...pieces) {
     if (this.isDeaf || this.socket.destroyed) return
     // What one turn has to say leaves in one piece.
-    if (this.written.push(frame) === 1) process.nextTick(() => this.flush())
+    if (this.written.length === 0) process.nextTick(() => this.flush())
+    this.written.push(...pieces)
   }
 
   flush() {
     const { written } = this
     this.written = []
-    if (written.length > 0 && this.socket.writable) this.socket.write(Buffer.concat(written))
+    if (written.length > 0) super.write(...written)
+  }
+
+  /** What this turn has said so far still leaves. */
+  goDeaf() {
+    this.flush()
+    this.isDeaf = true
+    this.fallSilent()
   }
 
   /** @param {(readonly [id: number, value: number])[]} entries */
   writeSettings(...entries) {
-    this.sentLimits.push(entries.find(([id]) => id === http2.MAX_CONCURRENT_STREAMS)?.[1] ?? null)
-    this.write(http2.toSettings(entries))
+    const limit = entries.find(([id]) => id === Setting.MAX_CONCURRENT_STREAMS)?.[1]
+    this.announce(entries, () => {
+      this.limit = limit ?? this.limit
+    })
   }
 
   /** @param {string} name */
@@ -111,7 +112,7 @@ export class Connection {
   /** @param {Stream} stream @param {number} code */
   reset(stream, code) {
     if (stream.isClosed) return
-    this.write(http2.toReset(stream.id, code))
+    this.write(frames.reset(stream.id, code))
     this.drop(stream)
   }
 
@@ -122,9 +123,9 @@ export class Connection {
    */
   sendGoaway(code) {
     // It may be less than what was said before, never more (RFC 9113 §6.8).
-    const lastId = Math.min(this.goaway ?? MAX_ID, this.random.integer(this.lastTouched, this.lastId))
+    const lastId = Math.min(this.goaway ?? MAX_STREAM_ID, this.random.integer(this.lastTouched, this.lastId))
     this.goaway = lastId
-    this.write(http2.toGoaway(lastId, code, 'soak'))
+    this.goAway(lastId, code, 'soak')
     for (const stream of [...this.streams.values()]) {
       if (stream.id <= lastId) continue
       stream.tag = null
@@ -137,8 +138,8 @@ export class Connection {
   announceGoaway() {
     // Another disturbance may have come first: what has been said can't be raised again (RFC 9113 §6.8).
     if (this.goaway !== null) return
-    this.goaway = MAX_ID
-    this.write(http2.toGoaway(MAX_ID, 0))
+    this.goaway = MAX_STREAM_ID
+    this.goAway(MAX_STREAM_ID, 0)
   }
 
   /** Closes when the streams that are left have been answered. */
@@ -146,7 +147,7 @@ export class Connection {
     this.isEnding = true
     if (this.streams.size > 0) return
     this.flush()
-    this.socket.end()
+    this.end()
   }
 
   /**
@@ -173,8 +174,8 @@ export class Connection {
         const room = Math.min(piece.data.length, this.maxFrame, stream.window, this.window)
         if (room <= 0 && piece.data.length > 0) return
         const isWhole = room === piece.data.length
-        const flags = piece.isLast && isWhole ? http2.END_STREAM : 0
-        this.write(http2.toFrame(http2.DATA, flags, stream.id, piece.data.subarray(0, room)))
+        const flags = piece.isLast && isWhole ? Flag.END_STREAM : 0
+        this.write(frames.data(stream.id, piece.data.subarray(0, room), flags))
         stream.window -= room
         this.window -= room
         if (!isWhole) {
@@ -215,52 +216,29 @@ export class Connection {
     }
   }
 
-  /** @param {Buffer} bytes */
-  receive(bytes) {
-    if (this.isDeaf) return
-    let rest = this.bytes.length === 0 ? bytes : Buffer.concat([this.bytes, bytes])
-    if (!this.isGreeted) {
-      if (rest.length < http2.PREFACE_LENGTH) {
-        this.bytes = rest
-        return
-      }
-      rest = rest.subarray(http2.PREFACE_LENGTH)
-      this.isGreeted = true
-    }
-    while (rest.length >= http2.HEAD_LENGTH) {
-      const end = http2.HEAD_LENGTH + rest.readUIntBE(0, 3)
-      if (rest.length < end) break
-      this.take(rest[3], rest[4], rest.readUInt32BE(5) & 0x7fffffff, rest.subarray(http2.HEAD_LENGTH, end))
-      rest = rest.subarray(end)
-      if (this.isDeaf) return
-    }
-    this.bytes = rest
-  }
-
   /**
-   * @param {number} type
-   * @param {number} flags
-   * @param {number} id
-   * @param {Buffer} payload
+   * No header is decoded: it is enough to know where a request begins and ends.
+   *
+   * @override @param {import('../../test/support/frames.ts').Frame} frame
    */
-  take(type, flags, id, payload) {
-    const isFlagged = (flags & http2.END_STREAM) !== 0
-    const stream = this.streams.get(id)
-    if (type === http2.HEADERS) {
+  receive(frame) {
+    if (this.isDeaf) return
+    super.receive(frame)
+    const { type, flags, streamId, payload } = frame
+    const isLast = (flags & Flag.END_STREAM) !== 0
+    const stream = this.streams.get(streamId)
+    if (type === Type.HEADERS) {
       if (stream !== undefined) this.onRequestEnd(stream)
-      else this.onRequest(id, !isFlagged)
-    } else if (type === http2.DATA) {
-      this.onData(id, stream, payload, isFlagged)
-    } else if (type === http2.RST_STREAM) {
+      else this.onRequest(streamId, !isLast)
+    } else if (type === Type.DATA) {
+      this.onData(streamId, stream, payload, isLast)
+    } else if (type === Type.RST_STREAM) {
       if (stream !== undefined) this.drop(stream)
-    } else if (type === http2.SETTINGS) {
-      if (isFlagged) this.onSettingsAck()
-      else this.onSettings(payload)
-    } else if (type === http2.PING) {
-      if (!isFlagged) this.write(http2.toFrame(http2.PING, http2.ACK, 0, payload))
-    } else if (type === http2.WINDOW_UPDATE) {
-      this.onWindowUpdate(id, stream, payload.readUInt32BE(0))
-    } else if (type === http2.GOAWAY) {
+    } else if (type === Type.SETTINGS) {
+      if ((flags & Flag.ACK) === 0) this.onSettings(frame)
+    } else if (type === Type.WINDOW_UPDATE) {
+      this.onWindowUpdate(streamId, stream, payload.readUInt32BE(0))
+    } else if (type === Type.GOAWAY) {
       this.endWhenIdle()
     }
   }
@@ -285,8 +263,8 @@ export class Connection {
   /** @param {number} id @param {Stream | undefined} stream @param {Buffer} payload @param {boolean} isLast */
   onData(id, stream, payload, isLast) {
     if (payload.length > 0) {
-      this.write(http2.toWindowUpdate(0, payload.length))
-      if (stream !== undefined && !isLast) this.write(http2.toWindowUpdate(id, payload.length))
+      this.grant(0, payload.length)
+      if (stream !== undefined && !isLast) this.grant(id, payload.length)
     }
     if (stream === undefined) return
     if (stream.tag !== null && stream.tag.length < TAG_LENGTH) {
@@ -304,20 +282,14 @@ export class Connection {
     else actOn(this, stream)
   }
 
-  onSettingsAck() {
-    this.limit = this.sentLimits.shift() ?? this.limit
-  }
-
-  /** @param {Buffer} payload */
-  onSettings(payload) {
-    for (let at = 0; at + 6 <= payload.length; at += 6) {
-      const [id, value] = [payload.readUInt16BE(at), payload.readUInt32BE(at + 2)]
-      if (id === http2.MAX_FRAME_SIZE) this.maxFrame = value
-      if (id !== http2.INITIAL_WINDOW_SIZE) continue
+  /** @param {import('../../test/support/frames.ts').Frame} frame */
+  onSettings(frame) {
+    for (const [id, value] of toSettings(frame)) {
+      if (id === Setting.MAX_FRAME_SIZE) this.maxFrame = value
+      if (id !== Setting.INITIAL_WINDOW_SIZE) continue
       for (const stream of this.streams.values()) stream.window += value - this.initialWindow
       this.initialWindow = value
     }
-    this.write(http2.settingsAck)
     for (const stream of [...this.streams.values()]) this.pump(stream)
   }
 
@@ -332,7 +304,9 @@ export class Connection {
     }
   }
 
+  /** @override */
   onClose() {
+    super.onClose()
     this.isDeaf = true
     this.isEnding = false
     for (const stream of [...this.streams.values()]) this.drop(stream)

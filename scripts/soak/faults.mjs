@@ -1,7 +1,7 @@
 /**
  * What the server does with each request, and to its connections: mostly what it should.
  */
-import * as http2 from './frames.mjs'
+import { Flag, frames, Setting } from '../../test/support/frames.ts'
 
 /**
  * @typedef {import('./connection.mjs').Connection} Connection
@@ -24,6 +24,9 @@ const CODES = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 0xbad]
 
 const LIMIT = 100
 const MAX_WINDOW = 65_535
+
+/** @type {[string, string][]} */
+const TRAILERS = [['soak', 'yes']]
 
 const filler = Buffer.alloc(2 ** 20, 'soak ')
 
@@ -66,10 +69,12 @@ function answer(connection, stream, { slow = false, upTo = 1, announced = 0 } = 
   const { random } = connection
   const body = toBody(toSize(connection))
   if (random.chance(0.05)) {
-    connection.send(stream, { frame: http2.toInformation(stream.id, random.pick([100, 103])) })
+    connection.send(stream, {
+      frame: frames.headers(stream.id, [[':status', String(random.pick([100, 103]))]]),
+    })
   }
   const length = announced > 0 ? body.length + announced : random.chance(0.5) ? body.length : null
-  connection.send(stream, { frame: http2.toAnswer(stream.id, length) })
+  connection.send(stream, { frame: frames.answer(stream.id, 0, length) })
   const hasTrailers = random.chance(0.05)
   const end = Math.floor(body.length * upTo)
   const pieces = slow ? random.integer(2, 4) : random.chance(0.1) ? 2 : 1
@@ -82,7 +87,7 @@ function answer(connection, stream, { slow = false, upTo = 1, announced = 0 } = 
       if (slow) later(connection, random.integer(0, SLOW), () => sendPiece(index + 1))
       else sendPiece(index + 1)
     } else if (hasTrailers && upTo === 1) {
-      connection.send(stream, { frame: http2.toTrailers(stream.id), isLast: true })
+      connection.send(stream, { frame: frames.headers(stream.id, TRAILERS, Flag.END_STREAM), isLast: true })
     }
   }
   sendPiece(0)
@@ -149,7 +154,7 @@ export function actOn(connection, stream) {
 /** @param {Connection} connection @param {number} limit */
 function setLimit(connection, limit) {
   connection.lastLimit = limit
-  connection.writeSettings([http2.MAX_CONCURRENT_STREAMS, limit])
+  connection.writeSettings([Setting.MAX_CONCURRENT_STREAMS, limit])
 }
 
 /** @type {Readonly<Record<string, (connection: Connection) => void>>} */
@@ -164,11 +169,10 @@ const disturbances = {
     later(connection, connection.random.integer(0, SLOW), () => connection.socket.destroy())
   },
   destroy: (connection) => connection.socket.destroy(),
-  reset: (connection) => connection.socket.resetAndDestroy(),
+  reset: (connection) => connection.break(),
   fin(connection) {
-    connection.flush()
-    connection.isDeaf = true
-    connection.socket.end()
+    connection.goDeaf()
+    connection.end()
   },
   /** Room for none, and after a while for some again. */
   noRoom(connection) {
@@ -182,18 +186,18 @@ const disturbances = {
     later(connection, random.integer(1, NARROW), () => setLimit(connection, random.pick([20, LIMIT])))
   },
   noWindow(connection) {
-    connection.writeSettings([http2.INITIAL_WINDOW_SIZE, 0])
+    connection.writeSettings([Setting.INITIAL_WINDOW_SIZE, 0])
     later(connection, connection.random.integer(1, SLOW), () => {
-      connection.writeSettings([http2.INITIAL_WINDOW_SIZE, MAX_WINDOW])
+      connection.writeSettings([Setting.INITIAL_WINDOW_SIZE, MAX_WINDOW])
     })
   },
   blackHole(connection) {
-    connection.isDeaf = true
+    connection.goDeaf()
     connection.socket.pause()
     setTimeout(() => connection.socket.destroy(), BLACK_HOLE)
   },
   /** DATA on no stream: an error of the whole connection (RFC 9113 §6.1). */
-  nonsense: (connection) => connection.write(http2.toFrame(http2.DATA, 0, 0, Buffer.from('nonsense'))),
+  nonsense: (connection) => connection.write(frames.data(0, 'nonsense')),
 }
 
 const DISTURBANCE_WEIGHTS = {

@@ -8,8 +8,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { freePort } from '../free-port.mjs'
+import { compileScript } from '../support.mjs'
 
 /**
  * @typedef {{ faults: Record<string, number>, violations: string[], connections: number, streams: number, posts: number }} PeerTally
@@ -46,12 +46,31 @@ async function end(child) {
 }
 
 /**
+ * One for each seed.
+ *
+ * @param {number[]} seeds
+ * @returns {Promise<Peer[]>}
+ */
+export async function startPeers(seeds) {
+  const script = compileScript('soak/peer.mjs')
+  try {
+    return await Promise.all(seeds.map((seed) => startPeer(script.file, seed)))
+  } finally {
+    // They have said their ports: all of it is loaded.
+    script.remove()
+  }
+}
+
+/**
+ * @param {string} script
  * @param {number} seed
  * @returns {Promise<Peer>}
  */
-export async function startPeer(seed) {
-  const script = fileURLToPath(new URL('peer.mjs', import.meta.url))
-  const child = fork(script, [JSON.stringify({ seed })], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+async function startPeer(script, seed) {
+  const child = fork(script, [JSON.stringify({ seed })], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: ['--enable-source-maps'],
+  })
   keep(child)
   const [{ port }] = await once(child, 'message')
   return {

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fetch } from '../../src/index.ts'
 import { toAgent } from '../support/agents.ts'
-import { Setting } from '../support/scripted-peer-frames.ts'
+import { Setting } from '../support/frames.ts'
 import type { Rig } from './body-support-rig.ts'
 import { CANCEL, defer, startRig, toReason, toStream } from './body-support-rig.ts'
 

@@ -1,8 +1,8 @@
 /** A peer that sends as much of a body as flow control lets it, and counts. */
 
+import type { Frame, SettingsEntry } from '../support/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../support/frames.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import type { Frame, SettingsEntry } from '../support/scripted-peer-frames.ts'
-import { Flag, frames, Setting, Type, toSettings } from '../support/scripted-peer-frames.ts'
 import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 /** RFC 9113 §6.9.2: what a window is before anybody says otherwise. Bytes. */

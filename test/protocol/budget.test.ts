@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
-import { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Setting, Type } from '../support/frames.ts'
 import { Rig } from './support/rig.ts'
 
 const ENHANCE_YOUR_CALM = 11

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Type } from '../support/frames.ts'
 import { read } from './support/event-log.ts'
 import { Rig } from './support/rig.ts'
 

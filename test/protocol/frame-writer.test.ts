@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { FrameWriter } from '../../src/protocol/frame-writer.ts'
 import { HpackEncoder } from '../../src/protocol/hpack/encoder.ts'
-import type { Frame } from '../support/scripted-peer-frames.ts'
-import { Flag, FrameParser, Type } from '../support/scripted-peer-frames.ts'
+import type { Frame } from '../support/frames.ts'
+import { Flag, FrameParser, Type } from '../support/frames.ts'
 import { Random, startDecoder } from './hpack/support.ts'
 
 const DEFAULT_FRAME = 16_384

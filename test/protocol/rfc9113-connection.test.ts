@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
-import { Flag as FrameFlag, frames as wire } from '../support/scripted-peer-frames.ts'
+import { Flag as FrameFlag, frames as wire } from '../support/frames.ts'
 import {
   ask,
   heard,

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { DispatchOptions } from '../../types/index.ts'
+import { frames } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { ScriptedPeer } from '../support/scripted-peer.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { frames } from '../support/scripted-peer-frames.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
 
 const PROTOCOL_ERROR = 1

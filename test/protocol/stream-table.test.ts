@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ClientConnection } from '../../src/protocol/connection.ts'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
-import { Type } from '../support/scripted-peer-frames.ts'
+import { Type } from '../support/frames.ts'
 import { Random } from './hpack/support.ts'
 import { HeardStream, Rig } from './support/rig.ts'
 

@@ -7,19 +7,11 @@ import type { WindowSizes } from '../../src/protocol/flow-control.ts'
 import type { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import type { OwnSettings } from '../../src/protocol/settings.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
+import type { Frame } from '../support/frames.ts'
+import { ERROR_CODES, Flag, FrameParser, frames, PREFACE, Type, toSettings } from '../support/frames.ts'
 import { HpackDecoder } from '../support/hpack.ts'
-import type { Frame } from '../support/scripted-peer-frames.ts'
-import {
-  ERROR_CODES,
-  Flag,
-  FrameParser,
-  frames,
-  PREFACE,
-  Type,
-  toSettings,
-} from '../support/scripted-peer-frames.ts'
 
-export { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
+export { Flag, frames, Setting, Type } from '../support/frames.ts'
 
 /** The name of a code of RFC 9113 §7. */
 export type CodeName = (typeof ERROR_CODES)[number]

@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Connector, DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { answer, begin, FakeFallback, Http1Harness } from '../support/fallback-fake.ts'
+import { Setting } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { Setting } from '../support/scripted-peer-frames.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MISDIRECT: PeerScript = {

@@ -3,8 +3,8 @@ import { Client } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { Setting, Type } from '../support/frames.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 /** About 1,050 at once make Node's server, and nghttpd, end a session. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
+import { Flag, Setting, Type } from '../support/frames.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { Flag, Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 import type { PeerStream } from '../support/scripted-peer-stream.ts'
 

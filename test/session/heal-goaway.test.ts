@@ -4,8 +4,8 @@ import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { MAX_STREAM_ID, Setting } from '../support/frames.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { MAX_STREAM_ID, Setting } from '../support/scripted-peer-frames.ts'
 import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const NO_ERROR = 0

@@ -4,10 +4,10 @@ import type { ConnectorCallback, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { Setting, Type } from '../support/frames.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { ScriptedPeer } from '../support/scripted-peer.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const LIMIT = 10

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2'
 import { connect } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { Setting } from '../support/frames.ts'
 import { encodeFields, HpackDecoder } from '../support/hpack.ts'
 import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import { Setting } from '../support/scripted-peer-frames.ts'
 import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
 
 describe('the HPACK decoder of the tests', () => {

@@ -3,8 +3,8 @@ import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { Setting } from '../support/frames.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { Setting } from '../support/scripted-peer-frames.ts'
 import {
   ask,
   heard,

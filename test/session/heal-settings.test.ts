@@ -4,10 +4,10 @@ import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { Setting } from '../support/frames.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { ScriptedPeer } from '../support/scripted-peer.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { Setting } from '../support/scripted-peer-frames.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const { MAX_CONCURRENT_STREAMS, HEADER_TABLE_SIZE, ENABLE_CONNECT_PROTOCOL } = Setting

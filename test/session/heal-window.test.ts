@@ -3,7 +3,7 @@ import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting, Type, toContent } from '../support/scripted-peer-frames.ts'
+import { Setting, Type, toContent } from '../support/frames.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const { INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE } = Setting

@@ -5,9 +5,9 @@ import { errors } from '../../src/index.ts'
 import type { Connector, DispatchOptions } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { FakeFallback } from '../support/fallback-fake.ts'
+import { Setting } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { Setting } from '../support/scripted-peer-frames.ts'
 import {
   ask,
   PATIENT,

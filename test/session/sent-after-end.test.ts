@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { DispatchOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
+import { Type } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { Type } from '../support/scripted-peer-frames.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 /** Writes down what it hears of its request, too. */

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames, Setting } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Setting } from '../support/frames.ts'
 import { startPeer } from '../support/scripted-peer-rig.ts'
 
 type Engine = (typeof ENGINES)[number]

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { DispatchController, DispatchOptions, IncomingHttpHeaders } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { Flag, frames, Setting } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { Flag, frames, Setting } from '../support/scripted-peer-frames.ts'
 import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
 
 type Engine = (typeof ENGINES)[number]

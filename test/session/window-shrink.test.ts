@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../support/engines.ts'
+import { Setting, Type } from '../support/frames.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const EVENT = 16_000

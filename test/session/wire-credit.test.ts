@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { DispatchController, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
+import { Flag, frames, Type } from '../support/frames.ts'
 import { GreedyScript } from '../support/greedy-script.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
 import { startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024

@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { ClientDestroyedError } from '../../src/errors.ts'
 import type { DispatchController } from '../../types/index.ts'
+import { Flag, frames } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { Flag, frames } from '../support/scripted-peer-frames.ts'
 import { heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const NO_ERROR = 0

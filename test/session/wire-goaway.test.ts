@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
+import { ERROR_CODES, Flag, frames, Setting, Type } from '../support/frames.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { ScriptedPeer } from '../support/scripted-peer.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ERROR_CODES, Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
 import {
   ask,
   heard,

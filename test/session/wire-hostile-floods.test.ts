@@ -3,8 +3,8 @@ import { connect as connectSocket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
+import { Flag, frames, Setting, Type } from '../support/frames.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const { frame } = frames

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Setting, Type } from '../support/frames.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const { frame } = frames

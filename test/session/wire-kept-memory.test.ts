@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
+import { Flag, frames } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { Flag, frames } from '../support/scripted-peer-frames.ts'
 import { PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { DispatchController, IncomingHttpHeaders, PoolOptions } from '../../types/index.ts'
+import { frames, Type } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { frames, Type } from '../support/scripted-peer-frames.ts'
 import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024

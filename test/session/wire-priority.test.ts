@@ -3,9 +3,9 @@ import { Client, errors } from '../../src/index.ts'
 import type { DispatchController, DispatchOptions, EngineName, RequestPriority } from '../../types/index.ts'
 import { UNDICIS } from '../interop/interceptors-undicis.ts'
 import { ENGINES } from '../support/engines.ts'
+import { Setting, Type, toContent } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { Setting, Type, toContent } from '../support/scripted-peer-frames.ts'
 import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 /** RFC 9218 §7.1. */

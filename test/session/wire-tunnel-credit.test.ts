@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames, Type } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Type } from '../support/frames.ts'
 import { startPeer } from '../support/scripted-peer-rig.ts'
 import type { PeerStream } from '../support/scripted-peer-stream.ts'
 

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import { Flag, frames, Setting, Type } from '../support/scripted-peer-frames.ts'
+import { Flag, frames, Setting, Type } from '../support/frames.ts'
 import { startPeer } from '../support/scripted-peer-rig.ts'
 
 const TARGET = { path: 'x.example:443' } as const

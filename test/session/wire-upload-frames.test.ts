@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
+import { Flag, Setting, Type } from '../support/frames.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { Flag, Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024

@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { DispatchOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
+import { Flag, Setting, Type } from '../support/frames.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { Flag, Setting, Type } from '../support/scripted-peer-frames.ts'
 import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const { INITIAL_WINDOW_SIZE } = Setting

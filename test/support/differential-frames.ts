@@ -1,8 +1,8 @@
 /** Frames of a plan → what goes over the wire. */
 
 import type { PeerFrame } from './differential-plan.ts'
+import { Flag, frames as frameBytes, Type } from './frames.ts'
 import { encodeFields } from './hpack.ts'
-import { Flag, frames as frameBytes, Type } from './scripted-peer-frames.ts'
 
 function toPadded(frame: PeerFrame & { padding: number | null }, content: Buffer): Buffer {
   if (frame.padding === null) return content

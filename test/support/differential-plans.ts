@@ -2,9 +2,9 @@
 
 import type { BodyKind, CallPlan, ClientVerb, Moment, PeerFrame, Plan, Step } from './differential-plan.ts'
 import { Random } from './differential-random.ts'
+import type { SettingsEntry } from './frames.ts'
+import { ERROR_CODES, Setting } from './frames.ts'
 import type { Field } from './hpack.ts'
-import type { SettingsEntry } from './scripted-peer-frames.ts'
-import { ERROR_CODES, Setting } from './scripted-peer-frames.ts'
 
 const METHODS = ['GET', 'GET', 'GET', 'HEAD', 'POST', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const
 const BODIES: readonly [BodyKind, ...BodyKind[]] = [

@@ -1,8 +1,8 @@
 /** A script of a peer that answers with as much as it may send, by the windows that it was given, and counts it. */
 
+import type { Frame } from './frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from './frames.ts'
 import type { PeerConnection, PeerScript } from './scripted-peer-connection.ts'
-import type { Frame } from './scripted-peer-frames.ts'
-import { Flag, frames, Setting, Type, toSettings } from './scripted-peer-frames.ts'
 import type { PeerStream } from './scripted-peer-stream.ts'
 
 const DEFAULT_WINDOW = 65_535

@@ -1,8 +1,8 @@
 /** Sessions that go wrong at random, and what must hold for a client's connection whatever a peer says. */
 
+import type { Frame } from '../../support/frames.ts'
+import { Flag, frames, Type, toContent, toFrames } from '../../support/frames.ts'
 import { HpackDecoder } from '../../support/hpack.ts'
-import type { Frame } from '../../support/scripted-peer-frames.ts'
-import { Flag, frames, Type, toContent, toFrames } from '../../support/scripted-peer-frames.ts'
 import { Random } from '../hpack/support.ts'
 import { cutAtRandom } from './event-log.ts'
 import type { Recording } from './recording.ts'

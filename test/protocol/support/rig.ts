@@ -5,8 +5,8 @@ import { ClientConnection } from '../../../src/protocol/connection.ts'
 import type { ConnectionFault } from '../../../src/protocol/protocol-error.ts'
 import type { ServerSettings } from '../../../src/protocol/settings.ts'
 import { Http2Stream } from '../../../src/protocol/stream.ts'
-import type { Frame } from '../../support/scripted-peer-frames.ts'
-import { FrameParser } from '../../support/scripted-peer-frames.ts'
+import type { Frame } from '../../support/frames.ts'
+import { FrameParser } from '../../support/frames.ts'
 
 /** What a stream does with a piece of its answer. */
 export type Reading = 'reads' | 'holds'

@@ -4,8 +4,8 @@ import { connect, sensitiveHeaders } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toAnswerObject } from '../../../src/core/header-object.ts'
 import { Random } from '../../support/differential-random.ts'
+import { Flag, frames } from '../../support/frames.ts'
 import type { Field } from '../../support/hpack.ts'
-import { Flag, frames } from '../../support/scripted-peer-frames.ts'
 import { startPeer } from '../../support/scripted-peer-rig.ts'
 
 /** Fields of an answer, without `:status`. */

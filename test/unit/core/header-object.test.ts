@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toHeaderObject } from '../../../src/core/header-object.ts'
-import { frames } from '../../support/scripted-peer-frames.ts'
+import { frames } from '../../support/frames.ts'
 import { startPeer } from '../../support/scripted-peer-rig.ts'
 
 /** What node:http2 makes of an answer's fields. */

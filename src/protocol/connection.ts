@@ -94,7 +94,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
 
   /** Whether there is data that its streams' windows allow for. */
   get hasUploads(): boolean {
-    return !this.uploads.isEmpty && this.uploads.window > 0
+    return !this.#isOver && !this.uploads.isEmpty && this.uploads.window > 0
   }
 
   /** In how many pieces `flush()` would hand over what is framed already. */
@@ -125,6 +125,8 @@ export class ClientConnection extends StreamFrames implements FrameListener {
       if (!(thrown instanceof ConnectionFault)) throw thrown
       this.#end()
       this.writer.goaway(thrown.code, thrown.message)
+      // Streams that end now, and callers who hear of it, may still reset, write and give credit.
+      this.writer.seal()
       this.wake()
       this.#listener.onFault(thrown)
     }
@@ -132,7 +134,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
 
   /** Frames up to `limit` bytes of data that the windows allow for. */
   frameUploads(limit: number): void {
-    this.uploads.pump(limit)
+    if (!this.#isOver) this.uploads.pump(limit)
   }
 
   /** Hands over what is framed. */

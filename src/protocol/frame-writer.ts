@@ -36,6 +36,8 @@ export class FrameWriter {
   #end = 0
   /** Bytes of `#pieces`. */
   #gathered = 0
+  /** How many of `#pieces` were there when `seal()` was called; -1 before. */
+  #sealed = -1
   /** The peer's SETTINGS_MAX_FRAME_SIZE, in bytes. */
   maxFrameSize: number
 
@@ -54,8 +56,15 @@ export class FrameWriter {
     return this.#pieces.length + (this.#end > this.#start ? 1 : 0)
   }
 
+  /** What was gathered so far is the last that `flush()` hands over: frames that are made from now on are thrown away. */
+  seal(): void {
+    this.#close()
+    this.#sealed = this.#pieces.length
+  }
+
   /** Hands over everything. */
   flush(sink: ByteSink): void {
+    if (this.#sealed !== -1) this.#dropLate()
     const pieces = this.#pieces
     const last = this.#end > this.#start ? this.#room.subarray(this.#start, this.#end) : null
     this.#start = this.#end
@@ -65,6 +74,13 @@ export class FrameWriter {
       for (const piece of pieces) sink.write(piece)
     }
     if (last !== null) sink.write(last)
+  }
+
+  /** Throws away what was made after `seal()`. */
+  #dropLate(): void {
+    this.#end = this.#start
+    this.#pieces.length = this.#sealed
+    this.#sealed = 0
   }
 
   /** RFC 9113 §3.4. */

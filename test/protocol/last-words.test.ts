@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { ErrorCode } from '../../src/protocol/protocol-error.ts'
+import { Flag, frames, Type } from '../support/frames.ts'
+import { fuzzOnce, toCounts } from './support/fuzz.ts'
+import { HAND_MADE } from './support/recording.ts'
+import { Rig } from './support/rig.ts'
+
+/** DATA on stream 0 (RFC 9113 §6.1). */
+const BREACH = frames.frame(Type.DATA, 0, 0, Buffer.from('x'))
+
+const DEFAULT_WINDOW = 65_535
+
+/** A connection with an upload that waits for its turn, and a response that lies unread. */
+function startBusy() {
+  const rig = new Rig()
+  const upload = rig.open({ hasBody: true })
+  const download = rig.open({ reading: 'holds' })
+  rig.take()
+  rig.receive(frames.settings(), frames.answer(download.id), frames.data(download.id, 'unread'))
+  rig.take()
+  rig.http2.send(upload, Buffer.alloc(2 * DEFAULT_WINDOW), true)
+  return { rig, upload, download }
+}
+
+/** The types of all frames that are sent from now on, in turn. */
+function toTypes(rig: Rig): number[] {
+  return [...rig.take(), ...rig.take()].map(({ type }) => type)
+}
+
+describe('a connection whose peer has broken the protocol', () => {
+  test('when data waits for its turn › sends GOAWAY, and no DATA', () => {
+    const { rig } = startBusy()
+    rig.receive(BREACH)
+    expect(toTypes(rig)).toEqual([Type.GOAWAY])
+    expect(rig.http2.hasUploads).toBe(false)
+  })
+
+  test('when frames were made before › sends these first', () => {
+    const { rig } = startBusy()
+    rig.http2.ping(() => {})
+    rig.receive(BREACH)
+    expect(toTypes(rig)).toEqual([Type.PING, Type.GOAWAY])
+  })
+
+  test.each([
+    ['resets a stream', ({ rig, upload }) => rig.http2.reset(upload, ErrorCode.CANCEL)],
+    ['opens a stream', ({ rig }) => rig.open()],
+    ['ends with trailers', ({ rig, upload }) => rig.http2.sendTrailers(upload, ['x-end', '1'])],
+    ['gives credit', ({ rig, download }) => rig.http2.release(download, download.held)],
+    ['asks for a PING', ({ rig }) => rig.http2.ping(() => {})],
+    ['announces a window', ({ rig }) => rig.http2.setStreamWindow(1, () => {})],
+    ['changes a priority', ({ rig, upload }) => rig.http2.reprioritize(upload, 'u=1')],
+    ['says goodbye', ({ rig }) => rig.http2.goaway()],
+  ] satisfies [
+    string,
+    (scene: ReturnType<typeof startBusy>) => unknown,
+  ][])('when its user %s behind that › sends GOAWAY alone, before and after a flush', (_what, act) => {
+    const scene = startBusy()
+    scene.rig.receive(BREACH)
+    act(scene)
+    expect(toTypes(scene.rig)).toEqual([Type.GOAWAY])
+    act(scene)
+    expect(toTypes(scene.rig)).toEqual([])
+  })
+
+  test('when more comes in the same read › reads nothing of it', () => {
+    const { rig, download } = startBusy()
+    rig.receive(Buffer.concat([BREACH, frames.ping(), frames.data(download.id, 'late', Flag.END_STREAM)]))
+    expect(toTypes(rig)).toEqual([Type.GOAWAY])
+    expect(download.text).toBe('unread')
+  })
+
+  test('when the fuzzer plays the seed that found DATA behind GOAWAY › keeps quiet', () => {
+    const counts = toCounts()
+    fuzzOnce([HAND_MADE], 776_931_106, counts)
+    expect(counts.faults.size).toBe(1)
+  })
+})

@@ -233,6 +233,9 @@ const ERROR_CODE_NAMES: readonly string[] = [
 /** RFC 9113 §7: nothing is wrong. */
 export const NO_ERROR = 0
 
+/** RFC 9113 §7: the peer has broken a rule. */
+export const PROTOCOL_ERROR = 1
+
 /** RFC 9113 §7: the endpoint wants HTTP/1.1 instead. */
 export const HTTP_1_1_REQUIRED = 13
 

@@ -11,6 +11,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
 import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
+import { later } from '../core/later.ts'
 import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
 import type { Consumer } from './body-consumer.ts'
@@ -46,6 +47,8 @@ export class BodyReadable extends Readable implements BodyReadableType {
   #isComplete = false
   /** One of text() and its like was called. */
   #isConsumed = false
+  /** The call has failed, or its signal was aborted: not the reader's own `destroy()`. */
+  #hasFailed = false
 
   constructor(
     controller: DispatchController,
@@ -76,13 +79,16 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     const consumer = this.#consumer
+    // Now: the reader's own `destroy()` fails the call below, which tells this body so.
+    const hasFailed = this.#hasFailed
     this.#consumer = null
     // Destroyed before its end, and not by a failure of the call: the reader has had enough.
     const reason = error ?? (this.readableEnded || this.#isComplete ? null : new RequestAbortedError())
     if (!this.#isComplete) this.#controller.abort(reason ?? new RequestAbortedError())
     consumer?.onError(reason ?? new RequestAbortedError())
-    // A tick later: whoever gets this body by a promise has no chance to listen for `error` before.
-    process.nextTick(callback, reason)
+    // A tick runs before the continuation of an `await`: the caller who gets this body by a promise couldn't listen for `error` yet.
+    if (hasFailed) later(callback, reason)
+    else process.nextTick(callback, reason)
   }
 
   /** A piece has come. False asks for no more. */
@@ -143,6 +149,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** The caller's signal wants no more of it, however much has come. */
   abort(reason: Error): void {
+    this.#hasFailed = true
     this.on('error', ignoreError)
     this.destroy(reason)
   }
@@ -150,6 +157,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** It will never be complete. */
   fail(error: Error): void {
     this.#isComplete = true
+    this.#hasFailed = true
     // Not swallowed: readers get it. But a body that nobody reads must not end the process.
     this.on('error', ignoreError)
     this.destroy(error)

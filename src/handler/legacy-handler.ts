@@ -17,6 +17,7 @@ import type { DispatchOptions } from '../../types/request.ts'
 import { toHeaderObject } from '../core/header-object.ts'
 import { toRawBuffers, toRawHeaders } from '../core/headers.ts'
 import { RequestAbortedError } from '../errors.ts'
+import { FetchHandler, isFetchHandler } from './fetch-handler.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 import { RawFields } from './raw-fields.ts'
 
@@ -27,7 +28,8 @@ export function isLegacyHandler(handler: object): handler is LegacyDispatchHandl
 
 /** A handler of our shape, for a handler of either. */
 export function toNativeHandler(options: DispatchOptions, handler: AnyDispatchHandler): DispatchHandler {
-  return isLegacyHandler(handler) ? new LegacyHandler(options, handler) : handler
+  const native = isLegacyHandler(handler) ? new LegacyHandler(options, handler) : handler
+  return isFetchHandler(handler) ? new FetchHandler(native) : native
 }
 
 /** A handler that hears its calls by either shape, for a handler of either. */

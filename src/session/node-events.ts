@@ -165,16 +165,17 @@ function destroyLater(stream: ClientHttp2Stream): void {
 }
 
 /**
- * Resets a stream with CANCEL, and lets go of it at once: `close()` alone may leave it alive on a busy session.
+ * Resets a stream, and lets go of it at once: `close()` alone may leave it alive on a busy session.
  *
  * @param waitsForTrailers whether it was opened with `waitForTrailers`
+ * @param isBreach whether the peer hears of PROTOCOL_ERROR, instead of CANCEL
  */
-export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean): void {
+export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, isBreach: boolean): void {
   if (stream.destroyed) return
   // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a whole.
   stream._final = endNothing
   // Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2 send empty frames for ever.
-  stream.close(constants.NGHTTP2_CANCEL)
+  stream.close(isBreach ? constants.NGHTTP2_PROTOCOL_ERROR : constants.NGHTTP2_CANCEL)
   // Node 22 and 26 abort the process when a stream that waits for trailers is destroyed at once.
   if (waitsForTrailers) setImmediate(destroyLater, stream)
   else stream.destroy()

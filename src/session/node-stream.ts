@@ -19,7 +19,7 @@ import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
 import { reportSent } from './session-report.ts'
-import { toOpenError, toStreamFailure, toTunnelError } from './stream-failure.ts'
+import { toOpenError, toStreamFailure, toTunnelBreach, toTunnelError } from './stream-failure.ts'
 import { Tunnel } from './tunnel.ts'
 import { Upload } from './upload.ts'
 
@@ -149,7 +149,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
   fail(error: Error): void {
-    if (this.#tunnel !== null) this.#tunnel.destroy(toTunnelError(this.#call, this.streamId, error))
+    if (this.#tunnel !== null) this.#tunnel.fail(toTunnelError(this.#call, this.streamId, error))
     else if (this.#state !== 'done') this.#call.fail(error)
   }
 
@@ -228,6 +228,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
     this.#trailers = toHandedHeaders(headers)
+    this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelBreach()))
     this.#rawTrailers = toRawList(raw, this.#trailers)
   }
 
@@ -338,7 +339,8 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   /** Its turn has come. */
   reset(): void {
-    if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null)
+    const isBreach = this.#tunnel !== null && this.#trailers !== null
+    if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null, isBreach)
     this.#leave()
   }
 }

@@ -6,7 +6,14 @@
 
 import type { ClientHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
-import { DodiciError, NO_ERROR, REFUSED_STREAM, StreamError, toErrorCodeName } from '../errors.ts'
+import {
+  DodiciError,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+  REFUSED_STREAM,
+  StreamError,
+  toErrorCodeName,
+} from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { Goaway } from './loss.ts'
 
@@ -76,6 +83,11 @@ export function toResetError(
       ? 'The stream was closed without a complete answer'
       : `The stream was reset with ${toErrorCodeName(code)}`
   return new StreamError(message, { cause, processed, http2ErrorCode: code })
+}
+
+/** The peer has sent a header section on a connected stream: a stream error. */
+export function toTunnelBreach(): StreamError {
+  return new StreamError('HEADERS came within a tunnel (RFC 9113 §8.5)', { http2ErrorCode: PROTOCOL_ERROR })
 }
 
 /** Why a tunnel ends: its call has settled, and the server has answered it. Errors that aren't ours come back untouched. */

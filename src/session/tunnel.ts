@@ -6,6 +6,7 @@
 
 import type { AddressInfo, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { later } from '../core/later.ts'
 import type { Request } from '../core/request.ts'
 import { StreamError } from '../errors.ts'
 
@@ -36,9 +37,13 @@ export class Tunnel extends Duplex {
   readonly #side: TunnelSide
   /** The callback of a write that has failed: what the stream died of comes with its end. */
   #failedWrite: Callback | null = null
+  /** The callback of an end that wasn't sent: nothing of ours is lost with it, if the stream ends well. */
+  #failedEnd: Callback | null = null
   #hasPeerEnded = false
   /** The stream is gone, and everybody knows. */
   #isClosed = false
+  /** Why the stream was lost; null while it wasn't, and after a `destroy()` of the caller's. */
+  #failure: Error | null = null
 
   /** @param allowHalfOpen whether our side goes on when the peer has ended its own */
   constructor(side: TunnelSide, allowHalfOpen: boolean) {
@@ -68,18 +73,29 @@ export class Tunnel extends Duplex {
 
   /** The stream is gone: with an error, or because both sides have ended. */
   close(error: Error | null): void {
-    const failedWrite = this.#failedWrite
+    const [failedWrite, failedEnd] = [this.#failedWrite, this.#failedEnd]
     this.#failedWrite = null
+    this.#failedEnd = null
     this.#isClosed = true
     const failure = error ?? (failedWrite === null ? null : toClosedError(null))
     if (failure !== null) {
-      this.destroy(failure)
+      this.fail(failure)
       failedWrite?.(failure)
-    } else if (!this.destroyed) {
+      failedEnd?.(failure)
+      return
+    }
+    failedEnd?.()
+    if (!this.destroyed) {
       // What has come must still be read.
       if (this.readableEnded) this.destroy()
       else this.once('end', () => this.destroy())
     }
+  }
+
+  /** Its stream, or its session, has failed: the caller hears of it once the caller can listen. */
+  fail(error: Error): void {
+    if (!this.destroyed) this.#failure = error
+    this.destroy(error)
   }
 
   /** Whether the peer has ended its side properly. */
@@ -96,20 +112,32 @@ export class Tunnel extends Duplex {
   }
 
   override _final(callback: Callback): void {
-    this.#side.endTunnel((error) => this.#onWritten(error, callback))
+    this.#side.endTunnel((error) => this.#onEnded(error, callback))
   }
 
   override _destroy(error: Error | null, callback: Callback): void {
     this.#side.closeTunnel()
     // Both sides have ended: what is left of ours is on its way, and the stream closes by itself.
     if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#side.resetTunnel()
-    callback(error)
+    // A tick runs before the continuation of an `await`: the caller who gets this tunnel by a promise couldn't listen for `error` yet.
+    if (this.#failure === null) callback(error)
+    else later(callback, error)
   }
 
   #onWritten(error: Error | null | undefined, callback: Callback): void {
     if (error === null || error === undefined) callback()
     else if (this.#isClosed || this.destroyed) callback(this.errored ?? toClosedError(error))
     else this.#failedWrite = callback
+  }
+
+  /** The end of a stream that has ended well is lost without harm: all that was written went out before. */
+  #onEnded(error: Error | null | undefined, callback: Callback): void {
+    if (error !== null && error !== undefined && !this.destroyed) {
+      if (this.#isClosed) callback()
+      else this.#failedEnd = callback
+    } else {
+      this.#onWritten(error, callback)
+    }
   }
 }
 

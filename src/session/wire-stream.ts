@@ -130,7 +130,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   fail(error: Error): void {
-    if (this.#tunnel !== null) this.#tunnel.destroy(toTunnelError(this.#call, this.streamId, error))
+    if (this.#tunnel !== null) this.#tunnel.fail(toTunnelError(this.#call, this.streamId, error))
     else if (this.#stage !== 'done') this.#call.fail(error)
   }
 

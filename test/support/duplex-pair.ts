@@ -3,8 +3,9 @@
 import { Duplex } from 'node:stream'
 
 /**
- * One end of it. What is written to one end is read from the other, in the same pieces and turn of the event loop; a write is done
- * when the other end asks for more. Its halves end each by itself.
+ * One end of it. What is written to one end is read from the other, in the same pieces and in a later turn of the event loop, as over a
+ * network: node:http2 of Node 20 aborts the process when data comes from within its own write. A write is done when the other end asks
+ * for more. Its halves end each by itself.
  */
 export class PairedDuplex extends Duplex {
   #other: PairedDuplex = this
@@ -39,12 +40,12 @@ export class PairedDuplex extends Duplex {
       callback()
     } else {
       other.#onTaken = callback
-      other.push(bytes)
+      setImmediate(() => other.#deliver(bytes))
     }
   }
 
   override _final(callback: () => void): void {
-    if (!this.#other.destroyed) this.#other.push(null)
+    setImmediate(() => this.#other.#deliver(null))
     callback()
   }
 
@@ -52,7 +53,11 @@ export class PairedDuplex extends Duplex {
     const other = this.#other
     // What was written to this end is lost, as in the buffers of a socket.
     this._read()
-    if (!other.destroyed) other.push(null)
+    setImmediate(() => other.#deliver(null))
     callback(error)
+  }
+
+  #deliver(bytes: Buffer | null): void {
+    if (!this.destroyed && !this.readableEnded) this.push(bytes)
   }
 }

@@ -1,0 +1,42 @@
+/**
+ * The handlers of undici's own fetch, which is Node's built-in one, too.
+ *
+ * @module
+ */
+
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { later } from '../core/later.ts'
+import { ForwardingHandler } from './forwarding-handler.ts'
+
+/** Whether it is that of undici's fetch, which keeps the body and the way to abort in the handler itself. */
+export function isFetchHandler(handler: object): boolean {
+  return 'body' in handler && 'abort' in handler
+}
+
+/**
+ * Tells fetch of a failure a macrotask after the response's header section. Fetch listens for a failure only once the promise that the
+ * header section settles has run its continuations: it would wait for ever for the rest of a response that fails in the same read.
+ */
+export class FetchHandler extends ForwardingHandler {
+  #hasResponse = false
+
+  override onResponseStart(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    this.#hasResponse ||= statusCode >= 200
+    super.onResponseStart(controller, statusCode, headers, statusMessage)
+  }
+
+  override onResponseError(controller: DispatchController, error: Error): void {
+    if (this.#hasResponse) later(tellError, this.handler, controller, error)
+    else super.onResponseError(controller, error)
+  }
+}
+
+function tellError(handler: DispatchHandler, controller: DispatchController, error: Error): void {
+  handler.onResponseError?.(controller, error)
+}

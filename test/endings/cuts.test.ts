@@ -1,0 +1,48 @@
+/** The same as in endings.test.ts, with what the peer says cut at each byte. */
+
+import { describe, expect, test } from 'vitest'
+import { ENGINES } from '../support/engines.ts'
+import type { Break, Response } from './cases.ts'
+import { BREAKS, canFollow, isSilent, RESPONSES, TUNNEL_BREAKS, TUNNEL_RESPONSES } from './cases.ts'
+import type { Case } from './play.ts'
+import { playAll, toAccepted, toCase, toTunnelAccepted } from './play.ts'
+import type { Reader } from './readers.ts'
+import { READERS, TUNNEL_READERS } from './readers.ts'
+import type { Engine } from './scene.ts'
+import { Stage } from './scene.ts'
+
+/** Of any stream: the number of bytes is the same. */
+const STREAM_ID = 1
+
+function toCuts(
+  engine: Engine,
+  reader: Reader | undefined,
+  responses: readonly Response[],
+  breaks: readonly Break[],
+  accept: (response: Response, broken: Break) => readonly string[],
+): Case[] {
+  if (reader === undefined) throw new Error('There is no such reader')
+  return responses.flatMap((response) =>
+    breaks
+      .filter((broken) => canFollow(response, broken) && !isSilent(engine, broken))
+      .flatMap((broken) => {
+        const bytes = Buffer.concat([...response.toBytes(STREAM_ID), ...broken.toBytes(STREAM_ID)])
+        return Array.from({ length: bytes.length - 1 }, (_, at) =>
+          toCase({ reader, response, broken, cut: at + 1 }, accept(response, broken)),
+        )
+      }),
+  )
+}
+
+describe.each(ENGINES)('on engine %s, with what the peer says cut at each byte', (engine) => {
+  test.each(['request(), events', 'request(), text()'])('a response read by %s ends once', async (name) => {
+    const cases = toCuts(engine, READERS[name], RESPONSES, BREAKS, toAccepted)
+    expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
+  })
+
+  test('a tunnel ends once', async () => {
+    const reader = TUNNEL_READERS['connect(), events']
+    const cases = toCuts(engine, reader, TUNNEL_RESPONSES, TUNNEL_BREAKS, toTunnelAccepted)
+    expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
+  })
+})

@@ -1,0 +1,118 @@
+/** A peer that plays responses and breaks them, for exchanges that run side by side on connections of their own. */
+
+import { setImmediate as turn } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import { Agent } from '../../src/index.ts'
+import type { AgentOptions } from '../../types/index.ts'
+import type { ENGINES } from '../support/engines.ts'
+import { Setting } from '../support/frames.ts'
+import type { ScriptedPeer } from '../support/scripted-peer.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { startPeer, toConnector } from '../support/scripted-peer-rig.ts'
+import type { PeerStream } from '../support/scripted-peer-stream.ts'
+import { toTlsPeer } from '../support/scripted-peer-tls.ts'
+import type { Break, Response } from './cases.ts'
+import { breakConnection } from './cases.ts'
+import type { Reader } from './readers.ts'
+
+export type Engine = (typeof ENGINES)[number]
+
+/** What lies below HTTP/2. */
+export type Transport = 'TCP' | 'TLS' | 'Duplex'
+
+/** How what a peer says is cut into segments: all in one; response and break; or behind so many bytes. */
+export type Cut = 'one segment' | 'two segments' | number
+
+/** One exchange that is to be played. */
+export interface Play {
+  readonly reader: Reader
+  readonly response: Response
+  readonly broken: Break
+  readonly cut: Cut
+}
+
+/** Milliseconds: a reader that has heard nothing by then waits for ever. Far above what an exchange takes. */
+const PATIENCE = 15_000
+
+/** Turns of the event loop in which a second ending would be heard. */
+const QUIET_TURNS = 4
+
+/** A peer, and the plays that are under way on it. */
+export class Stage {
+  readonly #peer: ScriptedPeer
+  readonly #options: AgentOptions
+  readonly #plays: Map<string, Play>
+  #count = 0
+
+  private constructor(peer: ScriptedPeer, options: AgentOptions, plays: Map<string, Play>) {
+    this.#peer = peer
+    this.#options = options
+    this.#plays = plays
+  }
+
+  static async start(engine: Engine, transport: Transport): Promise<Stage> {
+    const tls = transport === 'TLS' ? await toTlsPeer() : null
+    const plays = new Map<string, Play>()
+    const script = {
+      settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]] as const,
+      onRequest: (stream: PeerStream, connection: PeerConnection) => {
+        const name = stream.field(':path') ?? `/${stream.field(':authority')?.split('.')[0]}`
+        const play = plays.get(name)
+        if (play !== undefined) void perform(play, stream, connection)
+      },
+    }
+    const peer = await startPeer(script, tls?.options ?? {})
+    const connect = tls === null ? {} : { connect: { ca: tls.ca } }
+    const relayed = transport === 'Duplex' ? { connect: toConnector(peer) } : {}
+    const options = { engine, h2c: true, fallback: null, replaySafe: false, pingInterval: 0 }
+    return new Stage(peer, { ...options, ...connect, ...relayed }, plays)
+  }
+
+  /** Plays one exchange. @returns what its reader has heard */
+  async play(play: Play): Promise<string[]> {
+    const name = `play-${this.#count++}`
+    const heard: string[] = []
+    const agent = new Agent(this.#options)
+    onTestFinished(() => agent.destroy())
+    const path = `/${name}`
+    this.#plays.set(path, play)
+    const exchange = { agent, origin: this.#peer.origin, path, authority: `${name}.example:443`, heard }
+    await withPatience(play.reader(exchange), heard)
+    for (let left = QUIET_TURNS; left > 0; left--) await turn()
+    await agent.destroy()
+    await turn()
+    return heard
+  }
+}
+
+async function withPatience(reading: Promise<void>, heard: string[]): Promise<void> {
+  let impatience: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    impatience = setTimeout(() => {
+      heard.push('nothing')
+      resolve()
+    }, PATIENCE)
+  })
+  await Promise.race([reading, late])
+  clearTimeout(impatience)
+}
+
+async function perform(
+  { response, broken, cut }: Play,
+  { id }: PeerStream,
+  connection: PeerConnection,
+): Promise<void> {
+  const first = response.toBytes(id)
+  const last = broken.toBytes(id)
+  if (cut === 'one segment') {
+    connection.write(...first, ...last)
+  } else if (cut === 'two segments') {
+    connection.write(...first)
+    // The client has read the response, and its caller has it.
+    await connection.ping()
+    if (last.length > 0) connection.write(...last)
+  } else {
+    await connection.writeCut(Buffer.concat([...first, ...last]), cut)
+  }
+  breakConnection(connection, broken)
+}

@@ -123,15 +123,16 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     const call = new Call(request, this.#trace(request, handler), this, this.#sequence++)
     if (handler instanceof TwoShapedHandler) call.outer = handler.target
     this.#unsettled++
-    if (!call.start()) return this.#waiting.size === 0
-    this.#waiting.add(call)
-    // By the handler itself, a moment ago.
-    if (this.#isDestroyed) call.fail(this.#toDestroyError())
-    this.#pump()
-    if (this.#waiting.size === 0) return true
-    call.wait()
-    this.#needsDrain = true
-    return false
+    if (call.start()) {
+      this.#waiting.add(call)
+      // By the handler itself, a moment ago.
+      if (this.#isDestroyed) call.fail(this.#toDestroyError())
+      this.#pump()
+      call.wait()
+    }
+    // Those that wait may be repeated ones: `false` promises a drain for them, too.
+    this.#needsDrain ||= this.#waiting.size > 0
+    return this.#waiting.size === 0
   }
 
   /** Settles when no call is left. */
@@ -197,10 +198,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     }
     if (from === 'receiving') this.#progress++
     this.#unsettled--
-    if (this.#unsettled === 0 && this.#onIdle !== null) {
-      this.#onIdle()
-      this.#onIdle = null
-    }
+    if (this.#unsettled === 0) this.#onIdle?.()
   }
 
   isConnecting(call: Call): boolean {

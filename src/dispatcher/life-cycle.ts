@@ -138,11 +138,15 @@ function toTimeout(options: unknown): number {
   return toDelay('timeout', Reflect.get(options, 'timeout'), 0)
 }
 
-/** Both forms of undici: a promise, or a callback that is called once it has settled. */
+/** Both forms of undici: a promise, or a callback that is called once it has settled, with the error if it was rejected. */
 function settle(promise: Promise<void>, callback: unknown): Promise<void> | undefined {
   if (callback === undefined) return promise
   if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
-  promise.then(() => process.nextTick(callback as () => void))
+  // A dispatcher that a factory made may fail to close.
+  promise.then(
+    () => process.nextTick(callback as () => void),
+    (reason) => process.nextTick(callback as (reason: unknown) => void, reason),
+  )
   return undefined
 }
 

@@ -245,7 +245,7 @@ export class SessionSet implements SessionOwner {
   /** Whether one that was opened after so many others takes calls, or will. */
   #hasNewer(opened: number): boolean {
     for (const session of this.#usable) {
-      if (session.id <= opened) continue
+      if (session.id <= opened || session.closeIfLost()) continue
       if (session.isStale && !session.isVerifying) session.verify()
       return true
     }
@@ -267,7 +267,7 @@ export class SessionSet implements SessionOwner {
     if (this.#newest?.state.name === 'connecting') return true
     let mustWait = false
     for (const session of this.#usable) {
-      if (session.isFull()) continue
+      if (session.closeIfLost() || session.isFull()) continue
       if (session.isStale && !session.isVerifying) session.verify()
       // With streams on it, it gets all the time that a PING may take: too long for calls that another one could serve.
       if (!session.isStale || session.streams === 0) mustWait = true

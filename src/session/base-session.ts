@@ -8,7 +8,6 @@ import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { OpenReason, SessionStats } from '../../types/client.ts'
 import { Bag } from '../core/bag.ts'
-import type { Alarm } from '../core/clock.ts'
 import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connector.ts'
@@ -16,8 +15,9 @@ import { ConnectionAttempt } from './connector.ts'
 import type { EngineConnection, EngineListener, EngineStream } from './engine.ts'
 import type { Kept } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
+import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
-import { isOfPings, toLatest, toLossError } from './loss.ts'
+import { isOfPings, toLatest, toLossError, toUntoldLoss } from './loss.ts'
 import { PeerSettings } from './peer-settings.ts'
 import { ResetBudget } from './reset-budget.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
@@ -26,9 +26,6 @@ import { SessionReport } from './session-report.ts'
 import type { StreamOwner } from './stream-owner.ts'
 import { byStreamId } from './stream-owner.ts'
 import { StreamWindow } from './stream-window.ts'
-
-/** How long the peer may take to close its side once we have closed ours, in milliseconds. */
-const LINGER = 1_000
 
 /** One connection, from the first SYN to the last event. `TStream` and `TConnection` are the engine's. */
 export abstract class BaseSession<
@@ -58,14 +55,14 @@ export abstract class BaseSession<
   #isNeeded = true
   /** Somebody waits for its end. */
   #isAwaited = false
-  /** Armed while a closed session has no streams left, and its socket is still there. */
-  #linger: Alarm | null = null
+  readonly #linger: Linger
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
     this.id = id
     this.context = context
     this.report = new SessionReport(context, id, openedFor)
-    this.#resets = new ResetBudget(context.deadlines, () => this.#keepalive?.onReset())
+    this.#resets = new ResetBudget(context.deadlines, () => this.#keepalive?.probe())
+    this.#linger = new Linger(context.clock, () => this.#connection?.cut())
     this.#window = new StreamWindow(context.options.session, 0)
     const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#window.maxStreams)
     this.settings = new PeerSettings(ownLimit, context.memory)
@@ -132,6 +129,12 @@ export abstract class BaseSession<
     const { peerLimit } = this.settings
     if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
     return peerLimit > 0 && (this.#streams.size >= this.settings.limit || !this.#window.hasRoom)
+  }
+
+  closeIfLost(): boolean {
+    if (this.#state.name === 'closed' || !this.isLost()) return false
+    this.onError(toUntoldLoss())
+    return true
   }
 
   verify(): void {
@@ -292,6 +295,7 @@ export abstract class BaseSession<
     if (isOfPings({ code, lastStreamId, debugData })) memory.onTooManyPings()
     if (code === HTTP_1_1_REQUIRED && options.fallback !== null) memory.onHttp1()
     this.#drain()
+    if (this.liveStreams > 0) this.#keepalive?.probe()
     this.#lingerWhenIdle()
   }
 
@@ -309,7 +313,7 @@ export abstract class BaseSession<
   /** Nothing is left to wait for but the peer's end, and streams that nobody wants. */
   #lingerWhenIdle(): void {
     if (this.#state.name !== 'draining' || this.liveStreams > 0) return
-    this.#linger ??= this.context.clock.after(LINGER, () => this.#connection?.cut())
+    this.#linger.start()
     if (this.#streams.size === 0) this.#connection?.finish()
   }
 
@@ -330,7 +334,7 @@ export abstract class BaseSession<
   #close(cause: Error | null): void {
     const wasReady = this.#state.name !== 'connecting'
     if (!this.#move({ name: 'closed', cause })) return
-    this.#linger?.cancel()
+    this.#linger.stop()
     this.#keepalive?.stop()
     this.#resets.stop()
     for (const stream of this.#streams.items.toSorted(byStreamId)) stream.lose()

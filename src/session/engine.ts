@@ -20,7 +20,7 @@ export interface EngineConnection {
   readonly isDestroyed: boolean
   /** Whether it keeps the process alive. */
   setRef(isNeeded: boolean): void
-  /** @returns false when it is gone; then, and when it ends first, `onAck` isn't called */
+  /** @returns false when no PING can be sent now; then, and when the connection ends first, `onAck` isn't called */
   ping(onAck: () => void): boolean
   /** Tells the peer of another window of streams, in bytes; `onAck` isn't called when it ends first. */
   announceWindow(streamWindow: number, onAck: () => void): void

@@ -24,6 +24,8 @@ export interface Kept {
    * @returns whether it went out
    */
   ping(onAck: () => void): boolean
+  /** Closes the session if its connection is gone without a word. @returns whether it did */
+  closeIfLost(): boolean
   /** The round trip of a PING, in milliseconds. */
   onPong(rtt: number): void
   /** It takes calls again. */
@@ -68,6 +70,8 @@ export class Keepalive implements Timed {
   /** When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's answer counts. */
   #readAt: number
   #bytesRead: number | null = null
+  /** When it was looked last. */
+  #lookedAt: number
   /** When the PING that is under way went out; NEVER without one. */
   #pingAt = NEVER
   #lastPingAt = Number.NEGATIVE_INFINITY
@@ -87,6 +91,7 @@ export class Keepalive implements Timed {
     const now = deadlines.now()
     this.#idleAt = kept.isNeeded ? NEVER : now
     this.#readAt = now
+    this.#lookedAt = now
     this.#bytesRead = kept.bytesRead
     this.#arm(now)
   }
@@ -117,8 +122,11 @@ export class Keepalive implements Timed {
     this.#arm(now)
   }
 
-  /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. */
-  onReset(): void {
+  /**
+   * A stream was reset, or the peer has sent GOAWAY: a PING goes with it. A dead path would show in nothing else, and a session that
+   * takes no further calls gets no other sign of life.
+   */
+  probe(): void {
     if (this.#pingAt !== NEVER || this.#isOver || this.#configuredInterval === NEVER) return
     const now = this.#deadlines.now()
     const gap = now - this.#lastPingAt
@@ -203,21 +211,29 @@ export class Keepalive implements Timed {
       return
     }
     this.#readAt = now
+    this.#lookedAt = now
     this.#bytesRead = this.#kept.bytesRead
   }
 
+  /**
+   * What has come did so since the last look. Until a PING goes out that counts as early as it may have been, so that no silence is
+   * longer than an interval; while a PING is under way, as late, so that no peer that lives is given up.
+   */
   #look(now: number): void {
+    const before = this.#lookedAt
+    this.#lookedAt = now
     const { bytesRead } = this.#kept
     if (bytesRead === this.#bytesRead) return
     this.#bytesRead = bytesRead
-    this.#readAt = now
+    this.#readAt = this.#pingAt === NEVER ? Math.max(before, this.#readAt) : now
   }
 
   #ping(now: number, patience: number): void {
     // What came before doesn't answer it.
     this.#look(now)
     if (!this.#kept.ping(() => this.#onAck(now))) {
-      // The session is about to end; should it not, this is due again after an interval.
+      if (this.#kept.closeIfLost()) return
+      // Too many PINGs are under way: this one is due again after an interval.
       this.#readAt = now
       if (this.#trust === 'verifying') this.#trust = 'stale'
       return

@@ -62,3 +62,8 @@ export function toLossError(
     goawayDebugData: goaway?.debugData ?? null,
   })
 }
+
+/** Why a session is closed whose connection is gone without a word of its engine's. */
+export function toUntoldLoss(): SocketError {
+  return new SocketError('The connection was closed, and its engine has not told why', { processed: 'maybe' })
+}

@@ -50,6 +50,7 @@ export class NodeConnection implements EngineConnection {
     socket.on('close', () => process.nextTick(() => listener.onClose()))
     socket.on('error', (error) => listener.onError(error))
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
+    tellDestroyed(this.http2, (error) => listener.onError(error))
     this.http2.on('error', (error) => listener.onError(error))
     this.http2.on('close', () => listener.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => {
@@ -79,9 +80,13 @@ export class NodeConnection implements EngineConnection {
 
   ping(onAck: () => void): boolean {
     if (this.http2.destroyed) return false
-    return this.http2.ping((error) => {
+    const onReply = (error: Error | null): void => {
       if (error === null) onAck()
-    })
+    }
+    if (!this.http2.closed) return this.http2.ping(onReply)
+    // Node sends no PING on a session that GOAWAY has closed. The peer has to acknowledge SETTINGS as well (RFC 9113 §6.5.3).
+    this.http2.settings({}, onReply)
+    return true
   }
 
   announceWindow(initialWindowSize: number, onAck: () => void): void {
@@ -110,6 +115,19 @@ export class NodeConnection implements EngineConnection {
       // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.
       this.socket.destroy()
     })
+  }
+}
+
+/**
+ * Node calls `destroy()` with each error of the connection that nghttp2 finds. The events that tell of it come when the write that is
+ * under way has ended: with a peer that doesn't read, never. A tick later, since the streams hear of their end in ticks of their own.
+ */
+function tellDestroyed(http2: ClientHttp2Session, onError: (error: Error) => void): void {
+  const { destroy } = http2
+  http2.destroy = (error?: Error | number, code?: number) => {
+    if (error instanceof Error && !http2.destroyed) process.nextTick(onError, error)
+    // Node's types know of an Error alone, and of a code only behind one.
+    Reflect.apply(destroy, http2, [error, code])
   }
 }
 

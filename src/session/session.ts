@@ -78,6 +78,13 @@ export interface Session {
   readonly settings: PeerSettings
   /** Whether `open` may be called now. */
   hasRoom(): boolean
+  /**
+   * Closes a session that is `ready` although its connection is gone: an engine may say so late, or never, when a write to the peer
+   * doesn't end. The caller waits for room that such a session would never have.
+   *
+   * @returns whether it did
+   */
+  closeIfLost(): boolean
   /** Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of 0. */
   isFull(): boolean
   /** A PING has to come back before it has room again: it was idle for long, or in doubt. */

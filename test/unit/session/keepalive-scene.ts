@@ -21,6 +21,10 @@ export class FakeSession implements Kept {
   /** Somebody waits for room on it. */
   isAwaited = false
   canPing = true
+  /** Its connection is gone without a word. */
+  isLost = false
+  /** What a session does when it closes. */
+  onLost: () => void = () => {}
   /** Whether PINGs went out or not. */
   asked = 0
   readonly events: string[] = []
@@ -58,6 +62,13 @@ export class FakeSession implements Kept {
 
   onIdleTimeout(): void {
     this.events.push('idle')
+  }
+
+  closeIfLost(): boolean {
+    if (!this.isLost) return false
+    this.events.push('lost')
+    this.onLost()
+    return true
   }
 
   onError(error: Error): void {

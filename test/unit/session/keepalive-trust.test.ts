@@ -110,7 +110,7 @@ describe('Keepalive', () => {
 
     test('needs no second PING where one is under way already', () => {
       const { session, keepalive } = setUpStale()
-      keepalive.onReset()
+      keepalive.probe()
       keepalive.verify()
       expect(keepalive.isVerifying).toBe(true)
       session.ack()
@@ -163,7 +163,7 @@ describe('Keepalive', () => {
     function setUpReset() {
       const scene = setUp()
       scene.open()
-      scene.keepalive.onReset()
+      scene.keepalive.probe()
       scene.session.ack()
       scene.session.events.length = 0
       return scene
@@ -172,21 +172,21 @@ describe('Keepalive', () => {
     test('sends a PING with it, and one for a hundred of them', () => {
       const { session, keepalive, open } = setUp()
       open()
-      for (let i = 0; i < 100; i++) keepalive.onReset()
+      for (let i = 0; i < 100; i++) keepalive.probe()
       expect(session.events).toEqual(['ping'])
     })
 
     test('sends none with pingInterval 0', () => {
       const { session, keepalive, open } = setUp({ pingInterval: 0 })
       open()
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.asked).toBe(0)
     })
 
     test('gives the peer up after pingTimeout', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
-      keepalive.onReset()
+      keepalive.probe()
       clock.advance(TIMEOUT - 1)
       await turn()
       expect(session.events).toEqual(['ping'])
@@ -199,17 +199,17 @@ describe('Keepalive', () => {
       const { clock, session, keepalive } = setUpReset()
       session.bytesRead = 1
       clock.advance(MIN_PING_GAP - 1)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.events).toEqual([])
       clock.advance(1)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.events).toEqual(['ping'])
     })
 
     test('sends no other within an interval when nothing has come: servers would complain', () => {
       const { clock, session, keepalive } = setUpReset()
       clock.advance(INTERVAL - 1)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.events).toEqual([])
       clock.advance(SLACK)
       expect(session.events).toEqual(['ping'])
@@ -218,11 +218,11 @@ describe('Keepalive', () => {
     test('takes the answer to a PING itself for no news', () => {
       const { clock, session, keepalive, open } = setUp()
       open()
-      keepalive.onReset()
+      keepalive.probe()
       session.bytesRead = 17
       session.ack()
       clock.advance(MIN_PING_GAP)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.asked).toBe(1)
     })
 
@@ -230,13 +230,13 @@ describe('Keepalive', () => {
       const { clock, session, keepalive, open } = setUp()
       session.bytesRead = null
       open()
-      keepalive.onReset()
+      keepalive.probe()
       session.ack()
       clock.advance(MIN_PING_GAP - 1)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.asked).toBe(1)
       clock.advance(1)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.asked).toBe(2)
     })
 
@@ -244,12 +244,12 @@ describe('Keepalive', () => {
       const { clock, session, keepalive, open } = setUp()
       open()
       clock.advance(INTERVAL)
-      keepalive.onReset()
+      keepalive.probe()
       session.bytesRead = 1
       session.ack()
       session.bytesRead = 2
       clock.advance(MIN_PING_GAP - 1)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.asked).toBe(1)
     })
   })
@@ -289,14 +289,14 @@ describe('Keepalive', () => {
     test('keeps to it also with resets', () => {
       const { clock, memory, session, keepalive, open } = setUp()
       open()
-      keepalive.onReset()
+      keepalive.probe()
       session.ack()
       memory.onTooManyPings()
       clock.advance(INTERVAL)
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.asked).toBe(1)
       session.bytesRead = 1
-      keepalive.onReset()
+      keepalive.probe()
       expect(session.asked).toBe(2)
     })
   })

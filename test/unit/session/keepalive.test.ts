@@ -267,6 +267,18 @@ describe('Keepalive', () => {
       expect(session.events).toContain('ping')
     })
 
+    test('because the connection is gone › has the session closed, and asks no more', () => {
+      const { clock, session, keepalive, open } = setUp()
+      session.canPing = false
+      session.isLost = true
+      session.onLost = () => keepalive.stop()
+      open()
+      clock.advance(INTERVAL + SLACK)
+      clock.advance(HOUR)
+      expect(session.events).toEqual(['lost'])
+      expect(session.asked).toBe(1)
+    })
+
     test('can be asked again for a verification', () => {
       const { session, keepalive } = setUpStale()
       session.canPing = false
@@ -284,7 +296,7 @@ describe('Keepalive', () => {
       clock.advance(INTERVAL)
       keepalive.stop()
       session.ack()
-      keepalive.onReset()
+      keepalive.probe()
       close()
       open()
       clock.advance(HOUR)

@@ -11,7 +11,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { toRawHeaders } from '../core/headers.ts'
-import { invalid, toInteger } from '../core/validate.ts'
+import { invalid, invalidKind, toInteger } from '../core/validate.ts'
 import { throwLater, toError } from '../errors.ts'
 import type { Abortable } from './signal.ts'
 import { checkSignal, SignalLink } from './signal.ts'
@@ -36,7 +36,7 @@ export const HIGH_WATER_MARK = 65_536
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
 export function checkApiOptions(options: ApiOptions<unknown>): void {
-  if (typeof options !== 'object' || options === null) throw invalid('options', options, 'an object')
+  if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
   const { signal, onInfo, responseHeaders, highWaterMark } = options
   if (signal !== undefined && signal !== null) checkSignal(signal)
   if (onInfo !== undefined && onInfo !== null && typeof onInfo !== 'function') {

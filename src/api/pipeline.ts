@@ -9,7 +9,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
-import { invalid, show } from '../core/validate.ts'
+import { invalid, invalidKind, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
@@ -138,7 +138,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
       context: this.context as object,
     })
     if (!isOpenReadable(answer)) {
-      throw new InvalidReturnValueError(`The handler returned ${show(answer)}, expected an open Readable`)
+      throw new InvalidReturnValueError(`The handler returned ${showKind(answer)}, expected an open Readable`)
     }
     if (this.duplex.destroyed) {
       // By the handler itself, or by a signal that it has fired.
@@ -205,7 +205,7 @@ export function pipeline<TOpaque>(
     checkApiOptions(options)
     checkNoTunnel(options)
     if (options.body !== undefined && options.body !== null)
-      throw invalid('body', options.body, 'none: the body is what is written to the duplex')
+      throw invalidKind('body', options.body, 'none: the body is what is written to the duplex')
     if (typeof handler !== 'function') throw invalid('handler', handler, 'a function that returns a Readable')
     call = new PipelineCall(options, handler)
     call.dispatchBy(dispatcher, { ...options, body: call.request })

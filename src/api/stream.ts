@@ -10,7 +10,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
-import { invalid, show } from '../core/validate.ts'
+import { invalid, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
@@ -69,7 +69,9 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
       context: this.context as object,
     })
     if (!isOpenWritable(writable)) {
-      throw new InvalidReturnValueError(`The factory returned ${show(writable)}, expected an open Writable`)
+      throw new InvalidReturnValueError(
+        `The factory returned ${showKind(writable)}, expected an open Writable`,
+      )
     }
     if (this.isSettled) {
       // The factory has ended the call, by its signal say.

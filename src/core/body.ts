@@ -10,7 +10,7 @@ import { InvalidReturnValueError, RequestAbortedError, throwLater } from '../err
 import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
-import { invalid, show } from './validate.ts'
+import { invalidKind, showKind } from './validate.ts'
 
 /** No body: HEADERS carries END_STREAM. */
 export interface NoBody {
@@ -153,7 +153,7 @@ class OneReadable extends WatchedBody {
   open(): Readable {
     // What somebody else has read while the call waited would be missing.
     if (this.#readable.readableDidRead) {
-      throw invalid('body', this.#readable, 'a Readable that nobody else reads before it is sent')
+      throw invalidKind('body', this.#readable, 'a Readable that nobody else reads before it is sent')
     }
     return this.#readable
   }
@@ -235,7 +235,7 @@ class Factory implements FactoryBody {
     const source = toSendableBody(body)
     if (source === null) {
       const accepted = `${ACCEPTED} or null`
-      throw new InvalidReturnValueError(`The body function returned ${show(body)}, expected ${accepted}`)
+      throw new InvalidReturnValueError(`The body function returned ${showKind(body)}, expected ${accepted}`)
     }
     this.#made = source
     if (source.kind === 'stream' && this.#onBroken !== null) source.watch(this.#onBroken)
@@ -274,14 +274,14 @@ export function isReadableStream(body: object): body is ReadableStreamLike {
 
 function toReadableBody(body: Readable): StreamBody {
   if (Readable.isDisturbed(body))
-    throw invalid('body', body, 'a Readable that nobody has read from or destroyed')
+    throw invalidKind('body', body, 'a Readable that nobody has read from or destroyed')
   return new OneReadable(body)
 }
 
 function toWebBody(body: ReadableStreamLike): StreamBody {
   // Node's own function takes web streams too; its types leave them out.
   if (body.locked || Readable.isDisturbed(body as unknown as Readable))
-    throw invalid('body', body, 'a ReadableStream that nobody has read from or locked')
+    throw invalidKind('body', body, 'a ReadableStream that nobody has read from or locked')
   return new OneSource(() => new ReaderSource(body), true)
 }
 
@@ -324,5 +324,5 @@ export function toBodySource(body: unknown): BodySource {
   if (typeof body === 'function') return new Factory(body as () => unknown)
   const source = toSendableBody(body)
   if (source !== null) return source
-  throw invalid('body', body, `${ACCEPTED}, a function that returns one of these, or null`)
+  throw invalidKind('body', body, `${ACCEPTED}, a function that returns one of these, or null`)
 }

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { InvalidArgumentError } from '../errors.ts'
-import { invalid, show } from './validate.ts'
+import { invalidKind, showName, toInvalid } from './validate.ts'
 
 /** RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -71,15 +70,17 @@ export function isSingleValue(name: string): boolean {
 
 /** @throws InvalidArgumentError for what is no name, or a pseudo-header's */
 export function toFieldName(name: unknown): FieldName {
-  if (typeof name !== 'string') throw invalid('header name', name, 'a string')
+  if (typeof name !== 'string') throw invalidKind('header name', name, 'a string')
   const known = checkedNames.get(name)
   if (known !== undefined) return known
   if (name.startsWith(':')) {
-    throw new InvalidArgumentError(
-      `Invalid header name: got ${show(name)}, expected no pseudo-header: they are made from method, path and origin`,
+    throw toInvalid(
+      'header name',
+      showName(name),
+      'no pseudo-header: they are made from method, path and origin',
     )
   }
-  if (!TOKEN.test(name)) throw invalid('header name', name, 'a token (RFC 9110 §5.6.2)')
+  if (!TOKEN.test(name)) throw toInvalid('header name', showName(name), 'a token (RFC 9110 §5.6.2)')
   const field = toRuled(name.toLowerCase())
   if (checkedNames.size < MAX_CHECKED_NAMES && name.length <= 64) checkedNames.set(name, field)
   return field

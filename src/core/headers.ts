@@ -8,7 +8,7 @@ import type { RequestHeaders } from '../../types/headers.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { FieldName } from './field-names.ts'
 import { toFieldName } from './field-names.ts'
-import { invalid, show } from './validate.ts'
+import { invalidKind, show, showTarget, toInvalid } from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { getField, setField } from './wire-headers.ts'
 
@@ -21,6 +21,8 @@ export interface HeaderTarget {
   contentLength: number | null
   /** Bytes of the caller's fields so far, as RFC 9113 §6.5.2 counts them. */
   headerSize: number
+  /** Names of fields, in lower case, whose values no error shows, beside those that are secrets anyway; null for none. */
+  readonly sensitiveHeaders: ReadonlySet<string> | null
 }
 
 /**
@@ -43,16 +45,16 @@ const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 /** Fields whose value must not get into an error message, and from there into a log. */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
 
-function toFieldValue(name: string, value: unknown): string {
+function toFieldValue(target: HeaderTarget, name: string, value: unknown): string {
   let text: string
   if (typeof value === 'string') text = value
   else if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     text = String(value)
   else if (value === null) text = ''
-  else throw invalid(`header ${show(name)}`, value, 'a string, a number, or an array of them')
+  else throw invalidKind(`header ${show(name)}`, value, 'a string, a number, or an array of them')
   if (BAD_VALUE.test(text)) {
     const accepted = 'a value without CR, LF, NUL or characters outside ISO-8859-1'
-    throw invalid(`header ${show(name)}`, toShown(name, text), accepted)
+    throw toInvalid(`header ${show(name)}`, showValue(target, name, text), accepted)
   }
   text = trim(text)
   const size = name.length + text.length
@@ -64,8 +66,9 @@ function toFieldValue(name: string, value: unknown): string {
   return text
 }
 
-function toShown(name: string, value: string): string {
-  return SECRET.has(name) ? '(not shown)' : value
+/** The caller has said which fields are secrets (RFC 7541 §7.1.3), and some always are. */
+function showValue({ sensitiveHeaders }: HeaderTarget, name: string, value: string): string {
+  return SECRET.has(name) || sensitiveHeaders?.has(name) === true ? '"(not shown)"' : show(value)
 }
 
 /** RFC 9113 §8.2.1: a value neither starts nor ends with SP or HTAB. By index: a pattern could be made to backtrack. */
@@ -82,54 +85,71 @@ function isSpace(code: number): boolean {
 }
 
 /** `connection: close` and `keep-alive` are what undici users send; they mean nothing here and are dropped. */
-function checkConnection(value: string): void {
+function checkConnection(target: HeaderTarget, value: string): void {
   for (const option of value.split(',')) {
     const name = option.trim().toLowerCase()
     if (name !== 'close' && name !== 'keep-alive') {
-      throw invalid(
+      throw toInvalid(
         "header 'connection'",
-        value,
+        showValue(target, 'connection', value),
         "'close' or 'keep-alive': HTTP/2 has no connection-specific fields",
       )
     }
   }
 }
 
-function toContentLength(value: string): number {
+function toContentLength(target: HeaderTarget, value: string): number {
   const length = /^\d+$/.test(value) ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(length))
-    throw invalid("header 'content-length'", value, 'a whole number of bytes')
+    throw toInvalid(
+      "header 'content-length'",
+      showValue(target, 'content-length', value),
+      'a whole number of bytes',
+    )
   return length
+}
+
+/** It becomes `:authority`: by the same rule as everything that does. */
+function checkHost(target: HeaderTarget, value: string): void {
+  if (target.host !== null) throw toInvalid("header 'host'", showValue(target, 'host', value), 'one value')
+  if (/^[^\s/?#@\\]+$/.test(value)) return
+  const isSecret = target.sensitiveHeaders?.has('host') === true
+  const shown = isSecret ? showValue(target, 'host', value) : showTarget(value)
+  throw toInvalid("header 'host'", shown, 'a host, or host:port')
 }
 
 /** False for a field that isn't to be sent. */
 function addSpecial(target: HeaderTarget, name: string, value: string): boolean {
   switch (name) {
     case 'connection':
-      checkConnection(value)
+      checkConnection(target, value)
       return false
     case 'keep-alive':
       return false
     case 'host':
-      if (target.host !== null) throw invalid("header 'host'", value, 'one value')
-      if (!/^[^\s/?#@\\]+$/.test(value)) throw invalid("header 'host'", value, 'a host, or host:port')
+      checkHost(target, value)
       target.host = value
       return false
     case 'te':
       if (value.toLowerCase() !== 'trailers') {
-        throw invalid("header 'te'", value, "'trailers', which is all that HTTP/2 allows (RFC 9113 §8.2.2)")
+        throw toInvalid(
+          "header 'te'",
+          showValue(target, name, value),
+          "'trailers', which is all that HTTP/2 allows (RFC 9113 §8.2.2)",
+        )
       }
       // In lower case and once: node:http2 throws on any other spelling.
       setField(target.wire, 'te', 'trailers')
       return false
     case 'content-length':
-      if (target.contentLength !== null) throw invalid("header 'content-length'", value, 'one value')
-      target.contentLength = toContentLength(value)
+      if (target.contentLength !== null)
+        throw toInvalid("header 'content-length'", showValue(target, name, value), 'one value')
+      target.contentLength = toContentLength(target, value)
       return true
     default:
-      throw invalid(
+      throw toInvalid(
         `header ${show(name)}`,
-        value,
+        showValue(target, name, value),
         'no connection-specific field: HTTP/2 has none (RFC 9113 §8.2.2)',
       )
   }
@@ -142,7 +162,7 @@ function addField(target: HeaderTarget, { name, rule }: FieldName, value: string
   }
   if (rule === 'special' && !addSpecial(target, name, value)) return
   if (rule === 'single' && getField(target.wire, name) !== undefined) {
-    throw invalid(`header ${show(name)}`, toShown(name, value), 'one value')
+    throw toInvalid(`header ${show(name)}`, showValue(target, name, value), 'one value')
   }
   target.wire.push(name, value)
 }
@@ -151,9 +171,9 @@ function addHeader(target: HeaderTarget, givenName: unknown, value: unknown): vo
   if (value === undefined) return
   const field = toFieldName(givenName)
   if (Array.isArray(value)) {
-    for (const entry of value) addField(target, field, toFieldValue(field.name, entry))
+    for (const entry of value) addField(target, field, toFieldValue(target, field.name, entry))
   } else {
-    addField(target, field, toFieldValue(field.name, value))
+    addField(target, field, toFieldValue(target, field.name, value))
   }
 }
 
@@ -176,15 +196,16 @@ export function addHeaders(
 ): void {
   if (headers === null || headers === undefined) return
   if (typeof headers !== 'object') {
-    throw invalid(option, headers, 'an object, a flat array, an iterable of pairs, or a Headers')
+    throw invalidKind(option, headers, 'an object, a flat array, an iterable of pairs, or a Headers')
   }
   if (Array.isArray(headers) && !Array.isArray(headers[0])) {
-    if (headers.length % 2 !== 0) throw invalid(option, headers, 'a flat array with a value for each name')
+    if (headers.length % 2 !== 0)
+      throw invalidKind(option, headers, 'a flat array with a value for each name')
     for (let i = 0; i < headers.length; i += 2) addHeader(target, headers[i], headers[i + 1])
   } else if (Symbol.iterator in headers) {
     for (const pair of headers as Iterable<unknown>) {
       if (!Array.isArray(pair) || pair.length !== 2)
-        throw invalid(option, pair, 'pairs of a name and a value')
+        throw invalidKind(option, pair, 'pairs of a name and a value')
       addHeader(target, pair[0], pair[1])
     }
   } else {
@@ -204,11 +225,15 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
 /**
  * Checks a request's trailers as its headers are checked.
  *
+ * @param sensitiveHeaders names of fields whose values no error shows; null for none
  * @throws InvalidArgumentError that names the field and what it takes
  */
-export function toTrailers(trailers: RequestHeaders | null | undefined): WireHeaders {
+export function toTrailers(
+  trailers: RequestHeaders | null | undefined,
+  sensitiveHeaders: ReadonlySet<string> | null,
+): WireHeaders {
   const wire: WireHeaders = []
-  const target: HeaderTarget = { wire, host: null, contentLength: null, headerSize: 0 }
+  const target: HeaderTarget = { wire, host: null, contentLength: null, headerSize: 0, sensitiveHeaders }
   addHeaders(target, trailers, 'trailers')
   const forbidden =
     target.host !== null ? 'host' : wire.find((name, index) => index % 2 === 0 && NOT_IN_TRAILERS.has(name))

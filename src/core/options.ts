@@ -17,7 +17,16 @@ import type { CallLimits } from '../../types/limits.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import type { SessionOptions } from './session-options.ts'
 import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT, toSessionOptions } from './session-options.ts'
-import { invalid, show, toBoolean, toDelay, toInteger } from './validate.ts'
+import {
+  invalid,
+  invalidKind,
+  show,
+  showTarget,
+  toBoolean,
+  toDelay,
+  toInteger,
+  toInvalid,
+} from './validate.ts'
 
 /** Where a client connects to, taken apart once. */
 export interface Origin {
@@ -86,11 +95,6 @@ function isEngine(value: unknown): value is EngineName {
   return ENGINES.some((engine) => engine === value)
 }
 
-/** What stands before an `@` is nobody's business in a log. */
-function withoutCredentials(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/^.*@/s, '…@') : value
-}
-
 /** An origin: an http or https URL without path, query, fragment or credentials. */
 export function toOrigin(value: unknown): Origin {
   const accepted = 'an http: or https: URL without path, query, fragment or credentials'
@@ -98,7 +102,7 @@ export function toOrigin(value: unknown): Origin {
   try {
     url = new URL(value instanceof URL ? value.href : typeof value === 'string' ? value : '')
   } catch {
-    throw invalid('origin', withoutCredentials(value), accepted)
+    throw toInvalid('origin', showTarget(value), accepted)
   }
   if (
     (url.protocol !== 'http:' && url.protocol !== 'https:') ||
@@ -108,7 +112,7 @@ export function toOrigin(value: unknown): Origin {
     url.username !== '' ||
     url.password !== ''
   ) {
-    throw invalid('origin', withoutCredentials(url.href), accepted)
+    throw toInvalid('origin', showTarget(url.href), accepted)
   }
   const scheme = url.protocol === 'https:' ? 'https' : 'http'
   return Object.freeze({
@@ -142,7 +146,7 @@ function toConnect(value: unknown): ConnectTlsOptions | Connector {
   if (value === undefined || value === null) return {}
   if (typeof value === 'function') return value as Connector
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw invalid('connect', value, 'TLS and socket options, or a function that yields a socket')
+    throw invalidKind('connect', value, 'TLS and socket options, or a function that yields a socket')
   }
   return Object.freeze({ ...value })
 }
@@ -207,7 +211,7 @@ export function toLimits(options: CallLimits, defaults: Limits): Limits {
 export function toClientOptions(input: ClientOptions | undefined): ResolvedClientOptions {
   const given: unknown = input ?? {}
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalid('options', input, 'an object')
+    throw invalidKind('options', input, 'an object')
   }
   const options: ClientOptions = given
   const engine: unknown = options.engine ?? DEFAULT_ENGINE

@@ -18,7 +18,7 @@ import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
 import { toLimits, toOrigin } from './options.ts'
 import { toPriorityField } from './priority.ts'
 import type { RequestTrace } from './request-trace.ts'
-import { invalid, toBoolean } from './validate.ts'
+import { invalid, invalidKind, showName, showTarget, toBoolean, toInvalid } from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { deleteField, getField, setField, takeField } from './wire-headers.ts'
 
@@ -26,11 +26,11 @@ import { deleteField, getField, setField, takeField } from './wire-headers.ts'
 function toSensitiveHeaders(names: unknown): ReadonlySet<string> | null {
   if (names === undefined || names === null) return null
   if (!Array.isArray(names))
-    throw invalid('sensitiveHeaders', names, 'a list of names of header fields, or null')
+    throw toInvalid('sensitiveHeaders', showName(names), 'a list of names of header fields, or null')
   return new Set(
     names.map((name: unknown) => {
       if (typeof name === 'string' && isToken(name)) return name.toLowerCase()
-      throw invalid('sensitiveHeaders', name, 'names of header fields')
+      throw toInvalid('sensitiveHeaders', showName(name), 'names of header fields')
     }),
   )
 }
@@ -103,12 +103,13 @@ export class Request implements HeaderTarget {
     this.limits = toLimits(options, defaults.limits)
     this.wire = toPseudoHeaders(this)
     this.headerSize = this.path.length + origin.authority.length
-    addHeaders(this, options.headers)
+    // First: no error of a header may show what one of these says.
     this.sensitiveHeaders = toSensitiveHeaders(options.sensitiveHeaders)
+    addHeaders(this, options.headers)
     if (options.priority !== undefined && options.priority !== null) addPriority(this, options.priority)
     this.webSocketKey = this.protocol === 'websocket' ? takeField(this.wire, WEBSOCKET_KEY) : null
     if (this.host !== null && !this.isConnect) setField(this.wire, ':authority', this.host)
-    this.trailers = toTrailersOption(options.trailers, this.isTunnel)
+    this.trailers = toTrailersOption(options.trailers, this)
     const expectContinue = toBoolean('expectContinue', options.expectContinue, false)
     // Last: a body that is refused with its request must not have been touched.
     this.body = toBody(options, this.isTunnel)
@@ -138,7 +139,8 @@ export class Request implements HeaderTarget {
     const { length, contentType } = body
     const wire = [...this.wire]
     if (contentType !== null) {
-      const target = { wire, host: null, contentLength: null, headerSize: this.headerSize }
+      const { headerSize, sensitiveHeaders } = this
+      const target = { wire, host: null, contentLength: null, headerSize, sensitiveHeaders }
       addDefaultHeader(target, 'content-type', contentType)
     }
     if (body.kind === 'none') deleteField(wire, 'expect')
@@ -160,15 +162,15 @@ export class Request implements HeaderTarget {
 
   /** The trailers, made anew for each attempt. @throws what the caller's function throws, and InvalidArgumentError */
   toTrailers(): WireHeaders {
-    const { trailers } = this
-    if (typeof trailers !== 'function') return toTrailers(trailers)
+    const { sensitiveHeaders, trailers } = this
+    if (typeof trailers !== 'function') return toTrailers(trailers, sensitiveHeaders)
     const made: unknown = trailers()
     if (made instanceof Promise) {
       throw new InvalidReturnValueError(
         'The trailers function returned a promise, expected the fields themselves',
       )
     }
-    return toTrailers(made as RequestHeaders | null | undefined)
+    return toTrailers(made as RequestHeaders | null | undefined, sensitiveHeaders)
   }
 }
 
@@ -195,18 +197,21 @@ function toProtocol(upgrade: unknown): string | null {
   return upgrade.toLowerCase() === 'websocket' ? 'websocket' : upgrade
 }
 
-function toTrailersOption(trailers: unknown, isTunnel: boolean): RequestTrailers | null {
+function toTrailersOption(
+  trailers: unknown,
+  { isTunnel, sensitiveHeaders }: Request,
+): RequestTrailers | null {
   if (trailers === undefined || trailers === null) return null
-  if (isTunnel) throw invalid('trailers', trailers, 'none: a tunnel has no end that they could follow')
+  if (isTunnel) throw invalidKind('trailers', trailers, 'none: a tunnel has no end that they could follow')
   if (typeof trailers === 'function') return trailers as RequestTrailers
   // Checked now, since they are at hand: bad input fails before a stream is opened.
-  toTrailers(trailers as RequestHeaders)
+  toTrailers(trailers as RequestHeaders, sensitiveHeaders)
   return trailers as RequestHeaders
 }
 
 function toBody({ body }: DispatchOptions, isTunnel: boolean): BodySource {
   if (!isTunnel || body === undefined || body === null) return toBodySource(body)
-  throw invalid('body', body, 'none: what is written to the tunnel comes after the answer')
+  throw invalidKind('body', body, 'none: what is written to the tunnel comes after the answer')
 }
 
 function toMethod({ method }: DispatchOptions, protocol: string | null): string {
@@ -226,7 +231,8 @@ function toAuthority(path: unknown, { hostname, port }: Origin): string {
     if (path.startsWith('/')) return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
     if (AUTHORITY.test(path)) return path
   }
-  throw invalid('path', path, "the authority to connect to, such as 'example.com:443'")
+  const accepted = "the authority to connect to, such as 'example.com:443'"
+  throw toInvalid('path', showTarget(path), accepted)
 }
 
 function toPath({ path, query }: DispatchOptions, method: string): string {
@@ -237,19 +243,19 @@ function toPath({ path, query }: DispatchOptions, method: string): string {
     BAD_PATH.test(path) ||
     path.includes('#')
   ) {
-    throw invalid('path', path, accepted)
+    throw toInvalid('path', showTarget(path), accepted)
   }
   const target = query === undefined || query === null ? path : withQuery(path, query)
   if (target.length > MAX_FIELD_SIZE)
-    throw invalid('path', target, `at most ${MAX_FIELD_SIZE} bytes, query included`)
+    throw toInvalid('path', showTarget(target), `at most ${MAX_FIELD_SIZE} bytes, query included`)
   return target
 }
 
 function withQuery(path: string, query: unknown): string {
   if (typeof query !== 'object' || query === null)
-    throw invalid('query', query, 'an object of names and values')
+    throw invalidKind('query', query, 'an object of names and values')
   if (path.includes('?') || path === '*') {
-    throw invalid('path', path, "a path without '?' when query is given")
+    throw toInvalid('path', showTarget(path), "a path without '?' when query is given")
   }
   const search = stringify(query as ParsedUrlQueryInput)
   return search === '' ? path : `${path}?${search}`

@@ -9,13 +9,46 @@ import { InvalidArgumentError } from '../errors.ts'
 /** The longest delay that Node's timers take. */
 const MAX_DELAY = 2 ** 31 - 1
 
+/** The most characters of a string that a message shows. */
+const MAX_SHOWN = 80
+
 /** How a value looks in an error message: short, and never throwing. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value)
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object' && value !== null) return toObjectName(value)
   return String(value)
+}
+
+/** The same, but of a string no more than that it is one: where something else is expected, it may be a secret. */
+export function showKind(value: unknown): string {
+  return typeof value === 'string' ? 'a string' : show(value)
+}
+
+/** The name of a field. Of what is a whole line, with a value behind a colon, the name alone. */
+export function showName(name: unknown): string {
+  // The first character may be the colon of a pseudo-header.
+  const colon = typeof name === 'string' ? name.indexOf(':', 1) : -1
+  if (typeof name !== 'string' || colon === -1 || colon + 1 === name.length) return show(name)
+  return show(`${name.slice(0, colon + 1)}…`)
+}
+
+/** A path, an authority or a URL, as an error message shows it: see `withoutSecrets()`. */
+export function showTarget(target: unknown): string {
+  return typeof target === 'string' ? show(withoutSecrets(target)) : showKind(target)
+}
+
+/** A path, an authority or a URL without credentials, query and fragment. `…` stands for what is left out. */
+export function withoutSecrets(target: string): string {
+  const end = target.search(/[?#]/)
+  // A single slash begins a path: an `@` in it ends no credentials.
+  const at = /^\/(?!\/)/.test(target) ? -1 : target.lastIndexOf('@')
+  // Is it a part of the password, or of the query? Nothing tells.
+  if (end !== -1 && end < at) return '…'
+  const text = end === -1 || end + 1 === target.length ? target : `${target.slice(0, end + 1)}…`
+  return at === -1 ? text : `…${text.slice(at)}`
 }
 
 function toObjectName(value: object): string {
@@ -30,7 +63,27 @@ function toObjectName(value: object): string {
 
 /** The error for an argument: what it is called, what came, what would be accepted. */
 export function invalid(name: string, value: unknown, accepted: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Invalid ${name}: got ${show(value)}, expected ${accepted}`)
+  return toInvalid(name, show(value), accepted)
+}
+
+/**
+ * The same for an argument that has to be an object or a function. A string that came instead isn't shown: it may be a body, a
+ * header, or a URL with a password.
+ */
+export function invalidKind(name: string, value: unknown, accepted: string): InvalidArgumentError {
+  return toInvalid(name, showKind(value), accepted)
+}
+
+/** The same with the value as it is to be shown. @param shown such as `showTarget()` makes it */
+export function toInvalid(name: string, shown: string, accepted: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Invalid ${name}: got ${escapeUnseen(shown)}, expected ${accepted}`)
+}
+
+/** What a terminal or a log could take for a command, or not show at all: DEL, C1, and what ends or turns a line. */
+const UNSEEN = /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+
+function escapeUnseen(shown: string): string {
+  return shown.replace(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** A whole number from `min` to `max`; null and undefined mean the default. */

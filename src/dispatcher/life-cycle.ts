@@ -8,7 +8,7 @@ import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
-import { invalid, toDelay } from '../core/validate.ts'
+import { invalid, invalidKind, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
 import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
 import { toNativeHandler } from '../handler/legacy-handler.ts'
@@ -59,7 +59,7 @@ export abstract class LivingDispatcher extends Dispatcher {
     try {
       if (this.#state === 'destroyed') throw new ClientDestroyedError()
       if (this.#state === 'closing') throw new ClientClosedError()
-      if (typeof options !== 'object' || options === null) throw invalid('options', options, 'an object')
+      if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
       checkTunnelHandler(options, handler)
       return this.take(options, native)
     } catch (thrown) {

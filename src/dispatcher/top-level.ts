@@ -27,7 +27,7 @@ import { request as requestBy } from '../api/request.ts'
 import { stream as streamBy } from '../api/stream.ts'
 import { upgrade as upgradeBy } from '../api/upgrade.ts'
 import { toOrigin } from '../core/options.ts'
-import { invalid } from '../core/validate.ts'
+import { invalid, invalidKind, showTarget, toInvalid } from '../core/validate.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { Dispatcher, isDispatcher } from './dispatcher.ts'
 import { getGlobalDispatcher } from './global.ts'
@@ -48,9 +48,9 @@ function toUrl(url: unknown): URL {
     if (typeof url === 'string') return new URL(url)
     if (typeof url === 'object' && url !== null) return new URL(format(url))
   } catch {
-    throw invalid('url', url, accepted)
+    throw toInvalid('url', showTarget(url), accepted)
   }
-  throw invalid('url', url, accepted)
+  throw toInvalid('url', showTarget(url), accepted)
 }
 
 /**
@@ -72,7 +72,7 @@ function aim(
   given: (TopLevelOptions & { path?: unknown; body?: unknown }) | null | undefined,
 ): Aim {
   if (given !== undefined && given !== null && typeof given !== 'object')
-    throw invalid('options', given, 'an object')
+    throw invalidKind('options', given, 'an object')
   const { dispatcher, ...options } = given ?? {}
   const { origin, pathname, search } = toUrl(url)
   const { path } = options

@@ -67,11 +67,21 @@ function isName(name: string): boolean {
 
 function toNormalFields(headers: unknown): WireHeaders {
   const fields: WireHeaders = []
-  for (const [name, value] of new Headers(headers as ConstructorParameters<typeof Headers>[0])) {
+  for (const [name, value] of toHeaders(headers)) {
     // The URL says where a request goes, as in Node's fetch.
     if (name !== 'host') fields.push(name, value)
   }
   return fields
+}
+
+/** @throws TypeError as `Headers` does, without the name or the value in quotes: it may be an `authorization` */
+function toHeaders(headers: unknown): Headers {
+  try {
+    return new Headers(headers as ConstructorParameters<typeof Headers>[0])
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown
+    throw new TypeError(thrown.message.replace(/".*"/s, '(not shown)'))
+  }
 }
 
 function addMissing(fields: WireHeaders, name: string, value: string): void {

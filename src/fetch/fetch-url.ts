@@ -4,6 +4,8 @@
  * @module
  */
 
+import { withoutSecrets } from '../core/validate.ts'
+
 /** Where undici's `setGlobalOrigin()` notes the base of relative URLs: Node's own fetch reads it there as well. */
 const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')
 
@@ -43,24 +45,18 @@ export function toHref(text: string, base: URL | undefined): string {
   try {
     url = new URL(text, base)
   } catch (cause) {
-    throw new TypeError(`Failed to parse URL from ${text}`, { cause })
+    // Node notes both on its error as they are: with a password, or a token in the query.
+    if (cause instanceof TypeError) Object.assign(cause, { input: withoutSecrets(text), base: undefined })
+    throw new TypeError(`Failed to parse URL from ${withoutSecrets(text)}`, { cause })
   }
   const { href } = url
   // What has no such character has no credentials either: a look at them costs as much as parsing.
   if (href.includes('@') && (url.username !== '' || url.password !== '')) {
     throw new TypeError(
-      `A URL to fetch has no credentials, expected an authorization header: ${withoutCredentials(url)}`,
+      `A URL to fetch has no credentials, expected an authorization header: ${url.protocol}//${url.host}${url.pathname}`,
     )
   }
   return href
-}
-
-/** For messages: a password doesn't belong into a log. */
-function withoutCredentials(url: URL): string {
-  const shown = new URL(url)
-  shown.username = ''
-  shown.password = ''
-  return shown.href
 }
 
 /** Whether it is for us. */

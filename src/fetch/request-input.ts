@@ -6,7 +6,7 @@
 
 import type { RequestLike } from '../../types/fetch.ts'
 import { isToken } from '../core/field-names.ts'
-import { show } from '../core/validate.ts'
+import { show, showKind } from '../core/validate.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { getField } from '../core/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
@@ -82,7 +82,7 @@ const REDIRECTS: ReadonlySet<unknown> = new Set(['follow', 'error', 'manual'])
 /** @throws TypeError for what is neither an object nor missing */
 export function checkInit(init: unknown): asserts init is UncheckedInit | null | undefined {
   if (init === undefined || init === null || typeof init === 'object' || typeof init === 'function') return
-  throw new TypeError(`Invalid init of fetch: got ${show(init)}, expected an object`)
+  throw new TypeError(`Invalid init of fetch: got ${showKind(init)}, expected an object`)
 }
 
 /** A string, as Web IDL makes it of anything. @throws TypeError for a symbol, and what the value's own code throws */

@@ -263,7 +263,7 @@ describe('Request', () => {
     test.each([
       [{ 'content-length': '3' }, /^Invalid trailer "content-length": expected no such field in trailers/],
       [{ 'a b': '3' }, /^Invalid header name: got "a b"/],
-      ['x-a: 1', /^Invalid trailers: got "x-a: 1"/],
+      ['x-a: 1', /^Invalid trailers: got a string/],
     ])('refuses what can be none before a stream is opened: %j', (trailers, message) => {
       const error = toRefusal({ body: 'abc', trailers })
       expect(error).toBeInstanceOf(InvalidArgumentError)

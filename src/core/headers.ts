@@ -6,6 +6,7 @@
 
 import type { RequestHeaders } from '../../types/headers.ts'
 import { InvalidArgumentError } from '../errors.ts'
+import { isAuthority } from './authority.ts'
 import type { FieldName } from './field-names.ts'
 import { toFieldName } from './field-names.ts'
 import { invalidKind, show, showTarget, toInvalid } from './validate.ts'
@@ -112,7 +113,7 @@ function toContentLength(target: HeaderTarget, value: string): number {
 /** It becomes `:authority`: by the same rule as everything that does. */
 function checkHost(target: HeaderTarget, value: string): void {
   if (target.host !== null) throw toInvalid("header 'host'", showValue(target, 'host', value), 'one value')
-  if (/^[^\s/?#@\\]+$/.test(value)) return
+  if (isAuthority(value, false)) return
   const isSecret = target.sensitiveHeaders?.has('host') === true
   const shown = isSecret ? showValue(target, 'host', value) : showTarget(value)
   throw toInvalid("header 'host'", shown, 'a host, or host:port')

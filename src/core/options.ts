@@ -15,6 +15,7 @@ import type {
 import type { EngineName } from '../../types/engine.ts'
 import type { CallLimits } from '../../types/limits.ts'
 import { InvalidReturnValueError } from '../errors.ts'
+import { isHost } from './authority.ts'
 import type { SessionOptions } from './session-options.ts'
 import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT, toSessionOptions } from './session-options.ts'
 import {
@@ -110,7 +111,9 @@ export function toOrigin(value: unknown): Origin {
     url.search !== '' ||
     url.hash !== '' ||
     url.username !== '' ||
-    url.password !== ''
+    url.password !== '' ||
+    // The parser lets some characters through that RFC 3986 does not: they would be part of `:authority`.
+    !isHost(url.hostname)
   ) {
     throw toInvalid('origin', showTarget(url.href), accepted)
   }

@@ -9,6 +9,7 @@ import { stringify } from 'node:querystring'
 import type { RequestHeaders } from '../../types/headers.ts'
 import type { DispatchOptions, RequestPriority, RequestTrailers } from '../../types/request.ts'
 import { InvalidReturnValueError, RequestContentLengthMismatchError } from '../errors.ts'
+import { isAuthority } from './authority.ts'
 import type { BodySource, SendableBody } from './body.ts'
 import { toBodySource } from './body.ts'
 import { isToken } from './field-names.ts'
@@ -222,14 +223,11 @@ function toMethod({ method }: DispatchOptions, protocol: string | null): string 
   return protocol === null ? method : 'CONNECT'
 }
 
-/** RFC 9113 §8.5: host and port. */
-const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s/?#@\\:[\]]+):\d{1,5}$/i
-
-/** A URL's path stands for the origin itself, as the top-level `connect(url)` gives one. */
+/** RFC 9113 §8.5: host and port. A URL's path stands for the origin itself, as the top-level `connect(url)` gives one. */
 function toAuthority(path: unknown, { hostname, port }: Origin): string {
   if (typeof path === 'string' && path.length <= MAX_FIELD_SIZE) {
     if (path.startsWith('/')) return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
-    if (AUTHORITY.test(path)) return path
+    if (isAuthority(path, true)) return path
   }
   const accepted = "the authority to connect to, such as 'example.com:443'"
   throw toInvalid('path', showTarget(path), accepted)

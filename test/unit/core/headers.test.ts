@@ -445,6 +445,16 @@ describe('addHeaders', () => {
       ['a#b', 'a#…'],
       ['a\\b', 'a\\b'],
       ['https://a', 'https://a'],
+      ['a"b', 'a"b'],
+      ['b\u00fccher.example', 'b\u00fccher.example'],
+      ['a:', 'a:'],
+      ['a:0', 'a:0'],
+      ['a:65536', 'a:65536'],
+      ['a:b', 'a:b'],
+      ['::1', '::1'],
+      ['[::1', '[::1'],
+      ['[a]', '[a]'],
+      ['[fe80::1%eth0]', '[fe80::1%eth0]'],
     ])('refuses %j', (value, got) => {
       expect(toRefusal({ host: value })).toBe(
         `Invalid header 'host': got ${JSON.stringify(got)}, expected a host, or host:port`,

@@ -151,6 +151,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
    * @param fields pseudo-headers first, checked, in lower case
    * @param isEnd nothing follows
    * @param sensitive names of further fields that nobody may put into a table (RFC 7541 §7.1.3); null for none
+   * @throws InvalidArgumentError for fields that can't be encoded. Nothing has changed then: there is no such stream.
    */
   open(
     stream: Http2Stream,
@@ -158,12 +159,13 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     isEnd: boolean,
     sensitive: ReadonlySet<string> | null,
   ): void {
+    // First, as it may throw.
+    this.writer.headers(this.streams.nextId, fields, isEnd, sensitive)
     this.streams.add(stream)
     stream.state = isEnd ? 'half-closed (local)' : 'open'
     stream.sendWindow = this.server.initialWindowSize
     this.flow.open(stream)
     this.budget.earn()
-    this.writer.headers(stream.id, fields, isEnd, sensitive)
     this.wake()
   }
 
@@ -181,7 +183,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     }
   }
 
-  /** Ends our side with trailers. @param sensitive as for `open()` */
+  /** Ends our side with trailers. @param sensitive as for `open()` @throws InvalidArgumentError as `open()` does */
   sendTrailers(
     stream: Http2Stream,
     fields: readonly string[],

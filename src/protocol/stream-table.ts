@@ -39,12 +39,17 @@ export class StreamTable {
 
   /** Whether another one can be opened at all. */
   get hasIds(): boolean {
-    return this.#lastId + 2 <= MAX_STREAM_ID
+    return this.nextId <= MAX_STREAM_ID
+  }
+
+  /** The id of the stream that is added next. */
+  get nextId(): number {
+    return this.#lastId + 2
   }
 
   /** Gives it its id. */
   add(stream: Http2Stream): void {
-    this.#lastId += 2
+    this.#lastId = this.nextId
     stream.id = this.#lastId
     this.#size++
     if (this.#size * 2 > this.#ring.length) this.#grow()

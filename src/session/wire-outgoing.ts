@@ -6,7 +6,8 @@
 
 import type { Socket } from 'node:net'
 import type { SendableBody } from '../core/body.ts'
-import { StreamError } from '../errors.ts'
+import type { WireHeaders } from '../core/wire-headers.ts'
+import { StreamError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ClientConnection } from '../protocol/connection.ts'
 import type { Http2Stream } from '../protocol/stream.ts'
@@ -26,6 +27,43 @@ export interface OutgoingOwner {
 type Callback = (error?: Error | null) => void
 
 const NOTHING = new Uint8Array(0)
+
+/**
+ * Opens the stream of a call.
+ *
+ * @returns false where its header can't be encoded: then this call has failed, and no other of the session has heard of it
+ */
+export function openStream(
+  http2: ClientConnection,
+  stream: Http2Stream,
+  call: Call,
+  wire: WireHeaders,
+  isEnd: boolean,
+): boolean {
+  try {
+    http2.open(stream, wire, isEnd, call.request.sensitiveHeaders)
+    return true
+  } catch (thrown) {
+    call.fail(toError(thrown))
+    return false
+  }
+}
+
+/** Ends a call's body with trailers. @returns as `openStream()` does */
+function sendTrailers(
+  http2: ClientConnection,
+  stream: Http2Stream,
+  call: Call,
+  trailers: WireHeaders,
+): boolean {
+  try {
+    http2.sendTrailers(stream, trailers, call.request.sensitiveHeaders)
+    return true
+  } catch (thrown) {
+    call.fail(toError(thrown))
+    return false
+  }
+}
 
 /** Bytes that an upload hands over at once: more would only wait here. */
 const SLICE_SIZE = 65_536
@@ -206,11 +244,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     // Making them has ended the call.
     if (fields === null) return
     this.#isEnding = true
-    if (fields.length === 0) {
-      this.#http2.send(this.#stream, NOTHING, true)
-    } else {
-      this.#http2.sendTrailers(this.#stream, fields, this.#call.request.sensitiveHeaders)
-      this.#call.uploaded()
-    }
+    if (fields.length === 0) this.#http2.send(this.#stream, NOTHING, true)
+    else if (sendTrailers(this.#http2, this.#stream, this.#call, fields)) this.#call.uploaded()
   }
 }

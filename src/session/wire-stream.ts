@@ -21,7 +21,7 @@ import type { StreamOwner } from './stream-owner.ts'
 import { Tunnel } from './tunnel.ts'
 import type { WireConnection } from './wire-connection.ts'
 import type { OutgoingOwner } from './wire-outgoing.ts'
-import { WireOutgoing } from './wire-outgoing.ts'
+import { openStream, WireOutgoing } from './wire-outgoing.ts'
 
 /** The session, as a stream of this engine sees it. */
 export interface WireStreamOwner extends StreamOwner<WireStream>, OutgoingOwner {}
@@ -90,7 +90,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     const hasBody = body.kind !== 'none' || request.trailers !== null || request.isTunnel
     this.isHead = request.method === 'HEAD'
     this.#http2 = http2
-    http2.open(this, wire, !hasBody, request.sensitiveHeaders)
+    if (!openStream(http2, this, this.#call, wire, !hasBody)) return
     // The ids are used up (RFC 9113 §5.1.1).
     if (!http2.isOpen) this.#owner.close()
     if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)

@@ -4,10 +4,12 @@
  * @module
  */
 
+import { showName } from '../../core/validate.ts'
+import { InvalidArgumentError } from '../../errors.ts'
 import { ENTRY_OVERHEAD } from './dynamic-table.ts'
 import type { KnownName } from './encoder-table.ts'
 import { EncoderTable } from './encoder-table.ts'
-import { huffmanSize, TOO_LONG, writeHuffman } from './huffman.ts'
+import { huffmanSize, TOO_LONG, TOO_WIDE, writeHuffman } from './huffman.ts'
 
 /** The most that we use of the peer's table, and what it has until the peer says otherwise (RFC 9113 §6.5.2). Bytes. */
 const MAX_TABLE_SIZE = 4_096
@@ -36,6 +38,9 @@ const MAX_SHORT = 24
 const MAX_TRIED = 127
 /** The longest value of which the literal is kept, in octets. */
 const MAX_REPEATED = 2_048
+
+/** A character that is no octet. In a string that V8 stores as latin1 there is none, and V8 knows that without a look. */
+const WIDE = /[\u0100-\uffff]/
 
 /**
  * How many octets a header block takes at most: neither the Huffman code nor an index makes a field longer. Has room for the
@@ -88,6 +93,8 @@ export class HpackEncoder {
    * @param out has room for `maxEncodedSize(fields)` octets from `offset` on
    * @param sensitive names of more fields that are never indexed; null for none. @default null
    * @returns the offset behind the block
+   * @throws InvalidArgumentError for a string with a character above U+00FF, which would go out as another one. Nothing has changed
+   * then: a block that the peer never gets must have no part in what both know.
    */
   encode(
     fields: readonly string[],
@@ -95,7 +102,10 @@ export class HpackEncoder {
     offset: number,
     sensitive: ReadonlySet<string> | null = null,
   ): number {
-    let to = this.#hasSizeUpdate ? this.#writeSizeUpdates(out, offset) : offset
+    // What the peer has to follow comes after all of the block was checked; until then each literal is, as it is written.
+    let isChecked = this.#hasSizeUpdate
+    if (isChecked) requireOctets(fields, 0)
+    let to = isChecked ? this.#writeSizeUpdates(out, offset) : offset
     for (let at = 0; at < fields.length; at += 2) {
       const name = fields[at] ?? ''
       const value = fields[at + 1] ?? ''
@@ -105,8 +115,17 @@ export class HpackEncoder {
         continue
       }
       const index = known === undefined ? 0 : this.#table.indexOf(known, value)
-      if (index > 0) to = writeInteger(out, to, INDEXED, INDEXED_PREFIX, index)
-      else to = this.#writeUnindexed(out, to, known, name, value)
+      if (index > 0) {
+        to = writeInteger(out, to, INDEXED, INDEXED_PREFIX, index)
+      } else if (!this.#isIndexable(known, name, value)) {
+        to = this.#writeLiteral(out, to, WITHOUT_INDEXING, LITERAL_PREFIX, known, name, value)
+      } else {
+        if (!isChecked) requireOctets(fields, at)
+        isChecked = true
+        // Written first: the index of the name is of the table before the field is in it (RFC 7541 §4.4).
+        to = this.#writeLiteral(out, to, WITH_INDEXING, WITH_INDEXING_PREFIX, known, name, value)
+        this.#table.add(name, value)
+      }
     }
     return to
   }
@@ -124,23 +143,11 @@ export class HpackEncoder {
     return writeInteger(out, to, SIZE_UPDATE, SIZE_UPDATE_PREFIX, size)
   }
 
-  /** A field that is in neither table, and that may come into one. */
-  #writeUnindexed(
-    out: Buffer,
-    offset: number,
-    known: KnownName | undefined,
-    name: string,
-    value: string,
-  ): number {
-    const size = name.length + value.length + ENTRY_OVERHEAD
+  /** Whether a field that is in neither table is to come into the dynamic one. */
+  #isIndexable(known: KnownName | undefined, name: string, value: string): boolean {
+    if (known !== undefined && known.policy === 'plain') return false
     // A field that takes most of the table would push out all that is of use in it.
-    if ((known !== undefined && known.policy === 'plain') || 4 * size > 3 * this.#table.maxSize) {
-      return this.#writeLiteral(out, offset, WITHOUT_INDEXING, LITERAL_PREFIX, known, name, value)
-    }
-    // Written first: the index of the name is of the table before the field is in it (RFC 7541 §4.4).
-    const to = this.#writeLiteral(out, offset, WITH_INDEXING, WITH_INDEXING_PREFIX, known, name, value)
-    this.#table.add(name, value)
-    return to
+    return 4 * (name.length + value.length + ENTRY_OVERHEAD) <= 3 * this.#table.maxSize
   }
 
   /** RFC 7541 §6.2. */
@@ -155,10 +162,12 @@ export class HpackEncoder {
   ): number {
     if (known === undefined) {
       out[offset] = pattern
-      return writeString(out, writeString(out, offset + 1, name), value)
+      return writeString(out, writeString(out, offset + 1, name, name), value, name)
     }
     const to = writeInteger(out, offset, pattern, prefix, this.#table.indexOfName(known))
-    return pattern === WITH_INDEXING ? writeString(out, to, value) : writeRepeated(out, to, known, value)
+    return pattern === WITH_INDEXING
+      ? writeString(out, to, value, name)
+      : writeRepeated(out, to, known, value)
   }
 }
 
@@ -169,13 +178,14 @@ export class HpackEncoder {
 function writeRepeated(out: Buffer, offset: number, known: KnownName, value: string): number {
   if (value === known.lastValue) {
     if (known.lastLiteral !== null) return copy(known.lastLiteral, out, offset)
-    const to = writeString(out, offset, value)
+    const to = writeString(out, offset, value, known.name)
     known.lastLiteral = Uint8Array.prototype.slice.call(out, offset, to)
     return to
   }
+  const to = writeString(out, offset, value, known.name)
   known.lastValue = value.length <= MAX_REPEATED ? value : null
   known.lastLiteral = null
-  return writeString(out, offset, value)
+  return to
 }
 
 function copy(octets: Uint8Array, out: Buffer, offset: number): number {
@@ -202,20 +212,35 @@ function writeInteger(out: Buffer, offset: number, pattern: number, prefix: numb
   return to
 }
 
-/** RFC 7541 §5.2. */
-function writeString(out: Buffer, offset: number, text: string): number {
+/** RFC 7541 §5.2. @param name that of the field, for an error @throws InvalidArgumentError for what isn't latin1 */
+function writeString(out: Buffer, offset: number, text: string, name: string): number {
   const end = text.length > MAX_TRIED ? writeLongHuffman(out, offset, text) : tryHuffman(out, offset, text)
-  if (end !== TOO_LONG) return end
+  if (end >= 0) return end
+  if (end === TOO_WIDE || WIDE.test(text)) throw toWideError(name)
   const to = writeInteger(out, offset, RAW, LENGTH_PREFIX, text.length)
   if (text.length > MAX_SHORT) return to + out.write(text, to, 'latin1')
   for (let at = 0; at < text.length; at++) out[to + at] = text.charCodeAt(at)
   return to + text.length
 }
 
+/** @throws InvalidArgumentError where a field from this index of the list on isn't latin1 */
+function requireOctets(fields: readonly string[], from: number): void {
+  for (let at = from; at < fields.length; at++) {
+    if (WIDE.test(fields[at] ?? '')) throw toWideError(fields[at & ~1] ?? '')
+  }
+}
+
+/** Without the value: it may be a secret. */
+function toWideError(name: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `Invalid header ${showName(name)}: got a character above U+00FF, expected ISO-8859-1`,
+  )
+}
+
 /** Its length is one octet, which is known when the string has been written: to count first would take half as long again. */
 function tryHuffman(out: Buffer, offset: number, text: string): number {
   const end = writeHuffman(text, out, offset + 1, offset + 1 + text.length)
-  if (end !== TOO_LONG) out[offset] = HUFFMAN | (end - offset - 1)
+  if (end >= 0) out[offset] = HUFFMAN | (end - offset - 1)
   return end
 }
 

@@ -7,7 +7,7 @@
 import { EOS, HUFFMAN_CODES, HUFFMAN_LENGTHS } from './huffman-code.ts'
 import { toClass } from './octet-class.ts'
 
-/** Octets that a string of latin1 takes in the Huffman code (RFC 7541 §5.2), padding included. */
+/** Octets that a string of latin1 takes in the Huffman code (RFC 7541 §5.2), padding included. What is beyond latin1 isn't noticed. */
 export function huffmanSize(text: string): number {
   let bits = 0
   for (let at = 0; at < text.length; at++) bits += HUFFMAN_LENGTHS[text.charCodeAt(at) & 0xff] ?? 0
@@ -24,15 +24,18 @@ const PACKED_CODES = Int32Array.from({ length: 256 }, (_none, octet) => {
  * Writes a string of latin1 in the Huffman code (RFC 7541 §5.2), padded with the first bits of EOS.
  *
  * @param limit the offset that it has to stay below; up to four octets behind it may be written to
- * @returns the offset behind it, or `TOO_LONG`
+ * @returns the offset behind it, or `TOO_LONG`; `TOO_WIDE` for a string that is none of latin1, if it hasn't become too long before
  */
 export function writeHuffman(text: string, out: Uint8Array, offset: number, limit: number): number {
   let pending = 0
   // At most 7 between two symbols: with the 24 of a code, or the part of one, they fit into 32.
   let bits = 0
   let to = offset
+  let all = 0
   for (let at = 0; at < text.length && to < limit; at++) {
-    const octet = text.charCodeAt(at) & 0xff
+    const unit = text.charCodeAt(at)
+    const octet = unit & 0xff
+    all |= unit
     let packed = PACKED_CODES[octet] ?? 0
     if (packed === 0) {
       // In two parts: the last eight bits go the way of a short code.
@@ -52,12 +55,15 @@ export function writeHuffman(text: string, out: Uint8Array, offset: number, limi
       out[to] = pending >> bits
     }
   }
+  if (all > 0xff) return TOO_WIDE
   if (bits > 0) out[to++] = (pending << (8 - bits)) | (0xff >> bits)
   return to < limit ? to : TOO_LONG
 }
 
 /** What `writeHuffman()` returns for a string that doesn't stay below its limit. */
 export const TOO_LONG = -1
+/** What it returns for a string with a character that is no octet. */
+export const TOO_WIDE = -2
 
 /** What `readHuffman()` returns for a string with EOS in it. */
 export const HAS_EOS = -1

@@ -74,8 +74,9 @@ export interface DispatchOptions extends CallLimits {
 
   /**
    * The TLS server name (SNI, RFC 6066 §3), which the certificate must be for: an Agent's, and what undici's `dns` interceptor
-   * gives along with an address as `origin`. Requests of different names share no connection. A Client or a Pool has
-   * `connect.servername`. `null`: that of `connect`, or the origin's host.
+   * gives along with an address as `origin`. Requests of different names share no connection. A Client or a Pool asks
+   * for one name alone, `connect.servername` or the origin's host, and refuses another one. Without effect where TLS isn't spoken.
+   * `null`: that of `connect`, or the origin's host.
    *
    * @default null
    */

@@ -128,23 +128,6 @@ export function toOrigin(value: unknown): Origin {
   })
 }
 
-/**
- * The server name of a request, where it is another than that of other requests.
- *
- * @param own that of the options; undefined for the origin's host
- * @returns null where it isn't, or TLS isn't spoken
- * @throws InvalidArgumentError
- */
-export function toServername(
-  value: unknown,
-  { scheme, hostname }: Origin,
-  own: string | undefined,
-): string | null {
-  if (value === undefined || value === null) return null
-  if (typeof value !== 'string') throw invalid('servername', value, 'the name of a server, or null')
-  return scheme === 'http' || value === (own ?? hostname) || value === '' ? null : value
-}
-
 function toConnect(value: unknown): ConnectTlsOptions | Connector {
   if (value === undefined || value === null) return {}
   if (typeof value === 'function') return value as Connector

@@ -19,6 +19,7 @@ import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
 import { toLimits, toOrigin } from './options.ts'
 import { toPriorityField } from './priority.ts'
 import type { RequestTrace } from './request-trace.ts'
+import { toOwnServername } from './servername.ts'
 import { invalid, invalidKind, showName, showTarget, toBoolean, toInvalid } from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { deleteField, getField, setField, takeField } from './wire-headers.ts'
@@ -98,7 +99,7 @@ export class Request implements HeaderTarget {
     this.method = toMethod(options, this.protocol)
     this.path = this.isConnect ? toAuthority(options.path, origin) : toPath(options, this.method)
     checkOrigin(options, origin)
-    this.servername = options.servername ?? null
+    this.servername = toOwnServername(options.servername, origin, defaults.connect)
     this.isHttp1 = options.allowH2 === false && this.protocol !== null
     this.idempotent = toBoolean('idempotent', options.idempotent, SAFE_METHODS.has(this.method))
     this.limits = toLimits(options, defaults.limits)

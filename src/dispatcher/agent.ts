@@ -9,7 +9,8 @@ import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
-import { toAgentOptions, toClientOptions, toConnections, toOrigin, toServername } from '../core/options.ts'
+import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../core/options.ts'
+import { toServername, withServername } from '../core/servername.ts'
 import { InvalidReturnValueError, MaxOriginsReachedError, NotSupportedError } from '../errors.ts'
 import { BuiltinFallback } from './builtin-fallback.ts'
 import { isDispatcher } from './dispatcher.ts'
@@ -112,9 +113,7 @@ export class Agent extends LivingDispatcher {
       if (known !== undefined) return known
     }
     const origin = toOrigin(given)
-    const { connect } = this.#poolOptions
-    const own = typeof connect === 'function' ? undefined : connect?.servername
-    const servername = toServername(givenName, origin, own)
+    const servername = toServername(givenName, origin, this.#poolOptions.connect)
     const key = servername === null ? origin.href : `${origin.href} ${servername}`
     return this.#entries.get(key) ?? this.#open(key, origin, servername)
   }
@@ -192,14 +191,6 @@ export class Agent extends LivingDispatcher {
     const onGone = (): boolean => this.#leaving.delete(dispatcher)
     new Promise<void>((resolve) => resolve(dispatcher.close())).then(onGone, onGone)
   }
-}
-
-/** Options by which connections ask for another server than the origin's host. */
-function withServername(options: PoolOptions, servername: string | null): PoolOptions {
-  if (servername === null) return options
-  const { connect } = options
-  if (typeof connect !== 'function') return { ...options, connect: { ...connect, servername } }
-  return { ...options, connect: (asked, callback) => connect({ ...asked, servername }, callback) }
 }
 
 /** Null for a dispatcher of the caller's that has none. */

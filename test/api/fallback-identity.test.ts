@@ -156,16 +156,17 @@ describe('the identity that is asked for over HTTP/1.1', () => {
     expect(await fail(agent, server.origin, { servername: 'localhost' })).toBe(HELLO)
   })
 
-  test('is the same for both protocols in a Client whose request names another', async () => {
+  test('is that of its connections in a Client, which refuses a request that names another', async () => {
     const server = await startHttp1()
     const client = new Client(server.origin, { connect: { ca: server.ca } })
     onTestFinished(() => client.destroy())
-    await client
-      .request({ path: '/', method: 'GET', servername: 'another.test' })
-      .then(({ body }) => body.text())
-      .catch(() => {})
-    const names = server.handshakes.map(({ servername }) => servername)
-    expect(new Set(names).size).toBe(1)
+    await expect(client.request({ path: '/', method: 'GET', servername: 'another.test' })).rejects.toThrow(
+      'Invalid servername: got "another.test", expected localhost, the one of this client',
+    )
+    expect(server.handshakes).toEqual([])
+    const { body } = await client.request({ path: '/', method: 'GET', servername: 'localhost' })
+    expect(await body.text()).toBe(HELLO)
+    expect(server.handshakes.map(({ servername }) => servername)).toEqual(['localhost', 'localhost'])
   })
 })
 

@@ -28,7 +28,7 @@ export const requestChannels = Object.freeze({
 
 /** undici's, of connections. */
 export const clientChannels = Object.freeze({
-  /** `{ connectParams, connector }`; `connector` is the `connect` option. */
+  /** `{ connectParams, connector }`; `connector` is the `connect` function; null for options, which may have keys in them. */
   beforeConnect: channel('undici:client:beforeConnect'),
   /** `{ connectParams, connector, socket }` */
   connected: channel('undici:client:connected'),

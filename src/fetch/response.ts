@@ -7,6 +7,7 @@
 import { Readable } from 'node:stream'
 import { toArrayBuffer, toJson, toText } from '../core/body-bytes.ts'
 import type { RawHeadersSource } from '../core/headers.ts'
+import { withoutSecrets } from '../core/validate.ts'
 import type { AnswerBody } from './answer-body.ts'
 import { toAnswerHeaders } from './answer-headers.ts'
 import { ignoreLateFailure } from './byte-stream.ts'
@@ -31,6 +32,9 @@ const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
   if (stream === undefined || stream.locked || isDisturbed(stream)) return
   stream.cancel('The Response was collected before its body was read').catch(ignoreLateFailure)
 })
+
+/** By which `util.inspect()` asks. */
+const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 const SPENT = 'Body is unusable: it has been read already, or is being read'
 
@@ -150,6 +154,14 @@ export class FetchResponse {
     return asResponse(copy)
   }
 
+  /** For `util.inspect()`, and `console.log()`: what Node's own Response shows, less the query of the URL. */
+  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    const { status, statusText, headers, body, bodyUsed, ok, redirected, type } = this
+    const url = withoutSecrets(this.url)
+    const shown = { status, statusText, headers, body, bodyUsed, ok, redirected, type, url }
+    return `Response ${inspect(shown, options)}`
+  }
+
   /** A branch of what was one stream. */
   #have(branch: ReadableStream<Uint8Array>): void {
     this.#stream = branch
@@ -229,6 +241,7 @@ function makeClass(global: typeof Response): ResponseClass {
   for (const [name, member] of Object.entries(members)) {
     Object.defineProperty(prototype, name, { ...member, enumerable: name in global.prototype })
   }
+  Object.defineProperty(prototype, INSPECT, { value: FetchResponse.prototype[INSPECT] })
   Object.setPrototypeOf(prototype, global.prototype)
   Object.defineProperty(prototype, 'constructor', { value: global, enumerable: false })
   // undici 6 has its state behind symbols, and reads it without a check.

@@ -12,11 +12,20 @@ import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { deleteField, setField } from '../core/wire-headers.ts'
 import type { DodiciError } from '../errors.ts'
+import type { CallState } from './call-state.ts'
 import { RawFields } from './raw-fields.ts'
 
-/** What is sent, and fields of the owner's, in the call itself: a call is one object. */
+/** By which `util.inspect()` asks, and with it `console.log()`. */
+const INSPECT = Symbol.for('nodejs.util.inspect.custom')
+
+/**
+ * What is sent, and fields of the owner's, in the call itself: a call is one object.
+ *
+ * It is the controller that handlers and interceptors get, and log. So what belongs to the caller (the request, and handlers, which have
+ * its options) is in private fields, which neither `util.inspect()` nor `JSON.stringify()` shows, whatever their options.
+ */
 export abstract class CallRecord<TCall> extends RawFields {
-  readonly request: Request
+  readonly #request: Request
   /** Its place in the queue. */
   queueNext: TCall | null = null
   queuePrevious: TCall | null = null
@@ -37,10 +46,8 @@ export abstract class CallRecord<TCall> extends RawFields {
   /** How many sessions the owner had opened when that attempt began. */
   sessionMark = 0
 
-  /** Who had it as an attempt of another call; null for a call of somebody else. */
-  outer: DispatchHandler | null = null
-  /** The tunnel that it became; null for none. */
-  protected tunnel: Duplex | null = null
+  #outer: DispatchHandler | null = null
+  #tunnel: Duplex | null = null
   /** What the request's priority was changed to; null while it wasn't. */
   #priority: string | null = null
   /** Why it was aborted; null while it wasn't. */
@@ -48,12 +55,48 @@ export abstract class CallRecord<TCall> extends RawFields {
 
   constructor(request: Request, sequence: number) {
     super()
-    this.request = request
+    this.#request = request
     this.sequence = sequence
   }
 
+  get request(): Request {
+    return this.#request
+  }
+
+  /** Who had it as an attempt of another call; null for a call of somebody else. */
+  get outer(): DispatchHandler | null {
+    return this.#outer
+  }
+
+  set outer(handler: DispatchHandler | null) {
+    this.#outer = handler
+  }
+
+  /** The tunnel that it became; null for none. */
+  protected get tunnel(): Duplex | null {
+    return this.#tunnel
+  }
+
+  protected set tunnel(tunnel: Duplex | null) {
+    this.#tunnel = tunnel
+  }
+
+  abstract readonly state: CallState
+  abstract readonly paused: boolean
+
+  /** What `JSON.stringify()` shows: how far the call is, and nothing of what it sends or gets. */
+  toJSON(): object {
+    const { aborted, paused, state } = this
+    return { state, aborted, paused }
+  }
+
+  /** The same for `util.inspect()`, and for `console.log()`. */
+  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    return `Call ${inspect(this.toJSON(), options)}`
+  }
+
   get maxResponseSize(): number {
-    return this.request.limits.maxResponseSize
+    return this.#request.limits.maxResponseSize
   }
 
   get aborted(): boolean {
@@ -89,7 +132,7 @@ export abstract class CallRecord<TCall> extends RawFields {
 
   /** No attempt will read the body, or read on. */
   protected dropBody(error: Error | null): void {
-    const { body } = this.request
+    const { body } = this.#request
     if ('destroy' in body) body.destroy(error)
   }
 }

@@ -107,7 +107,8 @@ export class SessionReport {
       servername: own?.servername ?? null,
       localAddress: own?.localAddress ?? null,
     }
-    return { connectParams, connector: connect }
+    // A subscriber that logs its messages must not log a private key, or the passphrase of one.
+    return { connectParams, connector: own === null ? connect : null }
   }
 }
 

@@ -32,8 +32,7 @@ export interface TunnelSide {
  * in words of ours: a reset that node tells by `close` alone as well. `destroy()` resets the stream with CANCEL.
  */
 export class Tunnel extends Duplex {
-  /** What lies below: undici's WebSocket tells HTTP/2 from HTTP/1.1 by it, and asks it for an address. */
-  readonly session: { readonly socket: Socket | null }
+  readonly #session: { readonly socket: Socket | null }
   readonly #side: TunnelSide
   /** The callback of a write that has failed: what the stream died of comes with its end. */
   #failedWrite: Callback | null = null
@@ -48,13 +47,21 @@ export class Tunnel extends Duplex {
   /** @param allowHalfOpen whether our side goes on when the peer has ended its own */
   constructor(side: TunnelSide, allowHalfOpen: boolean) {
     super({ allowHalfOpen })
-    this.session = Object.freeze({ socket: side.socket })
+    this.#session = Object.freeze({ socket: side.socket })
     this.#side = side
   }
 
   /** That of a request: who has a key expects a socket of HTTP/1.1, which ends along with the peer's side, as a WebSocket does. */
   static over(side: TunnelSide, { webSocketKey }: Request): Tunnel {
     return new Tunnel(side, webSocketKey === null)
+  }
+
+  /**
+   * What lies below: undici's WebSocket tells HTTP/2 from HTTP/1.1 by it, and asks it for an address. No field: to inspect a tunnel
+   * would show node's session with the headers of all its requests.
+   */
+  get session(): { readonly socket: Socket | null } {
+    return this.#session
   }
 
   /** The local address of the connection, as that of a socket. */

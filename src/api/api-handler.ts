@@ -59,6 +59,16 @@ export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
 /** Trailers as they are handed out: filled when they come, since the data is there before. */
 export type Trailers = Record<string, string | string[] | undefined> | string[]
 
+/** `__proto__` is a name like others: to assign it would be to call a setter of Object.prototype, or what Node has put there. */
+function setTrailer(
+  target: Exclude<Trailers, string[]>,
+  name: string,
+  value: string | string[] | undefined,
+): void {
+  if (name !== '__proto__') target[name] = value
+  else Object.defineProperty(target, name, { value, configurable: true, enumerable: true, writable: true })
+}
+
 /** The part of a handler that serves its caller, whatever the API. `TData` is what the callback gets. */
 export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   protected readonly options: ApiOptions<TOpaque>
@@ -127,7 +137,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     trailers: IncomingHttpHeaders,
   ): void {
     if (Array.isArray(target)) target.push(...toRawHeaders(controller.rawTrailers ?? trailers))
-    else for (const name in trailers) target[name] = trailers[name]
+    else for (const name in trailers) setTrailer(target, name, trailers[name])
   }
 
   /** Dispatches. What an interceptor throws leaves no listener on the signal. */

@@ -121,6 +121,7 @@ export interface DispatchOptions extends CallLimits {
   /**
    * Names of fields, of the header and of the trailers, whose values nobody on the way may put into a table: never indexed (RFC 7541
    * §7.1.3). Engine `'wire'` never indexes `authorization`, `proxy-authorization` and `cookie` anyway; node:http2 the first, and short cookies.
+   * No error shows such a value.
    *
    * @default null
    */
@@ -206,7 +207,10 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
 
-  /** The target's authority, such as `'example.com:443'`; a path that starts with `/` means the origin itself. */
+  /**
+   * The target's authority, such as `'example.com:443'`: a host in ASCII (RFC 3986 §3.2.2) and a port from 1 to 65535. A path that starts
+   * with `/` means the origin itself.
+   */
   path: string
 
   /**

@@ -13,9 +13,9 @@ import type { DispatchOptions } from '../../types/index.ts'
 import type { Arrived, Place } from '../support/code-units.ts'
 import { CHARACTERS, PLACES } from '../support/code-units.ts'
 import { ENGINES } from '../support/engines.ts'
+import { Setting } from '../support/frames.ts'
 import type { Field } from '../support/hpack.ts'
 import { Recorder } from '../support/recorder.ts'
-import { Setting } from '../support/scripted-peer-frames.ts'
 import { PATIENT, startPeer } from '../support/scripted-peer-rig.ts'
 
 /** One request of the table, by the number that it carries. */

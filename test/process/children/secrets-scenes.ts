@@ -4,9 +4,9 @@ import { Writable } from 'node:stream'
 import type { Client } from '../../../src/index.ts'
 import { fetch } from '../../../src/index.ts'
 import type { DispatchController, LegacyDispatchHandler } from '../../../types/index.ts'
+import { Setting } from '../../support/frames.ts'
 import { Recorder } from '../../support/recorder.ts'
 import type { PeerScript } from '../../support/scripted-peer-connection.ts'
-import { Setting } from '../../support/scripted-peer-frames.ts'
 import type { PeerStream } from '../../support/scripted-peer-stream.ts'
 
 /** Whatever is planted begins with this. */

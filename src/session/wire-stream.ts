@@ -136,6 +136,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   lose(): void {
     this.state = 'closed'
+    this.#outgoing?.stop()
     // The reader holds back an answer that has come whole: it can have the rest now, or never.
     if (this.#isAnswerHeld) this.#complete()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)

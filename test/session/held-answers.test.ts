@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'
@@ -71,5 +72,24 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(await body.text()).toBe('aaaaabbbbb')
       expect(client.stats).toMatchObject({ running: 0, size: 0 })
     })
+  })
+
+  it('when a response that has come whole is held back, and its session dies › the upload lets go of its source', async () => {
+    const toEnded = ({ id }: { id: number }) => [
+      frames.answer(id),
+      frames.data(id, 'aaaaa'),
+      frames.data(id, 'bbbbb', Flag.END_STREAM),
+    ]
+    const peer = await startPeer({ onRequest: (stream, connection) => connection.write(...toEnded(stream)) })
+    const client = new Client(peer.origin, { engine })
+    onTestFinished(() => client.destroy())
+    const endless = new Readable({ read() {} })
+    const letGo = once(endless, 'close')
+    endless.push('part')
+    const { body } = await client.request({ path: '/', method: 'POST', body: endless, highWaterMark: 1 })
+    await peer.connection(0).ping()
+    peer.connection(0).socket.destroy()
+    await letGo
+    expect(await body.text()).toBe('aaaaabbbbb')
   })
 })

@@ -79,6 +79,8 @@ export class Keepalive implements Timed {
   #bytesAtPong: number | null = null
   /** How long the PING that is under way may take. */
   #patience = NEVER
+  /** The PING's time is over, and whether the peer is lost is found out in the next turn of the event loop. */
+  #isJudging = false
   #isOver = false
 
   constructor(kept: Kept, options: SessionOptions, deadlines: Deadlines, memory: OriginMemory) {
@@ -182,7 +184,9 @@ export class Keepalive implements Timed {
    * before it judges.
    */
   #lookOnce(pingAt: number): void {
+    this.#isJudging = true
     setImmediate(() => {
+      this.#isJudging = false
       if (this.#isOver || this.#pingAt !== pingAt) return
       const now = this.#deadlines.now()
       this.#look(now)
@@ -271,8 +275,9 @@ export class Keepalive implements Timed {
     const idleEnd = this.#idleAt + this.#idleTimeout
     if (this.#pingAt !== NEVER) {
       const end = this.#toPingEnd()
-      // Overdue, and about to be judged.
-      return Math.min(idleEnd, end > now ? end : NEVER)
+      // Overdue: the alarm may have been set anew before it rang, by a call that came or went.
+      const overdue = this.#isJudging ? NEVER : now
+      return Math.min(idleEnd, end > now ? end : overdue)
     }
     const interval = this.#interval
     if (this.#kept.isNeeded) return Math.min(this.#readAt + interval, now + interval / LOOKS)

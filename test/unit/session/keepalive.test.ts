@@ -147,6 +147,23 @@ describe('Keepalive', () => {
   })
 
   describe('when a PING is not answered', () => {
+    test.each([
+      'ends, and another one begins',
+      'ends',
+    ])('and its time is over as a call %s, before the alarm has rung › gives the peer up', async (what) => {
+      const { clock, session, open, close } = setUp({ keepAliveTimeout: 0 })
+      open()
+      clock.advance(INTERVAL)
+      expect(session.events).toEqual(['ping'])
+      // The process was busy: no timer has rung.
+      clock.skip(TIMEOUT)
+      close()
+      if (what !== 'ends') open()
+      clock.advance(50)
+      await turn()
+      expect(session.events).toEqual(['ping', 'dead'])
+    })
+
     test('gives the peer up after pingTimeout, once', async () => {
       const { clock, session, open } = setUp()
       open()

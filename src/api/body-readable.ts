@@ -306,7 +306,10 @@ export class BodyReadable extends Readable implements BodyReadableType {
           if (done === true) controller.close()
           else controller.enqueue(value)
         },
-        cancel: () => this.abort(new RequestAbortedError('The body was cancelled')),
+        cancel: () => {
+          this.on('error', ignoreError)
+          this.destroy(new RequestAbortedError('The body was cancelled'))
+        },
       },
       { highWaterMark: 0 },
     )

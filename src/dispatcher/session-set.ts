@@ -245,7 +245,7 @@ export class SessionSet implements SessionOwner {
   /** Whether one that was opened after so many others takes calls, or will. */
   #hasNewer(opened: number): boolean {
     for (const session of this.#usable) {
-      if (session.id <= opened || session.closeIfLost()) continue
+      if (session.id <= opened || this.#retireIfLost(session)) continue
       if (session.isStale && !session.isVerifying) session.verify()
       return true
     }
@@ -267,7 +267,7 @@ export class SessionSet implements SessionOwner {
     if (this.#newest?.state.name === 'connecting') return true
     let mustWait = false
     for (const session of this.#usable) {
-      if (session.closeIfLost() || session.isFull()) continue
+      if (this.#retireIfLost(session) || session.isFull()) continue
       if (session.isStale && !session.isVerifying) session.verify()
       // With streams on it, it gets all the time that a PING may take: too long for calls that another one could serve.
       if (!session.isStale || session.streams === 0) mustWait = true
@@ -284,6 +284,13 @@ export class SessionSet implements SessionOwner {
   #toReason(): OpenReason {
     if (this.#usable.size > 0) return 'full'
     return this.#isReplacing ? 'replacement' : 'cold'
+  }
+
+  /** Whether its connection is gone without a word: then it is about to be closed, and another one may take its place. */
+  #retireIfLost(session: Session): boolean {
+    if (!session.closeIfLost()) return false
+    if (this.#leave(session)) this.#isReplacing = this.waiting() > 0
+    return true
   }
 
   /** It takes no calls any more. False when it didn't before. */

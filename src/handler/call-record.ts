@@ -63,7 +63,7 @@ export abstract class CallRecord<TCall> extends RawFields {
     return this.#request
   }
 
-  /** Who had it as an attempt of another call; null for a call of somebody else. */
+  /** The handler of the call that this one is an attempt of; null for a caller's own. */
   get outer(): DispatchHandler | null {
     return this.#outer
   }

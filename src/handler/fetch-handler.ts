@@ -9,9 +9,14 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { later } from '../core/later.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
-/** Whether it is that of undici's fetch, which keeps the body and the way to abort in the handler itself. */
+/**
+ * Whether it is that of undici's fetch: a plain object, which keeps the body and the way to abort in itself; or the handler of undici's
+ * RetryAgent, which may hide one.
+ */
 export function isFetchHandler(handler: object): boolean {
-  return 'body' in handler && 'abort' in handler
+  if ('retryOpts' in handler) return true
+  const isPlain = Object.getPrototypeOf(handler) === Object.prototype
+  return isPlain && Object.hasOwn(handler, 'body') && Object.hasOwn(handler, 'abort')
 }
 
 /**

@@ -17,7 +17,7 @@ import type { Kept } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
-import { isOfPings, toLatest, toLossError, toUntoldLoss } from './loss.ts'
+import { endLost, isOfPings, toLatest, toLossError } from './loss.ts'
 import { PeerSettings } from './peer-settings.ts'
 import { ResetBudget } from './reset-budget.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
@@ -132,9 +132,9 @@ export abstract class BaseSession<
   }
 
   closeIfLost(): boolean {
-    if (this.#state.name === 'closed' || !this.isLost()) return false
-    this.onError(toUntoldLoss())
-    return true
+    const isLost = this.#connection?.isDestroyed === true && !this.#connection.isCut
+    if (isLost) process.nextTick(endLost, this)
+    return isLost
   }
 
   verify(): void {
@@ -293,9 +293,9 @@ export abstract class BaseSession<
     this.goaway = toLatest(this.goaway, { code, lastStreamId, debugData })
     const { memory, options } = this.context
     if (isOfPings({ code, lastStreamId, debugData })) memory.onTooManyPings()
+    else this.#keepalive?.onGoaway()
     if (code === HTTP_1_1_REQUIRED && options.fallback !== null) memory.onHttp1()
     this.#drain()
-    if (this.liveStreams > 0) this.#keepalive?.probe()
     this.#lingerWhenIdle()
   }
 

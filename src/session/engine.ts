@@ -18,9 +18,15 @@ export interface EngineConnection {
   /** Whether a stream may be opened, as far as the engine knows. */
   readonly isOpen: boolean
   readonly isDestroyed: boolean
+  /** Whether that is our own doing, by `cut()`. */
+  readonly isCut: boolean
   /** Whether it keeps the process alive. */
   setRef(isNeeded: boolean): void
-  /** @returns false when no PING can be sent now; then, and when the connection ends first, `onAck` isn't called */
+  /**
+   * Sends a PING, or another frame that the peer has to acknowledge.
+   *
+   * @returns false when none can be sent now; then, and when the connection ends first, `onAck` isn't called
+   */
   ping(onAck: () => void): boolean
   /** Tells the peer of another window of streams, in bytes; `onAck` isn't called when it ends first. */
   announceWindow(streamWindow: number, onAck: () => void): void

@@ -5,6 +5,7 @@
  */
 
 import type { Deadlines, Timed } from '../core/clock.ts'
+import { later } from '../core/later.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
 import type { OriginMemory } from './origin-memory.ts'
@@ -24,7 +25,7 @@ export interface Kept {
    * @returns whether it went out
    */
   ping(onAck: () => void): boolean
-  /** Closes the session if its connection is gone without a word. @returns whether it did */
+  /** Closes the session, in a tick, if its connection is gone without a word. @returns whether it does */
   closeIfLost(): boolean
   /** The round trip of a PING, in milliseconds. */
   onPong(rtt: number): void
@@ -125,9 +126,14 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * A stream was reset, or the peer has sent GOAWAY: a PING goes with it. A dead path would show in nothing else, and a session that
-   * takes no further calls gets no other sign of life.
+   * The peer has sent GOAWAY: a PING follows, for the streams that are left in the next turn of the event loop. A session that takes no
+   * further calls gets no other sign of life.
    */
+  onGoaway(): void {
+    later(probeLeft, this, this.#kept)
+  }
+
+  /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. */
   probe(): void {
     if (this.#pingAt !== NEVER || this.#isOver || this.#configuredInterval === NEVER) return
     const now = this.#deadlines.now()
@@ -283,4 +289,8 @@ export class Keepalive implements Timed {
     if (this.#kept.isNeeded) return Math.min(this.#readAt + interval, now + interval / LOOKS)
     return this.#trust === 'trusted' && this.#mayVerify ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
   }
+}
+
+function probeLeft(keepalive: Keepalive, { liveStreams }: Kept): void {
+  if (liveStreams > 0) keepalive.probe()
 }

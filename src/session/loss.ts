@@ -63,7 +63,11 @@ export function toLossError(
   })
 }
 
-/** Why a session is closed whose connection is gone without a word of its engine's. */
-export function toUntoldLoss(): SocketError {
-  return new SocketError('The connection was closed, and its engine has not told why', { processed: 'maybe' })
+/**
+ * Closes a session whose connection is gone without a word of its engine's. For a tick of its own: a caller may be dispatching when that
+ * is found out, and the listeners that are told are the caller's.
+ */
+export function endLost(session: { onError(error: Error): void }): void {
+  const message = 'The connection was closed, and its engine has not told why'
+  session.onError(new SocketError(message, { processed: 'maybe' }))
 }

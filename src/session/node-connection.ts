@@ -65,6 +65,10 @@ export class NodeConnection implements EngineConnection {
     return !this.#isCut && !this.http2.closed && !this.http2.destroyed
   }
 
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
   get isDestroyed(): boolean {
     return this.#isCut || this.http2.destroyed
   }

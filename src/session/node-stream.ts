@@ -228,8 +228,8 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
     this.#trailers = toHandedHeaders(headers)
-    this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelBreach()))
     this.#rawTrailers = toRawList(raw, this.#trailers)
+    this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelBreach()))
   }
 
   onEnd(isClosed: boolean): boolean {

@@ -79,10 +79,10 @@ export interface Session {
   /** Whether `open` may be called now. */
   hasRoom(): boolean
   /**
-   * Closes a session that is `ready` although its connection is gone: an engine may say so late, or never, when a write to the peer
-   * doesn't end. The caller waits for room that such a session would never have.
+   * Closes a session, in a tick, whose connection is gone although it hasn't ended it: an engine may say so late, or never, when a
+   * write to the peer doesn't end. Such a session would never have room.
    *
-   * @returns whether it did
+   * @returns whether it does
    */
   closeIfLost(): boolean
   /** Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of 0. */

@@ -39,7 +39,7 @@ export class Tunnel extends Duplex {
   /** The callback of an end that wasn't sent: nothing of ours is lost with it, if the stream ends well. */
   #failedEnd: Callback | null = null
   #hasPeerEnded = false
-  /** The stream is gone, and everybody knows. */
+  /** The stream is gone, and `close()` has said so. */
   #isClosed = false
   /** Why the stream was lost; null while it wasn't, and after a `destroy()` of the caller's. */
   #failure: Error | null = null

@@ -83,6 +83,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return this.http2.isOpen && !this.isDestroyed
   }
 
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
   get isDestroyed(): boolean {
     return this.#isCut || this.socket.destroyed
   }

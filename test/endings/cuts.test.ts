@@ -17,32 +17,32 @@ const STREAM_ID = 1
 function toCuts(
   engine: Engine,
   reader: Reader | undefined,
-  responses: readonly Response[],
+  response: Response,
   breaks: readonly Break[],
   accept: (response: Response, broken: Break) => readonly string[],
 ): Case[] {
   if (reader === undefined) throw new Error('There is no such reader')
-  return responses.flatMap((response) =>
-    breaks
-      .filter((broken) => canFollow(response, broken) && !isSilent(engine, broken))
-      .flatMap((broken) => {
-        const bytes = Buffer.concat([...response.toBytes(STREAM_ID), ...broken.toBytes(STREAM_ID)])
-        return Array.from({ length: bytes.length - 1 }, (_, at) =>
-          toCase({ reader, response, broken, cut: at + 1 }, accept(response, broken)),
-        )
-      }),
-  )
+  return breaks
+    .filter((broken) => canFollow(response, broken) && !isSilent(engine, broken))
+    .flatMap((broken) => {
+      const bytes = Buffer.concat([...response.toBytes(STREAM_ID), ...broken.toBytes(STREAM_ID)])
+      return Array.from({ length: bytes.length - 1 }, (_, at) =>
+        toCase({ reader, response, broken, cut: at + 1 }, accept(response, broken)),
+      )
+    })
 }
 
 describe.each(ENGINES)('on engine %s, with what the peer says cut at each byte', (engine) => {
-  test.each(['request(), events', 'request(), text()'])('a response read by %s ends once', async (name) => {
-    const cases = toCuts(engine, READERS[name], RESPONSES, BREAKS, toAccepted)
-    expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
+  describe.each(['request(), events', 'request(), text()'])('a response read by %s', (name) => {
+    test.each(RESPONSES)('when $name has come › ends once', async (response) => {
+      const cases = toCuts(engine, READERS[name], response, BREAKS, toAccepted)
+      expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
+    })
   })
 
-  test('a tunnel ends once', async () => {
+  test.each(TUNNEL_RESPONSES)('a tunnel, when $name has come › ends once', async (response) => {
     const reader = TUNNEL_READERS['connect(), events']
-    const cases = toCuts(engine, reader, TUNNEL_RESPONSES, TUNNEL_BREAKS, toTunnelAccepted)
+    const cases = toCuts(engine, reader, response, TUNNEL_BREAKS, toTunnelAccepted)
     expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
   })
 })

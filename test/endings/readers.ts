@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStreamDefaultReader } from 'node:stream/web'
-import { WebSocket as WebSocket7 } from 'undici'
+import { RetryAgent, WebSocket as WebSocket7 } from 'undici'
 import type { Agent } from '../../src/index.ts'
 import { fetch as ownFetch } from '../../src/index.ts'
 import type { ConnectData, RequestOptions, ResponseData } from '../../types/index.ts'
@@ -231,6 +231,10 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'our fetch, web stream': byFetch(own, readResponse),
   'built-in fetch, text()': byFetch(builtin, readText),
   'built-in fetch, web stream': byFetch(builtin, readResponse),
+  'built-in fetch by a RetryAgent, text()': (exchange) => {
+    const agent = new RetryAgent(exchange.agent as never, { maxRetries: 0 })
+    return byFetch(builtin, readText)({ ...exchange, agent: agent as never })
+  },
 }
 
 type Tunnel = ConnectData['socket']

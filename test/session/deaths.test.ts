@@ -23,6 +23,7 @@ const SLACK = 100
 const LOOKS = 4
 const STREAM_WINDOW = 2 ** 31 - 1
 const CONNECTION_WINDOW = 2 ** 30
+const ENHANCE_YOUR_CALM = 11
 /** More than a socket takes that isn't read. */
 const LARGE = 64 * 1_024 * 1_024
 
@@ -221,6 +222,21 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       scene.stream.answer()
       await expect.poll(() => scene.calls.running, { interval: 5, timeout: 10_000 }).toBe(0)
       expect(scene.connection.of(Type.RST_STREAM)).toEqual([])
+    })
+
+    it.each([
+      ['complains of PINGs', ENHANCE_YOUR_CALM, 'too_many_pings', 2 ** 31 - 1],
+      ['refuses all that it was sent', 0, '', 0],
+    ])('when it %s › is sent no PING', async (_what, code, debugData, lastStreamId) => {
+      const { connection, harness } = await begin('TCP', false)
+      const settings = connection.of(Type.SETTINGS).length
+      connection.goAway(lastStreamId, code, debugData)
+      // What the client has to say to that has come when its own end has.
+      connection.end()
+      await expect.poll(() => harness.connections, { interval: 5, timeout: 10_000 }).toContain('disconnect')
+      for (let left = LOOKS; left > 0; left--) await turn()
+      expect(connection.pings).toEqual([])
+      expect(connection.of(Type.SETTINGS)).toHaveLength(settings)
     })
 
     it('when it falls silent at once › is given up after pingTimeout', async () => {

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client } from '../../src/index.ts'
+import type { Connector } from '../../types/index.ts'
+import { PairedDuplex } from '../support/duplex-pair.ts'
+import { ENGINES } from '../support/engines.ts'
+import { Recorder } from '../support/recorder.ts'
+import { SERVE, startPeer, toConnector } from '../support/scripted-peer-rig.ts'
+
+const POST = { path: '/', method: 'POST', body: 'body' } as const
+
+/** A client of a peer, and what stands in for its sockets: these say nothing when they are destroyed. */
+async function start() {
+  const peer = await startPeer(SERVE)
+  const toPeer = toConnector(peer)
+  const sockets: PairedDuplex[] = []
+  const connect: Connector = (options, callback) =>
+    toPeer(options, (error, socket) => {
+      if (socket instanceof PairedDuplex) sockets.push(socket)
+      if (error === null && socket !== null) callback(null, socket)
+      else callback(error ?? new Error('There is no socket'), null)
+    })
+  const client = new Client(peer.origin, { engine: 'wire', connect, fallback: null })
+  onTestFinished(() => client.destroy())
+  const first = new Recorder()
+  client.dispatch(POST, first)
+  await first.settled
+  return { peer, client, sockets }
+}
+
+describe('a session whose socket is destroyed without an event', () => {
+  it('when the next call comes › is replaced, and the call is served', async () => {
+    const { peer, client, sockets } = await start()
+    sockets[0]?.removeAllListeners('close')
+    sockets[0]?.destroy()
+    const next = new Recorder()
+    client.dispatch(POST, next)
+    await next.settled
+    expect(next.events.at(-1)).toBe('end')
+    expect(peer.connections).toHaveLength(2)
+  })
+
+  it('when the next call comes in the same turn › tells of the disconnect behind that dispatch(), not within', async () => {
+    const { client, sockets } = await start()
+    const heard: string[] = []
+    client.on('disconnect', () => heard.push('disconnect'))
+    const disconnected = once(client, 'disconnect')
+    sockets[0]?.destroy()
+    const next = new Recorder()
+    client.dispatch(POST, next)
+    heard.push('dispatched')
+    await disconnected
+    expect(heard).toEqual(['dispatched', 'disconnect'])
+    await next.settled
+    expect(next.events.filter((event) => event === 'end' || event === 'error')).toEqual(['end'])
+  })
+})
+
+describe.each(ENGINES)('on engine %s, a client that is destroyed while a tunnel is open', (engine) => {
+  it('tells the tunnel before the promise of destroy() settles, and disconnects for that reason', async () => {
+    const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+    const client = new Client(peer.origin, { engine, fallback: null })
+    const { socket } = await client.connect({ path: 'x.example:443' })
+    const heard: string[] = []
+    socket.on('error', ({ message }) => heard.push(message))
+    socket.on('close', () => heard.push('close'))
+    client.on('disconnect', (_origin, _targets, { message }) => heard.push(message))
+    await client.destroy(new Error('enough'))
+    heard.push('destroyed')
+    expect(heard).toEqual(['enough', 'close', 'The connection was closed', 'destroyed'])
+  })
+})

@@ -1,25 +1,40 @@
 /**
- * Real sessions of HTTP/2, mutated at random, played to the wire engine's protocol core: `npm run fuzz -- --help`.
+ * Real sessions of HTTP/2, mutated at random, played to the wire engine's protocol core; and whole clients against peers that say
+ * anything at all: `npm run fuzz -- --help`.
  *
- * What must hold is in test/protocol/support/fuzz.ts; the tests play a few thousand rounds of it.
+ * What must hold is in test/protocol/support/fuzz.ts and in test/fuzz/round.ts; the tests play some of it.
  */
 import { parseArgs } from 'node:util'
-import { loadModules } from './support.mjs'
+import { fuzzClients } from './fuzz/clients.mjs'
+import { fuzzCore } from './fuzz/core.mjs'
 
 const help = `Usage: node scripts/fuzz.mjs [options]
 
-  --seconds N   how long (default: 60)
-  --seed N      the first seed; each round takes the next one (default: the time of day)
-  --rounds N    stops after so many; 1, with the seed of a failure, plays that alone
+  --seconds N     how long, for each engine (default: 60; with --rounds or --seeds no limit)
+  --seed N        the first seed; each round takes the next one (default: the time of day)
+  --rounds N      stops after so many; 1, with the seed of a failure, plays that alone
+
+  --clients       whole clients, in place of the protocol core
+  --seeds A,B,…   plays these alone, and nothing else (--clients)
+  --engine NAME   of the clients: node, wire or both, one after the other (default: both)
+  --workers N     processes at a time that play clients (default: 1)
+  --keep-going    goes on after a failure, and sums up what failed
+  --collect       collects garbage after each round: a crash that comes with that names its seed
+  --may-abort     plays Duplexes to node:http2 on Node 20 and 26, too, which abort over them now and then
+  --verbose       writes down all that happens in a client's round
 `
 
-/** Milliseconds between two lines that say how far it is. */
-const REPORT_INTERVAL = 10_000
+/** @type {Readonly<Record<string, ('node' | 'wire')[]>>} */
+const ENGINES = { node: ['node'], wire: ['wire'], both: ['node', 'wire'] }
 
 function readOptions() {
   const text = /** @type {const} */ ({ type: 'string' })
+  const flag = /** @type {const} */ ({ type: 'boolean' })
   const { values } = parseArgs({
-    options: { seconds: text, seed: text, rounds: text, help: { type: 'boolean' } },
+    options: {
+      ...{ seconds: text, seed: text, rounds: text, seeds: text, engine: text, workers: text },
+      ...{ clients: flag, 'keep-going': flag, collect: flag, 'may-abort': flag, verbose: flag, help: flag },
+    },
   })
   if (values.help === true) return null
   const number = (/** @type {string | undefined} */ value, /** @type {number} */ fallback) => {
@@ -27,47 +42,25 @@ function readOptions() {
     if (!Number.isSafeInteger(given) || given < 0) throw new Error(`Not a whole number: ${value}\n\n${help}`)
     return given
   }
+  const seeds = values.seeds?.split(',').map((seed) => number(seed, 0)) ?? null
+  const hasEnd = values.rounds !== undefined || seeds !== null
+  const engines = ENGINES[values.engine ?? 'both']
+  if (engines === undefined) throw new Error(`No such engine: ${values.engine}\n\n${help}`)
   return {
-    seconds: number(values.seconds, 60),
-    seed: number(values.seed, Date.now() % 2 ** 31),
-    rounds: number(values.rounds, Number.MAX_SAFE_INTEGER),
+    engines,
+    areClients: values.clients === true,
+    seconds: number(values.seconds, hasEnd ? 1e9 : 60),
+    seed: seeds?.[0] ?? number(values.seed, Date.now() % 2 ** 31),
+    seeds,
+    rounds: seeds?.length ?? number(values.rounds, 1e12),
+    workers: Math.max(1, number(values.workers, 1)),
+    keepsGoing: values['keep-going'] === true,
+    collects: values.collect === true,
+    mayAbort: values['may-abort'] === true,
+    isVerbose: values.verbose === true,
   }
 }
 
 const options = readOptions()
-if (options === null) {
-  process.stdout.write(help)
-} else {
-  const { fuzzOnce, toCounts, HAND_MADE, recordNode } = await loadModules(`
-    export { fuzzOnce, toCounts } from '../test/protocol/support/fuzz.ts'
-    export { HAND_MADE, recordNode } from '../test/protocol/support/recording.ts'
-  `)
-  const recordings = [HAND_MADE, await recordNode()]
-  const counts = toCounts()
-  const begun = Date.now()
-  const report = () => {
-    const faults = [...counts.faults].sort(([one], [other]) => one - other)
-    const codes = faults.map(([code, count]) => `${code}: ${count}`).join(', ')
-    const megabytes = Math.round(counts.bytes / 1e6)
-    process.stdout.write(
-      `${counts.rounds} rounds, ${megabytes} MB, ${counts.events} events; faults by code: ${codes}\n`,
-    )
-  }
-  let reportAt = begun + REPORT_INTERVAL
-  process.stdout.write(`From seed ${options.seed}\n`)
-  for (let round = 0; round < options.rounds && Date.now() < begun + options.seconds * 1_000; round++) {
-    try {
-      fuzzOnce(recordings, options.seed + round, counts)
-    } catch (thrown) {
-      // The address of what was compiled in memory is all of its text.
-      const text = thrown instanceof Error ? thrown.message : String(thrown)
-      process.stderr.write(`${text.replaceAll(/data:[^:)]*,[\w+/=]*/g, 'fuzz')}\n`)
-      process.exitCode = 1
-      break
-    }
-    if (Date.now() < reportAt) continue
-    report()
-    reportAt += REPORT_INTERVAL
-  }
-  report()
-}
+if (options === null) process.stdout.write(help)
+else if (!(await (options.areClients ? fuzzClients(options) : fuzzCore(options)))) process.exitCode = 1

@@ -1,0 +1,76 @@
+/** The fuzzer of whole clients. */
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { compileScript } from '../support.mjs'
+import { readProgress, watchRounds } from './watch.mjs'
+
+/** Milliseconds: a round takes some tens of them; one that takes so long will never end. */
+const STANDSTILL = 30_000
+/** Milliseconds between two lines that say how far it is. */
+const REPORT_EVERY = 10_000
+
+/**
+ * @typedef {object} ClientOptions
+ * @property {('node' | 'wire')[]} engines one after the other
+ * @property {number} seconds for each engine
+ * @property {number} seed
+ * @property {readonly number[] | null} seeds in place of those that follow the first
+ * @property {number} rounds for each engine
+ * @property {number} workers processes at a time
+ * @property {boolean} keepsGoing
+ * @property {boolean} collects whether garbage is collected after each round
+ * @property {boolean} mayAbort whether Duplexes are played where Node itself is known to abort over them
+ * @property {boolean} isVerbose
+ */
+
+/** @param {string} line */
+function say(line) {
+  process.stdout.write(`${line}\n`)
+}
+
+/**
+ * @param {string} file
+ * @param {'node' | 'wire'} engine
+ * @param {ClientOptions} options
+ * @returns {Promise<boolean>} whether all held
+ */
+async function fuzzEngine(file, engine, { engines: _engines, workers, ...options }) {
+  const { seed, rounds } = options
+  say(`Clients on engine ${engine}, Node ${process.versions.node}, from seed ${seed}`)
+  const begun = Date.now()
+  const sinceThen = () => `${((Date.now() - begun) / 1_000).toFixed(0)} s`
+  const runs = Array.from({ length: workers }, (_none, index) => {
+    const share = Math.floor(rounds / workers) + (index < rounds % workers ? 1 : 0)
+    const progress = join(dirname(file), `progress-${engine}-${index}`)
+    writeFileSync(progress, '')
+    const orders = { ...options, engine, seed: seed + index, step: workers, rounds: share }
+    const watch = { file, progress, standstill: STANDSTILL, say }
+    return { progress, orders, end: watchRounds(watch, orders) }
+  })
+  const timer = setInterval(() => {
+    const seeds = runs.map(({ progress, orders }) => readProgress(progress, orders).seed)
+    say(`At seed ${seeds.join(', ')} after ${sinceThen()}`)
+  }, REPORT_EVERY)
+  const results = await Promise.all(runs.map(({ end }) => end))
+  clearInterval(timer)
+  const played = results.reduce((sum, result) => sum + result.played, 0)
+  const hasFailed = results.some((result) => result.hasFailed)
+  const outcome = hasFailed ? 'FAILED' : 'all held'
+  say(`Engine ${engine}: ${played} rounds from seed ${seed} in ${sinceThen()}; ${outcome}`)
+  return !hasFailed
+}
+
+/**
+ * @param {ClientOptions} options
+ * @returns {Promise<boolean>} whether all held
+ */
+export async function fuzzClients(options) {
+  const { file, remove } = compileScript('fuzz/child.mjs')
+  let haveHeld = true
+  try {
+    for (const engine of options.engines) haveHeld = (await fuzzEngine(file, engine, options)) && haveHeld
+  } finally {
+    remove()
+  }
+  return haveHeld
+}

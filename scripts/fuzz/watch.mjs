@@ -1,0 +1,122 @@
+/** Plays rounds in processes, and watches them from outside, since what they may do is to die or to stand still. */
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 250
+/** A crash may come with the garbage of a round before: so many are played again, and collected one by one. */
+const SUSPECTS = 150
+
+/**
+ * @typedef {object} Orders what a process is told
+ * @property {'node' | 'wire'} engine
+ * @property {number} seed
+ * @property {number} step to the next seed
+ * @property {readonly number[] | null} seeds in place of the two
+ * @property {number} rounds
+ * @property {number} seconds
+ * @property {boolean} keepsGoing
+ * @property {boolean} collects whether garbage is collected after each round
+ * @property {boolean} mayAbort whether Duplexes are played where Node itself is known to abort over them
+ * @property {boolean} isVerbose
+ */
+
+/** @typedef {{ hasFailed: boolean, crash: string | null, seed: number, played: number }} Run `seed`: the one that was begun last */
+
+/**
+ * @typedef {object} Watch
+ * @property {string} file what the process runs
+ * @property {string} progress the file in which it says how far it is
+ * @property {number} standstill milliseconds that a round may take
+ * @property {(line: string) => void} say
+ */
+
+/**
+ * One process, until it ends.
+ *
+ * @param {Watch} watch
+ * @param {Orders} orders
+ * @param {'inherit' | 'ignore'} output
+ * @returns {Promise<Run>}
+ */
+function runOnce({ file, progress, standstill }, orders, output = 'inherit') {
+  writeFileSync(progress, '')
+  const given = JSON.stringify({ ...orders, progress })
+  const child = spawn(process.execPath, ['--expose-gc', '--enable-source-maps', file, given], {
+    stdio: ['ignore', output, output],
+  })
+  let last = { text: '', at: Date.now() }
+  let isStuck = false
+  const timer = setInterval(() => {
+    const text = readFileSync(progress, 'latin1')
+    if (text !== last.text) last = { text, at: Date.now() }
+    if (Date.now() - last.at < standstill) return
+    isStuck = true
+    child.kill('SIGKILL')
+  }, LOOK_EVERY)
+  return new Promise((resolve) => {
+    child.on('exit', (code, signal) => {
+      clearInterval(timer)
+      const how = isStuck ? `has stood still for ${standstill / 1_000} s` : `has ended with ${signal ?? code}`
+      const isCrash = isStuck || (code !== 0 && code !== 1)
+      resolve({ hasFailed: code !== 0, crash: isCrash ? how : null, ...readProgress(progress, orders) })
+    })
+  })
+}
+
+/**
+ * @param {string} file
+ * @param {Orders} orders
+ * @returns {{ seed: number, played: number }} the seed that was begun last, and how many were played before it
+ */
+export function readProgress(file, { seed }) {
+  const [current = seed, played = 0] = readFileSync(file, 'latin1')
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map(Number)
+  return { seed: current, played }
+}
+
+/**
+ * Plays rounds until all are played, or one has failed; after a crash, the rest of them where that is wanted.
+ *
+ * @param {Watch} watch
+ * @param {Orders} orders
+ * @returns {Promise<{ hasFailed: boolean, played: number }>}
+ */
+export async function watchRounds(watch, orders) {
+  const end = Date.now() + orders.seconds * 1_000
+  let hasFailed = false
+  let played = 0
+  for (let seed = orders.seed; played < orders.rounds && Date.now() < end; ) {
+    const left = { ...orders, seed, rounds: orders.rounds - played, seconds: (end - Date.now()) / 1_000 }
+    const run = await runOnce(watch, left)
+    hasFailed ||= run.hasFailed
+    played += run.played + (run.crash === null ? 0 : 1)
+    if (run.crash !== null) await tellCrash(watch, left, run)
+    if (run.crash === null || !orders.keepsGoing || orders.seeds !== null) break
+    seed = run.seed + orders.step
+  }
+  return { hasFailed, played }
+}
+
+/**
+ * Names the seed of a crash.
+ *
+ * @param {Watch} watch
+ * @param {Orders} orders
+ * @param {Run} run
+ */
+async function tellCrash(watch, orders, { seed, crash, played }) {
+  const suspects = Math.min(SUSPECTS, played + 1)
+  const first = seed - (suspects - 1) * orders.step
+  const again = { ...orders, seed: first, rounds: suspects, seconds: 1e9, collects: true, isVerbose: false }
+  const { engine } = orders
+  watch.say(`Engine ${engine}, Node ${process.versions.node}, seed ${seed}: the process ${crash}`)
+  if (suspects === 1 || orders.seeds !== null) return
+  watch.say(`${suspects} rounds are played again, with a collection after each`)
+  const run = await runOnce(watch, { ...again, keepsGoing: true }, 'ignore')
+  const what = run.crash === null ? 'nothing of it' : `seed ${run.seed}: the process ${run.crash}`
+  watch.say(`Again came ${what}`)
+}

@@ -1,0 +1,50 @@
+/** Many rounds in one process, one after the other. */
+
+import type { EngineName } from '../../types/index.ts'
+import { Port } from './peer.ts'
+import { describePlan, toPlan, withoutNodeFaults } from './plan.ts'
+import { playRound } from './round.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+/** A round that has failed. */
+export interface Failure {
+  readonly seed: number
+  readonly faults: readonly string[]
+  readonly plan: string
+}
+
+/** Plays rounds, and hears what the process has to say of them. */
+export class Player {
+  readonly #time = new VirtualTime()
+  readonly #port: Port
+  readonly #uncaught = { heard: [] as string[] }
+
+  private constructor(port: Port) {
+    this.#port = port
+    this.#time.install()
+    const hear = (what: string) => (thrown: unknown) => {
+      this.#time.touch()
+      this.#uncaught.heard.push(`${what}: ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
+    }
+    this.#time.onThrown = hear('thrown by a timer')
+    process.on('uncaughtException', hear('uncaught exception'))
+    process.on('unhandledRejection', hear('unhandled rejection'))
+    process.on('warning', hear('warning'))
+  }
+
+  static async start(): Promise<Player> {
+    return new Player(await Port.open())
+  }
+
+  /** Null when all held. */
+  async play(seed: number, engine: EngineName, mayAbort = false): Promise<Failure | null> {
+    const plan = mayAbort ? toPlan(seed, engine) : withoutNodeFaults(toPlan(seed, engine))
+    const faults = await playRound(plan, this.#time, this.#port, this.#uncaught)
+    return faults.length === 0 ? null : { seed, faults, plan: describePlan(plan) }
+  }
+
+  /** Writes down what happens in the rounds from here on. */
+  log(write: (line: string) => void): void {
+    this.#time.onLog = write
+  }
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+
+/** What scripts/fuzz/watch.mjs is told of a process, as far as the tests choose it. */
+interface Watch {
+  readonly file: string
+  readonly progress: string
+  readonly standstill: number
+  readonly say: (line: string) => void
+}
+
+interface Orders {
+  readonly rounds: number
+  readonly seed: number
+  readonly [name: string]: unknown
+}
+
+type WatchRounds = (watch: Watch, orders: Orders) => Promise<{ hasFailed: boolean; played: number }>
+
+const { watchRounds }: { watchRounds: WatchRounds } = await import(
+  new URL('../../scripts/fuzz/watch.mjs', import.meta.url).href
+)
+
+/** A process that says how far it is, and then does something. */
+async function play(code: string, orders: Partial<Orders> = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'dodici-fuzz-test-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'child.mjs')
+  await writeFile(
+    file,
+    `import { writeFileSync } from 'node:fs'
+    const orders = JSON.parse(process.argv[2])
+    const begin = (seed, played) => writeFileSync(orders.progress, \`\${seed} \${played}\`)
+    ${code}`,
+  )
+  const said: string[] = []
+  const watch = {
+    file,
+    progress: join(folder, 'progress'),
+    standstill: 1_000,
+    say: (line: string) => said.push(line),
+  }
+  const common = { engine: 'wire', seed: 7, step: 1, seeds: null, rounds: 3, seconds: 60, keepsGoing: false }
+  return { ...(await watchRounds(watch, { ...common, ...orders })), said: said.join('\n') }
+}
+
+describe('the watch over processes that play rounds', () => {
+  test('when all rounds held › says so', async () => {
+    const outcome = await play('begin(7, 3)')
+    expect(outcome).toEqual({ hasFailed: false, played: 3, said: '' })
+  })
+
+  test('when a process says that a round has failed › says so', async () => {
+    const outcome = await play('begin(8, 1); process.exitCode = 1')
+    expect(outcome).toEqual({ hasFailed: true, played: 1, said: '' })
+  })
+
+  test('when a process dies › names the seed', async () => {
+    const { hasFailed, said } = await play("begin(7, 0); process.kill(process.pid, 'SIGKILL')")
+    expect(hasFailed).toBe(true)
+    expect(said).toMatch(/engine wire, Node [\d.]+, seed 7: the process has ended with SIGKILL$/i)
+  })
+
+  test('when it dies of an earlier round’s garbage › plays the last rounds again, and names that one', async () => {
+    const { said } = await play(
+      `if (!orders.collects) begin(9, 2)
+      else begin(8, 1)
+      process.kill(process.pid, 'SIGKILL')`,
+    )
+    expect(said).toContain('seed 9: the process has ended with SIGKILL')
+    expect(said).toContain('Again came seed 8: the process has ended with SIGKILL')
+  })
+
+  test('when it stands still › ends it, and names the seed', async () => {
+    const { hasFailed, said } = await play('begin(7, 0); for (;;);')
+    expect(hasFailed).toBe(true)
+    expect(said).toContain('seed 7: the process has stood still for 1 s')
+  })
+
+  test('when the rest shall be played › goes on behind the crash', async () => {
+    const code = `if (orders.collects) process.exit(0)
+      begin(orders.seed, 0)
+      if (orders.seed === 7) process.kill(process.pid, 'SIGKILL')
+      begin(orders.seed, orders.rounds)`
+    const { hasFailed, played } = await play(code, { keepsGoing: true })
+    expect([hasFailed, played]).toEqual([true, 3])
+  })
+})

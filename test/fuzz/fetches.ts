@@ -5,6 +5,7 @@ import type { FetchInit } from '../../types/index.ts'
 import { toBody } from './bodies.ts'
 import type { Setting } from './calls.ts'
 import type { Reading } from './readers.ts'
+import { SLOW_WRITES } from './readers.ts'
 
 type Read = (response: Response, reading: Reading) => Promise<void>
 
@@ -71,7 +72,11 @@ const READ: Readonly<Record<string, Read>> = {
     if (body !== null) for await (const _chunk of body as unknown as AsyncIterable<Uint8Array>);
   },
   pipeTo: async ({ body }, { time, pace }) => {
-    await body?.pipeTo(new WritableStream({ write: () => time.sleep(pace) }))
+    let written = 0
+    const write = async (): Promise<void> => {
+      if (++written <= SLOW_WRITES) await time.sleep(pace)
+    }
+    await body?.pipeTo(new WritableStream({ write }))
   },
   never: async (_response, { watch }) => {
     watch.isPassive = true

@@ -15,7 +15,7 @@ export interface Reading {
 }
 
 /** As many pieces are taken slowly: a body may come in pieces of a byte. */
-const SLOW_WRITES = 20
+export const SLOW_WRITES = 20
 
 /** Takes each piece after a while. */
 export class SlowWritable extends Writable {
@@ -153,7 +153,11 @@ const READ: Readonly<Record<string, Read>> = {
   destroy: (body, reading) => destroyLater(body, reading),
   'destroy with an error': (body, reading) => destroyLater(body, reading, new Error('The reader has failed')),
   dump: (body) => body.dump(),
-  'dump little': (body) => body.dump({ limit: 5 }),
+  'dump little': (body, { watch }) => {
+    // It destroys a longer body, which is no failure if all of it has come.
+    for (const endings of watch.endings) if (endings.stream === body) endings.isGivenUp = true
+    return body.dump({ limit: 5 })
+  },
   'dump until aborted': dumpUntilAborted,
   web: (body, reading) => readWeb(body, reading, Number.POSITIVE_INFINITY),
   'web and cancel': (body, reading) => readWeb(body, reading, 1),

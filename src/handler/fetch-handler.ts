@@ -37,7 +37,8 @@ export class FetchHandler extends ForwardingHandler {
   }
 
   override onResponseError(controller: DispatchController, error: Error): void {
-    if (this.#hasResponse) later(tellError, this.handler, controller, error)
+    // Of what fetch has aborted itself it hears at once: it may ask again behind that, after a 421.
+    if (this.#hasResponse && !controller.aborted) later(tellError, this.handler, controller, error)
     else super.onResponseError(controller, error)
   }
 }

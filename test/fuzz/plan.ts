@@ -72,12 +72,6 @@ export function toPlan(seed: number, engine: EngineName): Plan {
   }
 }
 
-/**
- * Node 20 and 26 abort the process at a collection of garbage, now and then, where node:http2 has spoken over a Duplex and its peer has
- * broken HTTP/2 (`~Http2Session(): current_nghttp2_memory_ == 0`). Over a socket they don't.
- */
-const ABORTS_OVER_DUPLEX = ['20', '26'].includes(process.versions.node.split('.')[0] ?? '')
-
 /** Node 20 tells of most errors of a connection to nobody: without PINGs nothing ends such a session (docs/differences.md). */
 const IS_SILENT = process.versions.node.startsWith('20.')
 
@@ -90,7 +84,8 @@ const PING_TIME = 100
  */
 export function withoutNodeFaults(plan: Plan): Plan {
   if (plan.engine !== 'node') return plan
-  const transport = plan.transport === 'duplex' && ABORTS_OVER_DUPLEX ? 'socket' : plan.transport
+  // A peer that breaks off within a header section makes node abort the process at a collection, where a Duplex stands in for the socket.
+  const transport = plan.transport === 'duplex' ? 'socket' : plan.transport
   const { options } = plan
   if (!IS_SILENT) return { ...plan, transport }
   const pingInterval = options.pingInterval || PING_TIME

@@ -133,7 +133,7 @@ export abstract class BaseSession<
 
   closeIfLost(): boolean {
     const isLost = this.#connection?.isDestroyed === true && !this.#connection.isCut
-    if (isLost) process.nextTick(endLost, this)
+    if (isLost) endLost(this)
     return isLost
   }
 

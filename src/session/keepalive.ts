@@ -25,7 +25,7 @@ export interface Kept {
    * @returns whether it went out
    */
   ping(onAck: () => void): boolean
-  /** Closes the session, in a tick, if its connection is gone without a word. @returns whether it does */
+  /** Closes the session, in a later turn, if its connection is gone without a word. @returns whether it does */
   closeIfLost(): boolean
   /** The round trip of a PING, in milliseconds. */
   onPong(rtt: number): void

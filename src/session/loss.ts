@@ -5,6 +5,7 @@
  */
 
 import type { Processed } from '../../types/errors.ts'
+import { later } from '../core/later.ts'
 import { DodiciError, NO_ERROR, SocketError, toErrorCodeName } from '../errors.ts'
 
 /** What a peer's GOAWAY said (RFC 9113 §6.8). */
@@ -64,10 +65,19 @@ export function toLossError(
 }
 
 /**
- * Closes a session whose connection is gone without a word of its engine's. For a tick of its own: a caller may be dispatching when that
- * is found out, and the listeners that are told are the caller's.
+ * Closes a session whose connection is gone without a word of its engine's: in a later turn of the event loop. A caller may be dispatching
+ * when that is found out, and the listeners that are told are the caller's. And node may be about to tell: it leaks its part of a session
+ * whose socket is destroyed before.
  */
-export function endLost(session: { onError(error: Error): void }): void {
+export function endLost(session: LostSession): void {
+  later(tellLoss, session)
+}
+
+interface LostSession {
+  onError(error: Error): void
+}
+
+function tellLoss(session: LostSession): void {
   const message = 'The connection was closed, and its engine has not told why'
   session.onError(new SocketError(message, { processed: 'maybe' }))
 }

@@ -50,7 +50,6 @@ export class NodeConnection implements EngineConnection {
     socket.on('close', () => process.nextTick(() => listener.onClose()))
     socket.on('error', (error) => listener.onError(error))
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
-    tellDestroyed(this.http2, (error) => listener.onError(error))
     this.http2.on('error', (error) => listener.onError(error))
     this.http2.on('close', () => listener.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => {
@@ -119,19 +118,6 @@ export class NodeConnection implements EngineConnection {
       // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.
       this.socket.destroy()
     })
-  }
-}
-
-/**
- * Node calls `destroy()` with each error of the connection that nghttp2 finds. The events that tell of it come when the write that is
- * under way has ended: with a peer that doesn't read, never. A tick later, since the streams hear of their end in ticks of their own.
- */
-function tellDestroyed(http2: ClientHttp2Session, onError: (error: Error) => void): void {
-  const { destroy } = http2
-  http2.destroy = (error?: Error | number, code?: number) => {
-    if (error instanceof Error && !http2.destroyed) process.nextTick(onError, error)
-    // Node's types know of an Error alone, and of a code only behind one.
-    Reflect.apply(destroy, http2, [error, code])
   }
 }
 

@@ -79,7 +79,7 @@ export interface Session {
   /** Whether `open` may be called now. */
   hasRoom(): boolean
   /**
-   * Closes a session, in a tick, whose connection is gone although it hasn't ended it: an engine may say so late, or never, when a
+   * Closes a session, in a later turn, whose connection is gone although it hasn't ended it: an engine may say so late, or never, when a
    * write to the peer doesn't end. Such a session would never have room.
    *
    * @returns whether it does

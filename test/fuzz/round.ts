@@ -12,8 +12,11 @@ import type { Farewell, Plan } from './plan.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import { CallWatch, isOver } from './watch.ts'
 
-/** Virtual milliseconds: every call has settled by then, a reader has read what there is, a client is gone. */
-const SETTLED = 10_000
+/**
+ * Virtual milliseconds: every call has settled by then, a reader has read what there is, a client is gone. A peer may take an upload by
+ * the byte, each of which is progress.
+ */
+const SETTLED = 2_000_000
 const READ = 600
 const HEALTHY = 300_000
 const GONE = 20_000

@@ -120,9 +120,8 @@ export abstract class BaseSession<
   }
 
   hasRoom(): boolean {
-    const { size } = this.#streams
-    if (this.#state.name !== 'ready' || size >= this.settings.limit || !this.#window.hasRoom) return false
-    return this.#connection?.isOpen === true && !this.isStale
+    if (this.#state.name !== 'ready' || !this.#window.hasRoom || this.isStale) return false
+    return this.#streams.size < this.settings.limit && this.#connection?.isOpen === true
   }
 
   isFull(): boolean {
@@ -132,7 +131,8 @@ export abstract class BaseSession<
   }
 
   closeIfLost(): boolean {
-    const isLost = this.#connection?.isDestroyed === true && !this.#connection.isCut
+    const isUsed = this.#state.name === 'ready' || this.liveStreams > 0
+    const isLost = isUsed && this.#connection?.isDestroyed === true && !this.#connection.isCut
     if (isLost) endLost(this)
     return isLost
   }

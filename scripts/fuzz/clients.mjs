@@ -55,6 +55,8 @@ async function fuzzEngine(file, engine, { engines: _engines, workers, ...options
   clearInterval(timer)
   const played = results.reduce((sum, result) => sum + result.played, 0)
   const hasFailed = results.some((result) => result.hasFailed)
+  const aborts = results.reduce((sum, result) => sum + result.nodeAborts, 0)
+  if (aborts > 0) say(`Node itself has aborted ${aborts} × (~Http2Session(): docs/differences.md)`)
   const outcome = hasFailed ? 'FAILED' : 'all held'
   say(`Engine ${engine}: ${played} rounds from seed ${seed} in ${sinceThen()}; ${outcome}`)
   return !hasFailed

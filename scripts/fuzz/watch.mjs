@@ -6,6 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 const LOOK_EVERY = 250
 /** A crash may come with the garbage of a round before: so many are played again, and collected one by one. */
 const SUSPECTS = 150
+/** Characters that are kept of what a process says last. */
+const MAX_ERRORS = 10_000
 
 /**
  * @typedef {object} Orders what a process is told
@@ -21,7 +23,20 @@ const SUSPECTS = 150
  * @property {boolean} isVerbose
  */
 
-/** @typedef {{ hasFailed: boolean, crash: string | null, seed: number, played: number }} Run `seed`: the one that was begun last */
+/**
+ * What Node itself aborts the process with, whatever its user does: docs/differences.md has it. It is told and counted, and no failure.
+ * When it comes is up to the collector, so that a seed seldom repeats it.
+ */
+const NODE_ABORT = /Http2Session::~Http2Session\(\)[\s\S]*current_nghttp2_memory_/
+
+/**
+ * @typedef {object} Run
+ * @property {boolean} hasFailed
+ * @property {string | null} crash
+ * @property {boolean} isNodes whether the crash is Node's own
+ * @property {number} seed the one that was begun last
+ * @property {number} played
+ */
 
 /**
  * @typedef {object} Watch
@@ -43,7 +58,12 @@ function runOnce({ file, progress, standstill }, orders, output = 'inherit') {
   writeFileSync(progress, '')
   const given = JSON.stringify({ ...orders, progress })
   const child = spawn(process.execPath, ['--expose-gc', '--enable-source-maps', file, given], {
-    stdio: ['ignore', output, output],
+    stdio: ['ignore', output, 'pipe'],
+  })
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
+    errors = (errors + text).slice(-MAX_ERRORS)
+    if (output === 'inherit') process.stderr.write(text)
   })
   let last = { text: '', at: Date.now() }
   let isStuck = false
@@ -55,11 +75,14 @@ function runOnce({ file, progress, standstill }, orders, output = 'inherit') {
     child.kill('SIGKILL')
   }, LOOK_EVERY)
   return new Promise((resolve) => {
-    child.on('exit', (code, signal) => {
+    // Not 'exit': what it has said last may come behind that.
+    child.on('close', (code, signal) => {
       clearInterval(timer)
       const how = isStuck ? `has stood still for ${standstill / 1_000} s` : `has ended with ${signal ?? code}`
       const isCrash = isStuck || (code !== 0 && code !== 1)
-      resolve({ hasFailed: code !== 0, crash: isCrash ? how : null, ...readProgress(progress, orders) })
+      const isNodes = signal === 'SIGABRT' && orders.engine === 'node' && NODE_ABORT.test(errors)
+      const crash = isCrash ? how : null
+      resolve({ hasFailed: code !== 0 && !isNodes, crash, isNodes, ...readProgress(progress, orders) })
     })
   })
 }
@@ -79,26 +102,28 @@ export function readProgress(file, { seed }) {
 }
 
 /**
- * Plays rounds until all are played, or one has failed; after a crash, the rest of them where that is wanted.
+ * Plays rounds until all are played, or one has failed; after a crash, the rest of them where that is wanted, or where it is Node's own.
  *
  * @param {Watch} watch
  * @param {Orders} orders
- * @returns {Promise<{ hasFailed: boolean, played: number }>}
+ * @returns {Promise<{ hasFailed: boolean, played: number, nodeAborts: number }>}
  */
 export async function watchRounds(watch, orders) {
   const end = Date.now() + orders.seconds * 1_000
   let hasFailed = false
   let played = 0
+  let nodeAborts = 0
   for (let seed = orders.seed; played < orders.rounds && Date.now() < end; ) {
     const left = { ...orders, seed, rounds: orders.rounds - played, seconds: (end - Date.now()) / 1_000 }
     const run = await runOnce(watch, left)
     hasFailed ||= run.hasFailed
     played += run.played + (run.crash === null ? 0 : 1)
-    if (run.crash !== null) await tellCrash(watch, left, run)
-    if (run.crash === null || !orders.keepsGoing || orders.seeds !== null) break
+    if (run.isNodes) nodeAborts++
+    else if (run.crash !== null) await tellCrash(watch, left, run)
+    if (run.crash === null || !(orders.keepsGoing || run.isNodes) || orders.seeds !== null) break
     seed = run.seed + orders.step
   }
-  return { hasFailed, played }
+  return { hasFailed, played, nodeAborts }
 }
 
 /**

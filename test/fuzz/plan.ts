@@ -84,7 +84,8 @@ const PING_TIME = 100
  */
 export function withoutNodeFaults(plan: Plan): Plan {
   if (plan.engine !== 'node') return plan
-  // A peer that breaks off within a header section makes node abort the process at a collection, where a Duplex stands in for the socket.
+  // A peer that breaks off within a header section makes node abort the process at a collection: often where a Duplex stands in for the
+  // socket, and very seldom over one.
   const transport = plan.transport === 'duplex' ? 'socket' : plan.transport
   const { options } = plan
   if (!IS_SILENT) return { ...plan, transport }

@@ -17,7 +17,14 @@ interface Orders {
   readonly [name: string]: unknown
 }
 
-type WatchRounds = (watch: Watch, orders: Orders) => Promise<{ hasFailed: boolean; played: number }>
+type WatchRounds = (
+  watch: Watch,
+  orders: Orders,
+) => Promise<{
+  hasFailed: boolean
+  played: number
+  nodeAborts: number
+}>
 
 const { watchRounds }: { watchRounds: WatchRounds } = await import(
   new URL('../../scripts/fuzz/watch.mjs', import.meta.url).href
@@ -49,12 +56,12 @@ async function play(code: string, orders: Partial<Orders> = {}) {
 describe('the watch over processes that play rounds', () => {
   test('when all rounds held › says so', async () => {
     const outcome = await play('begin(7, 3)')
-    expect(outcome).toEqual({ hasFailed: false, played: 3, said: '' })
+    expect(outcome).toEqual({ hasFailed: false, played: 3, nodeAborts: 0, said: '' })
   })
 
   test('when a process says that a round has failed › says so', async () => {
     const outcome = await play('begin(8, 1); process.exitCode = 1')
-    expect(outcome).toEqual({ hasFailed: true, played: 1, said: '' })
+    expect(outcome).toEqual({ hasFailed: true, played: 1, nodeAborts: 0, said: '' })
   })
 
   test('when a process dies › names the seed', async () => {
@@ -86,5 +93,29 @@ describe('the watch over processes that play rounds', () => {
       begin(orders.seed, orders.rounds)`
     const { hasFailed, played } = await play(code, { keepsGoing: true })
     expect([hasFailed, played]).toEqual([true, 3])
+  })
+
+  const abort = `begin(orders.seed, 0)
+    if (orders.seed === 7) {
+      console.error('node[1]: virtual node::http2::Http2Session::~Http2Session() at ../src/node_http2.cc:640')
+      console.error('Assertion failed: (current_nghttp2_memory_) == (0)')
+      process.abort()
+    }
+    begin(orders.seed, orders.rounds)`
+
+  test('when Node itself aborts on engine node › counts that, and goes on', async () => {
+    const { hasFailed, played, nodeAborts, said } = await play(abort, { engine: 'node' })
+    expect({ hasFailed, played, nodeAborts, said }).toEqual({
+      hasFailed: false,
+      played: 3,
+      nodeAborts: 1,
+      said: '',
+    })
+  })
+
+  test('when a process of engine wire ends so › takes it for a failure', async () => {
+    const { hasFailed, nodeAborts, said } = await play(abort, { engine: 'wire' })
+    expect([hasFailed, nodeAborts]).toEqual([true, 0])
+    expect(said).toContain('seed 7: the process has ended with SIGABRT')
   })
 })

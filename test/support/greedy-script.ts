@@ -11,6 +11,7 @@ const FRAME = Buffer.alloc(16_384)
 
 /** For one connection. `/small` is answered at once; all other answers never end. */
 export class GreedyScript implements PeerScript {
+  readonly acksPings: boolean
   /** Octets of DATA so far. */
   sent = 0
   /** What the streams may still be sent. */
@@ -21,6 +22,13 @@ export class GreedyScript implements PeerScript {
   #initial = DEFAULT_WINDOW
   /** The connection's own. */
   #window = DEFAULT_WINDOW
+  readonly #roundTrip: number
+
+  /** @param roundTrip milliseconds that the path would take, for PINGs alone; 0: these are answered at once. */
+  constructor(roundTrip = 0) {
+    this.#roundTrip = roundTrip
+    this.acksPings = roundTrip === 0
+  }
 
   onComplete(stream: PeerStream, connection: PeerConnection): void {
     if (stream.path === '/small') {
@@ -36,8 +44,14 @@ export class GreedyScript implements PeerScript {
   onFrame(frame: Frame, connection: PeerConnection): void {
     if (frame.type === Type.SETTINGS && (frame.flags & Flag.ACK) === 0) this.#resize(frame)
     else if (frame.type === Type.WINDOW_UPDATE) this.#grant(frame)
+    else if (frame.type === Type.PING && !this.acksPings) this.#acknowledgeLater(frame, connection)
     else return
     this.#send(connection)
+  }
+
+  #acknowledgeLater({ flags, payload }: Frame, connection: PeerConnection): void {
+    if ((flags & Flag.ACK) !== 0) return
+    setTimeout(() => connection.write(frames.ping(payload, Flag.ACK)), this.#roundTrip).unref()
   }
 
   /** RFC 9113 §6.9.2: the windows of all streams change by the difference. */

@@ -280,12 +280,7 @@ export abstract class BaseSession<
   onSettings(settings: Settings): void {
     this.settings.update(settings)
     // A peer that is about to leave may greet with a GOAWAY too: calls that wait for its first SETTINGS shall see both.
-    if (!this.settings.areSettled) setImmediate(() => this.#onSettled())
-    this.onRoom()
-  }
-
-  #onSettled(): void {
-    this.settings.settle()
+    if (!this.settings.areSettled) this.settings.settleLater(() => this.onRoom())
     this.onRoom()
   }
 

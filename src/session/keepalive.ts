@@ -191,7 +191,7 @@ export class Keepalive implements Timed {
    */
   #lookOnce(pingAt: number): void {
     this.#isJudging = true
-    setImmediate(() => {
+    later(() => {
       this.#isJudging = false
       if (this.#isOver || this.#pingAt !== pingAt) return
       const now = this.#deadlines.now()

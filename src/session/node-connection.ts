@@ -7,6 +7,7 @@
 import type { ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
+import { later } from '../core/later.ts'
 import type { Origin } from '../core/options.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { MAX_HEADERS_COUNT } from '../core/session-options.ts'
@@ -113,7 +114,7 @@ export class NodeConnection implements EngineConnection {
   cut(): void {
     if (this.#isCut) return
     this.#isCut = true
-    setImmediate(() => {
+    later(() => {
       if (!this.http2.destroyed) this.http2.destroy()
       // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.
       this.socket.destroy()

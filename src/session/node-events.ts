@@ -7,6 +7,7 @@
 import { errorMonitor } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
+import { later } from '../core/later.ts'
 import { REFUSED_STREAM } from '../errors.ts'
 
 /** Who hears of one stream. */
@@ -133,7 +134,7 @@ function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, r
       return true
     case 'close':
       // nghttp2 closes what lies above a GOAWAY before anybody hears of the GOAWAY: in the next turn everybody knows.
-      if (stream.rstCode === REFUSED_STREAM) setImmediate(tellClose, stream)
+      if (stream.rstCode === REFUSED_STREAM) later(tellClose, stream)
       else tellClose(stream)
       return true
     default:
@@ -177,6 +178,6 @@ export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, is
   // Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2 send empty frames for ever.
   stream.close(isBreach ? constants.NGHTTP2_PROTOCOL_ERROR : constants.NGHTTP2_CANCEL)
   // Node 22 and 26 abort the process when a stream that waits for trailers is destroyed at once.
-  if (waitsForTrailers) setImmediate(destroyLater, stream)
+  if (waitsForTrailers) later(destroyLater, stream)
   else stream.destroy()
 }

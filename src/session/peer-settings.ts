@@ -5,6 +5,7 @@
  */
 
 import type { Settings } from 'node:http2'
+import { later } from '../core/later.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
 /** Streams that may be open before the peer has told its limit: RFC 9113 §6.5.2 recommends no limit below this. */
@@ -51,6 +52,14 @@ export class PeerSettings {
 
   settle(): void {
     this.#areSettled = true
+  }
+
+  /** `settle()` once the read that they came in has been handled. */
+  settleLater(onSettled: () => void): void {
+    later(() => {
+      this.settle()
+      onSettled()
+    })
   }
 
   /** They have come, or changed. What they don't say has the protocol's own default. */

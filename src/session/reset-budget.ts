@@ -5,6 +5,7 @@
  */
 
 import type { Deadlines, Timed } from '../core/clock.ts'
+import { later } from '../core/later.ts'
 
 /**
  * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a second;
@@ -61,7 +62,7 @@ export class ResetBudget implements Timed {
     this.#waiting.add(stream)
     if (this.#isFlushDue) return
     this.#isFlushDue = true
-    setImmediate(this.#flushSoon)
+    later(this.#flushSoon)
   }
 
   /** The stream has closed by itself. */

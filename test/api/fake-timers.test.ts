@@ -1,0 +1,60 @@
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Client } from '../../src/index.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+
+const GET = { path: '/', method: 'GET' } as const
+const REFUSED_STREAM = 7
+const CANCEL = 8
+
+async function start(
+  script: PeerScript,
+): Promise<{ client: Client; peer: Awaited<ReturnType<typeof startPeer>> }> {
+  const peer = await startPeer(script)
+  const client = new Client(peer.origin)
+  onTestFinished(() => client.destroy())
+  return { client, peer }
+}
+
+describe('when timers are faked after the import', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+    return () => vi.useRealTimers()
+  })
+
+  it('destroy() settles, with a call in flight or without', async () => {
+    const { client, peer } = await start({})
+    const failed = client.request(GET).catch((error: Error) => error.name)
+    await peer.until(() => peer.requests.length === 1)
+    await client.destroy()
+    expect(await failed).toBe('ClientDestroyedError')
+    await new Client(peer.origin).destroy()
+  })
+
+  it('close() settles', async () => {
+    const { client } = await start(SERVE)
+    const { body } = await client.request(GET)
+    expect(await body.text()).toBe('GET /')
+    await client.close()
+  })
+
+  it('a refused stream is asked for once more', async () => {
+    let refusals = 0
+    const { client } = await start({
+      onComplete: (stream) => {
+        if (refusals++ === 0) stream.reset(REFUSED_STREAM)
+        else stream.answer()
+      },
+    })
+    const { body } = await client.request(GET)
+    expect(await body.text()).toBe('GET /')
+  })
+
+  it('an aborted stream is reset', async () => {
+    const aborter = new AbortController()
+    const { client, peer } = await start({ onComplete: () => aborter.abort() })
+    await expect(client.request({ ...GET, signal: aborter.signal })).rejects.toThrow()
+    // Not `expect.poll()`: under fake timers it moves their time.
+    await peer.until(() => peer.requests[0]?.resetCode === CANCEL)
+  })
+})

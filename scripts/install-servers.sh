@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what others wrote and the tests run against, as far as it is missing, by one call of Debian's apt-get: nghttpd
 # and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
-# to compare with, and Chromium, in which the report of the benchmarks is looked at.
+# to compare with, and which downloads and compiles grpc-go, and Chromium, in which the report of the benchmarks is looked at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -64,5 +64,7 @@ go version
 
 # Go compiles its standard library once for each machine. That takes half a minute, which no test should wait for.
 go build -o /dev/null ./test/interop/children/restarting.go || fail 'go cannot build the server of the rolling restart'
+# grpc-go is a module of its own, at the versions of its go.sum: downloaded and compiled here, and only linked by the tests.
+(cd test/interop/grpc-go && go mod download && go build -ldflags='-s -w' -o /dev/null .) || fail 'go cannot build the server of gRPC'
 # The benchmarks leave their Go client out, and say so, where this Go is too old for it.
 go build -o /dev/null ./bench/e2e/clients/go/main.go || echo 'this go cannot build the client of the benchmarks'

@@ -99,7 +99,12 @@ interface Launched {
 }
 
 /** Starts a process that says this once it listens, and ends with the file of tests. */
-async function launch(cleaner: Cleaner, command: string, args: string[], ready: RegExp): Promise<Launched> {
+export async function launch(
+  cleaner: Cleaner,
+  command: string,
+  args: string[],
+  ready: RegExp,
+): Promise<Launched> {
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const voice = new Voice(child)
   cleaner.add(async () => {

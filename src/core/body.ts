@@ -12,12 +12,13 @@ import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } fro
 import { isBlobLike, toMultipart } from './multipart.ts'
 import { invalidKind, showKind } from './validate.ts'
 
-/** No body: HEADERS carries END_STREAM. */
+/** No body, or one that is known to be empty: HEADERS carries END_STREAM. */
 export interface NoBody {
   readonly kind: 'none'
   readonly length: 0
   readonly replayable: true
-  readonly contentType: null
+  /** What `content-type` is where the request says nothing: an empty form has one, too. Null for nothing. */
+  readonly contentType: string | null
 }
 
 /** All of the body at hand: it can be sent any number of times. */
@@ -74,6 +75,10 @@ export type BodySource = SendableBody | FactoryBody
 /** The one body of all requests that have none. */
 export const NO_BODY: NoBody = Object.freeze({ kind: 'none', length: 0, replayable: true, contentType: null })
 
+function toEmpty(contentType: string | null): NoBody {
+  return contentType === null ? NO_BODY : { kind: 'none', length: 0, replayable: true, contentType }
+}
+
 class Bytes implements BytesBody {
   readonly kind = 'bytes'
   readonly replayable = true
@@ -81,7 +86,7 @@ class Bytes implements BytesBody {
   readonly contentType: string | null
   readonly bytes: Uint8Array
 
-  constructor(bytes: Uint8Array, contentType: string | null = null) {
+  constructor(bytes: Uint8Array, contentType: string | null) {
     this.bytes = bytes
     this.length = bytes.byteLength
     this.contentType = contentType
@@ -285,16 +290,23 @@ function toWebBody(body: ReadableStreamLike): StreamBody {
   return new OneSource(() => new ReaderSource(body), true)
 }
 
+function toBytesBody(bytes: Uint8Array, contentType: string | null): SendableBody {
+  return bytes.byteLength === 0 ? toEmpty(contentType) : new Bytes(bytes, contentType)
+}
+
 function toObjectBody(body: object): SendableBody | null {
   if (body instanceof Readable) return toReadableBody(body)
   if (isReadableStream(body)) return toWebBody(body)
-  if (isBlobLike(body)) return new Parts([body], body.size, body.type === '' ? null : body.type)
+  if (isBlobLike(body)) {
+    const contentType = body.type === '' ? null : body.type
+    return body.size === 0 ? toEmpty(contentType) : new Parts([body], body.size, contentType)
+  }
   if (isFormData(body)) {
     const { parts, length, contentType } = toMultipart(body)
     return new Parts(parts, length, contentType)
   }
   if (body instanceof URLSearchParams) {
-    return new Bytes(Buffer.from(body.toString()), 'application/x-www-form-urlencoded;charset=UTF-8')
+    return toBytesBody(Buffer.from(body.toString()), 'application/x-www-form-urlencoded;charset=UTF-8')
   }
   if (Symbol.asyncIterator in body) {
     const iterable = body as AsyncIterable<unknown>
@@ -310,7 +322,7 @@ function toObjectBody(body: object): SendableBody | null {
 function toSendableBody(body: unknown): SendableBody | null {
   if (body === null || body === undefined) return NO_BODY
   const bytes = toBytes(body)
-  if (bytes !== null) return new Bytes(bytes)
+  if (bytes !== null) return toBytesBody(bytes, null)
   return typeof body === 'object' ? toObjectBody(body) : null
 }
 

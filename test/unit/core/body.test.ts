@@ -27,9 +27,36 @@ describe('toBodySource', () => {
     })
   })
 
+  describe('when the body is empty', () => {
+    test.each([
+      ['a string', ''],
+      ['a Buffer', Buffer.alloc(0)],
+      ['an ArrayBuffer', new ArrayBuffer(0)],
+      ['a view', new Uint16Array(new ArrayBuffer(8), 8, 0)],
+      ['a Blob without a type', new Blob([])],
+    ])('is none: %s', (_kind, body) => {
+      expect(toBodySource(body)).toBe(NO_BODY)
+    })
+
+    test.each([
+      ['a Blob', new Blob([], { type: 'text/csv' }), 'text/csv'],
+      ['a URLSearchParams', new URLSearchParams(), 'application/x-www-form-urlencoded;charset=UTF-8'],
+    ])('is none, with the type that it has: %s', (_kind, body, contentType) => {
+      expect(toBodySource(body)).toEqual({ ...NO_BODY, contentType })
+    })
+
+    // Only its end will tell; and a form without entries has its last boundary.
+    test.each([
+      ['an array', []],
+      ['a Readable', Readable.from([])],
+      ['a FormData', new FormData()],
+    ])('is one where that is not known, or not so: %s', (_kind, body) => {
+      expect(toBodySource(body)).toMatchObject({ kind: 'stream' })
+    })
+  })
+
   describe('when the body is a string', () => {
     test.each([
-      ['', []],
       ['abc', [0x61, 0x62, 0x63]],
       ['é', [0xc3, 0xa9]],
       ['€', [0xe2, 0x82, 0xac]],
@@ -47,7 +74,6 @@ describe('toBodySource', () => {
     const { buffer: memory } = Uint8Array.from({ length: 16 }, (_, index) => index)
     const views: [string, ArrayBufferView | ArrayBuffer | SharedArrayBuffer, number[]][] = [
       ['a Buffer', Buffer.from(memory, 2, 3), [2, 3, 4]],
-      ['an empty Buffer', Buffer.alloc(0), []],
       ['a Uint8Array', new Uint8Array(memory, 5, 2), [5, 6]],
       ['an Int8Array', new Int8Array(memory, 1, 2), [1, 2]],
       ['a Uint8ClampedArray', new Uint8ClampedArray(memory, 7, 1), [7]],
@@ -57,7 +83,6 @@ describe('toBodySource', () => {
       ['a BigInt64Array', new BigInt64Array(memory, 0, 1), [0, 1, 2, 3, 4, 5, 6, 7]],
       ['a DataView', new DataView(memory, 3, 4), [3, 4, 5, 6]],
       ['an ArrayBuffer', memory, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]],
-      ['an empty ArrayBuffer', new ArrayBuffer(0), []],
       ['a SharedArrayBuffer', new SharedArrayBuffer(2), [0, 0]],
     ]
 

@@ -56,6 +56,15 @@ const kinds: [string, () => DispatchOptions['body'], unknown, unknown][] = [
   ['a Readable', () => new Readable({ read() {} }), undefined, undefined],
 ]
 
+/** RFC 9110 §8.6: the `content-length` of a request without content. */
+const lengths: [string, string | undefined][] = [
+  ['POST', '0'],
+  ['PUT', '0'],
+  ['PATCH', '0'],
+  ['GET', undefined],
+  ['DELETE', undefined],
+]
+
 describe('Request', () => {
   describe('when the body is of any kind', () => {
     test.each(kinds)('says what is known of it: %s', (_kind, toBody, contentType, contentLength) => {
@@ -81,6 +90,13 @@ describe('Request', () => {
     test.each(kinds)('leaves a content-type that is given with a function: %s', (_kind, toBody) => {
       const request = make({ body: toBody as () => null, headers: { 'content-type': 'a/b' } })
       expect(getField(request.toWireFor(toMade(request)), 'content-type')).toBe('a/b')
+    })
+  })
+
+  describe('when the body is empty', () => {
+    test.each(lengths)('says so where that is to be said: %s', (method, contentLength) => {
+      for (const body of [null, '', Buffer.alloc(0), new Blob([])])
+        expect(getField(make({ method, body }).wire, 'content-length')).toBe(contentLength)
     })
   })
 
@@ -115,14 +131,9 @@ describe('Request', () => {
       expect(second).toEqual([...request.wire, 'content-length', '2'])
     })
 
-    test.each([
-      ['POST', '0'],
-      ['PUT', '0'],
-      ['GET', undefined],
-      ['DELETE', undefined],
-    ])('says that there is none where that is to be said: %s', (method, contentLength) => {
-      const request = make({ method, body: () => null })
-      expect(getField(request.toWireFor(NO_BODY), 'content-length')).toBe(contentLength)
+    test.each(lengths)('says that there is none where that is to be said: %s', (method, contentLength) => {
+      const request = make({ method, body: () => '' })
+      expect(getField(request.toWireFor(toMade(request)), 'content-length')).toBe(contentLength)
     })
 
     test('takes the content-length that was given where it is right', () => {
@@ -175,15 +186,16 @@ describe('Request', () => {
   })
 
   describe('when expectContinue is given', () => {
-    test.each(kinds)('says so with a body, which waits: %s', (_kind, toBody) => {
+    const unempty = kinds.filter(([kind]) => kind !== 'an empty string')
+    test.each(unempty)('says so with a body, which waits: %s', (_kind, toBody) => {
       const request = make({ body: toBody(), expectContinue: true })
       expect(getField(request.wire, 'expect')).toBe('100-continue')
       expect(request.expectContinue).toBe(true)
       if (request.body.kind !== 'factory') expect(request.toUpload(request.body)).toBe('waiting')
     })
 
-    test('has no effect without a body', () => {
-      const request = make({ expectContinue: true })
+    test.each([undefined, null, '', new Blob([])])('has no effect without a body: %j', (body) => {
+      const request = make({ body, expectContinue: true })
       expect(getField(request.wire, 'expect')).toBeUndefined()
       expect(request.expectContinue).toBe(false)
       expect(request.toUpload(NO_BODY)).toBe('none')

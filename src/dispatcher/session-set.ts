@@ -9,7 +9,8 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from '../core/replay.ts'
-import { AlpnError, SocketError } from '../errors.ts'
+import { AlpnError } from '../errors.ts'
+import { toDisconnectError } from '../session/loss.ts'
 import { NodeSession } from '../session/node-session.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
@@ -227,7 +228,7 @@ export class SessionSet implements SessionOwner {
     if (this.#all.size === 0) this.#onAllClosed()
     if (wasReady) {
       this.#owner.onRoom()
-      this.#owner.onDisconnect(cause ?? new SocketError('The connection was closed'))
+      this.#owner.onDisconnect(toDisconnectError(session.goaway, cause))
     } else if (!this.#isEnded && cause !== null) {
       if (this.#isForFallback(cause)) {
         this.#context.memory.onHttp1()

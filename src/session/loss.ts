@@ -65,6 +65,22 @@ export function toLossError(
 }
 
 /**
+ * Why a connection has ended, for the `disconnect` event. What the peer has said with its GOAWAY is in the error's fields; the debug data is
+ * no part of the message, which ends up in logs (RFC 9113 §6.8: it may be sensitive). A frame bounds how much of it there is.
+ *
+ * @param goaway null when there was none
+ * @param cause null for a graceful end, or one of our own
+ */
+export function toDisconnectError(goaway: Goaway | null, cause: Error | null): Error {
+  if (goaway === null) return cause ?? new SocketError('The connection was closed')
+  const { code, debugData } = goaway
+  const message = `The connection was closed after GOAWAY with ${toErrorCodeName(code)}`
+  const details = { http2ErrorCode: code, goawayDebugData: debugData }
+  if (cause === null) return new SocketError(message, details)
+  return new SocketError(`${message}: ${cause.message}`, { ...details, cause })
+}
+
+/**
  * Closes a session whose connection is gone without a word of its engine's: in a later turn of the event loop. A caller may be dispatching
  * when that is found out, and the listeners that are told are the caller's. And node may be about to tell: it leaks its part of a session
  * whose socket is destroyed before.

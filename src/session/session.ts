@@ -8,6 +8,7 @@ import type { SessionStats } from '../../types/client.ts'
 import type { Clock, Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import type { Call } from '../handler/call.ts'
+import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
 import type { PeerSettings } from './peer-settings.ts'
 
@@ -76,6 +77,8 @@ export interface Session {
   /** Calls of which it has brought a final answer's header. */
   readonly answered: number
   readonly settings: PeerSettings
+  /** What the peer has said with its GOAWAY; null without one. */
+  readonly goaway: Goaway | null
   /** Whether `open` may be called now. */
   hasRoom(): boolean
   /**

@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Client, errors } from '../../src/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+
+const NO_ERROR = 0
+const ENHANCE_YOUR_CALM = 11
+
+describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine) => {
+  /** What the event of a client has told, whose one request was answered. */
+  async function toDisconnect(onComplete: PeerScript['onComplete']): Promise<errors.DodiciError> {
+    const peer = await startPeer({ ...SERVE, ...(onComplete === undefined ? {} : { onComplete }) })
+    const client = new Client(peer.origin, { engine })
+    onTestFinished(() => client.destroy())
+    const disconnected = once(client, 'disconnect')
+    const { body } = await client.request({ path: '/', method: 'GET' })
+    await body.text()
+    if (onComplete === undefined) peer.connection(0).break()
+    const [origin, targets, error] = await disconnected
+    expect([origin.origin, targets]).toEqual([peer.origin, [client]])
+    return error
+  }
+
+  it('when the peer has retired the connection, has the code and the debug data of the GOAWAY', async () => {
+    const error = await toDisconnect((stream, connection) => {
+      stream.answer()
+      connection.goAway(stream.id, NO_ERROR, 'max_age token=secret')
+    })
+    expect(error).toBeInstanceOf(errors.SocketError)
+    expect(error).toMatchObject({ code: 'UND_ERR_SOCKET', http2ErrorCode: NO_ERROR })
+    expect(String(error.goawayDebugData)).toBe('max_age token=secret')
+    expect(error.message).toBe('The connection was closed after GOAWAY with NO_ERROR')
+  })
+
+  it('when the peer has complained, has that of its complaint', async () => {
+    const error = await toDisconnect((stream, connection) => {
+      stream.answer()
+      connection.goAway(stream.id, ENHANCE_YOUR_CALM, 'too many')
+      // Node's server ends each connection with one that gives no reason.
+      connection.goAway(stream.id, NO_ERROR)
+    })
+    expect(error).toBeInstanceOf(errors.SocketError)
+    expect(error).toMatchObject({ code: 'UND_ERR_SOCKET', http2ErrorCode: ENHANCE_YOUR_CALM })
+    expect(String(error.goawayDebugData)).toBe('too many')
+    expect(error.message).toMatch(/^The connection was closed after GOAWAY with ENHANCE_YOUR_CALM/)
+    expect(error.message).not.toContain('too many')
+  })
+
+  it('when there was no GOAWAY, tells what has happened to the connection', async () => {
+    const error = await toDisconnect(undefined)
+    expect(error.message).not.toContain('GOAWAY')
+    expect(error.code).toEqual(expect.any(String))
+    expect(error.http2ErrorCode ?? null).toBeNull()
+  })
+})

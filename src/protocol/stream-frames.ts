@@ -143,6 +143,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
       stream,
       ErrorCode.FRAME_SIZE_ERROR,
       `PRIORITY has ${size} bytes instead of 5 (RFC 9113 §6.3)`,
+      false,
     )
   }
 
@@ -171,10 +172,11 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     this.budget.spendUpdate(increment)
     const isOverflow = stream.sendWindow + increment > MAX_WINDOW
     if (increment === 0) {
-      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, 'The peer opened a window by 0 (RFC 9113 §6.9)')
+      const message = 'The peer opened a window by 0 (RFC 9113 §6.9)'
+      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, false)
     } else if (isOverflow) {
       const message = 'The peer opened a window beyond 2^31-1 (RFC 9113 §6.9.1)'
-      this.#breakOff(stream, ErrorCode.FLOW_CONTROL_ERROR, message)
+      this.#breakOff(stream, ErrorCode.FLOW_CONTROL_ERROR, message, false)
     } else {
       stream.sendWindow += increment
       this.#resume(stream)
@@ -240,12 +242,12 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     if (stream.state === 'closed') this.close(stream, true)
   }
 
-  /** An error of the stream (RFC 9113 §5.4.2). */
-  #breakOff(stream: Http2Stream, code: number, message: string): void {
+  /** An error of the stream (RFC 9113 §5.4.2). @param isAnswer whether in what belongs to an answer */
+  #breakOff(stream: Http2Stream, code: number, message: string, isAnswer = true): void {
     this.writer.reset(stream.id, code)
     this.wake()
     this.close(stream, false)
-    if (!stream.isAbandoned) stream.onBreach(code, message)
+    if (!stream.isAbandoned) stream.onBreach(code, message, isAnswer)
   }
 
   /** The one way out of the table. @param isEnded by END_STREAM of the peer's */

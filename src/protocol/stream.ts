@@ -61,8 +61,12 @@ export abstract class Http2Stream {
   abstract onReset(code: number): void
   /** The peer will not process it: it lies above a GOAWAY's last stream (RFC 9113 §6.8). It is closed. */
   abstract onRefused(): void
-  /** The peer has broken a rule on it, and was sent RST_STREAM with this code. It is closed. */
-  abstract onBreach(code: number, message: string): void
+  /**
+   * The peer has broken a rule on it, and was sent RST_STREAM with this code. It is closed.
+   *
+   * @param isAnswer whether by what belongs to an answer: HEADERS or DATA
+   */
+  abstract onBreach(code: number, message: string, isAnswer: boolean): void
   /** It was abandoned, and is closed. */
   abstract onForgotten(): void
   /** Some of what was to be sent was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */

@@ -232,8 +232,9 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     return this.phase === 'whole' && this.#stage === 'responded'
   }
 
-  onBreach(code: number, message: string): void {
-    this.#onGone(new StreamError(message, { http2ErrorCode: code, processed: 'yes' }), false)
+  onBreach(code: number, message: string, isAnswer: boolean): void {
+    const processed = isAnswer ? 'yes' : 'maybe'
+    this.#onGone(new StreamError(message, { http2ErrorCode: code, processed }), false)
     this.#leave()
   }
 

@@ -32,6 +32,9 @@ export interface ConnectorOptions {
   /** What TLS is to offer by ALPN: `['http/1.1']` for a connection of the fallback, on which HTTP/2 is refused. */
   ALPNProtocols?: string[]
 
+  /** Whether HTTP/2 is wanted, as undici says it: `false` for a connection of the fallback. */
+  allowH2?: boolean
+
   /** An open socket to put TLS on, such as a tunnel. */
   httpSocket?: Socket
 }

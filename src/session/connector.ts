@@ -109,6 +109,7 @@ export class ConnectionAttempt {
       ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
       socketPath,
       ALPNProtocols: this.#alpnProtocols,
+      allowH2: true,
     }
     askConnector(
       connector,

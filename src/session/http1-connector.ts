@@ -21,7 +21,7 @@ export function toHttp1Connector({ connect, socketPath, connectTimeout }: Resolv
   return (asked: ConnectorOptions, callback: ConnectorCallback): void => {
     const attempt = new Http1Attempt(asked, connectTimeout, callback)
     if (typeof connect === 'function') {
-      const options = { ...asked, socketPath, ALPNProtocols: HTTP1 }
+      const options = { ...asked, socketPath, ALPNProtocols: HTTP1, allowH2: false }
       askConnector(
         connect,
         options,

@@ -160,7 +160,11 @@ describe('the fallback connects by the same function', () => {
       },
     })
     expect(await ask(agent, 'https://example.com')).toBe(HELLO)
-    expect(asked).toHaveLength(2)
+    // First for HTTP/2, then for the fallback.
+    expect(asked.map(({ ALPNProtocols, allowH2 }) => [ALPNProtocols, allowH2])).toEqual([
+      [['h2', 'http/1.1'], true],
+      [['http/1.1'], false],
+    ])
     for (const each of asked) {
       expect(each).toMatchObject({
         hostname: 'example.com',

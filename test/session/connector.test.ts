@@ -320,6 +320,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
             port,
             socketPath: null,
             ALPNProtocols: ['h2'],
+            allowH2: true,
           },
         ])
         expect(harness.connections).toEqual(['connect'])
@@ -347,7 +348,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         await expectHello(start(`https://localhost:${port}`, { connect, socketPath }))
         const host = `localhost:${port}`
         const names = { hostname: 'localhost', host, servername: 'localhost' }
-        const more = { protocol: 'https:', port: `${port}`, socketPath, ALPNProtocols: ['h2'] }
+        const more = { protocol: 'https:', port: `${port}`, socketPath, ALPNProtocols: ['h2'], allowH2: true }
         expect(asked).toEqual([{ ...names, ...more }])
         expect(handshakes).toEqual([{ servername: 'localhost', authorized: false }])
       })

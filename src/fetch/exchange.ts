@@ -70,6 +70,7 @@ export class Exchange implements DispatchHandler {
     const { method, url, body, dispatcher } = this.#request
     const content = body === null ? null : body.content
     try {
+      this.#request.determineReferrer()
       const headers = toWireFields(this.#request)
       dispatcher.dispatch({ origin: url.origin, path: url.path, method, headers, body: content }, this)
     } catch (thrown) {

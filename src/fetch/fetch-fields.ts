@@ -9,7 +9,6 @@ import type { WireHeaders } from '../core/wire-headers.ts'
 import { deleteField, getField } from '../core/wire-headers.ts'
 import { SUPPORTED_CODINGS } from './decode.ts'
 import type { FetchRequest } from './fetch-request.ts'
-import { toReferrerField } from './referrer.ts'
 
 /** A value that needs no second look: no white space around it, and nothing but visible ASCII and spaces within. */
 const PLAIN_VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
@@ -88,13 +87,13 @@ function addMissing(fields: WireHeaders, name: string, value: string): void {
   if (getField(fields, name) === undefined) fields.push(name, value)
 }
 
-/** All that one request says: the caller's fields, and what the standard appends to them. A new list. */
+/** All that one request says: the caller's fields, and what the standard appends to them, its referrer determined. A new list. */
 export function toWireFields(request: FetchRequest): WireHeaders {
   const fields = request.fields.slice()
   addMissing(fields, 'accept', '*/*')
   addMissing(fields, 'accept-language', '*')
   const { origin } = request.url
-  if (request.referrer !== '') addReferrer(fields, request)
+  if (request.referrer !== '') setReferrer(fields, request.referrer)
   if (request.client !== null) addOrigin(fields, request, request.client)
   deleteField(fields, 'sec-fetch-mode')
   fields.push('sec-fetch-mode', request.mode)
@@ -106,11 +105,9 @@ export function toWireFields(request: FetchRequest): WireHeaders {
   return fields
 }
 
-function addReferrer(fields: WireHeaders, { referrer, referrerPolicy, url }: FetchRequest): void {
-  const value = toReferrerField(referrer, referrerPolicy, new URL(url.origin + url.path))
-  if (value === null) return
+function setReferrer(fields: WireHeaders, referrer: string): void {
   deleteField(fields, 'referer')
-  fields.push('referer', value)
+  fields.push('referer', referrer)
 }
 
 /** Fetch, "append a request `Origin` header": only where somebody has said what the client's origin is. */

@@ -8,6 +8,7 @@ import type { FallbackDispatcher } from '../../types/client.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
 import type { FetchUrl } from './fetch-url.ts'
+import { toReferrerField } from './referrer.ts'
 
 /** Members of a request that a plain call doesn't have. The names are the Fetch standard's. */
 export interface RareMembers {
@@ -31,7 +32,8 @@ export class FetchRequest {
   readonly mode: string
   readonly cache: string
   readonly integrity: string
-  readonly referrer: string
+  /** Empty for none. */
+  referrer: string
   referrerPolicy: string
   readonly client: URL | null
   /** How many redirects were followed. */
@@ -62,5 +64,17 @@ export class FetchRequest {
     this.integrity = rare.integrity
     this.referrer = rare.referrer
     this.referrerPolicy = rare.referrerPolicy
+  }
+
+  /**
+   * Fetch, "main fetch": what the policy leaves of the referrer, for where the request is aimed at, takes its place. A redirect
+   * that allows more finds no more than that.
+   *
+   * @throws TypeError when the referrer is no URL
+   */
+  determineReferrer(): void {
+    const { referrer, referrerPolicy, url } = this
+    if (referrer === '') return
+    this.referrer = toReferrerField(referrer, referrerPolicy, new URL(url.origin + url.path)) ?? ''
   }
 }

@@ -207,18 +207,39 @@ describe('when a redirect says where', () => {
 })
 
 describe('when a redirect has a referrer policy', () => {
+  const WHOLE = 'https://a.test/path?token'
+  const ORIGIN = 'https://a.test/'
+
   test.each([
-    ['no-referrer', []],
-    ['origin', ['https://a.test/']],
-    ['unsafe-url', ['https://a.test/path']],
-    ['unheard-of, unsafe-url', ['https://a.test/path']],
-    ['unheard-of', []],
-  ])('goes by %s from then on', async (policy, expected) => {
+    ['unsafe-url', 'no-referrer', [WHOLE], []],
+    ['unsafe-url', 'origin', [WHOLE], [ORIGIN]],
+    ['unsafe-url', 'no-referrer, unheard-of', [WHOLE], []],
+    ['unsafe-url', 'unheard-of', [WHOLE], [WHOLE]],
+    // What was held back once doesn't come out again (Fetch, "main fetch").
+    ['no-referrer', 'unsafe-url', [], []],
+    ['same-origin', 'unsafe-url', [], []],
+    ['origin', 'unsafe-url', [ORIGIN], [ORIGIN]],
+    ['origin', 'unheard-of, unsafe-url', [ORIGIN], [ORIGIN]],
+    ['', 'unsafe-url', [ORIGIN], [ORIGIN]],
+  ] as const)('begun by %j, goes by %s from then on', async (referrerPolicy, policy, first, second) => {
     const server = await startOrigin('HTTP/2', move(302, '/to', { 'referrer-policy': policy }))
-    const init = { referrer: 'https://a.test/path', referrerPolicy: 'no-referrer' } as const
-    const call = fetch(`${server.origin}/from`, { ...init, dispatcher: toMixedAgent(server) })
+    const dispatcher = toMixedAgent(server)
+    const call = fetch(`${server.origin}/from`, { referrer: WHOLE, referrerPolicy, dispatcher })
     await (await call).text()
-    expect(server.seen.map((seen) => toValues(seen, 'referer'))).toEqual([[], expected])
+    expect(server.seen.map((seen) => toValues(seen, 'referer'))).toEqual([first, second])
+  })
+
+  test('tells nothing more by a second redirect than by the first', async () => {
+    const target = await startOrigin('HTTP/2')
+    const server = await startOrigin('HTTP/2', ({ path }) => {
+      const fields = { location: '/via', 'referrer-policy': 'origin' }
+      if (path === '/from') return { status: 302, fields }
+      return { status: 302, fields: { location: `${target.origin}/to`, 'referrer-policy': 'unsafe-url' } }
+    })
+    const init = { referrer: `${server.origin}/page?token`, dispatcher: toMixedAgent(server, target) }
+    await (await fetch(`${server.origin}/from`, init)).text()
+    const seen = [...server.seen, ...target.seen].map((one) => toValues(one, 'referer'))
+    expect(seen).toEqual([[init.referrer], [`${server.origin}/`], [`${server.origin}/`]])
   })
 })
 

@@ -187,6 +187,11 @@ const REFERRERS: readonly Case[] = [
     const response = await scene.redirect(302, '/inspect', init, [['referrer-policy', 'no-referrer']])
     expect(fieldOf(await toSeen(response), 'referer')).toBeNull()
   }),
+  inReferrer('a redirection that allows more says no more than was said before', async (scene) => {
+    const init = { referrer: `${scene.origin}/page?token`, referrerPolicy: 'no-referrer' }
+    const response = await scene.redirect(302, '/inspect', init, [['referrer-policy', 'unsafe-url']])
+    expect(fieldOf(await toSeen(response), 'referer')).toBeNull()
+  }),
   inReferrer('by default another origin that is redirected to learns the origin alone', async (scene) => {
     const init = { referrer: `${scene.origin}/page` }
     const response = await scene.redirect(302, `${scene.other}/inspect`, init)

@@ -86,7 +86,9 @@ function toRequest(more: Partial<FetchRequest> = {}): FetchRequest {
 }
 
 function toWire(more: Partial<FetchRequest> = {}): Record<string, string> {
-  const pairs = toPairs(toWireFields(toRequest(more)))
+  const request = toRequest(more)
+  request.determineReferrer()
+  const pairs = toPairs(toWireFields(request))
   const fields = Object.fromEntries(pairs)
   expect(pairs).toHaveLength(Object.keys(fields).length)
   return fields

@@ -123,7 +123,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     this.#call.fail(error)
   }
 
-  /** Its connections aren't ours. */
+  /** Its connections aren't ours. One of HTTP/1.1 that is cancelled is closed anyway. */
   retire(): void {}
 
   onRequestStart(controller: DispatchController): void {
@@ -152,7 +152,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     const raw = toRawHeaders(controller.rawHeaders ?? headers)
     if (statusCode >= 200) this.#move('responded')
     this.#call.respond(statusCode, toHeaderObject(raw), raw, statusMessage)
-    if (statusCode >= 200 && this.#call.paused) controller.pause()
+    if (this.#call.state === 'receiving' && this.#call.paused) controller.pause()
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {

@@ -275,7 +275,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   /** By this connection the server isn't the right one: by another one it may be. Once; without the body fetch asks again. */
   #moveOn(): void {
     const attempt = this.#attempt
-    if (this.#state !== 'running' || this.wasMisdirected || attempt?.streamId == null) return
+    if (this.#state !== 'running' || this.wasMisdirected || attempt === null) return
     this.wasMisdirected = true
     if (this.request.body.replayable) {
       this.#attempt = null

@@ -217,13 +217,6 @@ describe('an answer over HTTP/1.1', () => {
     const [socket] = server.sockets
     if (socket !== undefined && !socket.closed) await once(socket, 'close')
   })
-
-  it('may be 421: nobody has another connection to try', async () => {
-    const { server, agent, origin } = await start((_request, response) => response.writeHead(421).end('no'))
-    const { statusCode, body } = await agent.request({ origin, path: '/', method: 'GET' })
-    expect([statusCode, await body.text()]).toEqual([421, 'no'])
-    expect(server.requests).toHaveLength(1)
-  })
 })
 
 describe('a request over HTTP/1.1 fails', () => {

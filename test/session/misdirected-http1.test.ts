@@ -1,0 +1,119 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, fetch } from '../../src/index.ts'
+import type { DispatchOptions } from '../../types/index.ts'
+import type { TakenRequest } from '../support/fallback-fake.ts'
+import { answer, begin, FakeFallback, Http1Harness } from '../support/fallback-fake.ts'
+import { startHttp1 } from '../support/fallback-http1.ts'
+import { Recorder } from '../support/recorder.ts'
+
+/** Answers by 421 as often as that, and then well. */
+async function start(times: number) {
+  let left = times
+  const server = await startHttp1(
+    (request, response) => {
+      request.resume()
+      if (left-- > 0) response.writeHead(421).write('misdirected')
+      else request.on('end', () => response.end(`${request.method} ${request.url}`))
+    },
+    { tls: false },
+  )
+  const agent = new Agent()
+  onTestFinished(() => agent.destroy())
+  return { server, agent, origin: server.origin }
+}
+
+function misdirect({ handler, controller }: TakenRequest): void {
+  controller.rawHeaders = ['content-type', 'text/plain']
+  handler.onResponseStart?.(controller, 421, { 'content-type': 'text/plain' }, 'Misdirected Request')
+  handler.onResponseData?.(controller, Buffer.from('misdirected'))
+}
+
+/** The first answer is 421. */
+function dispatch(options: Partial<DispatchOptions>, recorder = new Recorder()) {
+  const fallback = new FakeFallback((request) => {
+    if (fallback.requests.length > 1) answer(request)
+    else begin(request)
+  })
+  const call = new Http1Harness(fallback).dispatch(options, recorder)
+  return { fallback, call, first: fallback.request }
+}
+
+const BODIES: readonly { readonly what: string; readonly body: () => DispatchOptions['body'] }[] = [
+  { what: 'no body', body: () => null },
+  { what: 'a string', body: () => 'text' },
+  { what: 'more bytes than are handed over at once', body: () => Buffer.alloc(200_000, 'a') },
+  { what: 'a Blob', body: () => new Blob(['te', 'xt']) },
+  { what: 'a function that returns a Readable', body: () => () => Readable.from(['te', 'xt']) },
+]
+
+describe('an answer of 421 over HTTP/1.1', () => {
+  it.each(
+    BODIES,
+  )('to a request with $what is not handed over: it is sent once more, by another connection', async ({
+    body,
+  }) => {
+    const { server, agent, origin } = await start(1)
+    const method = body() === null ? 'GET' : 'POST'
+    const answer = await agent.request({ origin, path: '/', method, body: body() ?? null })
+    expect([answer.statusCode, await answer.body.text()]).toEqual([200, `${method} /`])
+    const [first, second] = server.requests
+    expect(server.requests).toHaveLength(2)
+    expect(second?.socket).not.toBe(first?.socket)
+    const given = body()
+    if (typeof given === 'string') expect(await second?.body).toBe('text')
+  })
+
+  it('that comes a second time is handed over', async () => {
+    const { server, agent, origin } = await start(2)
+    const { statusCode, body } = await agent.request({ origin, path: '/', method: 'GET' })
+    expect(statusCode).toBe(421)
+    await body.dump({ limit: 0 })
+    expect(server.requests).toHaveLength(2)
+  })
+
+  it('is handed over when the body can be read only once', async () => {
+    const { server, agent, origin } = await start(1)
+    const body = Readable.from(['text'])
+    const answer = await agent.request({ origin, path: '/', method: 'POST', body })
+    expect(answer.statusCode).toBe(421)
+    await answer.body.dump({ limit: 0 })
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('is one that fetch() does not see', async () => {
+    const { server, agent, origin } = await start(1)
+    const response = await fetch(origin, { method: 'PUT', body: 'text', dispatcher: agent })
+    expect([response.status, await response.text()]).toEqual([200, 'PUT /'])
+    expect(await Promise.all(server.requests.map(({ body }) => body.catch(() => null)))).toContain('text')
+  })
+
+  it('ends its own attempt, of which nothing more is heard', async () => {
+    const { fallback, call, first } = dispatch({})
+    misdirect(first)
+    expect(first.controller.events).toEqual(['abort'])
+    first.handler.onResponseError?.(first.controller, new Error('aborted'))
+    await call.settled
+    expect(call.events).toEqual(['start', 'response 200', 'data', 'end'])
+    expect(fallback.requests).toHaveLength(2)
+  })
+
+  it('pauses nothing for a handler that has paused, and keeps to it afterwards', async () => {
+    const { fallback, call, first } = dispatch({})
+    call.controller?.pause()
+    misdirect(first)
+    expect(first.controller.events).toEqual(['pause', 'abort'])
+    await call.settled
+    expect(fallback.requests[1]?.controller.events).toContain('pause')
+  })
+
+  it('leaves a call that is aborted before it is sent again aborted', async () => {
+    const { fallback, call, first } = dispatch({})
+    misdirect(first)
+    const mine = new Error('mine')
+    call.controller?.abort(mine)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([call.events, call.error]).toEqual([['start', 'error'], mine])
+    expect(fallback.requests).toHaveLength(1)
+  })
+})

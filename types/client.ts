@@ -104,24 +104,25 @@ export interface ClientOptions extends CallLimits {
   /**
    * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to 2^31 - 1.
    *
-   * With the round-trip time it bounds how fast one answer can come. While many streams are open, they get smaller windows,
-   * so that all of them together stay below {@link ClientOptions.maxSessionBuffer}. Given, it is what a session begins with,
-   * where it fits; by default a session begins with 1 MiB, and answers that outgrow that make it larger.
+   * While many streams are open, they get smaller windows, so that all stay below {@link ClientOptions.maxSessionBuffer}. Given, it is what a session begins with,
+   * where it fits; by default a session begins with about 1 MiB, and answers that outgrow that make it larger. A multiple of 1,024
+   * makes answers that long fail with Node's own servers (docs/connections.md): no other window is one.
    *
-   * @default 16_777_216
+   * @default 16_777_259
    */
   initialWindowSize?: number | null | undefined
 
   /**
-   * The receive window of the whole session, in bytes (RFC 9113 §6.9.2), from 65_535 to 2^31 - 1.
+   * The receive window of the whole session, in bytes (RFC 9113 §6.9.2), from 65_535 to 2^31 - 1. Not given, it grows with what
+   * its streams may hold together.
    *
-   * @default 16_777_216
+   * @default 16_777_259
    */
   connectionWindowSize?: number | null | undefined
 
   /**
    * What a session buffers at most for readers that don't read, in bytes: its streams' windows together, from 65_535 to
-   * 2^53 - 1. Above one stream for each 16 KiB of it no stream is opened.
+   * 2^53 - 1. Above one stream for each 16,385 bytes of it no stream is opened.
    *
    * @default 268_435_456
    */

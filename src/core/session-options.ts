@@ -6,6 +6,7 @@
 
 import type { ClientOptions, H2Options, Http2Settings } from '../../types/client.ts'
 import { invalid, toBoolean, toDelay, toInteger } from './validate.ts'
+import { FIRST_CONNECTION_WINDOW, LARGEST_WINDOW, MAX_WINDOW_SIZE } from './window-size.ts'
 
 /** What a session sends in its first SETTINGS. What isn't there isn't sent. The streams' window is the session's to choose. */
 export type SentSettings = Readonly<Omit<Http2Settings, 'initialWindowSize'>>
@@ -16,8 +17,10 @@ export interface SessionOptions {
   readonly initialWindowSize: number
   /** Whether the caller has said so. */
   readonly isWindowGiven: boolean
-  /** The largest window of the session. */
+  /** What the session's window may follow the path to; where the caller hasn't given it, many streams make it larger still. */
   readonly connectionWindowSize: number
+  /** Whether the caller has said so. */
+  readonly isConnectionWindowGiven: boolean
   /** What an engine begins with that can make it larger. */
   readonly firstConnectionWindow: number
   /** All windows of streams together. */
@@ -29,12 +32,8 @@ export interface SessionOptions {
   readonly settings: SentSettings
 }
 
-/** RFC 9113 §6.9.1: no window may be larger. */
-const MAX_WINDOW_SIZE = 2 ** 31 - 1
 /** RFC 9113 §6.9.2: a connection's window can't be set below this. */
 const MIN_CONNECTION_WINDOW_SIZE = 65_535
-/** Bytes. Four streams of the usual first window fill it. */
-const FIRST_CONNECTION_WINDOW = 4_194_304
 /** RFC 9113 §6.5.2: the largest value of a setting. */
 const MAX_SETTING = 2 ** 32 - 1
 /** RFC 9113 §6.5.2: from 2^14 to 2^24 - 1. */
@@ -113,15 +112,16 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
   const connectionWindowSize = toInteger(
     sessionName,
     sessionWindow,
-    16_777_216,
+    LARGEST_WINDOW,
     MIN_CONNECTION_WINDOW_SIZE,
     MAX_WINDOW_SIZE,
     'bytes',
   )
   return Object.freeze({
-    initialWindowSize: toInteger(windowName, streamWindow, 16_777_216, 1, MAX_WINDOW_SIZE, 'bytes'),
+    initialWindowSize: toInteger(windowName, streamWindow, LARGEST_WINDOW, 1, MAX_WINDOW_SIZE, 'bytes'),
     isWindowGiven: streamWindow !== undefined,
     connectionWindowSize,
+    isConnectionWindowGiven: sessionWindow !== undefined,
     // Whoever names a window gets it.
     firstConnectionWindow: sessionWindow === undefined ? FIRST_CONNECTION_WINDOW : connectionWindowSize,
     maxSessionBuffer: toInteger(

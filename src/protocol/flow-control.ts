@@ -4,6 +4,7 @@
  * @module
  */
 
+import { toUneven } from '../core/window-size.ts'
 import { BandwidthMeter } from './bandwidth.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_WINDOW } from './frames.ts'
@@ -115,6 +116,12 @@ export class ReceiveFlow {
     if (change !== 0) for (const stream of streams) stream.receiveWindow += change
   }
 
+  /** The connection's own window becomes larger. @param size in bytes; a smaller one than before changes nothing */
+  growConnection(size: number): void {
+    this.#connection.grow(size)
+    this.#announceConnection()
+  }
+
   /** So much has come, on whatever stream. @returns false when that was more than allowed */
   take(bytes: number): boolean {
     this.#meter.add(bytes)
@@ -202,7 +209,8 @@ export class ReceiveFlow {
     if (bytes === 0) return
     const before = this.#connection.size + this.#announced
     if (bytes >= this.#connection.size * FULL) {
-      this.#connection.grow(Math.min(this.#connection.size * GROWTH, this.#maxConnectionWindow))
+      const larger = this.#connection.size * GROWTH
+      this.#connection.grow(larger < this.#maxConnectionWindow ? toUneven(larger) : this.#maxConnectionWindow)
       this.#announceConnection()
     }
     if (bytes >= this.#announced * FULL) this.#owner.onBandwidth(this.#announced * GROWTH)

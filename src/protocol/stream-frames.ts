@@ -50,6 +50,11 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
   abstract ping(onAck: () => void): void
   abstract onBandwidth(bytes: number): void
 
+  /** The connection's own receive window becomes larger. @param size in bytes; a smaller one than before changes nothing */
+  growWindow(size: number): void {
+    this.flow.growConnection(size)
+  }
+
   onData(streamId: number, bytes: Buffer, start: number, end: number, flow: number, isEnd: boolean): void {
     if (!this.flow.take(flow)) {
       const message = "The peer sent more than the connection's window allows (RFC 9113 §6.9.1)"

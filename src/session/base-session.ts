@@ -23,9 +23,9 @@ import { ResetBudget } from './reset-budget.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
+import { SessionWindows } from './session-windows.ts'
 import type { StreamOwner } from './stream-owner.ts'
 import { byStreamId } from './stream-owner.ts'
-import { StreamWindow } from './stream-window.ts'
 
 /** One connection, from the first SYN to the last event. `TStream` and `TConnection` are the engine's. */
 export abstract class BaseSession<
@@ -42,8 +42,7 @@ export abstract class BaseSession<
   protected readonly report: SessionReport
   readonly #streams = new Bag<TStream>()
   readonly #resets: ResetBudget
-  /** Made anew when there is a connection. */
-  #window: StreamWindow
+  readonly #windows: SessionWindows<TStream>
   #state: SessionState = { name: 'connecting' }
   /** Null before `start()`. */
   #attempt: ConnectionAttempt | null = null
@@ -63,8 +62,8 @@ export abstract class BaseSession<
     this.report = new SessionReport(context, id, openedFor)
     this.#resets = new ResetBudget(context.deadlines, () => this.#keepalive?.probe())
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
-    this.#window = new StreamWindow(context.options.session, 0)
-    const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#window.maxStreams)
+    this.#windows = new SessionWindows(context.options.session, this.#streams, () => this.onRoom())
+    const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#windows.maxStreams)
     this.settings = new PeerSettings(ownLimit, context.memory)
   }
 
@@ -92,7 +91,7 @@ export abstract class BaseSession<
   }
 
   get streamWindow(): number {
-    return this.#window.size
+    return this.#windows.size
   }
 
   get liveStreams(): number {
@@ -120,14 +119,14 @@ export abstract class BaseSession<
   }
 
   hasRoom(): boolean {
-    if (this.#state.name !== 'ready' || !this.#window.hasRoom || this.isStale) return false
+    if (this.#state.name !== 'ready' || !this.#windows.hasRoom || this.isStale) return false
     return this.#streams.size < this.settings.limit && this.#connection?.isOpen === true
   }
 
   isFull(): boolean {
     const { peerLimit } = this.settings
     if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
-    return peerLimit > 0 && (this.#streams.size >= this.settings.limit || !this.#window.hasRoom)
+    return peerLimit > 0 && (this.#streams.size >= this.settings.limit || !this.#windows.hasRoom)
   }
 
   closeIfLost(): boolean {
@@ -149,9 +148,8 @@ export abstract class BaseSession<
     if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
     const stream = this.toStream(call)
     this.#streams.add(stream)
-    this.#window.open(stream)
+    this.#windows.open(stream)
     this.context.owner.onSessionLoad(this)
-    if (this.#window.shrink(this.#streams.size)) this.#announceWindow()
     if (!this.#isNeeded) this.updateRef()
     stream.open(this.#connection)
   }
@@ -168,7 +166,7 @@ export abstract class BaseSession<
   }
 
   toStats(): SessionStats {
-    return this.report.toStats(this, this.socket, this.#window.size, this.#rtt)
+    return this.report.toStats(this, this.socket, this.#windows.size, this.#rtt)
   }
 
   close(isAwaited = false): void {
@@ -195,7 +193,7 @@ export abstract class BaseSession<
 
   onStreamClosed(stream: TStream): void {
     if (!this.#streams.delete(stream)) return
-    this.#window.close(stream)
+    this.#windows.close(stream)
     if (this.#resets.waiting > 0) this.#resets.delete(stream)
     this.onRoom()
     if (this.liveStreams === 0) this.#onNoStreams()
@@ -207,7 +205,7 @@ export abstract class BaseSession<
 
   /** Streams would go faster with a larger window. @param size that is enough, in bytes */
   protected growWindow(size: number): void {
-    if (this.#window.grow(this.#streams.items, size)) this.#announceWindow()
+    this.#windows.grow(size)
   }
 
   reset(stream: TStream): void {
@@ -251,9 +249,8 @@ export abstract class BaseSession<
 
   #start(socket: Socket): void {
     const { options, owner, deadlines, memory } = this.context
-    this.#window = new StreamWindow(options.session, owner.waiting())
     try {
-      this.#connection = this.connect(socket, this.#window.size)
+      this.#connection = this.connect(socket, this.#windows.begin(owner.waiting()))
     } catch (thrown) {
       // Not a socket after all: a connector may yield anything.
       socket.destroy()
@@ -261,6 +258,7 @@ export abstract class BaseSession<
       return
     }
     if (!this.#move({ name: 'ready' })) return
+    this.#windows.connect(this.#connection)
     this.#keepalive = new Keepalive(this, options.session, deadlines, memory)
     this.report.ready(socket)
     try {
@@ -268,13 +266,6 @@ export abstract class BaseSession<
     } finally {
       this.updateRef()
     }
-  }
-
-  #announceWindow(): void {
-    this.#connection?.announceWindow(this.#window.size, () => {
-      this.#window.acknowledge(this.#streams.items)
-      this.onRoom()
-    })
   }
 
   onSettings(settings: Settings): void {

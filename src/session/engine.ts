@@ -8,10 +8,11 @@ import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Bagged } from '../core/bag.ts'
 import type { Resettable } from './reset-budget.ts'
+import type { WindowAnnouncer } from './session-windows.ts'
 import type { Windowed } from './stream-window.ts'
 
 /** A socket, and what frames HTTP/2 on it. */
-export interface EngineConnection {
+export interface EngineConnection extends WindowAnnouncer {
   readonly socket: Socket
   /** Null where that can't be told: what stands in for a socket may not count. */
   readonly bytesRead: number | null
@@ -28,8 +29,6 @@ export interface EngineConnection {
    * @returns false when none can be sent now; then, and when the connection ends first, `onAck` isn't called
    */
   ping(onAck: () => void): boolean
-  /** Tells the peer of another window of streams, in bytes; `onAck` isn't called when it ends first. */
-  announceWindow(streamWindow: number, onAck: () => void): void
   /** It opens no further stream, and tells the peer so. Those that it has go on. */
   close(): void
   /** After `close()`: no stream is left. Idempotent. */

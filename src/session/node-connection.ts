@@ -32,6 +32,8 @@ const MEGABYTE = 1_000_000
 export class NodeConnection implements EngineConnection {
   readonly http2: ClientHttp2Session
   readonly socket: Socket
+  /** That of the connection. Bytes. */
+  #window: number
   #isCut = false
 
   /**
@@ -50,6 +52,7 @@ export class NodeConnection implements EngineConnection {
     // the session's `error`, where it does, from a later listener of the same event.
     socket.on('close', () => process.nextTick(() => listener.onClose()))
     socket.on('error', (error) => listener.onError(error))
+    this.#window = options.connectionWindowSize
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
     this.http2.on('error', (error) => listener.onError(error))
     this.http2.on('close', () => listener.onClose())
@@ -98,6 +101,11 @@ export class NodeConnection implements EngineConnection {
     this.http2.settings({ initialWindowSize }, (error) => {
       if (error === null) onAck()
     })
+  }
+
+  growConnectionWindow(size: number): void {
+    if (size > this.#window && !this.http2.destroyed) this.http2.setLocalWindowSize(size)
+    this.#window = Math.max(size, this.#window)
   }
 
   close(): void {

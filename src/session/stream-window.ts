@@ -5,9 +5,7 @@
  */
 
 import type { SessionOptions } from '../core/session-options.ts'
-
-/** Bytes. No stream is given less, whatever the others hold: one frame of the usual size. */
-const MIN_WINDOW = 16_384
+import { SMALLEST_WINDOW, toUneven } from '../core/window-size.ts'
 
 /** Streams that a session is ready for without a change: as many as most servers allow. */
 const USUAL_STREAMS = 100
@@ -50,7 +48,7 @@ export class StreamWindow {
   /** @param streams how many there may be at once before anything can be changed */
   constructor({ initialWindowSize, maxSessionBuffer, isWindowGiven }: SessionOptions, streams: number) {
     this.#largest = initialWindowSize
-    this.#smallest = Math.min(MIN_WINDOW, initialWindowSize)
+    this.#smallest = Math.min(SMALLEST_WINDOW, initialWindowSize)
     this.#bound = maxSessionBuffer
     // Whoever names a window gets it, where it fits; otherwise an answer that could use a larger one gets it later.
     this.#size = this.#toSize(Math.max(isWindowGiven ? 1 : USUAL_STREAMS, streams), maxSessionBuffer)
@@ -65,6 +63,11 @@ export class StreamWindow {
   /** So many streams the bound allows with the smallest windows. */
   get maxStreams(): number {
     return Math.floor(this.#bound / this.#smallest)
+  }
+
+  /** What all streams together may hold. Bytes. */
+  get reserved(): number {
+    return this.#reserved
   }
 
   /** Whether the bound allows for one more. */
@@ -97,7 +100,8 @@ export class StreamWindow {
    * @param enough bytes that they could use
    */
   grow(streams: readonly Windowed[], enough = Number.POSITIVE_INFINITY): boolean {
-    const size = Math.min(enough, this.#toSize(streams.length * HEADROOM, this.#bound - this.#reserved))
+    const most = this.#toSize(streams.length * HEADROOM, this.#bound - this.#reserved)
+    const size = enough < most ? toUneven(enough) : most
     if (this.#isChanging || !this.#change(Math.max(this.#size, size))) return false
     this.#usable = this.#size
     // What a stream holds of a larger window that there was before, it holds still.
@@ -127,7 +131,7 @@ export class StreamWindow {
   #toSize(streams: number, bytes: number): number {
     let size = this.#largest
     while (size * streams > bytes && size > this.#smallest) {
-      size = Math.max(this.#smallest, Math.floor(size / STEP))
+      size = Math.max(this.#smallest, toUneven(size / STEP))
     }
     return size
   }

@@ -107,6 +107,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     if (!this.isDestroyed) this.http2.setStreamWindow(streamWindow, onAck)
   }
 
+  growConnectionWindow(size: number): void {
+    if (!this.isDestroyed) this.http2.growWindow(size)
+  }
+
   close(): void {
     if (!this.isDestroyed) this.http2.goaway()
   }

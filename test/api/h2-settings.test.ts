@@ -26,7 +26,7 @@ const {
 /** What is sent when nobody wants anything. */
 const DEFAULTS = {
   [ENABLE_PUSH]: 0,
-  [INITIAL_WINDOW_SIZE]: MIB,
+  [INITIAL_WINDOW_SIZE]: 1_048_579,
   [MAX_HEADER_LIST_SIZE]: MIB,
   ...HERE.ownSettings,
 }
@@ -170,7 +170,7 @@ describe('the SETTINGS of a session', () => {
     [{ initialWindowSize: 100_000 }, 100_000],
     [{ initialWindowSize: 100_000, h2Options: { settings: { initialWindowSize: 100_000 } } }, 100_000],
     // A hundred streams may come before it can be changed.
-    [{ maxSessionBuffer: 100 * 65_536 }, 65_536],
+    [{ maxSessionBuffer: 100 * 65_537 }, 65_537],
   ])('announce the window of streams: %j', async (options, size) => {
     const { connection, dispatcher } = await begin(options)
     expect(toSent(connection)[0]?.[INITIAL_WINDOW_SIZE]).toBe(size)

@@ -14,6 +14,8 @@ class Peer {
   readonly rig: Rig
   /** What it may send on the connection now. */
   window = DEFAULT_WINDOW
+  /** The most that it might send at once so far: all of the connection's window, once all that has come was read. */
+  most = 0
   /** PINGs that it was sent. */
   pings = 0
   readonly #acks: Buffer[] = []
@@ -65,6 +67,7 @@ class Peer {
   #hear(): void {
     for (const { type, flags, streamId, payload } of this.rig.take()) {
       if (type === Type.WINDOW_UPDATE && streamId === 0) this.window += payload.readUInt32BE(0)
+      this.most = Math.max(this.most, this.window)
       if ((flags & Flag.ACK) !== 0) continue
       if (type === Type.SETTINGS) this.#acks.push(frames.settingsAck())
       if (type !== Type.PING) continue
@@ -116,6 +119,18 @@ describe('the connection’s window', () => {
     // All of it was read; half a window at most isn't worth a frame yet.
     expect(peer.window).toBeGreaterThan(MIB)
     expect(peer.window).toBeLessThanOrEqual(2 * MIB)
+    expect(peer.rig.faults).toEqual([])
+  })
+
+  test('when it grows from a round size › is no multiple of 1,024 in any step', () => {
+    const peer = new Peer({ ...windows, connectionWindow: 512 * KIB, maxConnectionWindow: 4_194_319 })
+    const streams = peer.open(100)
+    const steps = new Set<number>()
+    for (let millisecond = 0; millisecond < 20; millisecond++) {
+      peer.play(streams, 4 * MIB)
+      steps.add(peer.most)
+    }
+    expect([...steps]).toEqual([1_048_577, 2_097_155, 4_194_311, 4_194_319])
     expect(peer.rig.faults).toEqual([])
   })
 

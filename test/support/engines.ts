@@ -27,13 +27,11 @@ interface Differences {
   readonly endsForLongBody: boolean
 }
 
-const MIB = 1_024 * 1_024
-
 /** What node:http2 leaves no choice about is in docs/differences.md. */
 const DIFFERENCES: Readonly<Record<Engine, Differences>> = {
   node: {
     ownSettings: {},
-    firstConnectionWindow: 16 * MIB,
+    firstConnectionWindow: 16_777_259,
     refundsUnread: true,
     // From Node 22 on: nghttp2's error is one of the session there.
     endsForLongBody: Number(process.versions.node.split('.')[0]) >= 22,
@@ -42,7 +40,7 @@ const DIFFERENCES: Readonly<Record<Engine, Differences>> = {
     // RFC 9218 §2.1: SETTINGS_NO_RFC7540_PRIORITIES, which node:http2 can't say.
     ownSettings: { 9: 1 },
     // It follows what the path holds, up to as much as the other's.
-    firstConnectionWindow: 4 * MIB,
+    firstConnectionWindow: 4_194_319,
     refundsUnread: false,
     endsForLongBody: false,
   },

@@ -35,10 +35,11 @@ const limits: Limits = {
 }
 
 const session: SessionOptions = {
-  initialWindowSize: 16_777_216,
+  initialWindowSize: 16_777_259,
   isWindowGiven: false,
-  connectionWindowSize: 16_777_216,
-  firstConnectionWindow: 4_194_304,
+  isConnectionWindowGiven: false,
+  connectionWindowSize: 16_777_259,
+  firstConnectionWindow: 4_194_319,
   maxSessionBuffer: 268_435_456,
   maxConcurrentStreams: 4_294_967_295,
   keepAliveTimeout: 300_000,
@@ -73,6 +74,7 @@ function toExpected(given: object): ResolvedClientOptions {
       ...Object.fromEntries(entries.filter(isOfSession)),
       ...('connectionWindowSize' in given && { firstConnectionWindow: Number(given.connectionWindowSize) }),
       isWindowGiven: 'initialWindowSize' in given,
+      isConnectionWindowGiven: 'connectionWindowSize' in given,
     },
   }
 }

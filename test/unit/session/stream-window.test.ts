@@ -7,7 +7,11 @@ import type { ClientOptions } from '../../../types/client.ts'
 const KIB = 1_024
 const MIB = 1_024 * KIB
 /** What no stream gets less of, unless its largest is smaller. */
-const MIN_WINDOW = 16 * KIB
+const MIN_WINDOW = 16_385
+/** The steps below the largest window by default. */
+const LARGEST = 16_777_259
+const FIRST = 1_048_579
+const QUARTER = 262_145
 
 /** Mulberry32: numbers from 0 to 1 that look random, the same ones for the same seed. */
 function toRandom(seed: number): () => number {
@@ -20,7 +24,7 @@ function toRandom(seed: number): () => number {
   }
 }
 
-/** With windows of 16 MiB at most and a bound of 256 MiB, unless the options say more. */
+/** With windows of about 16 MiB at most and a bound of 256 MiB, unless the options say more. */
 function make(given: ClientOptions = {}, streams = 1) {
   const window = new StreamWindow(toSessionOptions(given), streams)
   const all = new Set<FakeStream>()
@@ -60,20 +64,25 @@ describe('StreamWindow', () => {
     })
 
     test('is one that a hundred streams may have, where the caller says nothing', () => {
-      expect(make().window.size).toBe(MIB)
+      expect(make().window.size).toBe(FIRST)
     })
 
     test('is smaller where there may be more streams before it can be changed', () => {
-      const sizes = [256, 257, 100_000].map((streams) => make({}, streams).window.size)
-      expect(sizes).toEqual([MIB, 256 * KIB, MIN_WINDOW])
+      const sizes = [255, 256, 100_000].map((streams) => make({}, streams).window.size)
+      expect(sizes).toEqual([FIRST, QUARTER, MIN_WINDOW])
     })
 
     test.each([
       { largest: 65_535, bound: 65_535, size: 65_535, maxStreams: 3 },
-      { largest: 65_536, bound: 65_535, size: 16_384, maxStreams: 3 },
+      { largest: 65_536, bound: 65_535, size: 16_385, maxStreams: 3 },
       { largest: 1_000, bound: 65_535, size: 1_000, maxStreams: 65 },
       { largest: 1, bound: 65_535, size: 1, maxStreams: 65_535 },
-      { largest: 2 ** 31 - 1, bound: Number.MAX_SAFE_INTEGER, size: 2 ** 31 - 1, maxStreams: 2 ** 39 - 1 },
+      {
+        largest: 2 ** 31 - 1,
+        bound: Number.MAX_SAFE_INTEGER,
+        size: 2 ** 31 - 1,
+        maxStreams: 549_722_261_503,
+      },
     ])('is $size bytes with $largest and a bound of $bound', ({ largest, bound, size, maxStreams }) => {
       const { window } = make({ initialWindowSize: largest, maxSessionBuffer: bound })
       expect([window.size, window.maxStreams, window.hasRoom]).toEqual([size, maxStreams, true])
@@ -127,7 +136,7 @@ describe('StreamWindow', () => {
     })
 
     test('has room again when one of them is gone, once', () => {
-      const { window, streams, open } = make({ ...GIVEN, maxSessionBuffer: 65_536 })
+      const { window, streams, open } = make({ ...GIVEN, maxSessionBuffer: 4 * MIN_WINDOW })
       expect(open(100)).toBe(4)
       const [stream] = streams
       if (stream === undefined) throw new Error('There are four')
@@ -138,7 +147,7 @@ describe('StreamWindow', () => {
     })
 
     test('says that nothing changes where it is the smallest already', () => {
-      const { window, open } = make({ initialWindowSize: 16_384 })
+      const { window, open } = make({ initialWindowSize: MIN_WINDOW })
       expect(open(100_000)).toBe(window.maxStreams)
       expect(window.shrink(100_000)).toBe(false)
       expect(window.size).toBe(MIN_WINDOW)
@@ -156,7 +165,7 @@ describe('StreamWindow', () => {
       })
       expect(sizes).toEqual([...sizes].sort((a, b) => a - b))
       expect(new Set(sizes).size).toBeGreaterThan(3)
-      expect(sizes.at(-1)).toBe(16 * MIB)
+      expect(sizes.at(-1)).toBe(LARGEST)
     })
 
     test('has less room at once: the peer may use it from now on', () => {
@@ -200,6 +209,46 @@ describe('StreamWindow', () => {
       expect(window.grow([...streams])).toBe(true)
       const [held] = streams
       expect([held?.isHeld, held?.window]).toEqual([true, 16 * MIB])
+    })
+  })
+
+  describe('when the size is ours to choose', () => {
+    /** Every window on the way down to the smallest, and up again. */
+    function toSteps(options: ClientOptions, enough: (size: number) => number): number[] {
+      const { window, streams, open } = make(options)
+      const sizes = [window.size]
+      const note = (): void => {
+        if (sizes.at(-1) !== window.size) sizes.push(window.size)
+      }
+      while (open(1) > 0 && streams.size < 10_000) note()
+      for (const stream of [...streams].slice(1)) {
+        window.close(stream)
+        streams.delete(stream)
+      }
+      while (window.grow([...streams], enough(window.size))) {
+        note()
+        window.acknowledge([...streams])
+      }
+      return sizes
+    }
+
+    test.each([
+      { what: 'by default', options: {}, largest: LARGEST },
+      { what: 'below a round one', options: GIVEN, largest: 16 * MIB },
+      { what: 'below a small one', options: { initialWindowSize: 64 * KIB }, largest: 64 * KIB },
+    ])('is no multiple of 1,024 in any step, $what', ({ options, largest }) => {
+      for (const enough of [(): number => Number.POSITIVE_INFINITY, (size: number): number => size * 2]) {
+        const sizes = toSteps(options, enough)
+        expect(sizes.length).toBeGreaterThan(2)
+        expect(sizes.at(-1)).toBe(largest)
+        expect(sizes.filter((size) => size % KIB === 0 && (size !== largest || size === LARGEST))).toEqual([])
+      }
+    })
+
+    test('is used as given where the caller has said it', () => {
+      for (const size of [16_384, 65_536, MIB, 16 * MIB]) {
+        expect(make({ initialWindowSize: size }).window.size).toBe(size)
+      }
     })
   })
 

@@ -8,7 +8,9 @@ import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js'
 const MAX_MESSAGE = 64 * 1_024 * 1_024
 
 const text = /** @type {const} */ ({ type: 'string' })
-const { values: flags } = parseArgs({ options: { certificate: text, key: text, port: text } })
+const { values: flags } = parseArgs({
+  options: { certificate: text, key: text, port: text, 'max-connection-age': text },
+})
 
 /** What became of calls, `seen NAME` and `ended NAME`. @type {Map<string, { known: Promise<string>, tell(text: string): void }>} */
 const happened = new Map()
@@ -82,7 +84,7 @@ const unary = {
   },
   Deadline(call, answer) {
     const left = Number(call.getDeadline()) - Date.now()
-    answer(null, Buffer.from(Number.isFinite(left) ? `${left}` : 'none'))
+    answer(null, Buffer.from(Number.isFinite(left) ? `${left}` : 'null'))
   },
   Connection(call, answer) {
     answer(null, Buffer.from(call.getPeer()))
@@ -111,11 +113,11 @@ const streams = {
       count++
       total += message.length
     })
-    call.on('end', () => answer(null, Buffer.from(`${count} messages, ${total} bytes`)))
+    call.on('end', () => answer(null, Buffer.from(JSON.stringify({ Count: count, Size: total }))))
   },
   async Expand(/** @type {import('@grpc/grpc-js').ServerWritableStream<Buffer, Buffer>} */ call) {
     const { Count, Size, Failure } = JSON.parse(call.request.toString())
-    const message = Buffer.alloc(Size, 'e')
+    const message = Buffer.from(`"${'e'.repeat(Size - 2)}"`)
     for (let sent = 0; sent < Count && !call.cancelled; sent++) {
       if (call.write(message)) continue
       await new Promise((resolve) => call.once('drain', resolve).once('cancelled', resolve))
@@ -166,7 +168,11 @@ const credentials =
     : ServerCredentials.createSsl(null, [
         { private_key: readFileSync(flags.key), cert_chain: readFileSync(flags.certificate) },
       ])
-const server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE })
+const server = new Server({
+  'grpc.max_receive_message_length': MAX_MESSAGE,
+  // In milliseconds; none is for ever.
+  'grpc.max_connection_age_ms': Number.parseInt(flags['max-connection-age'] ?? `${2 ** 31 - 1}`, 10),
+})
 server.addService(definition, { ...unary, ...streams })
 server.bindAsync(`127.0.0.1:${flags.port ?? 0}`, credentials, (error, port) => {
   if (error) throw error

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -109,11 +108,11 @@ func fail(_ context.Context, request []byte) ([]byte, error) {
 	return nil, wanted.toError()
 }
 
-// deadline says how many milliseconds are left.
+// deadline says how many milliseconds are left; null: there is no deadline.
 func deadline(ctx context.Context, _ []byte) ([]byte, error) {
 	end, isSet := ctx.Deadline()
 	if !isSet {
-		return []byte("none"), nil
+		return []byte("null"), nil
 	}
 	return []byte(fmt.Sprint(time.Until(end).Milliseconds())), nil
 }
@@ -144,14 +143,14 @@ func event(ctx context.Context, request []byte) ([]byte, error) {
 	}
 }
 
-// collect answers how much has come.
+// collect answers how much has come, in JSON.
 func collect(_ any, stream grpc.ServerStream) error {
 	count, total := 0, 0
 	for {
 		var message []byte
 		err := stream.RecvMsg(&message)
 		if err == io.EOF {
-			answer := []byte(fmt.Sprintf("%d messages, %d bytes", count, total))
+			answer := []byte(fmt.Sprintf(`{"Count":%d,"Size":%d}`, count, total))
 			return stream.SendMsg(&answer)
 		}
 		if err != nil {
@@ -162,7 +161,7 @@ func collect(_ any, stream grpc.ServerStream) error {
 	}
 }
 
-// expand sends so many messages, each of so many bytes, and fails then, if it is to.
+// expand sends so many messages, each a string in JSON of so many bytes, and fails then, if it is to.
 func expand(_ any, stream grpc.ServerStream) error {
 	var request []byte
 	if err := stream.RecvMsg(&request); err != nil {
@@ -175,7 +174,7 @@ func expand(_ any, stream grpc.ServerStream) error {
 	if err := json.Unmarshal(request, &wanted); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	message := bytes.Repeat([]byte{'e'}, wanted.Size)
+	message := []byte(`"` + strings.Repeat("e", wanted.Size-2) + `"`)
 	for sent := 0; sent < wanted.Count; sent++ {
 		if err := stream.SendMsg(&message); err != nil {
 			return err

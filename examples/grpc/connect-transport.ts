@@ -1,0 +1,109 @@
+/** Transports for connect-es: its clients, and what is generated for them, speak gRPC, gRPC-Web or Connect over Dodici. */
+
+import type { Transport } from '@connectrpc/connect'
+import { Code, ConnectError } from '@connectrpc/connect'
+import type {
+  CommonTransportOptions,
+  UniversalClientFn,
+  UniversalClientRequest,
+} from '@connectrpc/connect/protocol'
+import { validateReadWriteMaxBytes } from '@connectrpc/connect/protocol'
+import { createTransport as createConnect } from '@connectrpc/connect/protocol-connect'
+import { createTransport as createGrpc } from '@connectrpc/connect/protocol-grpc'
+import { createTransport as createGrpcWeb } from '@connectrpc/connect/protocol-grpc-web'
+import type { BodyReadable, Dispatcher, RawResponseData, RequestBody } from 'dodici'
+import { toGrpcError } from './protocol.ts'
+
+const PROTOCOLS = { grpc: createGrpc, 'grpc-web': createGrpcWeb, connect: createConnect }
+
+export interface DodiciTransportOptions
+  extends Partial<Omit<CommonTransportOptions, 'httpClient' | 'baseUrl'>>,
+    Pick<CommonTransportOptions, 'baseUrl'> {
+  /** An Agent, or a Client or a Pool of the origin of `baseUrl`. */
+  readonly dispatcher: Dispatcher
+  /** @default 'grpc' */
+  readonly protocol?: keyof typeof PROTOCOLS
+}
+
+/** For `createClient(Service, transport)`. */
+export function createDodiciTransport(options: DodiciTransportOptions): Transport {
+  const { dispatcher, protocol = 'grpc', readMaxBytes, writeMaxBytes, compressMinBytes } = options
+  const create = PROTOCOLS[protocol]
+  const common = {
+    useBinaryFormat: true,
+    interceptors: [],
+    acceptCompression: [],
+    sendCompression: null,
+    ...options,
+    ...validateReadWriteMaxBytes(readMaxBytes, writeMaxBytes, compressMinBytes),
+  }
+  return {
+    // One message is sent as bytes, which can be sent again when the server has provably not processed them.
+    unary: create({ ...common, httpClient: toHttpClient(dispatcher, collect) }).unary,
+    stream: create({ ...common, httpClient: toHttpClient(dispatcher, (body) => body) }).stream,
+  }
+}
+
+type ToBody = (body: AsyncIterable<Uint8Array>) => RequestBody | Promise<RequestBody>
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(piece)
+  return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces)
+}
+
+function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn {
+  return async (request) => {
+    const { url, method, header, body, signal = null } = request
+    const { origin, pathname, search } = new URL(url)
+    // connect-es has the deadline, and aborts the signal then. PINGs find a dead connection.
+    const clocks = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
+    try {
+      // The types of the methods' results are undici's, which know no raw form.
+      const response = (await dispatcher.request({
+        ...clocks,
+        origin,
+        path: `${pathname}${search}`,
+        method,
+        headers: header,
+        body: body === undefined ? null : await toBody(body),
+        signal,
+        responseHeaders: 'raw',
+      })) as unknown as RawResponseData
+      const trailer = new Headers()
+      return {
+        status: response.statusCode,
+        header: addTo(new Headers(), response.headers),
+        body: read(response.body, request, () => addTo(trailer, response.trailers)),
+        trailer,
+      }
+    } catch (error) {
+      throw toConnectError(error, request)
+    }
+  }
+}
+
+/** @param raw `[name, value, …]` */
+function addTo(headers: Headers, raw: readonly string[]): Headers {
+  for (let index = 0; index < raw.length; index += 2) {
+    headers.append(raw[index] as string, raw[index + 1] as string)
+  }
+  return headers
+}
+
+async function* read(body: BodyReadable, request: UniversalClientRequest, onEnd: () => void) {
+  try {
+    for await (const piece of body) yield piece as Buffer
+    onEnd()
+  } catch (error) {
+    throw toConnectError(error, request)
+  }
+}
+
+function toConnectError(thrown: unknown, { signal }: UniversalClientRequest): ConnectError {
+  // The reason is connect-es' own: Canceled, or DeadlineExceeded.
+  if (signal?.aborted) return ConnectError.from(signal.reason, Code.Canceled)
+  // The numbers of the codes are gRPC's.
+  const { code, message } = toGrpcError(thrown)
+  return new ConnectError(message, code, undefined, undefined, thrown)
+}

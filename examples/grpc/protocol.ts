@@ -1,0 +1,253 @@
+/**
+ * What gRPC puts on top of HTTP/2, for both clients beside this file: framed messages, metadata, deadlines and statuses. Messages are
+ * bytes: a codec, such as that of protobuf, goes around it.
+ *
+ * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ */
+
+import type { DispatchOptions } from 'dodici'
+
+/** Fields in the order of the wire, duplicates kept apart. The values of those whose names end in `-bin` are bytes. */
+export type Metadata = (readonly [name: string, value: string | Uint8Array])[]
+
+/** One message, sent as bytes that can be sent again; or several, which can't. */
+export type Input = Uint8Array | AsyncIterable<Uint8Array>
+
+export interface CallOptions {
+  readonly metadata?: Metadata
+  /** Milliseconds for the whole call, told to the server, too. Without one it may take for ever. */
+  readonly timeout?: number
+  /** Cancels the call. */
+  readonly signal?: AbortSignal
+  /** The largest message that is accepted, in bytes. @default 4_194_304 */
+  readonly maxMessageSize?: number
+  readonly onMetadata?: (metadata: Metadata) => void
+  readonly onTrailers?: (trailers: Metadata) => void
+}
+
+/** The statuses that this module gives by itself; a server may send any of the 17. */
+export const Status = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  DEADLINE_EXCEEDED: 4,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+} as const
+
+/** A call that didn't end with the status OK. */
+export class GrpcError extends Error {
+  override readonly name = 'GrpcError'
+  readonly code: number
+  /** The trailers. The details of the status are in `grpc-status-details-bin`. */
+  readonly metadata: Metadata
+
+  constructor(code: number, message: string, metadata: Metadata = [], options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.metadata = metadata
+  }
+}
+
+/** @param method such as `package.Service/Method` */
+export function toRequest(method: string, input: Input, options: CallOptions): DispatchOptions {
+  const { metadata = [], timeout } = options
+  const headers = ['content-type', 'application/grpc', 'te', 'trailers']
+  if (timeout !== undefined) headers.push('grpc-timeout', toTimeout(timeout))
+  for (const [name, value] of metadata) {
+    headers.push(name, typeof value === 'string' ? value : Buffer.from(value).toString('base64'))
+  }
+  return {
+    path: `/${method}`,
+    method: 'POST',
+    headers,
+    body: input instanceof Uint8Array ? toFrame(input) : toFrames(input),
+    // A stream may be quiet for as long as both sides like. The deadline is the one clock of a call, and PINGs find a dead connection.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    uploadTimeout: 0,
+    requestTimeout: timeout === undefined ? 0 : Math.max(1, Math.ceil(timeout)),
+  }
+}
+
+/** At most eight digits and a unit. */
+function toTimeout(milliseconds: number): string {
+  const whole = Math.max(1, Math.ceil(milliseconds))
+  return whole < 1e8 ? `${whole}m` : `${Math.min(Math.ceil(whole / 1_000), 99_999_999)}S`
+}
+
+function toFrame(message: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(5 + message.length)
+  // Not compressed.
+  frame[0] = 0
+  frame.writeUInt32BE(message.length, 1)
+  frame.set(message, 5)
+  return frame
+}
+
+/** No generator: the `return()` of one that waits for a message would wait, too, when the call has ended. */
+function toFrames(messages: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = messages[Symbol.asyncIterator]()
+      return {
+        async next() {
+          const { done, value } = await iterator.next()
+          return done ? { done, value } : { done: false, value: toFrame(value) }
+        },
+        async return() {
+          await iterator.return?.()
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}
+
+/** Finds the messages in the pieces of a body. */
+export class MessageReader {
+  readonly #maxSize: number
+  #pieces: Buffer[] = []
+  #size = 0
+  /** The length of the message whose prefix has been read; -1: a prefix comes next. */
+  #length = -1
+
+  constructor({ maxMessageSize = 4_194_304 }: CallOptions) {
+    this.#maxSize = maxMessageSize
+  }
+
+  *read(piece: Buffer): Generator<Buffer> {
+    this.#pieces.push(piece)
+    this.#size += piece.length
+    for (;;) {
+      const wanted = this.#length < 0 ? 5 : this.#length
+      if (this.#size < wanted) return
+      const bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)
+      piece = bytes.subarray(wanted)
+      this.#pieces = [piece]
+      this.#size = piece.length
+      const isMessage = this.#length >= 0
+      this.#length = isMessage ? -1 : this.#toLength(bytes)
+      if (isMessage) yield bytes.subarray(0, wanted)
+    }
+  }
+
+  #toLength(prefix: Buffer): number {
+    if (prefix[0] !== 0)
+      throw new GrpcError(Status.INTERNAL, 'A message is compressed, which nobody asked for')
+    const length = prefix.readUInt32BE(1)
+    if (length <= this.#maxSize) return length
+    throw new GrpcError(
+      Status.RESOURCE_EXHAUSTED,
+      `A message has ${length} bytes, of ${this.#maxSize} at most`,
+    )
+  }
+
+  /** @throws GrpcError where the body ended within a message */
+  end(): void {
+    if (this.#size > 0 || this.#length >= 0)
+      throw new GrpcError(Status.INTERNAL, 'The body ended within a message')
+  }
+}
+
+/** @param raw `[name, value, …]`, as `responseHeaders: 'raw'` and `controller.rawHeaders` give it */
+export function toMetadata(raw: readonly string[]): Metadata {
+  const metadata: Metadata = []
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string
+    const value = raw[index + 1] as string
+    if (!name.endsWith('-bin')) metadata.push([name, value])
+    // Several may have been joined on the way.
+    else for (const part of value.split(',')) metadata.push([name, Buffer.from(part, 'base64')])
+  }
+  return metadata
+}
+
+function find(metadata: Metadata, name: string): string | undefined {
+  return metadata.find(([other]) => other === name)?.[1] as string | undefined
+}
+
+const BY_HTTP_STATUS: Readonly<Record<number, number>> = {
+  400: Status.INTERNAL,
+  401: Status.UNAUTHENTICATED,
+  403: Status.PERMISSION_DENIED,
+  404: Status.UNIMPLEMENTED,
+  429: Status.UNAVAILABLE,
+  502: Status.UNAVAILABLE,
+  503: Status.UNAVAILABLE,
+  504: Status.UNAVAILABLE,
+}
+
+/** @throws GrpcError where the header is none of gRPC: a proxy has answered */
+export function checkHeader(statusCode: number, header: Metadata): void {
+  const type = find(header, 'content-type') ?? 'no content-type'
+  if (statusCode === 200 && type.startsWith('application/grpc')) return
+  const code = BY_HTTP_STATUS[statusCode] ?? Status.UNKNOWN
+  throw new GrpcError(code, `The response has status ${statusCode} and ${type}`, header)
+}
+
+/**
+ * The end of a call.
+ *
+ * @param header the status may be there, where a response has nothing else ('Trailers-Only')
+ * @throws GrpcError where it isn't OK
+ */
+export function checkStatus(header: Metadata, trailers: Metadata): void {
+  const fields = find(trailers, 'grpc-status') === undefined ? header : trailers
+  const code = Number(find(fields, 'grpc-status') ?? Number.NaN)
+  if (code === Status.OK) return
+  if (!Number.isInteger(code)) throw new GrpcError(Status.UNKNOWN, 'The response has no grpc-status', fields)
+  throw new GrpcError(code, decode(find(fields, 'grpc-message') ?? ''), fields)
+}
+
+/** Octets of UTF-8, some of them as `%XX`. What isn't well-formed is no reason to lose the rest: `decodeURIComponent()` would throw. */
+function decode(message: string): string {
+  const octets = message.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(octets, 'latin1').toString()
+}
+
+/** Names of Dodici's errors. */
+const UNAVAILABLE: readonly unknown[] = [
+  'SocketError',
+  'ConnectError',
+  'ConnectTimeoutError',
+  'QueueTimeoutError',
+  'ClientClosedError',
+  'ClientDestroyedError',
+]
+
+/** RST_STREAM's and GOAWAY's error codes; all others are INTERNAL. */
+const BY_HTTP2_ERROR: Readonly<Record<number, number>> = {
+  7: Status.UNAVAILABLE,
+  8: Status.CANCELLED,
+  11: Status.RESOURCE_EXHAUSTED,
+  12: Status.PERMISSION_DENIED,
+}
+
+/**
+ * Anything that a call failed with.
+ *
+ * @param begun when the call began, by `performance.now()`
+ */
+export function toGrpcError(
+  thrown: unknown,
+  { signal, timeout = Infinity }: CallOptions = {},
+  begun = performance.now(),
+): GrpcError {
+  if (thrown instanceof GrpcError) return thrown
+  const { code, name, message, http2ErrorCode } = Object(thrown)
+  let status: number = Status.UNKNOWN
+  if (code === 'DODICI_ERR_REQUEST_TIMEOUT' || name === 'TimeoutError') status = Status.DEADLINE_EXCEEDED
+  else if (signal?.aborted || code === 'UND_ERR_ABORTED') status = Status.CANCELLED
+  else if (typeof http2ErrorCode === 'number') status = BY_HTTP2_ERROR[http2ErrorCode] ?? Status.INTERNAL
+  // The connection is gone, or there was none.
+  else if (UNAVAILABLE.includes(name)) status = Status.UNAVAILABLE
+  // A server that meets the deadline first may reset the stream with CANCEL.
+  if (status === Status.CANCELLED && !signal?.aborted && performance.now() - begun >= timeout)
+    status = Status.DEADLINE_EXCEEDED
+  return new GrpcError(status, String(message ?? thrown), [], { cause: thrown })
+}

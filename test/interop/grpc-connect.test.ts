@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import { PassThrough } from 'node:stream'
+import type { JsonValue, MessageShape } from '@bufbuild/protobuf'
+import { create, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
+import { fileDesc, serviceDesc } from '@bufbuild/protobuf/codegenv2'
+import { FileDescriptorProtoSchema, file_google_protobuf_struct, ValueSchema } from '@bufbuild/protobuf/wkt'
+import type { ConnectError, ConnectRouter } from '@connectrpc/connect'
+import { Code, createClient } from '@connectrpc/connect'
+import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { DodiciTransportOptions } from '../../examples/grpc/connect-transport.ts'
+import { createDodiciTransport } from '../../examples/grpc/connect-transport.ts'
+import { call } from '../../examples/grpc/request-client.ts'
+import { Agent, Client, errors } from '../../src/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { startServer } from '../support/server.ts'
+import { Cleaner } from './fetch-servers.ts'
+import type { GrpcServer } from './grpc-servers.ts'
+import { GRPC_SERVERS, GRPC_START_LIMIT, startGrpcServer } from './grpc-servers.ts'
+
+const FLAGS = {
+  Echo: {},
+  Fail: {},
+  Never: {},
+  Collect: { clientStreaming: true },
+  Expand: { serverStreaming: true },
+  Chat: { clientStreaming: true, serverStreaming: true },
+}
+
+type Method<Kind> = { methodKind: Kind; input: typeof ValueSchema; output: typeof ValueSchema }
+
+/** What a generator would make of the service: each message is any JSON. */
+const Test = serviceDesc<{
+  echo: Method<'unary'>
+  fail: Method<'unary'>
+  never: Method<'unary'>
+  collect: Method<'client_streaming'>
+  expand: Method<'server_streaming'>
+  chat: Method<'bidi_streaming'>
+}>(toFile(), 0)
+
+function toFile() {
+  const type = '.google.protobuf.Value'
+  const method = Object.entries(FLAGS).map(([name, flags]) => ({
+    name,
+    inputType: type,
+    outputType: type,
+    ...flags,
+  }))
+  const file = create(FileDescriptorProtoSchema, {
+    name: 'test.proto',
+    package: 'dodici',
+    syntax: 'proto3',
+    dependency: ['google/protobuf/struct.proto'],
+    service: [{ name: 'Test', method }],
+  })
+  const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, file))
+  return fileDesc(bytes.toString('base64'), [file_google_protobuf_struct])
+}
+
+type Value = MessageShape<typeof ValueSchema>
+
+const toValue = (json: JsonValue): Value => fromJson(ValueSchema, json)
+const fromValue = (value: Value): JsonValue => toJson(ValueSchema, value)
+
+async function* toValues(...values: JsonValue[]): AsyncGenerator<Value> {
+  for (const value of values) yield toValue(value)
+}
+
+async function readAll(values: AsyncIterable<Value>): Promise<JsonValue[]> {
+  const all: JsonValue[] = []
+  for await (const value of values) all.push(fromValue(value))
+  return all
+}
+
+describe.each(GRPC_SERVERS)('a client of connect-es over Dodici › server %s', (name) => {
+  const cleaner = new Cleaner()
+  let server: GrpcServer
+  beforeAll(async () => {
+    server = await startGrpcServer(name, cleaner)
+  }, GRPC_START_LIMIT)
+  afterAll(() => cleaner.clean())
+
+  describe.each(ENGINES)('engine %s', (engine) => {
+    // In JSON the servers understand what they are asked.
+    function connect(options: Partial<DodiciTransportOptions> = {}) {
+      const dispatcher = new Client(server.origin, { engine, bodyTimeout: 50, uploadTimeout: 50 })
+      onTestFinished(() => dispatcher.destroy())
+      const common = { baseUrl: server.origin, dispatcher, useBinaryFormat: false }
+      return { dispatcher, client: createClient(Test, createDodiciTransport({ ...common, ...options })) }
+    }
+
+    it.each([true, false])('makes calls of each kind, messages as protobuf: %s', async (useBinaryFormat) => {
+      const { client } = connect({ useBinaryFormat })
+      expect(fromValue(await client.echo(toValue({ a: [1, null] })))).toEqual({ a: [1, null] })
+      expect(await readAll(client.chat(toValues('one', 2, 'bye')))).toEqual(['one', 2, 'bye'])
+      if (useBinaryFormat) return
+      expect(fromValue(await client.collect(toValues('one', 'two')))).toEqual({ Count: 2, Size: 10 })
+      expect(await readAll(client.expand(toValue({ Count: 3, Size: 4 })))).toEqual(['ee', 'ee', 'ee'])
+    })
+
+    it('brings metadata and trailers', async () => {
+      const { client } = connect()
+      const seen: (string | null)[] = []
+      await client.echo(toValue('hello'), {
+        headers: { 'x-initial': 'first', 'x-trailing': 'last' },
+        onHeader: (headers) => seen.push(headers.get('x-initial')),
+        onTrailer: (trailers) => seen.push(trailers.get('x-trailing')),
+      })
+      expect(seen).toEqual(['first', 'last'])
+    })
+
+    it('fails with the status, its message and its details', async () => {
+      const failure = { Code: 5, Message: 'nothing: 100 % of ü', Detail: 'more' }
+      const error: ConnectError = await connect()
+        .client.fail(toValue(failure))
+        .then(
+          () => Promise.reject(new Error('It did not fail')),
+          (error) => error,
+        )
+      expect([error.code, error.rawMessage]).toEqual([Code.NotFound, failure.Message])
+      expect(error.details).toMatchObject([{ type: 'detail' }])
+    })
+
+    it('meets a deadline, and tells the server', async () => {
+      const { client, dispatcher } = connect()
+      const id = randomUUID()
+      const never = client.never(toValue(id), { timeoutMs: 200 })
+      await expect(never).rejects.toMatchObject({ code: Code.DeadlineExceeded })
+      expect(dispatcher.stats.running).toBe(0)
+    })
+
+    it('is cancelled by a signal, and the server hears of it', async () => {
+      const { client, dispatcher } = connect()
+      const controller = new AbortController()
+      const id = randomUUID()
+      const never = client.never(toValue(id), { signal: controller.signal })
+      never.catch(() => {})
+      for await (const _ of call(dispatcher, 'dodici.Test/Event', Buffer.from(`seen "${id}"`)));
+      controller.abort()
+      await expect(never).rejects.toMatchObject({ code: Code.Canceled })
+      const outcomes: string[] = []
+      for await (const outcome of call(dispatcher, 'dodici.Test/Event', Buffer.from(`ended "${id}"`))) {
+        outcomes.push(`${outcome}`)
+      }
+      expect(outcomes).toEqual(['Canceled'])
+    })
+
+    it('keeps a stream that is quiet for longer than the timeouts of other requests', async () => {
+      const { client, dispatcher } = connect()
+      const outgoing = new PassThrough({ objectMode: true })
+      const chat = client.chat(outgoing)[Symbol.asyncIterator]()
+      outgoing.write(toValue('one'))
+      await chat.next()
+      const second = chat.next()
+      const quiet = { path: '/dodici.Test/Chat', method: 'POST', headers: { te: 'trailers' } } as const
+      const headers = { 'content-type': 'application/grpc' }
+      const body = new PassThrough()
+      await expect(dispatcher.request({ ...quiet, headers, body })).rejects.toThrow(errors.UploadTimeoutError)
+      outgoing.end(toValue('two'))
+      expect(fromValue((await second).value)).toBe('two')
+    })
+
+    it('is unavailable without a server', async () => {
+      const dispatcher = new Client('http://127.0.0.1:1', { engine })
+      const { client } = connect({ dispatcher, baseUrl: 'http://127.0.0.1:1' })
+      await expect(client.echo(toValue('hello'))).rejects.toMatchObject({ code: Code.Unavailable })
+      await dispatcher.destroy()
+    })
+  })
+})
+
+describe.each(ENGINES)('a client of connect-es over an Agent › engine %s', (engine) => {
+  it.each(['grpc', 'grpc-web', 'connect'] as const)('speaks %s', async (protocol) => {
+    const { origin, server } = await startServer(() => {})
+    const routes = (router: ConnectRouter) =>
+      router.service(Test, { echo: (request) => request, chat: (requests) => requests })
+    server.on('request', connectNodeAdapter({ routes }))
+    const dispatcher = new Agent({ engine, h2c: true })
+    onTestFinished(() => dispatcher.destroy())
+    const transport = createDodiciTransport({
+      dispatcher,
+      protocol,
+      baseUrl: origin,
+      acceptCompression: [compressionGzip],
+      sendCompression: compressionGzip,
+      compressMinBytes: 0,
+    })
+    const client = createClient(Test, transport)
+    const long = 'compress me, '.repeat(1_000)
+    expect(fromValue(await client.echo(toValue(long)))).toBe(long)
+    expect(await readAll(client.chat(toValues(long, 2, 'three')))).toEqual([long, 2, 'three'])
+    await expect(client.never(toValue('no'))).rejects.toMatchObject({ code: Code.Unimplemented })
+  })
+})

@@ -86,6 +86,24 @@ export function toFieldName(name: unknown): FieldName {
   return field
 }
 
+/**
+ * Writes names of a flat list of fields as somebody spells them.
+ *
+ * @param fields `[name, value, name, value, …]`, the names in lower case. It is changed.
+ * @param spellings tokens that aren't in lower case. Of two for the same name the first counts.
+ */
+export function respell(fields: string[], spellings: readonly string[]): void {
+  const byName = new Map<string, string>()
+  for (const given of spellings) {
+    const name = given.toLowerCase()
+    if (!byName.has(name)) byName.set(name, given)
+  }
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string
+    fields[i] = byName.get(name) ?? name
+  }
+}
+
 function toRuled(name: string): FieldName {
   if (SPECIAL.has(name)) return { name, rule: 'special' }
   return { name, rule: SINGLE_VALUE.has(name) ? 'single' : 'plain' }

@@ -24,6 +24,8 @@ export interface HeaderTarget {
   headerSize: number
   /** Names of fields, in lower case, whose values no error shows, beside those that are secrets anyway; null for none. */
   readonly sensitiveHeaders: ReadonlySet<string> | null
+  /** Names that the caller doesn't write in lower case, as he writes them; null for none. */
+  spellings: string[] | null
 }
 
 /**
@@ -171,6 +173,10 @@ function addField(target: HeaderTarget, { name, rule }: FieldName, value: string
 function addHeader(target: HeaderTarget, givenName: unknown, value: unknown): void {
   if (value === undefined) return
   const field = toFieldName(givenName)
+  if (field.name !== givenName) {
+    target.spellings ??= []
+    target.spellings.push(givenName as string)
+  }
   if (Array.isArray(value)) {
     for (const entry of value) addField(target, field, toFieldValue(target, field.name, entry))
   } else {
@@ -234,7 +240,8 @@ export function toTrailers(
   sensitiveHeaders: ReadonlySet<string> | null,
 ): WireHeaders {
   const wire: WireHeaders = []
-  const target: HeaderTarget = { wire, host: null, contentLength: null, headerSize: 0, sensitiveHeaders }
+  const none = { host: null, contentLength: null, headerSize: 0, spellings: null }
+  const target: HeaderTarget = { wire, sensitiveHeaders, ...none }
   addHeaders(target, trailers, 'trailers')
   const forbidden =
     target.host !== null ? 'host' : wire.find((name, index) => index % 2 === 0 && NOT_IN_TRAILERS.has(name))

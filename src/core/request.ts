@@ -85,6 +85,8 @@ export class Request implements HeaderTarget {
   /** Names of fields that nobody on the way may put into a table (RFC 7541 §7.1.3), beside those that are secrets anyway. */
   readonly sensitiveHeaders: ReadonlySet<string> | null
   readonly limits: Limits
+  /** HTTP/1.1 sends them so, as whoever looks for capitals there expects. */
+  spellings: string[] | null = null
   readonly host: string | null = null
   readonly headerSize: number
   /** Bytes that the body must have; null where nobody said. */
@@ -142,7 +144,7 @@ export class Request implements HeaderTarget {
     const wire = [...this.wire]
     if (contentType !== null) {
       const { headerSize, sensitiveHeaders } = this
-      const target = { wire, host: null, contentLength: null, headerSize, sensitiveHeaders }
+      const target = { wire, host: null, contentLength: null, headerSize, sensitiveHeaders, spellings: null }
       addDefaultHeader(target, 'content-type', contentType)
     }
     if (body.kind === 'none') deleteField(wire, 'expect')

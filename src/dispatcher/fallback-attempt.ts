@@ -11,6 +11,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Bagged } from '../core/bag.ts'
 import type { SendableBody } from '../core/body.ts'
+import { respell } from '../core/field-names.ts'
 import { toHeaderObject } from '../core/header-object.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import type { Request } from '../core/request.ts'
@@ -285,5 +286,6 @@ function toHttp1Fields(request: Request, wire: WireHeaders): string[] {
   }
   // RFC 9113 §8.2.3: one field outside of HTTP/2.
   if (cookies.length > 0) fields.push('cookie', cookies.join('; '))
+  if (request.spellings !== null) respell(fields, request.spellings)
   return fields
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { toFieldName } from '../core/field-names.ts'
+import { respell, toFieldName } from '../core/field-names.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { deleteField, getField } from '../core/wire-headers.ts'
 import { SUPPORTED_CODINGS } from './decode.ts'
@@ -64,6 +64,29 @@ function isName(name: string): boolean {
   return /^[\w-]+$/.test(name)
 }
 
+/**
+ * The names that the caller doesn't write in lower case, as he writes them: HTTP/1.1 sends them so. A Headers, and a Request, tell
+ * nobody of them.
+ *
+ * @returns null for none
+ */
+export function toSpellings(headers: unknown): string[] | null {
+  if (typeof headers !== 'object' || headers === null) return null
+  let spellings: string[] | null = null
+  for (const name of toNames(headers)) {
+    if (typeof name !== 'string' || name === name.toLowerCase()) continue
+    spellings ??= []
+    spellings.push(name)
+  }
+  return spellings
+}
+
+function toNames(headers: object): unknown[] {
+  if (Array.isArray(headers))
+    return headers.map((pair: unknown): unknown => (Array.isArray(pair) ? pair[0] : null))
+  return Symbol.iterator in headers ? [] : Object.keys(headers)
+}
+
 function toNormalFields(headers: unknown): WireHeaders {
   const fields: WireHeaders = []
   for (const [name, value] of toHeaders(headers)) {
@@ -102,6 +125,7 @@ export function toWireFields(request: FetchRequest): WireHeaders {
   // Part of a coded body is of no use.
   if (getField(fields, 'range') !== undefined) addMissing(fields, 'accept-encoding', 'identity')
   addMissing(fields, 'accept-encoding', origin.startsWith('https:') ? SUPPORTED_CODINGS : PLAIN_CODINGS)
+  if (request.spellings !== null) respell(fields, request.spellings)
   return fields
 }
 

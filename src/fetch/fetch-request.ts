@@ -36,6 +36,8 @@ export class FetchRequest {
   referrer: string
   referrerPolicy: string
   readonly client: URL | null
+  /** Names of the caller's fields that aren't in lower case, as he writes them; null for none. */
+  spellings: readonly string[] | null = null
   /** How many redirects were followed. */
   redirectCount = 0
   /** A redirect has led to another origin than the first one's (Fetch, "response tainting" other than `basic`). */

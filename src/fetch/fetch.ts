@@ -9,6 +9,7 @@ import type { FetchInit, RequestLike } from '../../types/fetch.ts'
 import { isReadableStream } from '../core/body.ts'
 import { toDispatcher } from '../dispatcher/top-level.ts'
 import { InvalidArgumentError } from '../errors.ts'
+import { toSpellings } from './fetch-fields.ts'
 import { FetchRequest } from './fetch-request.ts'
 import { isHttp, readBase, splitUrl, toHref } from './fetch-url.ts'
 import type { SignalOwner } from './fetching.ts'
@@ -92,6 +93,7 @@ function start(
   const url = splitUrl(href)
   const dispatcher = toDispatcher(init.dispatcher)
   const request = new FetchRequest(url, method, fields, body, redirect, dispatcher, client, rare)
+  request.spellings = toSpellings(init.headers)
   const fetching = new Fetching(request, signalOwner, resolve, reject)
   if (stream === null) fetching.start()
   else fetching.startWith(stream)

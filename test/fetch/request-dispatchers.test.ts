@@ -218,7 +218,7 @@ describe('when a dispatcher answers from inside dispatch()', () => {
     const [options] = dispatcher.requests
     expect(options).toMatchObject({ origin: 'http://nobody.test:81', path: '/a?b', method: 'PUT', body: 'x' })
     expect(options?.headers).toEqual(
-      expect.arrayContaining(['x-a', '1', 'content-type', 'text/plain;charset=UTF-8']),
+      expect.arrayContaining(['X-A', '1', 'content-type', 'text/plain;charset=UTF-8']),
     )
   })
 })

@@ -13,6 +13,7 @@ function add(headers: unknown): HeaderTarget {
     contentLength: null,
     headerSize: 0,
     sensitiveHeaders: null,
+    spellings: null,
   }
   Reflect.apply(addHeaders, undefined, [target, headers])
   return target

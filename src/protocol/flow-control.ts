@@ -88,6 +88,7 @@ export class ReceiveFlow {
   /** A stream is opened. */
   open(stream: Http2Stream): void {
     stream.receiveWindow = this.#streamWindow
+    stream.toldWindow = this.#announced
     this.#reading++
     this.#lend()
   }
@@ -97,12 +98,21 @@ export class ReceiveFlow {
     if (stream.held === 0) this.#reading--
   }
 
-  /** Another SETTINGS_INITIAL_WINDOW_SIZE goes out. A larger one counts at once, since the peer may use it before its ACK comes. */
+  /**
+   * Another SETTINGS_INITIAL_WINDOW_SIZE goes out, and with it what was read of each stream, as WINDOW_UPDATE.
+   *
+   * A larger one counts at once, since the peer may use it before its ACK comes; but there are peers that have used their window up, and
+   * go on at WINDOW_UPDATE alone. Of a smaller one, what was read of the larger may be more than all of it: nothing would come that
+   * could bring it up again.
+   */
   announce(size: number, streams: Iterable<Http2Stream>): void {
     this.#announced = size
-    if (size > this.#streamWindow) this.#resize(size, streams)
-    // What was read of the larger window may be more than all of the smaller one: nothing would come that could bring it up again.
-    else for (const stream of streams) this.#update(stream)
+    const growth = Math.max(0, size - this.#streamWindow)
+    this.#streamWindow += growth
+    for (const stream of streams) {
+      stream.receiveWindow += growth
+      this.#update(stream)
+    }
   }
 
   /** The peer has acknowledged this size: what it sends from now on keeps to it, or to one that was announced since. */
@@ -167,7 +177,7 @@ export class ReceiveFlow {
 
   #credit(stream: Http2Stream, bytes: number): void {
     stream.consumed += bytes
-    if (stream.consumed * UPDATE_PART < this.#announced) return
+    if (stream.consumed * UPDATE_PART < Math.min(this.#announced, stream.toldWindow)) return
     this.#update(stream)
     this.#measure()
   }
@@ -179,13 +189,13 @@ export class ReceiveFlow {
     if (mayGrow && this.#meter.begin(this.#owner.now())) this.#owner.ping(this.#onMeasured)
   }
 
-  /** Tells the peer, where it is worth a frame. */
+  /** Tells the peer of what was read. */
   #update(stream: Http2Stream): void {
     const { consumed } = stream
-    if (consumed === 0 || consumed * UPDATE_PART < this.#announced) return
-    if (stream.phase === 'whole' || stream.isAbandoned) return
+    if (consumed === 0 || stream.phase === 'whole' || stream.isAbandoned) return
     this.#writer.windowUpdate(stream.id, consumed)
     stream.receiveWindow += consumed
+    stream.toldWindow = this.#announced
     stream.consumed = 0
     this.#owner.wake()
   }

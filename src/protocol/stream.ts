@@ -40,6 +40,11 @@ export abstract class Http2Stream {
   receiveWindow = 0
   /** Bytes that were read, and that the peer hasn't been told of. */
   consumed = 0
+  /**
+   * The window that all streams had when this one was opened, or was given its last WINDOW_UPDATE: a peer that goes on at WINDOW_UPDATE alone
+   * makes no use of what SETTINGS have added since.
+   */
+  toldWindow = 0
   /** Bytes that were neither read nor thrown away. */
   held = 0
   /** The request was a HEAD: whatever the answer's header says, no content may come (RFC 9110 §9.3.2). */

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { Flag, frames, Type } from '../support/frames.ts'
+import type { HeardStream, OpenOptions } from './support/rig.ts'
+import { Rig } from './support/rig.ts'
+
+const SMALL = 64_001
+const LARGE = 128_003
+
+/** A server that heeds SETTINGS only when it goes on at a WINDOW_UPDATE of the stream, as RFC 9113 §6.9.2 doesn't forbid. */
+class Peer {
+  readonly rig = new Rig({ windows: { streamWindow: SMALL } })
+  readonly stream: HeardStream
+  /** What it believes it may send on the stream. */
+  window = SMALL
+  /** By how much SETTINGS have changed that, since the last WINDOW_UPDATE. */
+  #change = 0
+  #announced = SMALL
+
+  constructor(options: OpenOptions = {}) {
+    this.rig.receive(frames.settings(), frames.settingsAck())
+    this.stream = this.rig.open(options)
+    this.rig.receive(frames.answer(1))
+    this.hear()
+  }
+
+  send(bytes: number, flags = 0): void {
+    this.window -= bytes
+    this.rig.receive(frames.frame(Type.DATA, flags, 1, Buffer.alloc(bytes)))
+  }
+
+  /** @returns the increments that the stream got */
+  hear(): number[] {
+    const increments: number[] = []
+    for (const { type, flags, streamId, payload } of this.rig.take()) {
+      if (type === Type.SETTINGS && (flags & Flag.ACK) === 0 && payload.length === 6) {
+        const size = payload.readUInt32BE(2)
+        this.#change += size - this.#announced
+        this.#announced = size
+      }
+      if (type !== Type.WINDOW_UPDATE || streamId !== 1) continue
+      increments.push(payload.readUInt32BE(0))
+      this.window += payload.readUInt32BE(0) + this.#change
+      this.#change = 0
+    }
+    return increments
+  }
+}
+
+function grow(peer: Peer, size = LARGE): void {
+  peer.rig.http2.setStreamWindow(size, () => {})
+}
+
+describe('a larger window for streams, and a peer that goes on at WINDOW_UPDATE alone', () => {
+  test('when a part was read › is told of it along with SETTINGS', () => {
+    const peer = new Peer()
+    peer.send(16_000)
+    expect(peer.hear()).toEqual([])
+    grow(peer)
+    expect(peer.hear()).toEqual([16_000])
+    expect([peer.window, peer.stream.receiveWindow]).toEqual([LARGE, LARGE])
+  })
+
+  test('when all but a few bytes is on its way › goes on once they were read', () => {
+    const peer = new Peer()
+    grow(peer)
+    expect(peer.hear()).toEqual([])
+    // No padded frame fits into the rest.
+    for (const bytes of [16_000, 16_000, 16_000, 15_990]) peer.send(bytes)
+    expect(peer.hear().length).toBeGreaterThan(0)
+    expect(peer.window).toBeGreaterThan(LARGE / 2)
+    expect(peer.window).toBeLessThanOrEqual(peer.stream.receiveWindow)
+  })
+
+  test('when its reader comes back after the change › goes on', () => {
+    const peer = new Peer({ reading: 'holds' })
+    for (const bytes of [16_000, 16_000, 16_000, 15_990]) peer.send(bytes)
+    grow(peer)
+    peer.rig.receive(frames.settingsAck())
+    expect(peer.hear()).toEqual([])
+    peer.rig.http2.release(peer.stream, 63_990)
+    expect(peer.hear()).toEqual([63_990])
+    expect(peer.window).toBe(LARGE)
+  })
+
+  test('when it has heard of it › is told once half of the larger one was read', () => {
+    const peer = new Peer()
+    peer.send(16_000)
+    grow(peer)
+    peer.hear()
+    for (const bytes of [16_000, 16_000, 16_000, 16_000]) peer.send(bytes)
+    expect(peer.hear()).toEqual([])
+    peer.send(2)
+    expect(peer.hear()).toEqual([64_002])
+  })
+
+  test('when nothing was read › is told nothing of the stream', () => {
+    const peer = new Peer()
+    grow(peer)
+    expect(peer.hear()).toEqual([])
+    expect(peer.stream.receiveWindow).toBe(LARGE)
+  })
+
+  test.each([
+    'END_STREAM has come',
+    'nobody wants the response',
+  ] as const)('when %s › is told nothing of the stream', (what) => {
+    const peer = new Peer({ hasBody: true })
+    peer.send(16_000, what === 'END_STREAM has come' ? Flag.END_STREAM : 0)
+    if (what === 'nobody wants the response') peer.rig.http2.abandon(peer.stream)
+    grow(peer)
+    expect(peer.hear()).toEqual([])
+  })
+})

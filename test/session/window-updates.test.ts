@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import type { DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import type { Frame } from '../support/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../support/frames.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+const FRAME = 16_000
+const BODY = 12_000_000
+
+/**
+ * Sends bodies in frames of one size, and goes on at a WINDOW_UPDATE of the stream alone: SETTINGS that come while it waits count from the
+ * next one on. It answers a PING when it can send no more.
+ */
+class StubbornScript implements PeerScript {
+  readonly acksPings = false
+  readonly #windows = new Map<number, number>()
+  readonly #left = new Map<number, number>()
+  #initial = 65_535
+  #connection = 65_535
+
+  onRequest(stream: { id: number; respond(status: number): void }): void {
+    stream.respond(200)
+    this.#windows.set(stream.id, this.#initial)
+    this.#left.set(stream.id, BODY)
+  }
+
+  onFrame(frame: Frame, connection: PeerConnection): void {
+    const { type, flags, streamId, payload } = frame
+    if (type === Type.SETTINGS && (flags & Flag.ACK) === 0) {
+      const size = toSettings(frame).find(([id]) => id === Setting.INITIAL_WINDOW_SIZE)?.[1]
+      const change = (size ?? this.#initial) - this.#initial
+      this.#initial += change
+      for (const [id, window] of this.#windows) this.#windows.set(id, window + change)
+    } else if (type === Type.WINDOW_UPDATE && streamId === 0) {
+      this.#connection += payload.readUInt32BE(0)
+    } else if (type === Type.WINDOW_UPDATE) {
+      this.#windows.set(streamId, (this.#windows.get(streamId) ?? 0) + payload.readUInt32BE(0))
+      this.#send(streamId, connection)
+    } else if (type === Type.HEADERS) {
+      this.#send(streamId, connection)
+    } else if (type === Type.PING && (flags & Flag.ACK) === 0) {
+      connection.write(frames.ping(payload, Flag.ACK))
+    }
+  }
+
+  #send(id: number, connection: PeerConnection): void {
+    let [window, left] = [this.#windows.get(id) ?? 0, this.#left.get(id) ?? 0]
+    while (left > 0 && window >= FRAME && this.#connection >= FRAME) {
+      left -= FRAME
+      window -= FRAME
+      this.#connection -= FRAME
+      connection.write(frames.data(id, 'x'.repeat(FRAME), left > 0 ? 0 : Flag.END_STREAM))
+    }
+    this.#windows.set(id, window)
+    this.#left.set(id, left)
+  }
+}
+
+/** Takes the header, and nothing more until it is told to. */
+class Pausing extends Recorder {
+  override onResponseStart(
+    controller: DispatchController,
+    status: number,
+    fields: IncomingHttpHeaders,
+  ): void {
+    controller.pause()
+    super.onResponseStart(controller, status, fields)
+  }
+}
+
+describe.each(ENGINES)('a server that goes on at WINDOW_UPDATE alone, on engine %s', (engine) => {
+  it('when the windows grow under a download › sends all of it', async () => {
+    const peer = await startPeer(new StubbornScript())
+    const harness = startHarness(peer, { ...PATIENT, engine })
+    const call = ask(harness, 'GET /')
+    await call.settled
+    expect(call.events.at(-1)).toBe('end')
+    expect(Buffer.concat(call.chunks)).toHaveLength(BODY)
+    const connection = peer.connection(0)
+    const sizes = connection.of(Type.SETTINGS).flatMap((frame) => toSettings(frame).map(([, value]) => value))
+    expect(Math.max(...sizes)).toBeGreaterThan(1_048_579)
+  })
+})
+
+// Of node:http2 see the table of docs/engines.md: there is no way to have it send a WINDOW_UPDATE.
+describe('a server that goes on at WINDOW_UPDATE alone, on engine wire', () => {
+  it('when a reader comes back after the windows have grown › sends all of it', async () => {
+    const peer = await startPeer(new StubbornScript())
+    const harness = startHarness(peer, { ...PATIENT, engine: 'wire' })
+    const paused = harness.dispatch({ path: '/paused' }, new Pausing())
+    const call = ask(harness, 'GET /')
+    await call.settled
+    paused.controller?.resume()
+    await paused.settled
+    expect(Buffer.concat(paused.chunks)).toHaveLength(BODY)
+  })
+})

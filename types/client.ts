@@ -104,9 +104,9 @@ export interface ClientOptions extends CallLimits {
   /**
    * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to 2^31 - 1.
    *
-   * While many streams are open, they get smaller windows, so that all stay below {@link ClientOptions.maxSessionBuffer}. Given, it is what a session begins with,
-   * where it fits; by default a session begins with about 1 MiB, and answers that outgrow that make it larger. A multiple of 1,024
-   * makes answers that long fail with Node's own servers (docs/connections.md): no other window is one.
+   * While many streams are open, they get smaller windows, so that all stay below {@link ClientOptions.maxSessionBuffer}.
+   * Given, a session begins with it, where it fits; by default with about 1 MiB, and answers that outgrow that make it larger.
+   * A multiple of 1,024 makes answers that long fail with Node's own servers (docs/connections.md): no other window is one.
    *
    * @default 16_777_259
    */

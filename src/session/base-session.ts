@@ -11,7 +11,7 @@ import { Bag } from '../core/bag.ts'
 import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connector.ts'
-import { ConnectionAttempt } from './connector.ts'
+import { ConnectionAttempt, tuneSocket } from './connector.ts'
 import type { EngineConnection, EngineListener, EngineStream } from './engine.ts'
 import type { Kept } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
@@ -251,6 +251,7 @@ export abstract class BaseSession<
     const { options, owner, deadlines, memory } = this.context
     try {
       this.#connection = this.connect(socket, this.#windows.begin(owner.waiting()))
+      tuneSocket(socket, options.connect)
     } catch (thrown) {
       // Not a socket after all: a connector may yield anything.
       socket.destroy()

@@ -5,13 +5,13 @@
  */
 
 import type { Socket } from 'node:net'
-import type { Connector, ConnectorCallback, ConnectorOptions } from '../../types/client.ts'
+import type { Connector, ConnectorCallback, ConnectorOptions, ConnectTlsOptions } from '../../types/client.ts'
 import type { Alarm } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import { invalid } from '../core/validate.ts'
 import { AlpnError, ConnectTimeoutError, toError } from '../errors.ts'
-import { askConnector, isSocket, openSocket } from './connector.ts'
+import { askConnector, isSocket, openSocket, tuneSocket } from './connector.ts'
 
 /** HTTP/2 isn't offered: its server would get HTTP/1.1. */
 const HTTP1 = ['http/1.1']
@@ -19,7 +19,7 @@ const HTTP1 = ['http/1.1']
 /** A connector of undici's kind: it calls back once, in any case. */
 export function toHttp1Connector({ connect, socketPath, connectTimeout }: ResolvedClientOptions): Connector {
   return (asked: ConnectorOptions, callback: ConnectorCallback): void => {
-    const attempt = new Http1Attempt(asked, connectTimeout, callback)
+    const attempt = new Http1Attempt(asked, connect, connectTimeout, callback)
     if (typeof connect === 'function') {
       const options = { ...asked, socketPath, ALPNProtocols: HTTP1, allowH2: false }
       askConnector(
@@ -55,13 +55,20 @@ class Http1Attempt {
   /** Lets go of what may still come. */
   onLate: () => void = () => {}
   readonly #asked: ConnectorOptions
+  readonly #connect: Connector | ConnectTlsOptions
   readonly #callback: ConnectorCallback
   /** Null without a `connectTimeout`. */
   readonly #alarm: Alarm | null
   #isOver = false
 
-  constructor(asked: ConnectorOptions, connectTimeout: number, callback: ConnectorCallback) {
+  constructor(
+    asked: ConnectorOptions,
+    connect: Connector | ConnectTlsOptions,
+    connectTimeout: number,
+    callback: ConnectorCallback,
+  ) {
     this.#asked = asked
+    this.#connect = connect
     this.#callback = callback
     this.#alarm =
       connectTimeout === 0 ? null : systemClock.after(connectTimeout, () => this.#onTimeout(connectTimeout))
@@ -78,6 +85,7 @@ class Http1Attempt {
       const message = `${this.#asked.host} is to be spoken to in HTTP/1.1, and the connect function has offered it HTTP/2`
       this.onError(Object.assign(new AlpnError(message), { alpnProtocol: 'h2' }))
     } else {
+      tuneSocket(socket, this.#connect)
       this.#settle(null, socket)
     }
   }

@@ -1,0 +1,116 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Client } from '../../src/index.ts'
+import type { ClientOptions, ConnectTlsOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { startPeer, toConnector } from '../support/scripted-peer-rig.ts'
+import { startServer, toCertificate } from '../support/server.ts'
+
+/** An HTTPS server without HTTP/2. */
+async function startHttp1(): Promise<{ origin: string; ca: string }> {
+  const { private: key, cert } = await toCertificate()
+  const server = createHttpsServer({ key, cert }, (_request, response) => response.end('hello'))
+  server.listen(0)
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { origin: `https://localhost:${(server.address() as AddressInfo).port}`, ca: cert }
+}
+
+/** What sockets were told last, of those that clients have connected. */
+function watchSockets(): () => { noDelay: unknown; keepAlive: unknown }[] {
+  const noDelay = vi.spyOn(Socket.prototype, 'setNoDelay')
+  const keepAlive = vi.spyOn(Socket.prototype, 'setKeepAlive')
+  const sockets: unknown[] = []
+  const onConnected = (message: unknown): void => {
+    sockets.push(Object(message).socket)
+  }
+  subscribe('undici:client:connected', onConnected)
+  onTestFinished(() => {
+    unsubscribe('undici:client:connected', onConnected)
+    noDelay.mockRestore()
+    keepAlive.mockRestore()
+  })
+  return () =>
+    sockets.map((socket) => ({
+      // What says nothing means true.
+      noDelay: noDelay.mock.calls[noDelay.mock.contexts.lastIndexOf(socket as Socket)]?.[0] ?? true,
+      keepAlive: keepAlive.mock.calls[keepAlive.mock.contexts.lastIndexOf(socket as Socket)],
+    }))
+}
+
+async function get(origin: string, options: ClientOptions): Promise<string> {
+  const client = new Client(origin, options)
+  onTestFinished(() => client.destroy())
+  const { body } = await client.request({ path: '/', method: 'GET' })
+  return body.text()
+}
+
+describe.each([
+  ...ENGINES.map((engine) => ({ name: `engine ${engine}`, engine, isHttp1: false })),
+  { name: 'the fallback', engine: 'wire', isHttp1: true },
+] as const)('a socket over TLS, of $name', ({ engine, isHttp1 }) => {
+  const start = (): Promise<{ origin: string; ca: string }> =>
+    isHttp1
+      ? startHttp1()
+      : startServer(
+          (stream) => {
+            stream.respond({ ':status': 200 })
+            stream.end('hello')
+          },
+          { tls: true },
+        )
+
+  it.each([
+    { what: 'nothing is said', given: {}, noDelay: true, keepAlive: [true, 0] },
+    { what: 'noDelay is false', given: { noDelay: false }, noDelay: false, keepAlive: [true, 0] },
+    { what: 'keepAlive is false', given: { keepAlive: false }, noDelay: true, keepAlive: undefined },
+    {
+      what: 'keepAliveInitialDelay is given',
+      given: { keepAliveInitialDelay: 5_000 },
+      noDelay: true,
+      keepAlive: [true, 5_000],
+    },
+  ] satisfies {
+    what: string
+    given: ConnectTlsOptions
+    noDelay: boolean
+    keepAlive: unknown
+  }[])('when $what › is told so itself', async ({ given, noDelay, keepAlive }) => {
+    const { origin, ca } = await start()
+    const toTold = watchSockets()
+    expect(await get(origin, { engine, connect: { ca, ...given } })).toBe('hello')
+    // The last one: what found out that the server speaks HTTP/1.1 alone was another.
+    expect(toTold().at(-1)).toEqual({ noDelay, keepAlive })
+  })
+
+  it('when a connector yields it › is told the same', async () => {
+    const { origin, ca } = await start()
+    const toTold = watchSockets()
+    const connect: ClientOptions['connect'] = ({ ALPNProtocols, port }, callback) => {
+      const socket = connectTls({
+        host: 'localhost',
+        port: Number(port),
+        ca,
+        ALPNProtocols: [...(ALPNProtocols ?? [])],
+      })
+      socket.once('secureConnect', () => callback(null, socket))
+    }
+    expect(await get(origin, { engine, connect })).toBe('hello')
+    expect(toTold().at(-1)).toEqual({ noDelay: true, keepAlive: [true, 0] })
+  })
+})
+
+it.each(
+  ENGINES,
+)('when a connector yields what stands in for a socket, without such methods, engine %s › uses it', async (engine) => {
+  const peer = await startPeer({ onComplete: (stream) => stream.answer('hello') })
+  expect(await get(peer.origin, { engine, connect: toConnector(peer) })).toBe('hello')
+})

@@ -9,9 +9,7 @@ export type {
 } from './body.ts'
 export type {
   AgentOptions,
-  AgentStats,
   ClientOptions,
-  ClientStats,
   Connector,
   ConnectorCallback,
   ConnectorOptions,
@@ -19,10 +17,7 @@ export type {
   FallbackDispatcher,
   H2Options,
   Http2Settings,
-  OpenReason,
   PoolOptions,
-  PoolStats,
-  SessionStats,
 } from './client.ts'
 export type {
   Callback,
@@ -75,3 +70,4 @@ export type {
   UndiciBodyReadable,
   UpgradeData,
 } from './response.ts'
+export type { AgentStats, ClientStats, OpenReason, PoolStats, SessionStats } from './stats.ts'

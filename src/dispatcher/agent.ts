@@ -4,10 +4,11 @@
  * @module
  */
 
-import type { AgentOptions, AgentStats, ClientStats, PoolOptions, PoolStats } from '../../types/client.ts'
+import type { AgentOptions, PoolOptions } from '../../types/client.ts'
 import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
+import type { AgentStats, ClientStats, PoolStats } from '../../types/stats.ts'
 import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
 import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../core/options.ts'
 import { toServername, withServername } from '../core/servername.ts'

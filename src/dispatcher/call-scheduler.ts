@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { SessionStats } from '../../types/client.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
+import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'

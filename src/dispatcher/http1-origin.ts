@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { ClientOptions, ClientStats } from '../../types/client.ts'
+import type { ClientOptions } from '../../types/client.ts'
+import type { ClientStats } from '../../types/stats.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /** An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests, which are calls all the same. */

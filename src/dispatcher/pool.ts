@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { PoolOptions, PoolStats } from '../../types/client.ts'
+import type { PoolOptions } from '../../types/client.ts'
+import type { PoolStats } from '../../types/stats.ts'
 import { toConnections } from '../core/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 

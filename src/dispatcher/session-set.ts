@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { OpenReason, SessionStats } from '../../types/client.ts'
+import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
@@ -16,6 +16,7 @@ import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
 import { WireSession } from '../session/wire-session.ts'
 import { Backoff } from './backoff.ts'
+import { Relief } from './relief.ts'
 import { SessionHeap } from './session-heap.ts'
 
 /** Whose calls run on the sessions. */
@@ -49,6 +50,7 @@ export class SessionSet implements SessionOwner {
   /** Those of them that were counted as fruitful or fruitless already. */
   readonly #judged = new Set<Session>()
   readonly #backoff: Backoff
+  readonly #relief: Relief
   /** The one that was opened last; null before the first. */
   #newest: Session | null = null
   /** Sessions opened so far. */
@@ -80,6 +82,7 @@ export class SessionSet implements SessionOwner {
     this.#connections = connections
     this.#owner = owner
     this.#backoff = new Backoff(clock, () => owner.onRoom())
+    this.#relief = new Relief(clock, () => this.#relieve())
   }
 
   /** How many take calls. */
@@ -151,13 +154,26 @@ export class SessionSet implements SessionOwner {
    */
   grow(opened: number): void {
     if (opened === -1 ? this.#usable.size > 0 && this.#mustWait() : this.#hasNewer(opened)) return
-    if (this.#usable.size >= this.#connections || this.#backoff.isWaiting || this.#isEnded) return
+    if (this.#usable.size < this.#connections) this.#open(this.#toReason(), null)
+    else this.#relieve()
+  }
+
+  /** Calls go on coming, and a session may be full of streams that nobody wants any more: another one takes its calls. */
+  #relieve(): void {
+    const crowded = this.#newest?.state.name === 'connecting' ? null : this.#relief.find(this.#usable)
+    if (crowded !== null) this.#open('crowded', crowded)
+  }
+
+  /** @param crowded whose calls it is to take; null for nobody's */
+  #open(reason: OpenReason, crowded: Session | null): void {
+    if (this.#backoff.isWaiting || this.#isEnded) return
     const Engine = this.#context.options.engine === 'wire' ? WireSession : NodeSession
-    const session = new Engine(this.#context, ++this.#opened, this.#toReason())
+    const session = new Engine(this.#context, ++this.#opened, reason)
     this.#newest = session
     this.#isReplacing = false
     this.#all.add(session)
     this.#usable.add(session)
+    if (crowded !== null) this.#relief.begin(crowded, session)
     session.start()
   }
 
@@ -199,11 +215,14 @@ export class SessionSet implements SessionOwner {
 
   onSessionRoom(session: Session): void {
     this.update(session)
+    const retired = this.#relief.onRoom(session)
+    if (retired !== null) this.onSessionIdle(retired)
     this.#owner.onRoom()
   }
 
   onSessionLoad(session: Session): void {
     this.update(session)
+    this.#relief.onLoad(session)
   }
 
   onSessionIdle(session: Session): void {
@@ -224,6 +243,7 @@ export class SessionSet implements SessionOwner {
     if (wasReady) this.#judge(session, cause)
     this.#all.delete(session)
     this.#judged.delete(session)
+    this.#relief.onClosed(session)
     // Before anything is announced: a listener that throws must not keep a destroy() from settling.
     if (this.#all.size === 0) this.#onAllClosed()
     if (wasReady) {
@@ -297,6 +317,7 @@ export class SessionSet implements SessionOwner {
   /** It takes no calls any more. False when it didn't before. */
   #leave(session: Session): boolean {
     this.#heap.delete(session)
+    this.#relief.onLeft(session)
     return this.#usable.delete(session)
   }
 

@@ -6,7 +6,7 @@
 
 import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { OpenReason, SessionStats } from '../../types/client.ts'
+import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import { Bag } from '../core/bag.ts'
 import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
@@ -40,8 +40,8 @@ export abstract class BaseSession<
   readonly settings: PeerSettings
   protected readonly context: SessionContext
   protected readonly report: SessionReport
+  readonly resets: ResetBudget
   readonly #streams = new Bag<TStream>()
-  readonly #resets: ResetBudget
   readonly #windows: SessionWindows<TStream>
   #state: SessionState = { name: 'connecting' }
   /** Null before `start()`. */
@@ -60,7 +60,7 @@ export abstract class BaseSession<
     this.id = id
     this.context = context
     this.report = new SessionReport(context, id, openedFor)
-    this.#resets = new ResetBudget(context.deadlines, () => this.#keepalive?.probe())
+    this.resets = new ResetBudget(context.deadlines, () => this.#keepalive?.probe())
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
     this.#windows = new SessionWindows(context.options.session, this.#streams, () => this.onRoom())
     const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#windows.maxStreams)
@@ -95,7 +95,7 @@ export abstract class BaseSession<
   }
 
   get liveStreams(): number {
-    return this.#streams.size - this.#resets.waiting
+    return this.#streams.size - this.resets.waiting
   }
 
   get isNeeded(): boolean {
@@ -194,7 +194,7 @@ export abstract class BaseSession<
   onStreamClosed(stream: TStream): void {
     if (!this.#streams.delete(stream)) return
     this.#windows.close(stream)
-    if (this.#resets.waiting > 0) this.#resets.delete(stream)
+    if (this.resets.waiting > 0) this.resets.delete(stream)
     this.onRoom()
     if (this.liveStreams === 0) this.#onNoStreams()
   }
@@ -209,7 +209,7 @@ export abstract class BaseSession<
   }
 
   reset(stream: TStream): void {
-    this.#resets.add(stream)
+    this.resets.add(stream)
     if (this.liveStreams === 0) this.#onNoStreams()
   }
 
@@ -323,7 +323,7 @@ export abstract class BaseSession<
     if (!this.#move({ name: 'closed', cause })) return
     this.#linger.stop()
     this.#keepalive?.stop()
-    this.#resets.stop()
+    this.resets.stop()
     for (const stream of this.#streams.items.toSorted(byStreamId)) stream.lose()
     this.report.closed(cause, wasReady)
     this.context.owner.onSessionClosed(this, cause, wasReady)

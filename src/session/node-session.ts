@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net'
-import type { OpenReason } from '../../types/client.ts'
+import type { OpenReason } from '../../types/stats.ts'
 import type { Call } from '../handler/call.ts'
 import { BaseSession } from './base-session.ts'
 import { NodeConnection } from './node-connection.ts'

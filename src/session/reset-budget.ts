@@ -57,6 +57,11 @@ export class ResetBudget implements Timed {
     return this.#waiting.size
   }
 
+  /** Whether more than half of so many places are held by streams that wait for a token, not only for the next turn. */
+  holdMost(places: number): boolean {
+    return this.bagIndex !== -1 && this.#waiting.size > places / 2
+  }
+
   /** Resets the stream in the next turn of the event loop, or as soon as there is a token. */
   add(stream: Resettable): void {
     this.#waiting.add(stream)

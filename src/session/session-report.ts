@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net'
-import type { OpenReason, SessionStats } from '../../types/client.ts'
+import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import type { RequestTrace } from '../core/request-trace.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'

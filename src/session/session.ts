@@ -4,13 +4,14 @@
  * @module
  */
 
-import type { SessionStats } from '../../types/client.ts'
+import type { SessionStats } from '../../types/stats.ts'
 import type { Clock, Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import type { Call } from '../handler/call.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
 import type { PeerSettings } from './peer-settings.ts'
+import type { ResetBudget } from './reset-budget.ts'
 
 /**
  * Where a session is. It only moves forward; the first cause of its end wins.
@@ -79,6 +80,8 @@ export interface Session {
   readonly settings: PeerSettings
   /** What the peer has said with its GOAWAY; null without one. */
   readonly goaway: Goaway | null
+  /** Its streams that nobody wants any more, and that wait for their reset. */
+  readonly resets: ResetBudget
   /** Whether `open` may be called now. */
   hasRoom(): boolean
   /**

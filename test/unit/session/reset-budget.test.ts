@@ -52,6 +52,20 @@ describe('ResetBudget', () => {
     expect([resets.length, budget.waiting]).toEqual([BURST, 1])
   })
 
+  test('tells when streams that wait for a token hold most of so many places', async () => {
+    const { budget, resets, make, reset } = setUp()
+    for (let i = 0; i < BURST; i++) budget.add(make(i))
+    // They wait for the next turn alone.
+    expect(budget.holdMost(10)).toBe(false)
+    await turn()
+    expect(budget.holdMost(0)).toBe(false)
+    await reset(51)
+    expect(resets).toHaveLength(BURST)
+    expect([100, 101, 102].map((places) => budget.holdMost(places))).toEqual([true, true, false])
+    budget.stop()
+    expect(budget.holdMost(100)).toBe(false)
+  })
+
   test('resets none from within the call that wants it', async () => {
     const { budget, resets, make } = setUp()
     budget.add(make(0))

@@ -1,0 +1,283 @@
+import { channel } from 'node:diagnostics_channel'
+import { connect as connectSocket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Connector, PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { Setting, Type } from '../support/frames.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { ScriptedPeer } from '../support/scripted-peer.ts'
+import type { PeerScript } from '../support/scripted-peer-connection.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+
+/** Places of a session, and how many of them are asked for in vain: 400 of these are reset at once. */
+const PLACES = 1_400
+const MANY = 1_350
+/** Those that wait for their reset then are more than half of the places for the next 5 s. */
+const STUCK = MANY - 400
+const RATE = 30
+/** One retired session is followed by another one no sooner. */
+const INTERVAL = 5_000
+/** The peer has so long to close its side. */
+const LINGER = 1_000
+
+/** Answers what isn't one of the many, or a sibling of theirs. */
+const HOLD: PeerScript = {
+  settings: [[Setting.MAX_CONCURRENT_STREAMS, PLACES]],
+  onComplete: (stream) => /^.(many|sibling)/.test(stream.path) || stream.answer(),
+}
+
+describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', (engine) => {
+  interface Scene {
+    readonly clock: FakeClock
+    readonly peer: ScriptedPeer
+    readonly harness: Harness
+  }
+
+  async function start(options: PoolOptions = {}, script: PeerScript | PeerScript[] = HOLD): Promise<Scene> {
+    const clock = new FakeClock()
+    const peer = await startPeer(script)
+    const harness = startHarness(
+      peer,
+      { ...PATIENT, engine, connections: 1, initialWindowSize: 16_384, ...options },
+      clock,
+    )
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    return { clock, peer, harness }
+  }
+
+  /** Asks for many on the newest connection, aborts them, and waits until those are reset that may be. */
+  async function crowd({ peer, harness }: Scene, sibling = '/sibling'): Promise<Recorder> {
+    const connection = peer.connection(peer.connections.length - 1)
+    const live = ask(harness, `POST ${sibling}`)
+    const calls = Array.from({ length: MANY }, () => ask(harness, 'GET /many'))
+    const before = connection.streams.length
+    await peer.until(
+      () => connection.streams.length === before + MANY + 1 && connection.streams.at(-1)?.isComplete === true,
+    )
+    await connection.ping()
+    for (const call of calls) call.controller?.abort()
+    await peer.until(() => connection.of(Type.RST_STREAM).length === MANY - STUCK)
+    return live
+  }
+
+  const statesOf = ({ harness }: Scene) => harness.scheduler.toSessionStats().map(({ state }) => state)
+
+  /** Settles once these are the states of the sessions, the oldest first. */
+  async function until(scene: Scene, ...states: string[]): Promise<void> {
+    await expect.poll(() => statesOf(scene), { interval: 5, timeout: 10_000 }).toEqual(states)
+  }
+
+  it('serves the next call, and is retired once another session can take over', async () => {
+    const scene = await start()
+    const { clock, peer, harness } = scene
+    const sibling = await crowd(scene)
+    expect(statesOf(scene)).toEqual(['ready'])
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    await until(scene, 'draining', 'ready')
+    expect(harness.scheduler.toSessionStats()).toMatchObject([
+      { openedFor: 'cold', streams: STUCK + 1 },
+      { openedFor: 'crowded', streams: 0 },
+    ])
+    expect(await toOutcomes([ask(harness, 'GET /after')])).toEqual(['GET /after'])
+    expect(peer.ledger.slice(-2)).toEqual([expect.stringMatching(/^0.* \/next$/), '1/1 GET /after'])
+
+    // Its resets go on at their rate, for as long as it has a stream that somebody waits for.
+    const [old] = peer.connections
+    const resets = () => old?.of(Type.RST_STREAM).length ?? 0
+    clock.advance(10_000)
+    await old?.ping()
+    expect(resets()).toBeGreaterThan(MANY - STUCK + 8 * RATE)
+    expect(resets()).toBeLessThanOrEqual(MANY - STUCK + 10 * RATE)
+    peer.request('/sibling').answer()
+    expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
+    clock.advance(LINGER)
+    await heard(harness, ['connect', 'connect', 'disconnect'])
+    expect(statesOf(scene)).toEqual(['ready'])
+    expect(await toOutcomes([ask(harness, 'GET /end')])).toEqual(['GET /end'])
+    expect(peer.ledger.at(-1)).toBe('1/3 GET /end')
+  })
+
+  it('is left alone while nothing else is asked for', async () => {
+    const scene = await start()
+    await crowd(scene)
+    scene.clock.advance(INTERVAL)
+    await scene.peer.connection(0).ping()
+    expect(statesOf(scene)).toEqual(['ready'])
+    expect(scene.peer.connections).toHaveLength(1)
+  })
+
+  it('hands over what waits when it has no place left', async () => {
+    const scene = await start()
+    const { peer, harness } = scene
+    await crowd(scene)
+    const rest = PLACES - STUCK - 1
+    const siblings = Array.from({ length: rest }, (_, i) => ask(harness, `POST /sibling/${i}`))
+    const waiting = Array.from({ length: 3 }, (_, i) => ask(harness, `POST /waiting/${i}`))
+    expect(await toOutcomes(waiting)).toEqual(['POST /waiting/0', 'POST /waiting/1', 'POST /waiting/2'])
+    expect(peer.connection(0).open).toBe(PLACES)
+    expect(peer.connection(1).streams.map(({ path }) => path)).toEqual([
+      '/waiting/0',
+      '/waiting/1',
+      '/waiting/2',
+    ])
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.answer()
+    const outcomes = new Set(await toOutcomes(siblings))
+    expect(outcomes.size).toBe(rest)
+  })
+
+  it('is followed by no second one while it lives, nor within 5 s', async () => {
+    const scene = await start()
+    const { clock, peer, harness } = scene
+    const first = await crowd(scene)
+    await toOutcomes([ask(harness, 'GET /next')])
+    await until(scene, 'draining', 'ready')
+    const second = await crowd(scene, '/sibling/2')
+    const isRefused = async (): Promise<void> => {
+      expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+      await peer.connection(1).ping()
+      expect(peer.connections).toHaveLength(2)
+    }
+    await isRefused()
+    peer.request('/sibling').answer()
+    await first.settled
+    clock.advance(LINGER)
+    await until(scene, 'ready')
+    await isRefused()
+    clock.advance(INTERVAL - LINGER - 1)
+    await isRefused()
+    clock.advance(1)
+    await toOutcomes([ask(harness, 'GET /next')])
+    await until(scene, 'draining', 'ready')
+    clock.advance(INTERVAL)
+    // Five seconds are over, and it lives.
+    await crowd(scene, '/sibling/3')
+    await toOutcomes([ask(harness, 'GET /next')])
+    await peer.connection(2).ping()
+    expect(statesOf(scene)).toEqual(['draining', 'ready'])
+    peer.request('/sibling/2').answer()
+    expect(await toOutcomes([second])).toEqual(['POST /sibling/2'])
+  })
+
+  it('goes on serving when no other one can be had, and asks for one again 5 s later', async () => {
+    let asked = 0
+    const broken = Object.assign(new Error('no more'), { code: 'E_NO_MORE' })
+    const connect: Connector = ({ hostname, port }, callback) => {
+      if (++asked > 1) callback(broken)
+      else callback(null, connectSocket(Number(port), hostname))
+    }
+    const scene = await start({ connect })
+    const { clock, harness } = scene
+    await crowd(scene)
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    await heard(harness, ['connect', 'connectionError'])
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    expect([asked, statesOf(scene)]).toEqual([2, ['ready']])
+    clock.advance(INTERVAL)
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    await heard(harness, ['connect', 'connectionError', 'connectionError'])
+    expect([asked, statesOf(scene)]).toEqual([3, ['ready']])
+  })
+
+  it('goes on serving while the other one’s SETTINGS don’t come, and when it ends without them', async () => {
+    const silent: PeerScript = { settings: null, onComplete: (_stream, connection) => connection.break() }
+    const scene = await start({}, [HOLD, silent])
+    const { peer, harness } = scene
+    await crowd(scene)
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    await until(scene, 'ready', 'ready')
+    await peer.until(() => peer.connections.length === 2)
+    // The other one has fewer streams; what it loses is sent again.
+    expect(await toOutcomes([ask(harness, 'GET /lost')])).toEqual(['GET /lost'])
+    expect(peer.ledger.slice(-2)).toEqual(
+      ['1/1 GET /lost', expect.stringMatching(/^0.* \/lost$/)].toReversed(),
+    )
+    expect(statesOf(scene)).toEqual(['ready'])
+  })
+
+  it('leaves its calls to the other one when its peer retires it meanwhile', async () => {
+    let letGo = (): void => {}
+    const connect: Connector = ({ hostname, port }, callback) => {
+      const yieldSocket = (): void => callback(null, connectSocket(Number(port), hostname))
+      if (scene === null) yieldSocket()
+      else letGo = yieldSocket
+    }
+    let scene: Scene | null = null
+    scene = await start({ connect })
+    const { peer, harness } = scene
+    const sibling = await crowd(scene)
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    await until(scene, 'ready', 'connecting')
+    peer.connection(0).goAway(peer.request('/next').id, 0)
+    await until(scene, 'draining', 'connecting')
+    const after = ask(harness, 'GET /after')
+    letGo()
+    expect(await toOutcomes([after])).toEqual(['GET /after'])
+    expect(statesOf(scene)).toEqual(['draining', 'ready'])
+    expect(peer.ledger.at(-1)).toBe('1/1 GET /after')
+    peer.request('/sibling').answer()
+    expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
+  })
+
+  it('fails its calls once when whoever hears of the other one destroys the client', async () => {
+    const scene = await start()
+    const { harness } = scene
+    const sibling = await crowd(scene)
+    const opened = channel('dodici:session:open')
+    const mine = new Error('mine')
+    const onOpen = (): void => void harness.scheduler.tearDown(mine)
+    opened.subscribe(onOpen)
+    onTestFinished(() => {
+      opened.unsubscribe(onOpen)
+    })
+    const next = ask(harness, 'GET /next')
+    await Promise.all([next.settled, sibling.settled])
+    for (const call of [next, sibling]) expect([call.events, call.error]).toEqual([['start', 'error'], mine])
+    await until(scene)
+    expect(harness.connections).toEqual(['connect', 'disconnect'])
+  })
+
+  it('is retired in a Pool that has as many sessions as it may', async () => {
+    const scene = await start({ connections: 2 })
+    const { peer, harness } = scene
+    await crowd(scene)
+    const rest = PLACES - STUCK
+    const siblings = Array.from({ length: rest }, (_, i) => ask(harness, `POST /sibling/${i}`))
+    await until(scene, 'ready', 'ready')
+    await peer.until(() => peer.connections[1]?.streams.length === 1)
+    await crowd(scene)
+    expect(harness.scheduler.toSessionStats()).toMatchObject([
+      { openedFor: 'cold', streams: PLACES },
+      { openedFor: 'full', streams: STUCK + 2 },
+    ])
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    await until(scene, 'draining', 'ready', 'ready')
+    expect(harness.scheduler.toSessionStats()[2]).toMatchObject({ openedFor: 'crowded', streams: 0 })
+    expect(await toOutcomes([ask(harness, 'GET /after')])).toEqual(['GET /after'])
+    expect(peer.ledger.at(-1)).toBe('2/1 GET /after')
+    for (const stream of peer.requests) if (stream.path.startsWith('/sibling/')) stream.answer()
+    expect(new Set(await toOutcomes(siblings)).size).toBe(rest)
+  })
+
+  it.each([true, false])('ends with its client while it is retired, gracefully: %s', async (isGraceful) => {
+    const scene = await start()
+    const { clock, peer, harness } = scene
+    const sibling = await crowd(scene)
+    await toOutcomes([ask(harness, 'GET /next')])
+    await until(scene, 'draining', 'ready')
+    if (isGraceful) {
+      peer.request('/sibling').answer()
+      await harness.scheduler.finish()
+      const gone = harness.scheduler.tearDown(null, true)
+      clock.advance(LINGER)
+      await gone
+      expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
+    } else {
+      await harness.scheduler.tearDown(null)
+      expect(sibling.error.name).toBe('ClientDestroyedError')
+    }
+    expect(statesOf(scene)).toEqual([])
+    await peer.until(() => peer.connections.every(({ isClosed }) => isClosed))
+  })
+})

@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import { connect as connectSocket } from 'node:net'
+import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Connector, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
@@ -48,7 +49,11 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
   }
 
   /** Asks for many on the newest connection, aborts them, and waits until those are reset that may be. */
-  async function crowd({ peer, harness }: Scene, sibling = '/sibling'): Promise<Recorder> {
+  async function crowd(
+    { peer, harness }: Scene,
+    sibling = '/sibling',
+    beforeAbort = (): void => {},
+  ): Promise<Recorder> {
     const connection = peer.connection(peer.connections.length - 1)
     const live = ask(harness, `POST ${sibling}`)
     const calls = Array.from({ length: MANY }, () => ask(harness, 'GET /many'))
@@ -57,6 +62,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       () => connection.streams.length === before + MANY + 1 && connection.streams.at(-1)?.isComplete === true,
     )
     await connection.ping()
+    beforeAbort()
     for (const call of calls) call.controller?.abort()
     await peer.until(() => connection.of(Type.RST_STREAM).length === MANY - STUCK)
     return live
@@ -127,6 +133,23 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(outcomes.size).toBe(rest)
   })
 
+  it('hands over what waits when its last places were taken as they became free', async () => {
+    const scene = await start()
+    const { peer, harness } = scene
+    const freed = MANY - STUCK
+    const waiting: Recorder[] = []
+    await crowd(scene, '/sibling', () => {
+      for (let i = 0; i < PLACES - MANY - 1 + freed; i++) waiting.push(ask(harness, `POST /sibling/${i}`))
+      expect(harness.scheduler.pending).toBe(freed)
+    })
+    await peer.until(() => peer.connection(0).open === PLACES)
+    expect([harness.scheduler.pending, statesOf(scene)]).toEqual([0, ['ready']])
+    expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    expect(peer.ledger.at(-1)).toBe('1/1 GET /next')
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.answer()
+    await Promise.all(waiting.map((call) => call.settled))
+  })
+
   it('is followed by no second one while it lives, nor within 5 s', async () => {
     const scene = await start()
     const { clock, peer, harness } = scene
@@ -188,11 +211,16 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     await until(scene, 'ready', 'ready')
     await peer.until(() => peer.connections.length === 2)
-    // The other one has fewer streams; what it loses is sent again.
+    // The other one has fewer streams; the end of one of them is no word of its peer's.
+    const gone = ask(harness, 'GET /gone', { method: 'POST', body: () => new Readable({ read() {} }) })
+    await peer.until(() => peer.connection(1).streams.length === 1)
+    gone.controller?.abort()
+    await peer.until(() => peer.request('/gone').resetCode !== null)
+    expect(statesOf(scene)).toEqual(['ready', 'ready'])
+    // What it loses is sent again.
     expect(await toOutcomes([ask(harness, 'GET /lost')])).toEqual(['GET /lost'])
-    expect(peer.ledger.slice(-2)).toEqual(
-      ['1/1 GET /lost', expect.stringMatching(/^0.* \/lost$/)].toReversed(),
-    )
+    const lost = peer.ledger.filter((entry) => entry.endsWith('/lost'))
+    expect(lost).toEqual([expect.stringMatching(/^0/), '1/3 GET /lost'])
     expect(statesOf(scene)).toEqual(['ready'])
   })
 

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { Fleet } from './soak/fleet.mjs'
 import { load, SharedSignals } from './soak/load.mjs'
 import { makeRandom } from './soak/random.mjs'
-import { hasNghttpd, startNghttpd, startPeers } from './soak/servers.mjs'
+import { hasGo, hasNghttpd, startGrpc, startNghttpd, startPeers } from './soak/servers.mjs'
 import { Watch } from './soak/watch.mjs'
 
 const MEGABYTE = 1e6
@@ -33,7 +33,8 @@ const help = `Usage: node --expose-gc scripts/soak.mjs [options]
   --at-a-time N    (default: 200)
   --seed N         makes the same choices again (default: another one each time)
   --time-limit S   for an engine (default: 900, or more for more than 200000 requests)
-  --no-nghttpd     only the servers that misbehave; otherwise nghttpd, where it is installed, is one of three
+  --no-nghttpd     only the servers that misbehave; otherwise nghttpd, where it is installed, is one of them
+  --no-grpc        without gRPC; otherwise grpc-go, or grpc-js where there is no Go, is one of them
   --dodici FILE    the build to try (default: dist/ of this package)
 `
 
@@ -49,6 +50,7 @@ function readOptions() {
       seed: text,
       'time-limit': text,
       'no-nghttpd': flag,
+      'no-grpc': flag,
       dodici: text,
       help: flag,
     },
@@ -70,6 +72,7 @@ function readOptions() {
     seed: number(values.seed, Date.now() % 2 ** 31),
     timeLimit: number(values['time-limit'], Math.max(900, (requests * ENOUGH) / 1_000)) * 1_000,
     hasReal: values['no-nghttpd'] !== true && hasNghttpd,
+    hasGrpc: values['no-grpc'] !== true,
     module: values.dodici === undefined ? 'dodici' : pathToFileURL(values.dodici).href,
   }
 }
@@ -173,6 +176,7 @@ function report(watch, tallies) {
     for (const violation of violations) watch.violate(`a server: ${violation}`)
   }
   console.log(`Lost, unprocessed and replayable: ${watch.needless}`)
+  console.log(`Lost, unprocessed and not to be had again, of gRPC: ${watch.lostOnce}`)
   console.log(`Handlers watched call by call: ${watch.handlers}`)
 }
 
@@ -254,21 +258,22 @@ async function soak(
  * @param {Options} options
  */
 async function run(engine, options) {
-  const { seed, hasReal } = options
-  console.log(
-    `Engine ${engine}, seed ${seed}, Node ${process.versions.node}${hasReal ? ', with nghttpd' : ''}`,
-  )
+  const { seed, hasReal, hasGrpc } = options
+  const others = [...(hasReal ? ['nghttpd'] : []), ...(hasGrpc ? [hasGo ? 'grpc-go' : 'grpc-js'] : [])]
+  console.log([`Engine ${engine}, seed ${seed}, Node ${process.versions.node}`, ...others].join(', with '))
   const watch = new Watch()
   const unwatch = watchProcess(watch)
   const seeds = makeRandom(seed + 1)
   const peers = await startPeers([seeds.fork(), seeds.fork()])
   const real = hasReal ? await startNghttpd() : null
-  const targets = peers.map(({ origin }) => ({ url: origin, isReal: false }))
-  if (real !== null) targets.push({ url: real.origin, isReal: true })
+  const grpc = hasGrpc ? await startGrpc() : null
+  const targets = peers.map(({ origin }) => ({ url: origin, isReal: false, speaksGrpc: false }))
+  if (real !== null) targets.push({ url: real.origin, isReal: true, speaksGrpc: false })
+  if (grpc !== null) targets.push({ url: grpc.origin, isReal: true, speaksGrpc: true })
   try {
     await soak(engine, options, watch, { peers, targets })
   } finally {
-    await Promise.all([...peers.map((peer) => peer.stop()), real?.stop()])
+    await Promise.all([...peers.map((peer) => peer.stop()), real?.stop(), grpc?.stop()])
   }
   unwatch()
   conclude(watch)

@@ -22,7 +22,7 @@ export class GrpcCall implements DispatchHandler, AsyncIterable<Buffer> {
   readonly #onAbort = (): void => this.cancel(this.#options.signal?.reason)
 
   /**
-   * @param dispatcher a Client or a Pool of the server's origin
+   * @param dispatcher a Client or a Pool of the server's origin, or an Agent
    * @param method such as `package.Service/Method`
    */
   constructor(dispatcher: Dispatcher, method: string, input: Input, options: CallOptions = {}) {

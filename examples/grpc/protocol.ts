@@ -14,6 +14,8 @@ export type Metadata = (readonly [name: string, value: string | Uint8Array])[]
 export type Input = Uint8Array | AsyncIterable<Uint8Array>
 
 export interface CallOptions {
+  /** Of the server, such as `https://localhost:50051`. An Agent needs it; a Client and a Pool have their own. */
+  readonly origin?: string
   readonly metadata?: Metadata
   /** Milliseconds for the whole call, told to the server, too. Without one it may take for ever. */
   readonly timeout?: number
@@ -55,13 +57,14 @@ export class GrpcError extends Error {
 
 /** @param method such as `package.Service/Method` */
 export function toRequest(method: string, input: Input, options: CallOptions): DispatchOptions {
-  const { metadata = [], timeout } = options
+  const { origin, metadata = [], timeout } = options
   const headers = ['content-type', 'application/grpc', 'te', 'trailers']
   if (timeout !== undefined) headers.push('grpc-timeout', toTimeout(timeout))
   for (const [name, value] of metadata) {
     headers.push(name, typeof value === 'string' ? value : Buffer.from(value).toString('base64'))
   }
   return {
+    ...(origin === undefined ? {} : { origin }),
     path: `/${method}`,
     method: 'POST',
     headers,

@@ -16,7 +16,7 @@ import {
 /**
  * A call of any kind. It starts with the first read; leaving the loop cancels it.
  *
- * @param dispatcher a Client or a Pool of the server's origin
+ * @param dispatcher a Client or a Pool of the server's origin, or an Agent
  * @param method such as `package.Service/Method`
  * @returns the messages of the response
  * @throws GrpcError once those that came have been read

@@ -5,7 +5,7 @@
 import { Expected, toInterceptor } from './watch.mjs'
 
 /**
- * @typedef {{ url: string, isReal: boolean }} Target `isReal`: a server that does nothing wrong
+ * @typedef {{ url: string, isReal: boolean, speaksGrpc: boolean }} Target `isReal`: a server that does nothing wrong
  * @typedef {{ dispatcher: import('../../types/index.ts').Dispatcher, targets: Target[], label: string }} Current
  */
 
@@ -64,13 +64,16 @@ export class Fleet {
     await Promise.all(this.#ending)
   }
 
-  /** @param {boolean} hasReal */
-  #toOptions(hasReal) {
+  /** @param {Target[]} chosen */
+  #toOptions(chosen) {
     const { random } = this
+    const hasReal = chosen.some(({ isReal }) => isReal)
+    // gRPC's servers end a connection whose client says by itself that it sends more PINGs than they take.
+    const hasGrpc = chosen.some(({ speaksGrpc }) => speaksGrpc)
     return {
       ...LIMITS,
       engine: this.engine,
-      pingInterval: random.pick([100, 1_000, undefined]),
+      pingInterval: hasGrpc ? undefined : random.pick([100, 1_000, undefined]),
       // Where the machine is busy, a server that does nothing wrong must not be taken for a deaf one.
       pingTimeout: hasReal ? 20_000 : random.pick([50, 1_000]),
       keepAliveTimeout: random.pick([1, 20, undefined]),
@@ -86,7 +89,7 @@ export class Fleet {
     const { random, dodici, targets, watch } = this
     const kind = ['Client', 'Pool', 'Agent'][this.#made++ % 3]
     const chosen = kind === 'Agent' ? targets : [random.pick(targets)]
-    const own = this.#toOptions(chosen.some(({ isReal }) => isReal))
+    const own = this.#toOptions(chosen)
     const connections = random.pick([undefined, undefined, 1, 2, null])
     /** @type {import('../../types/index.ts').Dispatcher} */
     let dispatcher

@@ -3,6 +3,7 @@
  */
 import { EventEmitter, getEventListeners, setMaxListeners } from 'node:events'
 import { kinds, WEIGHTS } from './calls.mjs'
+import { GRPC_WEIGHTS, grpcKinds } from './grpc-calls.mjs'
 import { makeRandom } from './random.mjs'
 import { Expected } from './watch.mjs'
 
@@ -81,7 +82,16 @@ class Aborter {
 /** What a server that does nothing wrong must not bring about. */
 const LOSSES = ['UND_ERR_SOCKET', 'DODICI_ERR_STREAM', 'DODICI_ERR_CONNECT']
 
-const ONCE_ONLY = ['pipeline', 'postGenerator', 'postReadable', 'postThrows', 'postEndless']
+const ONCE_ONLY = [
+  'pipeline',
+  'postGenerator',
+  'postReadable',
+  'postThrows',
+  'postEndless',
+  'grpcCollect',
+  'grpcChat',
+  'grpcLeave',
+]
 
 /** Whether the body can be had again. @param {string} kind */
 const isReplayable = (kind) => !ONCE_ONLY.includes(kind)
@@ -111,8 +121,8 @@ export async function load({ fleet, watch, shared, random, requests, atATime, fi
   async function call(own, number) {
     const { dispatcher, targets, label } = fleet.take()
     const target = own.pick(targets)
-    const kind = own.weighted(WEIGHTS)
-    const what = `${kind} ${number} by ${label}${target.isReal ? ' of nghttpd' : ''}`
+    const kind = own.weighted(target.speaksGrpc ? GRPC_WEIGHTS : WEIGHTS)
+    const what = `${kind} ${number} by ${label}${target.isReal && !target.speaksGrpc ? ' of nghttpd' : ''}`
     const aborter = new Aborter(own, shared)
     await watch.followCall(what, async () => {
       const isIdempotent = own.chance(0.1)
@@ -126,16 +136,20 @@ export async function load({ fleet, watch, shared, random, requests, atATime, fi
       }
       try {
         const context = { random: own, dispatcher, options, tag, reached: aborter.reached.bind(aborter) }
-        const outcome = kinds[kind](context)
+        const outcome = (target.speaksGrpc ? grpcKinds : kinds)[kind](context)
         aborter.start()
         return await outcome
       } catch (error) {
-        if (target.isReal && LOSSES.includes(Object(error).code)) {
+        const isLost = LOSSES.includes(Object(error).code)
+        const isUnprocessed = isLost && Object(error).processed === 'no'
+        // A connection that is retired may take along a body that can't be had again.
+        const isKnown = isUnprocessed && target.speaksGrpc && !isReplayable(kind)
+        if (isKnown) {
+          watch.lostOnce++
+        } else if (isLost && target.isReal) {
           watch.violate(`${what} failed: ${Object(error).stack} ${Object(error).cause?.stack ?? ''}`)
         }
-        if (Object(error).processed === 'no' && LOSSES.includes(Object(error).code) && isReplayable(kind)) {
-          watch.needless++
-        }
+        if (isUnprocessed && isReplayable(kind)) watch.needless++
         throw toFailure(error, aborter)
       } finally {
         aborter.stop()

@@ -114,18 +114,17 @@ async function isListening(port) {
 }
 
 /**
- * A server that does nothing wrong, for the sake of what goes wrong on our side alone.
+ * Starts a server that can't say which port it has.
  *
+ * @param {string} command
+ * @param {(port: number) => string[]} toArgs
+ * @param {string} folder goes with the server
  * @returns {Promise<{ origin: string, stop(): Promise<void> }>}
  */
-export async function startNghttpd() {
-  const folder = mkdtempSync(join(tmpdir(), 'dodici-soak-'))
-  // The body says how long it is.
-  writeFileSync(join(folder, 'soak'), '20:'.padEnd(20, 'n'))
+async function startOnPort(command, toArgs, folder) {
   for (let start = 0; start < 3; start++) {
     const port = await freePort()
-    const args = ['--no-tls', '--address=127.0.0.1', '--echo-upload', `--htdocs=${folder}`, `${port}`]
-    const child = spawn('nghttpd', args, { stdio: 'ignore' })
+    const child = spawn(command, toArgs(port), { stdio: 'ignore' })
     keep(child)
     for (let look = 0; look < 500 && child.exitCode === null; look++) {
       if ((await isListening(port)) && child.exitCode === null) {
@@ -140,5 +139,36 @@ export async function startNghttpd() {
     await end(child)
   }
   rmSync(folder, { recursive: true, force: true })
-  throw new Error('nghttpd did not start')
+  throw new Error(`${command} did not start`)
+}
+
+/** A server that does nothing wrong, for the sake of what goes wrong on our side alone. */
+export async function startNghttpd() {
+  const folder = mkdtempSync(join(tmpdir(), 'dodici-soak-'))
+  // The body says how long it is.
+  writeFileSync(join(folder, 'soak'), '20:'.padEnd(20, 'n'))
+  const args = ['--no-tls', '--address=127.0.0.1', '--echo-upload', `--htdocs=${folder}`]
+  return await startOnPort('nghttpd', (port) => [...args, `${port}`], folder)
+}
+
+export const hasGo = spawnSync('go', ['version']).status === 0
+
+const interop = join(import.meta.dirname, '../../test/interop')
+
+/** A server of gRPC, grpc-go, or grpc-js where there is no Go. It does nothing wrong, and retires each connection after a while. */
+export async function startGrpc() {
+  const folder = mkdtempSync(join(tmpdir(), 'dodici-soak-'))
+  const args = ['--max-connection-age=300ms']
+  const toArgs = (/** @type {number} */ port) => [...args, `--port=${port}`]
+  if (!hasGo) {
+    args.unshift(join(interop, 'children/grpc-js-server.mjs'))
+    return await startOnPort(process.execPath, toArgs, folder)
+  }
+  const binary = join(folder, 'server')
+  const build = spawnSync('go', ['build', '-ldflags=-s -w', '-o', binary, '.'], {
+    cwd: join(interop, 'grpc-go'),
+    encoding: 'utf8',
+  })
+  if (build.status !== 0) throw new Error(`go cannot build the server of gRPC: ${build.stderr}`)
+  return await startOnPort(binary, toArgs, folder)
 }

@@ -34,6 +34,8 @@ export class Watch {
   heldBack = 0
   /** Calls that were lost though the server had provably not processed them, and though they might have been sent again. */
   needless = 0
+  /** Calls of gRPC that were lost unprocessed, with a body that can't be had again. */
+  lostOnce = 0
   /** When they began, by a description. @type {Map<object, { what: string, begun: number }>} */
   open = new Map()
   /** Handlers that were watched call by call. */

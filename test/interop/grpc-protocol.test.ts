@@ -1,15 +1,16 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { CallOptions, GrpcError } from '../../examples/grpc/protocol.ts'
+import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol.ts'
 import { Status } from '../../examples/grpc/protocol.ts'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
-import { CALLS } from './grpc-rig.ts'
+import { CALLS, toMessages } from './grpc-rig.ts'
 
 const HEADER = { ':status': 200, 'content-type': 'application/grpc+proto' }
+const REQUEST = Buffer.from('hello')
 const MESSAGE = Buffer.from([0, 0, 0, 0, 2, 0x68, 0x69])
 
 /** Responds with this body, and then with these trailers. */
@@ -72,15 +73,14 @@ const FAILURES: readonly [what: string, listener: (stream: ServerHttp2Stream) =>
 
 describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
   describe.each(Object.entries(CALLS))('by %s', (_, call) => {
-    async function ask(listener: StreamListener, options: CallOptions = {}) {
+    async function ask(listener: StreamListener, options: CallOptions = {}, input: Input = REQUEST) {
       const { origin } = await startServer(listener)
       const client = new Client(origin, { engine })
       onTestFinished(() => client.destroy())
       const messages: string[] = []
       let error: GrpcError | null = null
       try {
-        const request = Buffer.from('hello')
-        for await (const message of call(client, 'a.B/C', request, options)) messages.push(`${message}`)
+        for await (const message of call(client, 'a.B/C', input, options)) messages.push(`${message}`)
       } catch (thrown) {
         error = thrown as GrpcError
       }
@@ -91,6 +91,24 @@ describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
     it.each(FAILURES)('fails when %s', async (_, listener, code) => {
       const { error } = await ask(listener)
       expect(error).toMatchObject({ name: 'GrpcError', code })
+    })
+
+    it.each([
+      ['bytes', 2],
+      ['an iterable', 1],
+    ] as const)('that was refused is made again, if its body can be had again: %s', async (kind, attempts) => {
+      let count = 0
+      const { error } = await ask(
+        (stream) => {
+          if (++count === 1) toReset(constants.NGHTTP2_REFUSED_STREAM)(stream)
+          else toHeader({ 'grpc-status': '0' })(stream)
+        },
+        {},
+        kind === 'bytes' ? REQUEST : toMessages('hello'),
+      )
+      expect(count).toBe(attempts)
+      if (kind === 'bytes') expect(error).toBe(null)
+      else expect(error).toMatchObject({ code: Status.UNAVAILABLE, cause: { processed: 'no' } })
     })
 
     it('tells when a server ended it with CANCEL after its deadline', async () => {

@@ -141,7 +141,7 @@ export interface ClientOptions extends CallLimits {
    *
    * Doubled for an origin each time that it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.
    *
-   * @default 60_000
+   * @default 60_000; 300_000 for an origin that has answered `application/grpc`, whose servers end a connection for PINGs that come sooner
    */
   pingInterval?: number | null | undefined
 

@@ -7,6 +7,9 @@
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { isSingleValue } from './field-names.ts'
 
+/** Of an answer without trailers. */
+export const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
+
 /** Up to so many entries of a list it is faster to look through the list than to ask the object whether a name has come. */
 const SHORT_LIST = 32
 

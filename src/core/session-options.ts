@@ -28,6 +28,8 @@ export interface SessionOptions {
   readonly maxConcurrentStreams: number
   readonly keepAliveTimeout: number
   readonly pingInterval: number
+  /** Whether the caller has said so. */
+  readonly isPingIntervalGiven: boolean
   readonly pingTimeout: number
   readonly settings: SentSettings
 }
@@ -108,6 +110,7 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
     settings.initialWindowSize,
   )
   const { maxSessionBuffer, keepAliveTimeout, pingTimeout } = options
+  const [pingName, pingInterval] = one('pingInterval')
   const [sessionName, sessionWindow] = one('connectionWindowSize')
   const connectionWindowSize = toInteger(
     sessionName,
@@ -134,7 +137,8 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
     ),
     maxConcurrentStreams: toInteger(...one('maxConcurrentStreams'), MAX_SETTING, 1, MAX_SETTING, 'streams'),
     keepAliveTimeout: toDelay('keepAliveTimeout', keepAliveTimeout, 300_000),
-    pingInterval: toDelay(...one('pingInterval'), 60_000),
+    pingInterval: toDelay(pingName, pingInterval, 60_000),
+    isPingIntervalGiven: pingInterval !== undefined,
     pingTimeout: toDelay('pingTimeout', pingTimeout, 15_000),
     settings: toSettings(settings),
   })

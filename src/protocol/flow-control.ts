@@ -8,6 +8,7 @@ import { toUneven } from '../core/window-size.ts'
 import { BandwidthMeter } from './bandwidth.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_WINDOW } from './frames.ts'
+import type { PingLedger } from './ping-ledger.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { Http2Stream } from './stream.ts'
 
@@ -27,6 +28,8 @@ export interface WindowSizes {
 
 /** Who knows when, and has what to send. */
 export interface FlowOwner {
+  /** What the peer may think of PINGs. */
+  readonly pings: PingLedger
   /** Milliseconds since some fixed point. */
   now(): number
   /** Something is to be flushed. */
@@ -186,7 +189,13 @@ export class ReceiveFlow {
   #measure(): void {
     const mayGrow =
       this.#announced < this.#maxStreamWindow || this.#connection.size < this.#maxConnectionWindow
-    if (mayGrow && this.#meter.begin(this.#owner.now())) this.#owner.ping(this.#onMeasured)
+    const { pings } = this.#owner
+    // What is read now may have come before the last PING was answered: then this one would be a strike.
+    if (!mayGrow || !pings.isFree) return
+    const now = this.#owner.now()
+    if (!this.#meter.begin(now)) return
+    pings.onSent(now, true)
+    this.#owner.ping(this.#onMeasured)
   }
 
   /** Tells the peer of what was read. */
@@ -215,6 +224,7 @@ export class ReceiveFlow {
 
   #grow(): void {
     const now = this.#owner.now()
+    this.#owner.pings.onAnswered(now)
     const bytes = this.#meter.end(now)
     if (bytes === 0) return
     const before = this.#connection.size + this.#announced

@@ -14,6 +14,7 @@ import { HpackDecoder } from './hpack/decoder.ts'
 import { HpackEncoder } from './hpack/encoder.ts'
 import { HpackError } from './hpack/hpack-error.ts'
 import { FrameBudget } from './limits.ts'
+import { PingLedger } from './ping-ledger.ts'
 import { breach, ConnectionFault, ErrorCode } from './protocol-error.ts'
 import { ServerSettings } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
@@ -29,6 +30,7 @@ const MAX_LIST_SIZE = 2 * MAX_BLOCK_SIZE
 export abstract class StreamFrames implements FlowOwner, UploadOwner {
   /** What the server's SETTINGS have said so far. */
   readonly server = new ServerSettings()
+  readonly pings = new PingLedger()
   protected readonly encoder = new HpackEncoder()
   protected readonly decoder: HpackDecoder
   protected readonly writer = new FrameWriter(this.encoder, DEFAULT_FRAME_SIZE)
@@ -60,6 +62,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
       const message = "The peer sent more than the connection's window allows (RFC 9113 §6.9.1)"
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
     }
+    this.pings.onNews()
     const isEmpty = start === end && !isEnd
     const stream = this.#find(streamId, 'DATA')
     if (isEmpty) this.budget.spend()
@@ -93,6 +96,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
 
   onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void {
     const fields = this.#decode(bytes, start, end)
+    this.pings.onNews()
     const stream = this.#find(streamId, 'HEADERS')
     if (stream === null) return
     if (stream.isAbandoned) {

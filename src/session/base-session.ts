@@ -6,6 +6,7 @@
 
 import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import { Bag } from '../core/bag.ts'
 import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
@@ -49,7 +50,6 @@ export abstract class BaseSession<
   /** These two are null until there is a socket. */
   #connection: TConnection | null = null
   #keepalive: Keepalive | null = null
-  #rtt: number | null = null
   /** Somebody waits for its streams, or for one: then it keeps the process alive, and its peer has to. */
   #isNeeded = true
   /** Somebody waits for its end. */
@@ -60,7 +60,7 @@ export abstract class BaseSession<
     this.id = id
     this.context = context
     this.report = new SessionReport(context, id, openedFor)
-    this.resets = new ResetBudget(context.deadlines, () => this.#keepalive?.probe())
+    this.resets = new ResetBudget(context.deadlines, () => this.#keepalive?.onReset())
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
     this.#windows = new SessionWindows(context.options.session, this.#streams, () => this.onRoom())
     const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#windows.maxStreams)
@@ -166,7 +166,7 @@ export abstract class BaseSession<
   }
 
   toStats(): SessionStats {
-    return this.report.toStats(this, this.socket, this.#windows.size, this.#rtt)
+    return this.report.toStats(this, this.socket, this.#windows.size)
   }
 
   close(isAwaited = false): void {
@@ -199,8 +199,9 @@ export abstract class BaseSession<
     if (this.liveStreams === 0) this.#onNoStreams()
   }
 
-  onAnswered(): void {
+  onAnswered(headers: IncomingHttpHeaders): void {
     this.answered++
+    this.context.memory.onAnswer(headers['content-type'])
   }
 
   /** Streams would go faster with a larger window. @param size that is enough, in bytes */
@@ -230,7 +231,6 @@ export abstract class BaseSession<
   }
 
   onPong(rtt: number): void {
-    this.#rtt = rtt
     this.report.ping(rtt)
   }
 
@@ -260,7 +260,7 @@ export abstract class BaseSession<
     }
     if (!this.#move({ name: 'ready' })) return
     this.#windows.connect(this.#connection)
-    this.#keepalive = new Keepalive(this, options.session, deadlines, memory)
+    this.#keepalive = new Keepalive(this, this.#connection.pings, options.session, deadlines, memory)
     this.report.ready(socket)
     try {
       owner.onSessionReady(this)

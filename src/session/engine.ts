@@ -7,6 +7,7 @@
 import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Bagged } from '../core/bag.ts'
+import type { PingLedger } from '../protocol/ping-ledger.ts'
 import type { Resettable } from './reset-budget.ts'
 import type { WindowAnnouncer } from './session-windows.ts'
 import type { Windowed } from './stream-window.ts'
@@ -19,6 +20,8 @@ export interface EngineConnection extends WindowAnnouncer {
   /** Whether a stream may be opened, as far as the engine knows. */
   readonly isOpen: boolean
   readonly isDestroyed: boolean
+  /** What the peer may think of our PINGs. Who sends them tells it; what comes is told by the engine. */
+  readonly pings: PingLedger
   /** Whether that is our own doing, by `cut()`. */
   readonly isCut: boolean
   /** Whether it keeps the process alive. */

@@ -8,6 +8,8 @@ import type { Deadlines, Timed } from '../core/clock.ts'
 import { later } from '../core/later.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
+import type { PingLedger } from '../protocol/ping-ledger.ts'
+import { GRPC_INTERVAL } from '../protocol/ping-ledger.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
 /** A session, as its keepalive sees it. */
@@ -47,7 +49,7 @@ type Trust = 'trusted' | 'stale' | 'verifying'
 /** An idle connection that lives answers sooner; one that doesn't is replaced at no cost but this. Milliseconds. */
 const VERIFY_TIMEOUT = 2_000
 
-/** A PING that goes with RST_STREAM comes no sooner than this after the one before. Milliseconds. */
+/** A PING that nobody waits for comes no sooner than this after the one before. Milliseconds. */
 const MIN_PING_GAP = 1_000
 
 /** How often, for each interval, it looks whether anything was read: reading itself costs nothing that way. */
@@ -60,11 +62,13 @@ export class Keepalive implements Timed {
   deadline = NEVER
   bagIndex = -1
   readonly #kept: Kept
+  readonly #pings: PingLedger
   readonly #deadlines: Deadlines
   readonly #memory: OriginMemory
   readonly #idleTimeout: number
   readonly #pingTimeout: number
   readonly #configuredInterval: number
+  readonly #isIntervalGiven: boolean
   #trust: Trust = 'trusted'
   /** Since when nobody needs it; NEVER while somebody does. */
   #idleAt: number
@@ -75,22 +79,27 @@ export class Keepalive implements Timed {
   #lookedAt: number
   /** When the PING that is under way went out; NEVER without one. */
   #pingAt = NEVER
-  #lastPingAt = Number.NEGATIVE_INFINITY
-  /** What had been read when the last answer to a PING came. */
-  #bytesAtPong: number | null = null
   /** How long the PING that is under way may take. */
   #patience = NEVER
   /** The PING's time is over, and whether the peer is lost is found out in the next turn of the event loop. */
   #isJudging = false
   #isOver = false
 
-  constructor(kept: Kept, options: SessionOptions, deadlines: Deadlines, memory: OriginMemory) {
+  constructor(
+    kept: Kept,
+    pings: PingLedger,
+    options: SessionOptions,
+    deadlines: Deadlines,
+    memory: OriginMemory,
+  ) {
     this.#kept = kept
+    this.#pings = pings
     this.#deadlines = deadlines
     this.#memory = memory
     this.#idleTimeout = options.keepAliveTimeout === 0 ? NEVER : options.keepAliveTimeout
     this.#pingTimeout = options.pingTimeout === 0 ? NEVER : options.pingTimeout
     this.#configuredInterval = options.pingInterval === 0 ? NEVER : options.pingInterval
+    this.#isIntervalGiven = options.isPingIntervalGiven
     const now = deadlines.now()
     this.#idleAt = kept.isNeeded ? NEVER : now
     this.#readAt = now
@@ -133,14 +142,19 @@ export class Keepalive implements Timed {
     later(probeLeft, this, this.#kept)
   }
 
-  /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. */
+  /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. A peer that has complained of PINGs gets none. */
+  onReset(): void {
+    if (!this.#memory.isPingShy) this.probe()
+  }
+
+  /** Sends a PING that nobody waits for, where the peer won't mind. */
   probe(): void {
     if (this.#pingAt !== NEVER || this.#isOver || this.#configuredInterval === NEVER) return
     const now = this.#deadlines.now()
-    const gap = now - this.#lastPingAt
-    // Servers that count PINGs (gRPC) forget them when they have sent something: without that, one is enough for a while.
-    const hasHeard = this.#kept.bytesRead === null || this.#kept.bytesRead !== this.#bytesAtPong
-    if (gap < MIN_PING_GAP || (!hasHeard && gap < this.#interval)) return
+    const gap = now - this.#pings.lastAt
+    if (gap < MIN_PING_GAP * this.#memory.pingFactor) return
+    // Without news from the peer one is enough for a while.
+    if (!this.#pings.isFree && (gap < this.#interval || !this.#canSpare(now))) return
     this.#ping(now, this.#pingTimeout)
   }
 
@@ -161,7 +175,8 @@ export class Keepalive implements Timed {
 
   /** Another session of the same origin was lost: this one may be about to be. */
   doubt(): void {
-    if (this.#trust === 'trusted' && this.#mayVerify) this.#trust = 'stale'
+    if (this.#trust !== 'trusted' || !this.#mayVerify) return
+    if (this.#canSpare(this.#deadlines.now())) this.#trust = 'stale'
   }
 
   /** The session is closed. */
@@ -179,8 +194,15 @@ export class Keepalive implements Timed {
       this.#kept.onIdleTimeout()
       return
     } else if (this.#pingAt === NEVER && now - this.#readAt >= this.#interval) {
-      if (this.#kept.isNeeded) this.#ping(now, this.#pingTimeout)
-      else if (this.#mayVerify) this.#trust = 'stale'
+      if (this.#kept.isNeeded) {
+        this.#ping(now, this.#pingTimeout)
+      } else if (this.#mayVerify && this.#canSpare(now)) {
+        this.#trust = 'stale'
+      } else if (this.#mayVerify) {
+        // It couldn't be asked whether it lives, and nobody needs it.
+        this.#kept.onIdleTimeout()
+        return
+      }
     }
     this.#arm(now)
   }
@@ -211,8 +233,17 @@ export class Keepalive implements Timed {
     return this.#configuredInterval !== NEVER && this.#pingTimeout !== NEVER
   }
 
+  /** Whether a PING doesn't cost the connection. Of a peer that has answered, and not in gRPC, we know that it counts none. */
+  #canSpare(now: number): boolean {
+    return this.#memory.isGrpc === false || this.#pings.canSend(now, this.#kept.liveStreams > 0)
+  }
+
   get #interval(): number {
-    return this.#configuredInterval * this.#memory.pingFactor
+    const { isGrpc, pingFactor } = this.#memory
+    // Who has answered nothing so far may be a server of gRPC: its first strikes are borne.
+    const isCounted = isGrpc ?? this.#pings.isSpent
+    const least = isCounted && !this.#isIntervalGiven ? GRPC_INTERVAL : 0
+    return Math.max(this.#configuredInterval, least) * pingFactor
   }
 
   #refresh(now: number): void {
@@ -248,8 +279,8 @@ export class Keepalive implements Timed {
       if (this.#trust === 'verifying') this.#trust = 'stale'
       return
     }
+    this.#pings.onSent(now, this.#kept.liveStreams > 0)
     this.#pingAt = now
-    this.#lastPingAt = now
     this.#patience = patience
     this.#arm(now)
   }
@@ -260,7 +291,7 @@ export class Keepalive implements Timed {
     this.#pingAt = NEVER
     this.#readAt = now
     this.#bytesRead = this.#kept.bytesRead
-    this.#bytesAtPong = this.#bytesRead
+    this.#pings.onAnswered(now)
     const wasTrusted = this.isTrusted
     this.#trust = 'trusted'
     this.#arm(now)

@@ -12,6 +12,7 @@ import type { Origin } from '../core/options.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { MAX_HEADERS_COUNT } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
+import { PingLedger } from '../protocol/ping-ledger.ts'
 import type { EngineConnection, EngineListener } from './engine.ts'
 import { toBytesRead } from './engine.ts'
 import { UNLIMITED } from './peer-settings.ts'
@@ -32,6 +33,7 @@ const MEGABYTE = 1_000_000
 export class NodeConnection implements EngineConnection {
   readonly http2: ClientHttp2Session
   readonly socket: Socket
+  readonly pings = new PingLedger()
   /** That of the connection. Bytes. */
   #window: number
   #isCut = false

@@ -5,8 +5,10 @@
  */
 
 import type { Socket } from 'node:net'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { OpenReason } from '../../types/stats.ts'
 import type { Call } from '../handler/call.ts'
+import type { PingLedger } from '../protocol/ping-ledger.ts'
 import { BaseSession } from './base-session.ts'
 import { NodeConnection } from './node-connection.ts'
 import { NodeStream } from './node-stream.ts'
@@ -20,19 +22,33 @@ export class NodeSession
   implements NodeStreamOwner<NodeStream>
 {
   readonly uploadBuffer: UploadBuffer
+  /** The connection's; null before there is one. */
+  #pings: PingLedger | null = null
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
     super(context, id, openedFor)
     this.uploadBuffer = new UploadBuffer(this.report)
   }
 
-  onLargeAnswer(): void {
-    this.growWindow(Number.POSITIVE_INFINITY)
+  onData(received: number): void {
+    this.#pings?.onNews()
+    if (received > this.streamWindow) this.growWindow(Number.POSITIVE_INFINITY)
+  }
+
+  onTrailers(): void {
+    this.#pings?.onNews()
+  }
+
+  override onAnswered(headers: IncomingHttpHeaders): void {
+    this.#pings?.onNews()
+    super.onAnswered(headers)
   }
 
   protected connect(socket: Socket, streamWindow: number): NodeConnection {
     const { origin, options } = this.context
-    return new NodeConnection(origin, options.session, socket, streamWindow, this)
+    const connection = new NodeConnection(origin, options.session, socket, streamWindow, this)
+    this.#pings = connection.pings
+    return connection
   }
 
   protected toStream(call: Call): NodeStream {

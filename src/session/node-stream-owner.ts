@@ -12,6 +12,8 @@ export interface NodeStreamOwner<TStream> extends StreamOwner<TStream> {
   readonly uploadBuffer: UploadBuffer
   /** The receive window that each stream has, in bytes. */
   readonly streamWindow: number
-  /** A stream has received more than one window: it might go faster with a larger one. */
-  onLargeAnswer(): void
+  /** DATA has come. @param received bytes of that stream so far: above one window it might go faster with a larger one */
+  onData(received: number): void
+  /** HEADERS have come that are trailers. */
+  onTrailers(): void
 }

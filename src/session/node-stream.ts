@@ -7,6 +7,7 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { NO_TRAILERS } from '../core/header-object.ts'
 import type { DodiciError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
@@ -32,8 +33,6 @@ type StreamState = 'open' | 'responded' | 'tunnel' | 'done'
 
 /** How the answer's data ended: not yet, by END_STREAM, or because the stream was closed without. */
 type DataEnd = 'none' | 'proper' | 'closed'
-
-const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
 export class NodeStream implements Attempt, EngineStream<NodeConnection>, StreamListener {
@@ -165,7 +164,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
     const rawList = toRawList(raw, handed)
-    if (status >= 200) this.#owner.onAnswered()
+    if (status >= 200) this.#owner.onAnswered(handed)
     if (status >= 200 && status < 300 && this.#call.request.isTunnel) {
       this.#becomeTunnel(status, handed, rawList)
       return
@@ -194,7 +193,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   onData(chunk: Buffer): boolean {
     this.#received += chunk.length
-    if (this.#received > this.#owner.streamWindow) this.#owner.onLargeAnswer()
+    this.#owner.onData(this.#received)
     if (this.#tunnel !== null) return this.#tunnel.push(chunk)
     if (this.#state === 'done') return false
     if (this.#state === 'responded' && this.#held === null && !this.#call.paused) this.#call.data(chunk)
@@ -227,6 +226,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   }
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
+    this.#owner.onTrailers()
     this.#trailers = toHandedHeaders(headers)
     this.#rawTrailers = toRawList(raw, this.#trailers)
     this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelBreach()))

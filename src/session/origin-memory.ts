@@ -7,6 +7,14 @@
 /** No PING is sent more rarely than this many times the configured interval. */
 const MAX_PING_FACTOR = 64
 
+const GRPC = 'application/grpc'
+
+/** `application/grpc`, `application/grpc+proto` and the like; not `application/grpc-web`, which is a gateway's. */
+function isGrpc(contentType: unknown): boolean {
+  if (typeof contentType !== 'string' || !contentType.startsWith(GRPC)) return false
+  return contentType.length === GRPC.length || '+; '.includes(contentType.charAt(GRPC.length))
+}
+
 /**
  * - `unknown`: nobody has connected yet
  * - `h2`: a session stood
@@ -22,6 +30,8 @@ export class OriginMemory {
   tlsSession: Buffer | null = null
   #protocol: OriginProtocol
   #pingFactor = 1
+  /** Whether it has answered in gRPC; null before any answer. */
+  #isGrpc: boolean | null = null
 
   constructor(protocol: OriginProtocol = 'unknown') {
     this.#protocol = protocol
@@ -44,6 +54,21 @@ export class OriginMemory {
   /** By how much more rarely than configured the peer wants to be asked whether it lives. */
   get pingFactor(): number {
     return this.#pingFactor
+  }
+
+  /** Whether the peer has complained of our PINGs. */
+  get isPingShy(): boolean {
+    return this.#pingFactor > 1
+  }
+
+  /** Whether the peer has answered in gRPC, whose servers count PINGs; null before its first answer, of whatever kind. */
+  get isGrpc(): boolean | null {
+    return this.#isGrpc
+  }
+
+  /** The peer has answered a call. @param contentType of that answer; undefined for none */
+  onAnswer(contentType: unknown): void {
+    if (this.#isGrpc !== true) this.#isGrpc = isGrpc(contentType)
   }
 
   /** The peer has complained of our PINGs. */

@@ -30,6 +30,8 @@ export class SessionReport {
   /** The same object in every message. */
   readonly session: { readonly id: number; readonly origin: string; readonly openedFor: OpenReason }
   readonly #context: SessionContext
+  /** Milliseconds that the last PING took; null before the first. */
+  #rtt: number | null = null
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
     this.#context = context
@@ -68,7 +70,9 @@ export class SessionReport {
     }
   }
 
+  /** @param rtt milliseconds */
   ping(rtt: number): void {
+    this.#rtt = rtt
     if (sessionChannels.ping.hasSubscribers) sessionChannels.ping.publish({ session: this.session, rtt })
   }
 
@@ -78,8 +82,8 @@ export class SessionReport {
     sessionChannels.stall.publish({ session: this.session, streamId, sessionWindow })
   }
 
-  /** @param streamWindow bytes @param rtt milliseconds; null before the first PING */
-  toStats(session: Session, socket: Socket | null, streamWindow: number, rtt: number | null): SessionStats {
+  /** @param streamWindow bytes */
+  toStats(session: Session, socket: Socket | null, streamWindow: number): SessionStats {
     const { isVerifying, settings, state, streams } = session
     return {
       state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
@@ -88,7 +92,7 @@ export class SessionReport {
       peerLimit: settings.peerLimit,
       limit: settings.limit,
       streamWindow,
-      rtt,
+      rtt: this.#rtt,
       bytesRead: (socket === null ? null : toBytesRead(socket)) ?? 0,
       bytesWritten: socket?.bytesWritten ?? 0,
     }

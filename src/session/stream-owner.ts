@@ -5,6 +5,7 @@
  */
 
 import type { Socket } from 'node:net'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { FailureContext } from './stream-failure.ts'
 
 /** @typeParam TStream what a stream is to it */
@@ -16,7 +17,7 @@ export interface StreamOwner<TStream> extends FailureContext {
   /** Null until it is connected. */
   readonly socket: Socket | null
   /** A call has got the header of its final answer. */
-  onAnswered(): void
+  onAnswered(headers: IncomingHttpHeaders): void
 }
 
 /** Whatever has a stream's id; null before it has one. */

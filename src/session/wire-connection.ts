@@ -12,6 +12,7 @@ import { SocketError } from '../errors.ts'
 import type { ConnectionListener } from '../protocol/connection.ts'
 import { ClientConnection } from '../protocol/connection.ts'
 import type { ByteSink } from '../protocol/frame-writer.ts'
+import type { PingLedger } from '../protocol/ping-ledger.ts'
 import type { ConnectionFault } from '../protocol/protocol-error.ts'
 import type { ServerSettings } from '../protocol/settings.ts'
 import type { EngineConnection, EngineListener } from './engine.ts'
@@ -81,6 +82,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   get isOpen(): boolean {
     return this.http2.isOpen && !this.isDestroyed
+  }
+
+  get pings(): PingLedger {
+    return this.http2.pings
   }
 
   get isCut(): boolean {

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { toAnswerObject } from '../core/header-object.ts'
+import { NO_TRAILERS, toAnswerObject } from '../core/header-object.ts'
 import type { DodiciError } from '../errors.ts'
 import { NO_ERROR, StreamError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
@@ -32,8 +32,6 @@ export interface WireStreamOwner extends StreamOwner<WireStream>, OutgoingOwner 
  * `done` is said once: completely answered, failed, or cancelled. The stream itself may still be open then.
  */
 type Stage = 'open' | 'responded' | 'tunnel' | 'done'
-
-const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** One try of a call. What the connection tells it, it tells the call, until one of them is done. */
 export class WireStream extends Http2Stream implements Attempt, EngineStream<WireConnection> {
@@ -152,7 +150,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   onAnswer(status: number, fields: string[]): void {
     if (this.#stage !== 'open') return
     const headers = toAnswerObject(fields)
-    this.#owner.onAnswered()
+    this.#owner.onAnswered(headers)
     if (status < 300 && this.#call.request.isTunnel) {
       this.#becomeTunnel(status, headers, fields)
       return

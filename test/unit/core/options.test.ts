@@ -44,6 +44,7 @@ const session: SessionOptions = {
   maxConcurrentStreams: 4_294_967_295,
   keepAliveTimeout: 300_000,
   pingInterval: 60_000,
+  isPingIntervalGiven: false,
   pingTimeout: 15_000,
   settings: { enablePush: false, maxHeaderListSize: 1_048_576 },
 }
@@ -75,6 +76,7 @@ function toExpected(given: object): ResolvedClientOptions {
       ...('connectionWindowSize' in given && { firstConnectionWindow: Number(given.connectionWindowSize) }),
       isWindowGiven: 'initialWindowSize' in given,
       isConnectionWindowGiven: 'connectionWindowSize' in given,
+      isPingIntervalGiven: 'pingInterval' in given,
     },
   }
 }

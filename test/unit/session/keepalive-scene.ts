@@ -2,6 +2,7 @@
 
 import { Deadlines } from '../../../src/core/clock.ts'
 import { toSessionOptions } from '../../../src/core/session-options.ts'
+import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
 import type { Kept } from '../../../src/session/keepalive.ts'
 import { Keepalive } from '../../../src/session/keepalive.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
@@ -79,7 +80,7 @@ export class FakeSession implements Kept {
 
 export interface SceneOptions {
   readonly keepAliveTimeout?: number
-  readonly pingInterval?: number
+  readonly pingInterval?: number | null
   readonly pingTimeout?: number
 }
 
@@ -88,16 +89,17 @@ export function setUp(given: SceneOptions = {}) {
   const deadlines = new Deadlines(clock)
   const memory = new OriginMemory()
   const session = new FakeSession()
+  const pings = new PingLedger()
   const defaults = { keepAliveTimeout: IDLE, pingInterval: INTERVAL, pingTimeout: TIMEOUT }
   const options = toSessionOptions({ ...defaults, ...given })
-  const keepalive = new Keepalive(session, options, deadlines, memory)
+  const keepalive = new Keepalive(session, pings, options, deadlines, memory)
   const open = (): void => {
     if (session.liveStreams++ === 0) keepalive.onBusy()
   }
   const close = (): void => {
     if (--session.liveStreams === 0) keepalive.onIdle()
   }
-  return { clock, deadlines, memory, session, keepalive, open, close }
+  return { clock, deadlines, memory, session, pings, keepalive, open, close }
 }
 
 /** Idle for so long that it has to prove itself. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
+import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
 
 /** How long a session may take to prove itself, in milliseconds. */
 const VERIFY_TIMEOUT = 2_000
@@ -163,7 +163,7 @@ describe('Keepalive', () => {
     function setUpReset() {
       const scene = setUp()
       scene.open()
-      scene.keepalive.probe()
+      scene.keepalive.onReset()
       scene.session.ack()
       scene.session.events.length = 0
       return scene
@@ -172,21 +172,21 @@ describe('Keepalive', () => {
     test('sends a PING with it, and one for a hundred of them', () => {
       const { session, keepalive, open } = setUp()
       open()
-      for (let i = 0; i < 100; i++) keepalive.probe()
+      for (let i = 0; i < 100; i++) keepalive.onReset()
       expect(session.events).toEqual(['ping'])
     })
 
     test('sends none with pingInterval 0', () => {
       const { session, keepalive, open } = setUp({ pingInterval: 0 })
       open()
-      keepalive.probe()
+      keepalive.onReset()
       expect(session.asked).toBe(0)
     })
 
     test('gives the peer up after pingTimeout', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
-      keepalive.probe()
+      keepalive.onReset()
       clock.advance(TIMEOUT - 1)
       await turn()
       expect(session.events).toEqual(['ping'])
@@ -195,62 +195,59 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('sends no other within a second of it, whatever comes meanwhile', () => {
-      const { clock, session, keepalive } = setUpReset()
-      session.bytesRead = 1
+    test('sends no other within a second of its answer, whatever comes meanwhile', () => {
+      const { clock, session, pings, keepalive } = setUpReset()
+      pings.onNews()
       clock.advance(MIN_PING_GAP - 1)
-      keepalive.probe()
+      keepalive.onReset()
       expect(session.events).toEqual([])
       clock.advance(1)
-      keepalive.probe()
+      keepalive.onReset()
       expect(session.events).toEqual(['ping'])
     })
 
     test('sends no other within an interval when nothing has come: servers would complain', () => {
       const { clock, session, keepalive } = setUpReset()
       clock.advance(INTERVAL - 1)
-      keepalive.probe()
+      keepalive.onReset()
       expect(session.events).toEqual([])
       clock.advance(SLACK)
       expect(session.events).toEqual(['ping'])
     })
 
-    test('takes the answer to a PING itself for no news', () => {
-      const { clock, session, keepalive, open } = setUp()
-      open()
-      keepalive.probe()
-      session.bytesRead = 17
-      session.ack()
-      clock.advance(MIN_PING_GAP)
-      keepalive.probe()
+    test('takes bytes that are neither HEADERS nor DATA for no news: servers that count PINGs do so, too', () => {
+      const { clock, session, keepalive } = setUpReset()
+      for (let seconds = 1; seconds < 5; seconds++) {
+        session.bytesRead = seconds * 17
+        clock.advance(MIN_PING_GAP)
+        keepalive.onReset()
+      }
       expect(session.asked).toBe(1)
-    })
-
-    test('goes by the time alone where the bytes cannot be counted', () => {
-      const { clock, session, keepalive, open } = setUp()
-      session.bytesRead = null
-      open()
-      keepalive.probe()
-      session.ack()
-      clock.advance(MIN_PING_GAP - 1)
-      keepalive.probe()
-      expect(session.asked).toBe(1)
-      clock.advance(1)
-      keepalive.probe()
-      expect(session.asked).toBe(2)
     })
 
     test('counts the PING of an interval as one, too', () => {
-      const { clock, session, keepalive, open } = setUp()
+      const { clock, session, pings, keepalive, open } = setUp()
       open()
       clock.advance(INTERVAL)
-      keepalive.probe()
-      session.bytesRead = 1
+      keepalive.onReset()
       session.ack()
-      session.bytesRead = 2
+      pings.onNews()
       clock.advance(MIN_PING_GAP - 1)
-      keepalive.probe()
+      keepalive.onReset()
       expect(session.asked).toBe(1)
+    })
+
+    test('sends no fourth one to a peer that has answered nothing so far, since it may be a server of gRPC', () => {
+      const { clock, session, keepalive } = setUp({ pingInterval: 10_000, keepAliveTimeout: 0 })
+      for (let i = 0; i < 10; i++) {
+        keepalive.onReset()
+        if (session.events.at(-1) === 'ping') session.ack()
+        clock.advance(INTERVAL - 1)
+        // It is needed for a moment: so it is never idle for an interval.
+        keepalive.onIdle()
+        clock.advance(1)
+      }
+      expect(session.asked).toBe(3)
     })
   })
 
@@ -286,18 +283,118 @@ describe('Keepalive', () => {
       }
     })
 
-    test('keeps to it also with resets', () => {
-      const { clock, memory, session, keepalive, open } = setUp()
+    test('sends no further PING with a reset', () => {
+      const { clock, memory, session, pings, keepalive, open } = setUp()
       open()
-      keepalive.probe()
-      session.ack()
       memory.onTooManyPings()
-      clock.advance(INTERVAL)
-      keepalive.probe()
+      keepalive.onReset()
+      pings.onNews()
+      clock.advance(2 * INTERVAL - 1)
+      keepalive.onReset()
+      expect(session.asked).toBe(0)
+    })
+
+    test('asks more rarely, too, when the peer leaves', async () => {
+      const { clock, memory, session, pings, keepalive, open } = setUp()
+      open()
+      memory.onTooManyPings()
+      keepalive.onGoaway()
+      await turn()
+      session.ack()
+      pings.onNews()
+      clock.advance(2 * MIN_PING_GAP - 1)
+      keepalive.onGoaway()
+      await turn()
       expect(session.asked).toBe(1)
-      session.bytesRead = 1
-      keepalive.probe()
+      clock.advance(1)
+      keepalive.onGoaway()
+      await turn()
       expect(session.asked).toBe(2)
     })
+  })
+
+  describe('when the peer has answered in gRPC', () => {
+    const MINUTE = 60_000
+    /** `pingInterval` is nobody's choice. */
+    const UNSAID = { pingInterval: null, keepAliveTimeout: 0, pingTimeout: TIMEOUT } as const
+
+    test.each([
+      ['application/grpc', 5],
+      ['application/grpc+proto', 5],
+      ['application/grpc;charset=utf-8', 5],
+      ['application/grpc-web', 1],
+      ['application/grpc-web+proto', 1],
+      ['application/json', 1],
+      [undefined, 1],
+    ])('by content-type %s › a silent one is asked after %d minutes', (contentType, minutes) => {
+      const { clock, memory, session, open } = setUp(UNSAID)
+      open()
+      memory.onAnswer(contentType)
+      memory.onAnswer('text/plain')
+      clock.advance(minutes * MINUTE - 1)
+      expect(session.asked).toBe(0)
+      clock.advance(minutes * MINUTE)
+      expect(session.asked).toBe(1)
+    })
+
+    test('is asked as often as the user says, who said so', () => {
+      const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: MINUTE })
+      open()
+      memory.onAnswer('application/grpc')
+      clock.advance(MINUTE + MINUTE / 4)
+      expect(session.asked).toBe(1)
+    })
+
+    test('is never asked with pingInterval 0', () => {
+      const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: 0 })
+      open()
+      memory.onAnswer('application/grpc')
+      clock.advance(HOUR)
+      expect(session.asked).toBe(0)
+    })
+
+    test('has to prove itself after so long without a call, and is closed where a further PING would be a strike', () => {
+      const { clock, memory, session, keepalive } = setUp(UNSAID)
+      memory.onAnswer('application/grpc')
+      for (let asked = 1; asked <= 3; asked++) {
+        clock.advance(5 * MINUTE - 1)
+        expect(keepalive.isTrusted).toBe(true)
+        clock.advance(1 + SLACK)
+        expect(keepalive.isTrusted).toBe(false)
+        // The call that has wanted it goes elsewhere.
+        keepalive.verify()
+        session.ack()
+      }
+      expect(session.asked).toBe(3)
+      clock.advance(5 * MINUTE + SLACK)
+      expect(session.events.at(-1)).toBe('idle')
+    })
+
+    test('goes on being trusted when another session was lost and a PING would be a strike', () => {
+      const { memory, session, keepalive, open } = setUp(UNSAID)
+      memory.onAnswer('application/grpc')
+      open()
+      for (let asked = 1; asked <= 3; asked++) {
+        keepalive.doubt()
+        keepalive.verify()
+        session.ack()
+      }
+      keepalive.doubt()
+      expect([session.asked, keepalive.isTrusted]).toEqual([3, true])
+    })
+  })
+
+  test('a peer that has answered nothing, and has borne three PINGs, is asked every five minutes', () => {
+    const { clock, session, open } = setUp({ pingInterval: null, keepAliveTimeout: 0 })
+    open()
+    const times: number[] = []
+    for (let minute = 1; minute <= 20; minute++) {
+      clock.advance(60_000)
+      if (session.asked === times.length) continue
+      times.push(minute)
+      session.ack()
+    }
+    // A PING may go out a quarter of an interval early; the time to the next one is counted from its answer.
+    expect(times).toEqual([1, 2, 3, 8, 13, 18])
   })
 })

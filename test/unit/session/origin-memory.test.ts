@@ -26,4 +26,21 @@ describe('OriginMemory', () => {
     one.streamLimit = 5
     expect([other.pingFactor, other.streamLimit]).toEqual([1, null])
   })
+
+  test('knows that the peer has complained of PINGs', () => {
+    const memory = new OriginMemory()
+    expect(memory.isPingShy).toBe(false)
+    memory.onTooManyPings()
+    expect(memory.isPingShy).toBe(true)
+  })
+
+  test('knows nothing of gRPC before the first answer, and remembers the first one in gRPC for good', () => {
+    const memory = new OriginMemory()
+    const known = [undefined, 'text/html', 'application/grpc', undefined].map((contentType) => {
+      memory.onAnswer(contentType)
+      return memory.isGrpc
+    })
+    expect(known).toEqual([false, false, true, true])
+    expect(new OriginMemory().isGrpc).toBe(null)
+  })
 })

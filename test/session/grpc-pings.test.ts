@@ -1,0 +1,197 @@
+import { channel } from 'node:diagnostics_channel'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { PoolOptions } from '../../types/index.ts'
+import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { frames, Type } from '../support/frames.ts'
+import { countsPings } from '../support/grpc-peer.ts'
+import type { Recorder } from '../support/recorder.ts'
+import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import type { PeerStream } from '../support/scripted-peer-stream.ts'
+
+const SECOND = 1_000
+const MINUTE = 60_000
+/** Whether something was read is looked for four times in an interval; a deadline may be met a little late. */
+const SLACK = 100
+
+/** As a server of gRPC answers. */
+function answer(stream: PeerStream, contentType = 'application/grpc'): void {
+  stream.respond(200, [['content-type', contentType]])
+  stream.end(stream.path)
+}
+
+/** Answers what is whole, but for paths that say `/held`. */
+const SERVE: PeerScript = {
+  onComplete(stream) {
+    if (!stream.path.startsWith('/held')) answer(stream)
+  },
+}
+
+describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine) => {
+  // PATIENT's, and what holds for PINGs where the user says nothing.
+  const { pingInterval: _interval, pingTimeout: _timeout, ...patient } = PATIENT
+
+  async function begin(script: PeerScript, options: PoolOptions = {}) {
+    const clock = new FakeClock()
+    const peer = await startPeer(countsPings(clock, script))
+    const harness = startHarness(peer, { ...patient, engine, connections: 1, ...options }, clock)
+    return { clock, peer, harness }
+  }
+
+  /** A call whose request has come, in whole or in part. */
+  async function run(harness: Harness, connection: PeerConnection, what: string): Promise<Recorder> {
+    const count = connection.streams.length
+    const call = ask(harness, what)
+    while (connection.streams.length === count) await connection.ping()
+    return call
+  }
+
+  /** An upload that is aborted once some of it has come; settles when its reset has come, and what went with it. */
+  async function abortUpload(harness: Harness, connection: PeerConnection): Promise<void> {
+    const resets = connection.of(Type.RST_STREAM).length
+    const count = connection.streams.length
+    const call = ask(harness, 'POST /held/upload', { body: endless() })
+    while ((connection.streams[count]?.length ?? 0) === 0) await connection.ping()
+    call.controller?.abort()
+    while (connection.of(Type.RST_STREAM).length === resets) await connection.ping()
+    await connection.ping()
+  }
+
+  /** How many PINGs were answered, as far as the client has heard. */
+  function countPongs(): () => number {
+    let count = 0
+    const onPong = (): void => void count++
+    channel('dodici:session:ping').subscribe(onPong)
+    onTestFinished(() => void channel('dodici:session:ping').unsubscribe(onPong))
+    return () => count
+  }
+
+  async function* endless(): AsyncGenerator<string> {
+    yield 'a piece'
+    await new Promise(() => {})
+  }
+
+  it('ten uploads that are cancelled a second apart leave the connection and their sibling alone', async () => {
+    const { clock, peer, harness } = await begin(SERVE)
+    const sibling = ask(harness, 'GET /held')
+    await peer.until(() => peer.connections[0]?.streams.length === 1)
+    const connection = peer.connection(0)
+    for (let i = 0; i < 10; i++) {
+      await abortUpload(harness, connection)
+      clock.advance(SECOND)
+    }
+    expect(connection.pings).toHaveLength(1)
+    answer(peer.request('/held'))
+    expect(await toOutcomes([sibling])).toEqual(['/held'])
+    expect(harness.connections).toEqual(['connect'])
+  })
+
+  it('uploads that are cancelled between answers, and between hours without a call, leave it alone', async () => {
+    const { clock, peer, harness } = await begin(SERVE, { keepAliveTimeout: 0 })
+    expect(await toOutcomes([ask(harness, 'POST /first')])).toEqual(['/first'])
+    const connection = peer.connection(0)
+    for (let i = 0; i < 30; i++) {
+      if (i % 4 === 0) expect(await toOutcomes([ask(harness, 'POST /some')])).toEqual(['/some'])
+      await abortUpload(harness, connection)
+      clock.advance(i % 3 === 0 ? 7 * MINUTE : 40 * SECOND)
+    }
+    expect(harness.connections).toEqual(['connect'])
+    expect(connection.pings.length).toBeGreaterThan(8)
+  })
+
+  it('a first call to which nothing is said for an hour goes on', async () => {
+    // An advance of the clock passes the time of the PING as well.
+    const { clock, peer, harness } = await begin(SERVE, { pingTimeout: 10 * MINUTE })
+    const pongs = countPongs()
+    const watch = ask(harness, 'POST /held/watch')
+    await peer.until(() => peer.connections[0]?.streams.length === 1)
+    const connection = peer.connection(0)
+    for (let i = 1; i <= 48; i++) {
+      clock.advance(1.25 * MINUTE)
+      // Frames keep their order: a PING comes before this. And the server says nothing to it.
+      ask(harness, 'GET /held/sync')
+      await peer.until(() => connection.streams.length === 1 + i)
+      while (pongs() < connection.pings.length) await turn()
+    }
+    expect(connection.pings).toHaveLength(14)
+    answer(peer.request('/held/watch'))
+    expect(await toOutcomes([watch])).toEqual(['/held/watch'])
+    expect(harness.connections).toEqual(['connect'])
+  })
+
+  it.each([
+    { what: 'in gRPC', contentType: 'application/grpc+proto', options: {}, minutes: 5 },
+    { what: 'otherwise', contentType: 'application/grpc-web', options: {}, minutes: 1 },
+    {
+      what: 'in gRPC, and is to be asked every two minutes,',
+      contentType: 'application/grpc',
+      options: { pingInterval: 2 * MINUTE },
+      minutes: 2,
+    },
+  ])('one that answers $what and then dies is found out $minutes minutes later', async (scene) => {
+    const { contentType, options, minutes } = scene
+    const script: PeerScript = { onComplete: (stream) => void answer(stream, contentType) }
+    const { clock, peer, harness } = await begin(script, { ...options, replaySafe: false })
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
+    const connection = peer.connection(0)
+    connection.fallSilent()
+    const call = ask(harness, 'POST /lost')
+    await turn()
+    clock.advance(minutes * MINUTE - SLACK)
+    ask(harness, 'GET /sync')
+    await peer.until(() => connection.streams.length === 3)
+    expect(connection.pings).toHaveLength(0)
+    clock.advance((minutes * MINUTE) / 4 + SLACK)
+    await peer.until(() => connection.pings.length === 1)
+    clock.advance(15 * SECOND)
+    await call.settled
+    expect(call.error.message).toContain('PING')
+  })
+
+  it('one that has complained gets no further PING with a reset, on no connection', async () => {
+    const script: PeerScript = { onComplete: (stream) => void (stream.path === '/warm' && answer(stream)) }
+    const { peer, harness, clock } = await begin(script)
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
+    peer.connection(0).goAway(1, 11, 'too_many_pings')
+    await heard(harness, ['connect', 'disconnect'])
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
+    const connection = peer.connection(1)
+    for (let i = 0; i < 4; i++) {
+      expect(await toOutcomes([await run(harness, connection, 'GET /warm')])).toEqual(['/warm'])
+      await abortUpload(harness, connection)
+      clock.advance(MINUTE)
+    }
+    expect(connection.pings).toHaveLength(0)
+    expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
+  })
+
+  it('downloads that have come and are read one after the other, later, cost no strike', async () => {
+    const { clock, peer, harness } = await begin({
+      onRequest(stream) {
+        stream.respond(200, [['content-type', 'application/grpc']])
+      },
+    })
+    const calls = Array.from({ length: 8 }, (_, i) => ask(harness, `GET /download/${i}`))
+    while (calls.some(({ events }) => events.length < 2)) await turn()
+    const connection = peer.connection(0)
+    for (const call of calls) call.controller?.pause()
+    // More than the half of each window: reading it gives credit, and tells how fast the path is.
+    for (const { id } of connection.streams) {
+      for (let i = 0; i < 40; i++) connection.write(frames.data(id, 'x'.repeat(16_000)))
+    }
+    await connection.ping()
+    for (const call of calls) {
+      call.controller?.resume()
+      clock.advance(2 * SECOND)
+      await connection.ping()
+      await connection.ping()
+    }
+    for (const stream of connection.streams) stream.end()
+    const ends = await Promise.all(calls.map(async (call) => [await call.settled, call.events.at(-1)][1]))
+    expect(ends).toEqual(calls.map(() => 'end'))
+    expect(harness.connections).toEqual(['connect'])
+  })
+})

@@ -7,81 +7,21 @@
 import { Readable } from 'node:stream'
 import type { BlobLike, FormDataLike, ReadableStreamLike } from '../../types/body.ts'
 import { InvalidReturnValueError, RequestAbortedError, throwLater } from '../errors.ts'
+import type { BodySource, BytesBody, FactoryBody, NoBody, SendableBody, StreamBody } from './body-source.ts'
+import { NO_BODY } from './body-source.ts'
 import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
 import { invalidKind, showKind } from './validate.ts'
 
-/** No body, or one that is known to be empty: HEADERS carries END_STREAM. */
-export interface NoBody {
-  readonly kind: 'none'
-  readonly length: 0
-  readonly replayable: true
-  /** What `content-type` is where the request says nothing: an empty form has one, too. Null for nothing. */
-  readonly contentType: string | null
-}
-
-/** All of the body at hand: it can be sent any number of times. */
-export interface BytesBody {
-  readonly kind: 'bytes'
-  /** Bytes. */
-  readonly length: number
-  readonly replayable: true
-  /** What `content-type` is where the request says nothing; null for nothing. */
-  readonly contentType: string | null
-  /** The caller's own bytes, not a copy. */
-  readonly bytes: Uint8Array
-}
-
-/** A body that comes in pieces, of a length that may not be known before. */
-export interface StreamBody {
-  readonly kind: 'stream'
-  /** Bytes, or null where only the end will tell. */
-  readonly length: number | null
-  /** Whether `open()` may be called again after a first attempt failed. */
-  readonly replayable: boolean
-  /** What `content-type` is where the request says nothing; null for nothing. */
-  readonly contentType: string | null
-  /** The caller gave an iterable: fetch does, whatever its own caller gave. */
-  readonly fromIterable: boolean
-  /** The stream of one attempt: of strings and bytes, as its maker gave them. */
-  open(): Readable
-  /** Calls back when the source breaks or is destroyed before its end; also while nobody reads it yet. */
-  watch(onBroken: (error: Error) => void): void
-  /** Ends what no attempt will read. Idempotent. */
-  destroy(error: Error | null): void
-}
-
-/** A body that can be sent as it is. */
-export type SendableBody = NoBody | BytesBody | StreamBody
-
-/** Makes the body of one attempt. */
-export interface FactoryBody {
-  readonly kind: 'factory'
-  readonly length: null
-  readonly replayable: true
-  readonly contentType: null
-  /** @throws what the caller's function throws; InvalidReturnValueError when it returns no body. */
-  make(): SendableBody
-  /** Calls back when what was made last breaks before its end. */
-  watch(onBroken: (error: Error) => void): void
-  /** Ends what was made last. Idempotent. */
-  destroy(error: Error | null): void
-}
-
-/** Where a request's body comes from: one of four kinds, whatever the caller gave. */
-export type BodySource = SendableBody | FactoryBody
-
-/** The one body of all requests that have none. */
-export const NO_BODY: NoBody = Object.freeze({ kind: 'none', length: 0, replayable: true, contentType: null })
-
 function toEmpty(contentType: string | null): NoBody {
-  return contentType === null ? NO_BODY : { kind: 'none', length: 0, replayable: true, contentType }
+  return contentType === null ? NO_BODY : { ...NO_BODY, contentType }
 }
 
 class Bytes implements BytesBody {
   readonly kind = 'bytes'
   readonly replayable = true
+  readonly isSpent = false
   readonly length: number
   readonly contentType: string | null
   readonly bytes: Uint8Array
@@ -98,6 +38,8 @@ abstract class WatchedBody implements StreamBody {
   readonly kind = 'stream'
   abstract readonly length: number | null
   abstract readonly replayable: boolean
+  abstract readonly isSpent: boolean
+  abstract readonly canWait: boolean
   abstract readonly contentType: string | null
   readonly fromIterable: boolean = false
   /** The stream whose failure matters; null before there is one, and after we have let go of it. */
@@ -149,13 +91,24 @@ class OneReadable extends WatchedBody {
   readonly replayable = false
   readonly contentType = null
   readonly #readable: Readable
+  #isOpened = false
 
   constructor(readable: Readable) {
     super()
     this.#readable = this.adopt(readable)
   }
 
+  get isSpent(): boolean {
+    return this.#isOpened
+  }
+
+  /** One that flows already has another reader, and we would miss what that gets. */
+  get canWait(): boolean {
+    return this.#readable.readableFlowing !== true
+  }
+
   open(): Readable {
+    this.#isOpened = true
     // What somebody else has read while the call waited would be missing.
     if (this.#readable.readableDidRead) {
       throw invalidKind('body', this.#readable, 'a Readable that nobody else reads before it is sent')
@@ -182,6 +135,14 @@ class OneSource extends WatchedBody {
     this.#mustStop = mustStop
   }
 
+  get isSpent(): boolean {
+    return this.#toSource === null
+  }
+
+  get canWait(): boolean {
+    return true
+  }
+
   open(): Readable {
     const toSource = this.#toSource
     this.#toSource = null
@@ -205,6 +166,8 @@ class OneSource extends WatchedBody {
 /** Blobs and bytes: their content stays, so each attempt reads it anew. */
 class Parts extends WatchedBody {
   readonly replayable = true
+  readonly isSpent = false
+  readonly canWait = false
   readonly length: number
   readonly contentType: string | null
   readonly #parts: readonly (Uint8Array | BlobLike)[]
@@ -225,6 +188,7 @@ class Factory implements FactoryBody {
   readonly kind = 'factory'
   readonly length = null
   readonly replayable = true
+  readonly isSpent = false
   readonly contentType = null
   readonly #make: () => unknown
   #made: SendableBody = NO_BODY

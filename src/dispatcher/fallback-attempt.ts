@@ -10,7 +10,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Bagged } from '../core/bag.ts'
-import type { SendableBody } from '../core/body.ts'
+import type { SendableBody } from '../core/body-source.ts'
 import { respell } from '../core/field-names.ts'
 import { toHeaderObject } from '../core/header-object.ts'
 import { toRawHeaders } from '../core/headers.ts'

@@ -35,14 +35,14 @@ export function toReplayVerdict(
   if (error.http2ErrorCode === HTTP_1_1_REQUIRED && hasFallback) {
     // Of the request itself it says that it wasn't processed. Of a connection it may come when some have been.
     const isUnprocessed = error instanceof StreamError || error.processed === 'no'
-    return request.body.replayable && (isUnprocessed || isSafe) ? 'http/1.1' : null
+    return !request.body.isSpent && (isUnprocessed || isSafe) ? 'http/1.1' : null
   }
   call.fruitless = call.progressMark === progress ? call.fruitless + 1 : 1
   call.progressMark = progress
   if (isRefusal(error)) call.refusals++
   const reason = toReplayReason({
     processed: error.processed,
-    replayable: request.body.replayable,
+    replayable: !request.body.isSpent,
     fruitless: call.fruitless,
     refusals: call.refusals,
     isSessionLost: error instanceof SocketError,

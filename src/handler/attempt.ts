@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SendableBody } from '../core/body.ts'
+import type { SendableBody } from '../core/body-source.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 
 /** What one attempt sends. */

@@ -130,9 +130,10 @@ export abstract class CallRecord<TCall> extends RawFields {
     return changed
   }
 
-  /** No attempt will read the body, or read on. */
+  /** No attempt will read the body, or read on. @param error null when another attempt follows, which has it where it wasn't opened */
   protected dropBody(error: Error | null): void {
     const { body } = this.#request
+    if (error === null && !body.replayable && !body.isSpent) return
     if ('destroy' in body) body.destroy(error)
   }
 }

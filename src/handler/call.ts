@@ -277,7 +277,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     const attempt = this.#attempt
     if (this.#state !== 'running' || this.wasMisdirected || attempt === null) return
     this.wasMisdirected = true
-    if (this.request.body.replayable) {
+    if (!this.request.body.isSpent) {
       this.#attempt = null
       this.#streamId = attempt.streamId
       this.#queueAgain(null)

@@ -5,7 +5,7 @@
  */
 
 import type { Readable } from 'node:stream'
-import type { BytesBody, StreamBody } from '../core/body.ts'
+import type { BytesBody, StreamBody } from '../core/body-source.ts'
 import { toChunk } from '../core/chunk-source.ts'
 import { sessionChannels } from '../core/diagnostics.ts'
 import { later } from '../core/later.ts'

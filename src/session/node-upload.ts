@@ -5,7 +5,7 @@
  */
 
 import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
-import type { SendableBody } from '../core/body.ts'
+import type { SendableBody } from '../core/body-source.ts'
 import type { Request } from '../core/request.ts'
 import type { SessionReport } from './session-report.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
@@ -80,7 +80,7 @@ export class NodeUploadSink implements UploadSink {
   }
 
   get isGone(): boolean {
-    return this.#stream.destroyed
+    return this.#stream.destroyed || this.#stream.closed
   }
 
   listen(listener: SinkListener): void {

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { SendableBody } from '../core/body.ts'
+import type { SendableBody } from '../core/body-source.ts'
+import { later } from '../core/later.ts'
 import type { Call } from '../handler/call.ts'
 import { BodyWriter } from './body-writer.ts'
 import type { UploadSink } from './upload-sink.ts'
@@ -12,13 +13,20 @@ import type { UploadSink } from './upload-sink.ts'
 /** Bytes. A body of this size or less goes out in one piece. */
 const SMALL_BODY = 16_384
 
-/** Sends a body at once, or when it may be sent. */
+/**
+ * Sends a body at once, or when it may be sent.
+ *
+ * A body that can be had only once isn't touched before the next turn of the event loop: what has come together with what made its caller
+ * dispatch is read then. A GOAWAY in it may have refused the stream, and the body can go with another one.
+ */
 export class Upload {
   readonly #body: SendableBody
   readonly #sink: UploadSink
   readonly #call: Call
   /** Waits for the server's word (RFC 9110 §10.1.1). */
   #isWaiting: boolean
+  /** It begins in the next turn of the event loop. */
+  #isDue = false
   /** Null for a body that was handed over in one piece, or none. */
   #writer: BodyWriter | null = null
 
@@ -31,7 +39,20 @@ export class Upload {
 
   /** The stream is open. */
   start(): void {
-    if (!this.#isWaiting) this.#send()
+    if (this.#isWaiting) return
+    if (this.#body.kind !== 'stream' || !this.#body.canWait) {
+      this.#send()
+      return
+    }
+    this.#isDue = true
+    later(beginLater, this)
+  }
+
+  /** The turn that it has waited for. */
+  begin(): void {
+    if (!this.#isDue) return
+    this.#isDue = false
+    if (!this.#sink.isGone) this.#send()
   }
 
   /** The server wants it. A no-op for a body that didn't wait. */
@@ -44,11 +65,12 @@ export class Upload {
 
   /** The answer is complete: what still waits will never be sent. */
   forgo(): void {
-    if (this.#isWaiting && this.#body.kind === 'stream') this.#body.destroy(null)
+    if ((this.#isWaiting || this.#isDue) && this.#body.kind === 'stream') this.#body.destroy(null)
   }
 
   /** Nobody wants the rest. */
   stop(): void {
+    this.#isDue = false
     this.#writer?.stop()
   }
 
@@ -65,4 +87,8 @@ export class Upload {
       this.#writer.start()
     }
   }
+}
+
+function beginLater(upload: Upload): void {
+  upload.begin()
 }

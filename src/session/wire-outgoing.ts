@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net'
-import type { SendableBody } from '../core/body.ts'
+import type { SendableBody } from '../core/body-source.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { StreamError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'

@@ -2,8 +2,9 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { FactoryBody } from '../../../src/core/body.ts'
-import { NO_BODY, toBodySource } from '../../../src/core/body.ts'
+import { toBodySource } from '../../../src/core/body.ts'
+import type { FactoryBody } from '../../../src/core/body-source.ts'
+import { NO_BODY } from '../../../src/core/body-source.ts'
 import { InvalidArgumentError, InvalidReturnValueError } from '../../../src/errors.ts'
 
 function toFactory(make: () => unknown): FactoryBody {

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { StreamBody } from '../../../src/core/body.ts'
 import { toBodySource } from '../../../src/core/body.ts'
+import type { StreamBody } from '../../../src/core/body-source.ts'
 import { InvalidArgumentError, RequestAbortedError } from '../../../src/errors.ts'
 
 function toStream(body: unknown): StreamBody {

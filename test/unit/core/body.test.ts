@@ -2,8 +2,9 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { BytesBody, StreamBody } from '../../../src/core/body.ts'
-import { NO_BODY, toBodySource } from '../../../src/core/body.ts'
+import { toBodySource } from '../../../src/core/body.ts'
+import type { BytesBody, StreamBody } from '../../../src/core/body-source.ts'
+import { NO_BODY } from '../../../src/core/body-source.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
 function toBytes(body: unknown): BytesBody {
@@ -22,7 +23,13 @@ describe('toBodySource', () => {
   describe('when there is no body', () => {
     test.each([null, undefined])('gives the one of all requests without: %s', (body) => {
       expect(toBodySource(body)).toBe(NO_BODY)
-      expect(NO_BODY).toEqual({ kind: 'none', length: 0, replayable: true, contentType: null })
+      expect(NO_BODY).toEqual({
+        kind: 'none',
+        length: 0,
+        replayable: true,
+        isSpent: false,
+        contentType: null,
+      })
       expect(Object.isFrozen(NO_BODY)).toBe(true)
     })
   })

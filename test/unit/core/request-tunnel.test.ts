@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NO_BODY } from '../../../src/core/body.ts'
+import { NO_BODY } from '../../../src/core/body-source.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { Request } from '../../../src/core/request.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'

@@ -35,6 +35,13 @@ function judge(error: DodiciError, given: Given = {}, call = toCall(given.option
   return toReplayVerdict(call, error, progress, replaySafe, hasFallback)
 }
 
+/** As an attempt does. */
+function open(call: Call): Call {
+  const { body } = call.request
+  if (body.kind === 'stream') body.open()
+  return call
+}
+
 const toRequired = (): DodiciError =>
   new StreamError('it wants HTTP/1.1', { http2ErrorCode: HTTP_1_1_REQUIRED, processed: 'maybe' })
 const toRefused = (): DodiciError =>
@@ -53,8 +60,11 @@ describe('HTTP_1_1_REQUIRED', () => {
     )
   })
 
-  it('of a body that can be read only once is the end', () => {
-    expect(judge(toRequired(), { options: { method: 'POST', body: Readable.from(['a']) } })).toBe(null)
+  it('of a body that can be read only once is the end, once it was opened', () => {
+    const call = toCall({ method: 'POST', body: Readable.from(['a']) })
+    expect(judge(toRequired(), {}, call)).toBe('http/1.1')
+    open(call)
+    expect(judge(toRequired(), {}, call)).toBe(null)
   })
 
   it('without a fallback is an error as any other', () => {
@@ -101,14 +111,16 @@ describe('a lost session', () => {
     { what: 'what the caller says does harm', given: { options: { idempotent: false } } },
     { what: 'anything with replaySafe: false', given: { replaySafe: false } },
     { what: 'a tunnel', given: { options: { method: 'CONNECT', path: 'a:1', idempotent: true } } },
-    {
-      what: 'a body that can be read only once',
-      given: { options: { method: 'PUT', idempotent: true, body: ['a'] } },
-    },
   ]
 
   it.each(NOT_SAFE)('does not repeat $what', ({ given }) => {
     expect(judge(toLost(), given)).toBe(null)
+  })
+
+  it('does not repeat a body that can be read only once, once it was opened', () => {
+    const toPut = (): Call => toCall({ method: 'PUT', idempotent: true, body: ['a'] })
+    expect(judge(toLost(), {}, toPut())).toBe('safe')
+    expect(judge(toLost(), {}, open(toPut()))).toBe(null)
   })
 
   it('does not repeat what an informational answer has come for', () => {

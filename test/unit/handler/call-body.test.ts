@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { SendableBody } from '../../../src/core/body.ts'
+import type { SendableBody } from '../../../src/core/body-source.ts'
 import {
   InvalidArgumentError,
   InvalidReturnValueError,

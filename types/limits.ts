@@ -41,7 +41,8 @@ export interface CallLimits {
   uploadTimeout?: number | null | undefined
 
   /**
-   * The whole call: from `dispatch()` to the answer's end, over all attempts. `0`: no limit.
+   * The whole call: from `dispatch()` to the answer's end, over all attempts. `0`: no limit. Below 1_000 all limits of the call are met up
+   * to 5 ms late instead of 50.
    *
    * @default 0
    */

@@ -60,31 +60,50 @@ const MAX_DELAY = 2 ** 31 - 1
 
 /** After one look at the list the next comes no sooner, in milliseconds: it bounds what 10,000 staggered deadlines cost. */
 const RESOLUTION = 50
+/** The same for a list of short limits: with 10,000 of them a look takes 150 µs, one part in 27 of the time even when each look finds one. */
+const SHORT_RESOLUTION = 4
+/** What is due sooner has a list of its own. Milliseconds. */
+const SHORT = 1_000
 
 /**
  * One alarm for any number of deadlines.
  *
  * Moving a deadline (each chunk of a body does) is one assignment: the alarm is left where it is, and finds out when it
- * rings. It is moved only to come earlier. So a deadline is met at its time or up to {@link RESOLUTION} later.
+ * rings. It is moved only to come earlier. So a deadline is met at its time or up to {@link RESOLUTION} later, in a list for short
+ * limits up to {@link SHORT_RESOLUTION}; and never before its time, even when a timer rings too soon.
  */
 export class Deadlines {
   readonly #clock: Clock
   readonly #keepsAlive: boolean
+  readonly #resolution: number
+  /** The list for what is due soon; null before there was any. */
+  #short: Deadlines | null = null
   readonly #items = new Bag<Timed>()
   readonly #onAlarm = (): void => this.#ring()
   #alarm: Alarm | null = null
   /** When the alarm rings; Infinity without one. */
   #alarmAt = Number.POSITIVE_INFINITY
 
-  /** @param keepsAlive whether the process lives until they have been met: for waits that no socket is held for */
-  constructor(clock: Clock, keepsAlive = false) {
+  /**
+   * @param keepsAlive whether the process lives until they have been met: for waits that no socket is held for
+   * @param resolution how late one may be met at most, beside what the clock's alarms are; milliseconds
+   */
+  constructor(clock: Clock, keepsAlive = false, resolution = RESOLUTION) {
     this.#clock = clock
     this.#keepsAlive = keepsAlive
+    this.#resolution = resolution
   }
 
-  /** How many things can be late. */
+  /** How many things can be late, in the list for short limits as well. */
   get size(): number {
-    return this.#items.size
+    return this.#items.size + (this.#short?.size ?? 0)
+  }
+
+  /** The list for something that has so many milliseconds at most: below a second one that is looked at more often. @param limit 0 for none */
+  listFor(limit: number): Deadlines {
+    if (limit === 0 || limit >= SHORT) return this
+    this.#short ??= new Deadlines(this.#clock, this.#keepsAlive, SHORT_RESOLUTION)
+    return this.#short
   }
 
   /** Milliseconds of the clock. */
@@ -109,6 +128,7 @@ export class Deadlines {
    * request at a time doesn't make and cancel a timer for each. */
   stop(): void {
     this.#disarm()
+    this.#short?.stop()
   }
 
   #arm(now: number, at: number): void {
@@ -133,14 +153,14 @@ export class Deadlines {
       if (item.deadline <= now) late.push(item)
       else if (item.deadline < soonest) soonest = item.deadline
     }
-    if (soonest !== Number.POSITIVE_INFINITY) this.#arm(now, Math.max(soonest, now + RESOLUTION))
+    if (soonest !== Number.POSITIVE_INFINITY) this.#arm(now, Math.max(soonest, now + this.#resolution))
     let isDone = false
     try {
       for (const item of late) this.#tell(item, now)
       isDone = true
     } finally {
       // Somebody's listener has thrown: those behind it are late all the same.
-      if (!isDone) this.#arm(now, now + RESOLUTION)
+      if (!isDone) this.#arm(now, now + this.#resolution)
     }
   }
 

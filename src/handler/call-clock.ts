@@ -32,7 +32,7 @@ const CONTINUE_TIMEOUT = 1_000
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Several limits, one place in the list of deadlines: that of the soonest. */
+/** Several limits, one place in the list of deadlines: that of the soonest. All of a call that may take less than a second are in the finer list. */
 export class CallClock implements Timed {
   deadline = NEVER
   bagIndex = -1
@@ -46,7 +46,7 @@ export class CallClock implements Timed {
   #requestAt = NEVER
 
   constructor(deadlines: Deadlines, limits: Limits, listener: LateListener) {
-    this.#deadlines = deadlines
+    this.#deadlines = deadlines.listFor(limits.requestTimeout)
     this.#limits = limits
     this.#listener = listener
   }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Timed } from '../../../src/core/clock.ts'
+import type { Alarm, Timed } from '../../../src/core/clock.ts'
 import { Deadlines, systemClock } from '../../../src/core/clock.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -461,5 +461,65 @@ describe('systemClock', () => {
       alarm.cancel()
       expect(after).toBe(before)
     })
+  })
+})
+
+describe('a list for short limits', () => {
+  /** The longest that a deadline may be met after its time, in milliseconds. */
+  const SHORT_RESOLUTION = 5
+
+  test('is one for all limits below a second, and not for others', () => {
+    const { deadlines } = setUp()
+    const short = deadlines.listFor(1)
+    expect(short).not.toBe(deadlines)
+    expect(deadlines.listFor(999.9)).toBe(short)
+    expect([0, 1_000, 2 ** 31 - 1].map((limit) => deadlines.listFor(limit))).toEqual([
+      deadlines,
+      deadlines,
+      deadlines,
+    ])
+  })
+
+  test('meets each of 2,000 staggered deadlines within five milliseconds, and none early', () => {
+    const { clock, deadlines } = setUp()
+    const items = Array.from({ length: 2_000 }, () => new Item(clock))
+    const due = items.map((item, i) => {
+      const delay = 10 + ((i * 7_919) % 9_000) / 10.7
+      setIn(deadlines.listFor(delay), item, delay)
+      return delay
+    })
+    clock.advance(2_000)
+    const late = items.map((item, i) => (item.late[0] ?? NEVER) - (due[i] ?? 0))
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
+    expect(Math.max(...late)).toBeLessThanOrEqual(SHORT_RESOLUTION)
+    // A look at all of them in four milliseconds at most.
+    expect(clock.made).toBeLessThan(300)
+  })
+
+  test('meets none early where timers ring too soon, and all within five milliseconds of the timer', () => {
+    class Hasty extends FakeClock {
+      override after(delay: number, callback: () => void): Alarm {
+        return super.after(Math.max(0, delay - 0.9), callback)
+      }
+    }
+    const clock = new Hasty(0)
+    const deadlines = new Deadlines(clock)
+    const items = Array.from({ length: 100 }, () => new Item(clock))
+    for (const [i, item] of items.entries()) setIn(deadlines.listFor(500), item, 100 + i * 3.3)
+    clock.advance(1_000)
+    const late = items.map((item, i) => (item.late[0] ?? NEVER) - (100 + i * 3.3))
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
+    expect(Math.max(...late)).toBeLessThanOrEqual(SHORT_RESOLUTION)
+  })
+
+  test('counts, and stops, with the other', () => {
+    const { clock, deadlines } = setUp()
+    const item = new Item(clock)
+    setIn(deadlines.listFor(500), item, 500)
+    expect([deadlines.size, clock.alarms]).toEqual([1, 1])
+    deadlines.stop()
+    expect(clock.alarms).toBe(0)
+    deadlines.listFor(500).delete(item)
+    expect(deadlines.size).toBe(0)
   })
 })

@@ -365,3 +365,36 @@ describe('CallClock', () => {
     })
   })
 })
+
+describe('a requestTimeout below a second', () => {
+  test.each([
+    { requestTimeout: 999, most: 5 },
+    { requestTimeout: 1_000, most: 50 },
+  ])('of $requestTimeout is met within $most ms, even just after others were looked at', ({
+    requestTimeout,
+    most,
+  }) => {
+    const scene = new Scene({ requestTimeout })
+    scene.clock.start()
+    // Of the same list, and due a moment before: the next look comes no sooner than it may.
+    const before = new CallClock(scene.deadlines, toLimits({ requestTimeout }, toClientOptions({}).limits), {
+      onLate() {},
+    })
+    scene.deadlines
+      .listFor(requestTimeout)
+      .set(before, scene.time.now() + requestTimeout - 1.5, scene.time.now())
+    const [told] = scene.finish()
+    expect(told?.[0]).toBe('request')
+    expect(told?.[1]).toBeGreaterThanOrEqual(requestTimeout)
+    expect(told?.[1]).toBeLessThanOrEqual(requestTimeout + most)
+  })
+
+  test('makes the other limits of its call as exact', () => {
+    const scene = new Scene({ requestTimeout: 900, headersTimeout: 100 })
+    scene.clock.start()
+    scene.clock.open('none')
+    const [told] = scene.finish()
+    expect(told?.[0]).toBe('headers')
+    expect(told?.[1]).toBeLessThanOrEqual(105)
+  })
+})

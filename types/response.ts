@@ -138,6 +138,8 @@ export interface PipelineHandlerData<TOpaque = null, TBody = BodyReadable>
   extends StreamFactoryData<TOpaque> {
   /** The answer's body. */
   body: TBody
+  /** The trailers; empty until the body has ended. With `responseHeaders: 'raw'` a flat list at run time, as the headers are. */
+  trailers: Record<string, string>
 }
 
 /** Makes the readable half of a pipeline from the answer. */

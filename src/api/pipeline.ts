@@ -11,7 +11,7 @@ import type { PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
 import { invalid, invalidKind, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
-import type { Dispatching } from './api-handler.ts'
+import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
 import { BodyReadable } from './body-readable.ts'
 
@@ -89,6 +89,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   readonly #toAnswer: PipelineHandler<TOpaque, UndiciBodyReadable>
   readonly #callerContext = new CallerContext()
   readonly #isHead: boolean
+  readonly #trailers: Trailers
   /** The body as it comes; null until there is an answer. */
   #body: BodyReadable | null = null
   /** The answer has come whole. */
@@ -100,6 +101,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     super(options, ignoreError)
     this.#toAnswer = toAnswer
     this.#isHead = options.method === 'HEAD'
+    this.#trailers = this.makeTrailers()
     this.duplex = new PipelineDuplex(this, options.objectMode === true)
   }
 
@@ -135,6 +137,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,
       body: body as unknown as UndiciBodyReadable,
+      trailers: this.#trailers as Record<string, string>,
       context: this.context as object,
     })
     if (!isOpenReadable(answer)) {
@@ -167,7 +170,8 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     if (this.#body?.receive(chunk) === false) controller.pause()
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    this.fillTrailers(this.#trailers, controller, trailers)
     this.#isComplete = true
     this.#body?.finish()
   }
@@ -191,7 +195,7 @@ function isOpenReadable(value: unknown): value is Readable {
  * A Duplex for `stream.pipeline()`: what is written to it is the request's body, what is read from it is what `handler`
  * returns: the answer's body, or what it makes of it.
  *
- * @param handler called once, with the final answer's header and body; it returns a Readable.
+ * @param handler called once, with the final answer's header and body, and its trailers, which are filled when the body ends; it returns a Readable.
  * @returns the Duplex. Whatever fails destroys it, bad options too: InvalidArgumentError, InvalidReturnValueError when the
  * handler makes no Readable, what the handler throws, and whatever ends the call.
  */

@@ -167,34 +167,70 @@ describe('the trailers of a request', () => {
 })
 
 describe('the trailers of an answer', () => {
-  it('are there when the body has been read, and not before', async () => {
-    let finish = (): void => {}
+  const TRAILERS = { 'x-sum': 'abc', 'set-cookie': ['a=1', 'b=2'] }
+
+  /** A server that sends a piece and waits for `finish`, or sends trailers alone. */
+  async function begin(isBare = false) {
+    let end = (): void => {}
     const server = await startServer((stream) => {
       stream.respond({ ':status': 200 }, { waitForTrailers: true })
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': 'abc', 'set-cookie': ['a=1', 'b=2'] }))
-      stream.write('begun')
-      finish = () => stream.end()
+      stream.on('wantTrailers', () => stream.sendTrailers(TRAILERS))
+      if (isBare) stream.end()
+      else stream.write('begun')
+      end = () => stream.end()
     })
     const client = new Client(server.origin)
     onTestFinished(() => client.destroy())
+    return { client, finish: () => end() }
+  }
+
+  it('are there when the body has been read, and not before', async () => {
+    const { client, finish } = await begin()
     const { body, trailers } = await client.request({ path: '/', method: 'GET' })
     await once(body, 'readable')
     expect(trailers).toEqual({})
     finish()
     expect(await body.text()).toBe('begun')
-    expect(trailers).toEqual({ 'x-sum': 'abc', 'set-cookie': ['a=1', 'b=2'] })
+    expect(trailers).toEqual(TRAILERS)
+  })
+
+  it.each([
+    ['an object', null, {}, TRAILERS],
+    ['a flat list', 'raw', [], ['x-sum', 'abc', 'set-cookie', 'a=1', 'set-cookie', 'b=2']],
+  ] as const)('of a pipeline are there when its body has ended, and not before, as %s', async (_what, responseHeaders, before, after) => {
+    const { client, finish } = await begin()
+    const seen: unknown[] = []
+    const duplex = client.pipeline({ path: '/', method: 'POST', responseHeaders }, ({ body, trailers }) => {
+      seen.push(structuredClone(trailers))
+      body.once('data', () => {
+        seen.push(structuredClone(trailers))
+        finish()
+      })
+      body.once('end', () => seen.push(structuredClone(trailers)))
+      return body
+    })
+    duplex.end('asked')
+    expect(Buffer.concat(await duplex.toArray()).toString()).toBe('begun')
+    expect(seen).toEqual([before, before, after])
+  })
+
+  it('of a pipeline without a body are there at its end', async () => {
+    const { client } = await begin(true)
+    let atEnd: unknown = null
+    const duplex = client.pipeline({ path: '/', method: 'POST' }, ({ body, trailers }) =>
+      body.on('end', () => {
+        atEnd = { ...trailers }
+      }),
+    )
+    duplex.end()
+    expect(await duplex.toArray()).toEqual([])
+    expect(atEnd).toEqual(TRAILERS)
   })
 
   it('may come without a body', async () => {
-    const server = await startServer((stream) => {
-      stream.respond({ ':status': 200 }, { waitForTrailers: true })
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
-      stream.end()
-    })
-    const client = new Client(server.origin)
-    onTestFinished(() => client.destroy())
+    const { client } = await begin(true)
     const { body, trailers } = await client.request({ path: '/', method: 'POST', responseHeaders: 'raw' })
     expect(await body.text()).toBe('')
-    expect(trailers).toEqual(['grpc-status', '0'])
+    expect(trailers).toEqual(['x-sum', 'abc', 'set-cookie', 'a=1', 'set-cookie', 'b=2'])
   })
 })

@@ -196,6 +196,10 @@ export async function useMethods() {
     const code: number = statusCode
     return code === 200 ? body : body.resume()
   })
+  client.pipeline({ path: '/', method: 'POST' }, ({ body, trailers }) => {
+    const status: string | undefined = trailers['grpc-status']
+    return body.on('end', () => status)
+  })
   const streamed = await client.stream({ path: '/', method: 'GET', opaque: duplex }, ({ opaque }) => opaque)
   const { socket } = await client.connect({ path: 'example.com:443' })
   const upgraded = await client.upgrade({ path: '/chat', protocol: 'websocket' })

@@ -247,9 +247,23 @@ export function toErrorCodeName(code: number): string {
   return ERROR_CODE_NAMES[code] ?? `0x${code.toString(16)}`
 }
 
+/** Whether a value is an Error, of whichever realm: also the `TimeoutError` of a signal in jest's environment, a DOMException. */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || toTag(value) === '[object Error]' || isDomException(value)
+}
+
+/** Whether a value is a DOMException, that of jsdom too. */
+export function isDomException(value: unknown): value is DOMException {
+  return toTag(value) === '[object DOMException]'
+}
+
+function toTag(value: unknown): string {
+  return Object.prototype.toString.call(value)
+}
+
 /** Anything thrown, as an Error: what is one already comes back untouched. */
 export function toError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown
+  if (isError(thrown)) return thrown
   let text: string = typeof thrown
   try {
     text = String(thrown)
@@ -261,7 +275,8 @@ export function toError(thrown: unknown): Error {
 
 /** Node tries several addresses, and then throws an AggregateError without a message. */
 function toReason(cause: unknown): string {
-  if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(toReason).join(', ')
+  const errors: unknown = isError(cause) && cause.message === '' ? Reflect.get(cause, 'errors') : null
+  if (Array.isArray(errors)) return errors.map(toReason).join(', ')
   return toError(cause).message.trim() || 'no reason given'
 }
 
@@ -318,13 +333,4 @@ export function toOwnError(error: DodiciError): DodiciError {
   if (copy.code !== code)
     Object.defineProperty(copy, 'code', { value: code, configurable: true, writable: true })
   return copy
-}
-
-function rethrow(thrown: unknown): void {
-  throw thrown
-}
-
-/** Makes an uncaught exception of what a caller's own code has thrown where nobody is left to be told. */
-export function throwLater(thrown: unknown): void {
-  process.nextTick(rethrow, thrown)
 }

@@ -11,8 +11,9 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { toRawHeaders } from '../core/headers.ts'
+import { nextMicrotask, nextTick, throwLater } from '../core/later.ts'
 import { invalid, invalidKind, toInteger } from '../core/validate.ts'
-import { throwLater, toError } from '../errors.ts'
+import { toError } from '../errors.ts'
 import type { Abortable } from './signal.ts'
 import { checkSignal, SignalLink } from './signal.ts'
 
@@ -177,7 +178,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     this.#callback = null
     this.removeSignal()
     // undici's callbacks get `opaque` with an error as well.
-    if (callback !== null) queueMicrotask(() => callback(error, { opaque: this.opaque } as TData))
+    if (callback !== null) nextMicrotask(() => callback(error, { opaque: this.opaque } as TData))
   }
 }
 
@@ -217,7 +218,7 @@ export function perform<TData>(
   try {
     start(settle)
   } catch (thrown) {
-    process.nextTick(settle, toError(thrown), { opaque: opaque ?? null })
+    nextTick(settle, toError(thrown), { opaque: opaque ?? null })
   }
   return undefined
 }

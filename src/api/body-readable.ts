@@ -11,7 +11,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
 import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
-import { later } from '../core/later.ts'
+import { later, nextTick } from '../core/later.ts'
 import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
 import type { Consumer } from './body-consumer.ts'
@@ -88,7 +88,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     consumer?.onError(reason ?? new RequestAbortedError())
     // A tick runs before the continuation of an `await`: the caller who gets this body by a promise couldn't listen for `error` yet.
     if (hasFailed) later(callback, reason)
-    else process.nextTick(callback, reason)
+    else nextTick(callback, reason)
   }
 
   /** A piece has come. False asks for no more. */

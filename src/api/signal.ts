@@ -6,7 +6,7 @@
 
 import { EventEmitter } from 'node:events'
 import { invalid } from '../core/validate.ts'
-import { RequestAbortedError, toError } from '../errors.ts'
+import { isError, RequestAbortedError } from '../errors.ts'
 
 /** Who is ended by a signal. */
 export interface Abortable {
@@ -69,7 +69,5 @@ export class SignalLink {
 function toReason(signal: AbortSignal | EventEmitter): Error {
   const reason: unknown = 'reason' in signal ? signal.reason : undefined
   if (reason === undefined || reason === null) return new RequestAbortedError()
-  return reason instanceof Error
-    ? toError(reason)
-    : new RequestAbortedError('Request aborted', { cause: reason })
+  return isError(reason) ? reason : new RequestAbortedError('Request aborted', { cause: reason })
 }

@@ -6,12 +6,14 @@
 
 import { Readable } from 'node:stream'
 import type { BlobLike, FormDataLike, ReadableStreamLike } from '../../types/body.ts'
-import { InvalidReturnValueError, RequestAbortedError, throwLater } from '../errors.ts'
+import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { BodySource, BytesBody, FactoryBody, NoBody, SendableBody, StreamBody } from './body-source.ts'
 import { NO_BODY } from './body-source.ts'
 import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
+import { throwLater } from './later.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
+import { isUrlSearchParams } from './realms.ts'
 import { invalidKind, showKind } from './validate.ts'
 
 function toEmpty(contentType: string | null): NoBody {
@@ -269,7 +271,7 @@ function toObjectBody(body: object): SendableBody | null {
     const { parts, length, contentType } = toMultipart(body)
     return new Parts(parts, length, contentType)
   }
-  if (body instanceof URLSearchParams) {
+  if (isUrlSearchParams(body)) {
     return toBytesBody(Buffer.from(body.toString()), 'application/x-www-form-urlencoded;charset=UTF-8')
   }
   if (Symbol.asyncIterator in body) {

@@ -7,14 +7,15 @@
 import { Readable } from 'node:stream'
 import type { BlobLike, ReadableStreamLike } from '../../types/body.ts'
 import { toError } from '../errors.ts'
+import { isArrayBuffer, isPromiseLike, isUint8Array } from './realms.ts'
 import { invalid } from './validate.ts'
 
 /** Bytes of a string (as UTF-8) or of what holds bytes, uncopied; null for anything else. */
 export function toBytes(value: unknown): Uint8Array | null {
   if (typeof value === 'string') return Buffer.from(value)
-  if (value instanceof Uint8Array) return value
+  if (isUint8Array(value)) return value
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
-  return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ? new Uint8Array(value) : null
+  return isArrayBuffer(value) ? new Uint8Array(value) : null
 }
 
 /** A piece of a body as bytes. @throws InvalidArgumentError for what is none. */
@@ -34,10 +35,6 @@ export interface ChunkSource {
 
 /** What happens to a source that is being let go of can't change the call any more: its end has been told. */
 function ignoreLateFailure(): void {}
-
-function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
-}
 
 /** Any iterator, of a generator as well. */
 export class IteratorSource implements ChunkSource {
@@ -119,7 +116,7 @@ export class PartsSource implements ChunkSource {
     if (this.#blob !== null) return this.#readBlob(this.#blob)
     const part = this.#parts[this.#index++]
     if (part === undefined) return { done: true, value: undefined }
-    if (part instanceof Uint8Array) return { done: false, value: part }
+    if (isUint8Array(part)) return { done: false, value: part }
     this.#blob = new ReaderSource(part.stream())
     return this.#readBlob(this.#blob)
   }

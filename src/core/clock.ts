@@ -4,8 +4,10 @@
  * @module
  */
 
+import { performance } from 'node:perf_hooks'
 import type { Bagged } from './bag.ts'
 import { Bag } from './bag.ts'
+import { startTimer, stopTimer } from './later.ts'
 
 /** A callback that will come unless it is cancelled. */
 export interface Alarm {
@@ -28,11 +30,11 @@ class SystemAlarm implements Alarm {
 
   constructor(delay: number, callback: () => void) {
     // Most who wait hold a socket, and that keeps the process alive: the timer alone shouldn't.
-    this.#timer = setTimeout(callback, delay).unref()
+    this.#timer = startTimer(callback, delay).unref()
   }
 
   cancel(): void {
-    clearTimeout(this.#timer)
+    stopTimer(this.#timer)
   }
 
   setRef(isNeeded: boolean): void {
@@ -41,9 +43,12 @@ class SystemAlarm implements Alarm {
   }
 }
 
-/** The real time. */
+/** A fake lies on the object itself, or replaces the global: what its class has is the real one. */
+const { now: realNow }: Pick<typeof performance, 'now'> = Object.getPrototypeOf(performance)
+
+/** The real time, also where somebody fakes it. */
 export const systemClock: Clock = Object.freeze({
-  now: () => performance.now(),
+  now: realNow.bind(performance),
   after: (delay: number, callback: () => void) => new SystemAlarm(delay, callback),
 })
 

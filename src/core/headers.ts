@@ -9,6 +9,7 @@ import { InvalidArgumentError } from '../errors.ts'
 import { isAuthority } from './authority.ts'
 import type { FieldName } from './field-names.ts'
 import { toFieldName } from './field-names.ts'
+import { isUint8Array } from './realms.ts'
 import { invalidKind, show, showTarget, toInvalid } from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { getField, setField } from './wire-headers.ts'
@@ -314,6 +315,6 @@ function addRaw(
 ): void {
   if (value === undefined || name.charCodeAt(0) === 0x3a /* : */) return
   if (typeof value === 'string') raw.push(name, value)
-  else if (value instanceof Uint8Array) raw.push(name, toText(value))
+  else if (isUint8Array(value)) raw.push(name, toText(value))
   else for (const entry of value) raw.push(name, toText(entry))
 }

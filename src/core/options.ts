@@ -16,6 +16,7 @@ import type { EngineName } from '../../types/engine.ts'
 import type { CallLimits } from '../../types/limits.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import { isHost } from './authority.ts'
+import { isUrl } from './realms.ts'
 import type { SessionOptions } from './session-options.ts'
 import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT, toSessionOptions } from './session-options.ts'
 import {
@@ -101,7 +102,7 @@ export function toOrigin(value: unknown): Origin {
   const accepted = 'an http: or https: URL without path, query, fragment or credentials'
   let url: URL
   try {
-    url = new URL(value instanceof URL ? value.href : typeof value === 'string' ? value : '')
+    url = new URL(isUrl(value) ? value.href : typeof value === 'string' ? value : '')
   } catch {
     throw toInvalid('origin', showTarget(value), accepted)
   }

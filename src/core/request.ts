@@ -18,6 +18,7 @@ import { addDefaultHeader, addHeaders, MAX_FIELD_SIZE, toTrailers } from './head
 import type { Limits, Origin, ResolvedClientOptions } from './options.ts'
 import { toLimits, toOrigin } from './options.ts'
 import { toPriorityField } from './priority.ts'
+import { isPromiseLike } from './realms.ts'
 import type { RequestTrace } from './request-trace.ts'
 import { toOwnServername } from './servername.ts'
 import { invalid, invalidKind, showName, showTarget, toBoolean, toInvalid } from './validate.ts'
@@ -169,7 +170,7 @@ export class Request implements HeaderTarget {
     const { sensitiveHeaders, trailers } = this
     if (typeof trailers !== 'function') return toTrailers(trailers, sensitiveHeaders)
     const made: unknown = trailers()
-    if (made instanceof Promise) {
+    if (isPromiseLike(made)) {
       throw new InvalidReturnValueError(
         'The trailers function returned a promise, expected the fields themselves',
       )

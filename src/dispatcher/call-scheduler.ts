@@ -9,6 +9,7 @@ import type { DispatchOptions } from '../../types/request.ts'
 import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
+import { nextTick } from '../core/later.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import type { PendingQueue } from '../core/pending-queue.ts'
 import { Request } from '../core/request.ts'
@@ -178,7 +179,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
     this.#waiting.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
-    process.nextTick(pumpLater, this)
+    nextTick(pumpLater, this)
   }
 
   #requeue(call: Call): void {
@@ -305,7 +306,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #announceDrain(): void {
     if (!this.#needsDrain || this.#waiting.size > 0 || this.#isDestroyed) return
     this.#needsDrain = false
-    process.nextTick(drainLater, this.#owner)
+    nextTick(drainLater, this.#owner)
   }
 
   /** Calls that wait keep the process alive. */

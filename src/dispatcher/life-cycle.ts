@@ -8,6 +8,7 @@ import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
+import { nextTick } from '../core/later.ts'
 import { invalid, invalidKind, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
 import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
@@ -144,8 +145,8 @@ function settle(promise: Promise<void>, callback: unknown): Promise<void> | unde
   if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
   // A dispatcher that a factory made may fail to close.
   promise.then(
-    () => process.nextTick(callback as () => void),
-    (reason) => process.nextTick(callback as (reason: unknown) => void, reason),
+    () => nextTick(callback as () => void),
+    (reason) => nextTick(callback as (reason: unknown) => void, reason),
   )
   return undefined
 }

@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { toUint8Array } from '../core/body-bytes.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
-import { RequestAbortedError, toError } from '../errors.ts'
+import { isError, RequestAbortedError, toError } from '../errors.ts'
 import { Call } from '../handler/call.ts'
 import type { BodyOwner } from './answer-body.ts'
 import { AnswerBody } from './answer-body.ts'
@@ -276,7 +276,5 @@ const OPAQUE: Answer = Object.freeze({
 
 /** What a dispatcher can be told: any value may be a signal's reason. */
 function toAbortError(reason: unknown): Error {
-  return reason instanceof Error
-    ? reason
-    : new RequestAbortedError('The fetch was aborted', { cause: reason })
+  return isError(reason) ? reason : new RequestAbortedError('The fetch was aborted', { cause: reason })
 }

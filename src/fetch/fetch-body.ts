@@ -9,6 +9,7 @@ import { types } from 'node:util'
 import type { FormDataLike, ReadableStreamLike, RequestBody } from '../../types/body.ts'
 import { isFormData, isReadableStream } from '../core/body.ts'
 import { isBlobLike, toMultipart } from '../core/multipart.ts'
+import { isUint8Array, isUrlSearchParams } from '../core/realms.ts'
 import { ByteStream } from './byte-stream.ts'
 
 /** The body of a request (Fetch, "body"). */
@@ -60,8 +61,8 @@ function toStream(body: ReadableStreamLike): FetchBody {
  */
 function toForm(body: FormDataLike): FetchBody {
   const { parts, contentType } = toMultipart(body)
-  if (parts.every((part) => part instanceof Uint8Array)) return toSourced(Buffer.concat(parts), contentType)
-  return parts.every((part) => part instanceof Uint8Array || part instanceof Blob)
+  if (parts.every(isUint8Array)) return toSourced(Buffer.concat(parts), contentType)
+  return parts.every((part) => isUint8Array(part) || part instanceof Blob)
     ? toSourced(new Blob(parts as ConstructorParameters<typeof Blob>[0]), contentType)
     : toSourced(body, null)
 }
@@ -78,7 +79,7 @@ export function toFetchBody(body: unknown): FetchBody {
   if (typeof body !== 'object' || body === null) return toSourced(`${body}`, 'text/plain;charset=UTF-8')
   const bytes = copyBytes(body)
   if (bytes !== null) return toSourced(bytes, null)
-  if (body instanceof URLSearchParams) return toSourced(body.toString(), FORM_TYPE)
+  if (isUrlSearchParams(body)) return toSourced(body.toString(), FORM_TYPE)
   if (isBlobLike(body)) return toSourced(body, body.type === '' ? null : body.type)
   if (isReadableStream(body)) return toStream(body)
   if (isFormData(body)) return toForm(body)

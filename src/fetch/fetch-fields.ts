@@ -7,6 +7,7 @@
 import { respell, toFieldName } from '../core/field-names.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { deleteField, getField } from '../core/wire-headers.ts'
+import { isError } from '../errors.ts'
 import { SUPPORTED_CODINGS } from './decode.ts'
 import type { FetchRequest } from './fetch-request.ts'
 
@@ -101,7 +102,7 @@ function toHeaders(headers: unknown): Headers {
   try {
     return new Headers(headers as ConstructorParameters<typeof Headers>[0])
   } catch (thrown) {
-    if (!(thrown instanceof TypeError)) throw thrown
+    if (!isError(thrown) || thrown.name !== 'TypeError') throw thrown
     throw new TypeError(thrown.message.replace(/".*"/s, '(not shown)'))
   }
 }

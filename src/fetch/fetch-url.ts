@@ -5,6 +5,7 @@
  */
 
 import { withoutSecrets } from '../core/validate.ts'
+import { isError } from '../errors.ts'
 
 /** Where undici's `setGlobalOrigin()` notes the base of relative URLs: Node's own fetch reads it there as well. */
 const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')
@@ -46,7 +47,7 @@ export function toHref(text: string, base: URL | undefined): string {
     url = new URL(text, base)
   } catch (cause) {
     // Node notes both on its error as they are: with a password, or a token in the query.
-    if (cause instanceof TypeError) Object.assign(cause, { input: withoutSecrets(text), base: undefined })
+    if (isError(cause)) Object.assign(cause, { input: withoutSecrets(text), base: undefined })
     throw new TypeError(`Failed to parse URL from ${withoutSecrets(text)}`, { cause })
   }
   const { href } = url

@@ -4,8 +4,10 @@
  * @module
  */
 
+import { isDomException } from '../errors.ts'
+
 /** A network error (Fetch): whatever went wrong, it is a TypeError, whose `cause` tells. But an AbortError of a body's stands. */
 export function toNetworkError(cause: Error): Error {
-  if (cause instanceof DOMException && cause.name === 'AbortError') return cause
+  if (isDomException(cause) && cause.name === 'AbortError') return cause
   return new TypeError('fetch failed', { cause })
 }

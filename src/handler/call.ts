@@ -7,10 +7,11 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { throwLater } from '../core/later.ts'
 import type { Queued } from '../core/pending-queue.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
-import { DodiciError, RequestAbortedError, throwLater, toError } from '../errors.ts'
+import { DodiciError, RequestAbortedError, toError } from '../errors.ts'
 import { AnswerLimits, isMalformed } from './answer-limits.ts'
 import type { Attempt, Outgoing } from './attempt.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
@@ -329,8 +330,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     try {
       this.#handler.onResponseError?.(this, error)
     } catch (thrown) {
-      // The handler's last word has failed, so there is nobody left to tell but the process.
-      throwLater(thrown)
+      throwLater(thrown) // The handler's last word has failed: nobody is left to tell but the process.
     }
   }
 

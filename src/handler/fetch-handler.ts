@@ -15,7 +15,10 @@ import { ForwardingHandler } from './forwarding-handler.ts'
  */
 export function isFetchHandler(handler: object): boolean {
   if ('retryOpts' in handler) return true
-  const isPlain = Object.getPrototypeOf(handler) === Object.prototype
+  const prototype: unknown = Object.getPrototypeOf(handler)
+  // That of another realm, too: undici's fetch isn't of jest's.
+  const isPlain =
+    prototype === Object.prototype || (prototype !== null && Object.getPrototypeOf(prototype) === null)
   return isPlain && Object.hasOwn(handler, 'body') && Object.hasOwn(handler, 'abort')
 }
 

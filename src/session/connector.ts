@@ -10,7 +10,9 @@ import { connect as connectSocket, isIP } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions, ConnectTlsOptions } from '../../types/client.ts'
 import type { Alarm } from '../core/clock.ts'
+import { nextTick } from '../core/later.ts'
 import type { Origin } from '../core/options.ts'
+import { isPromiseLike } from '../core/realms.ts'
 import { invalid } from '../core/validate.ts'
 import type { DodiciError } from '../errors.ts'
 import { AlpnError, ConnectTimeoutError, SocketError, toConnectError } from '../errors.ts'
@@ -91,7 +93,7 @@ export class ConnectionAttempt {
       else Object.assign(socket, { alpnProtocol: 'h2' })
     } catch (thrown) {
       // A `ca` that is no certificate, a `localPort` out of range: Node throws at once.
-      process.nextTick(() => this.#fail(thrown))
+      nextTick(() => this.#fail(thrown))
       return
     }
     this.#socket = socket
@@ -160,7 +162,7 @@ export class ConnectionAttempt {
     } else if (this.#wasUnreferenced) {
       // A socket without a handle carries unref() out by a listener that comes after this one.
       this.#wasUnreferenced = false
-      process.nextTick(() => {
+      nextTick(() => {
         setRef(socket, true)
         this.#onSocket(socket)
       })
@@ -255,22 +257,19 @@ export function askConnector(
   onError: (error: unknown) => void,
 ): void {
   try {
-    let hasCalledBack = false
     const promise: unknown = connector(options, (error, socket) => {
-      hasCalledBack = true
       // Node's own way of calling back may be synchronous; ours never is.
-      if (error !== null && error !== undefined) process.nextTick(onError, error)
-      else process.nextTick(onSocket, socket)
+      if (error !== null && error !== undefined) nextTick(onError, error)
+      else nextTick(onSocket, socket)
     })
     // undici's connectors call back and return the socket as well: only a promise is an answer.
-    // An async function that calls back fulfils with undefined.
-    if (promise instanceof Promise) {
-      promise.then((socket: unknown) => {
-        if (socket !== undefined || !hasCalledBack) onSocket(socket)
-      }, onError)
-    }
+    if (!isPromiseLike(promise)) return
+    Promise.resolve(promise).then((socket) => {
+      // An async function that calls back fulfils with undefined, and may do so before (undici's ProxyAgent has one).
+      if (socket !== undefined) onSocket(socket)
+    }, onError)
   } catch (thrown) {
-    process.nextTick(onError, thrown)
+    nextTick(onError, thrown)
   }
 }
 

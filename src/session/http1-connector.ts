@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import type { Connector, ConnectorCallback, ConnectorOptions, ConnectTlsOptions } from '../../types/client.ts'
 import type { Alarm } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
+import { nextTick } from '../core/later.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import { invalid } from '../core/validate.ts'
 import { AlpnError, ConnectTimeoutError, toError } from '../errors.ts'
@@ -45,7 +46,7 @@ export function toHttp1Connector({ connect, socketPath, connectTimeout }: Resolv
       socket.on('error', (error) => attempt.onError(error))
       attempt.onLate = () => socket.destroy()
     } catch (thrown) {
-      process.nextTick(() => attempt.onError(thrown))
+      nextTick(() => attempt.onError(thrown))
     }
   }
 }

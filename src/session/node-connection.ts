@@ -7,7 +7,7 @@
 import type { ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
-import { later } from '../core/later.ts'
+import { later, nextTick } from '../core/later.ts'
 import type { Origin } from '../core/options.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { MAX_HEADERS_COUNT } from '../core/session-options.ts'
@@ -52,7 +52,7 @@ export class NodeConnection implements EngineConnection {
     this.socket = socket
     // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
     // the session's `error`, where it does, from a later listener of the same event.
-    socket.on('close', () => process.nextTick(() => listener.onClose()))
+    socket.on('close', () => nextTick(() => listener.onClose()))
     socket.on('error', (error) => listener.onError(error))
     this.#window = options.connectionWindowSize
     this.http2 = connectHttp2(origin, options, socket, streamWindow)

@@ -8,6 +8,7 @@ import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node
 import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { NO_TRAILERS } from '../core/header-object.ts'
+import { nextTick } from '../core/later.ts'
 import type { DodiciError } from '../errors.ts'
 import type { Attempt } from '../handler/attempt.ts'
 import type { Call } from '../handler/call.ts'
@@ -242,8 +243,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     if (this.#isEndDue) return mayGo
     this.#isEndDue = true
     if (mayGo) return true
-    // A tick later: so are `response` and `trailers`, which came before it.
-    process.nextTick(endLater, this)
+    nextTick(endLater, this) // A tick later: so are `response` and `trailers`, which came before it.
     return false
   }
 

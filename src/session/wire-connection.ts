@@ -5,7 +5,8 @@
  */
 
 import type { Socket } from 'node:net'
-import { later } from '../core/later.ts'
+import { later, nextTick } from '../core/later.ts'
+import { isUint8Array } from '../core/realms.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { invalid } from '../core/validate.ts'
 import { SocketError } from '../errors.ts'
@@ -162,7 +163,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
       later(flushLater, this)
     } else if (!this.#isFlushDue) {
       this.#isFlushDue = true
-      process.nextTick(flushLater, this)
+      nextTick(flushLater, this)
     }
   }
 
@@ -191,7 +192,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   #onData(chunk: unknown): void {
     if (Buffer.isBuffer(chunk)) this.http2.receive(chunk)
     // Of what stands in for a socket.
-    else if (chunk instanceof Uint8Array)
+    else if (isUint8Array(chunk))
       this.http2.receive(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     else this.#listener.onError(new SocketError('The socket gives strings, where bytes are needed'))
   }

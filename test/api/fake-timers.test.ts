@@ -57,4 +57,44 @@ describe('when timers are faked after the import', () => {
     // Not `expect.poll()`: under fake timers it moves their time.
     await peer.until(() => peer.requests[0]?.resetCode === CANCEL)
   })
+
+  it('a limit is met in real time', async () => {
+    const { client } = await start({})
+    const failure = client.request({ ...GET, headersTimeout: 20 }).catch((error: Error) => error.name)
+    expect(await failure).toBe('HeadersTimeoutError')
+  })
+
+  it('a limit is not met because their time has passed', async () => {
+    const { client, peer } = await start({})
+    const call = client.request({ ...GET, headersTimeout: 60_000, requestTimeout: 60_000 })
+    await peer.until(() => peer.requests.length === 1)
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    peer.requests[0]?.answer()
+    expect(await (await call).body.text()).toBe('GET /')
+  })
+
+  it('and real ones come back, a client that was first used before has its limits', async () => {
+    const { client, peer } = await start({ onComplete: (stream) => stream.path === '/' && stream.answer() })
+    expect(await (await client.request({ ...GET, headersTimeout: 60_000 })).body.text()).toBe('GET /')
+    vi.useRealTimers()
+    const call = client.request({ ...GET, path: '/hang', headersTimeout: 20 })
+    expect(await call.catch((error: Error) => error.name)).toBe('HeadersTimeoutError')
+    expect(peer.connections).toHaveLength(1)
+  })
+})
+
+describe('when timers are faked before the import', () => {
+  it('calls and their limits go on in real time', async () => {
+    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.answer() })
+    vi.useFakeTimers()
+    vi.resetModules()
+    onTestFinished(() => void vi.useRealTimers())
+    const fresh = await import('../../src/index.ts')
+    expect(fresh.Client).not.toBe(Client)
+    const client = new fresh.Client(peer.origin)
+    expect(await (await client.request(GET)).body.text()).toBe('GET /')
+    const call = client.request({ ...GET, path: '/hang', headersTimeout: 20 })
+    expect(await call.catch((error: Error) => error.name)).toBe('HeadersTimeoutError')
+    await client.destroy()
+  })
 })

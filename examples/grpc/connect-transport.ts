@@ -55,6 +55,7 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn {
   return async (request) => {
     const { url, method, header, body, signal = null } = request
+    const begun = performance.now()
     const { origin, pathname, search } = new URL(url)
     // connect-es has the deadline, and aborts the signal then. PINGs find a dead connection.
     const clocks = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
@@ -74,11 +75,11 @@ function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn
       return {
         status: response.statusCode,
         header: addTo(new Headers(), response.headers),
-        body: read(response.body, request, () => addTo(trailer, response.trailers)),
+        body: read(response.body, request, begun, () => addTo(trailer, response.trailers)),
         trailer,
       }
     } catch (error) {
-      throw toConnectError(error, request)
+      throw toConnectError(error, request, begun)
     }
   }
 }
@@ -91,19 +92,25 @@ function addTo(headers: Headers, raw: readonly string[]): Headers {
   return headers
 }
 
-async function* read(body: BodyReadable, request: UniversalClientRequest, onEnd: () => void) {
+async function* read(body: BodyReadable, request: UniversalClientRequest, begun: number, onEnd: () => void) {
   try {
     for await (const piece of body) yield piece as Buffer
     onEnd()
   } catch (error) {
-    throw toConnectError(error, request)
+    throw toConnectError(error, request, begun)
   }
 }
 
-function toConnectError(thrown: unknown, { signal }: UniversalClientRequest): ConnectError {
+function toConnectError(
+  thrown: unknown,
+  { signal, header }: UniversalClientRequest,
+  begun: number,
+): ConnectError {
   // The reason is connect-es' own: Canceled, or DeadlineExceeded.
   if (signal?.aborted) return ConnectError.from(signal.reason, Code.Canceled)
+  // connect-es tells it to the server, in milliseconds; NaN: it doesn't.
+  const timeout = Number.parseInt(header.get('grpc-timeout') ?? header.get('connect-timeout-ms') ?? '', 10)
   // The numbers of the codes are gRPC's.
-  const { code, message } = toGrpcError(thrown)
+  const { code, message } = toGrpcError(thrown, { timeout }, begun)
   return new ConnectError(message, code, undefined, undefined, thrown)
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:http2'
 import { PassThrough } from 'node:stream'
 import type { JsonValue, MessageShape } from '@bufbuild/protobuf'
 import { create, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
@@ -191,5 +192,16 @@ describe.each(ENGINES)('a client of connect-es over an Agent › engine %s', (en
     expect(fromValue(await client.echo(toValue(long)))).toBe(long)
     expect(await readAll(client.chat(toValues(long, 2, 'three')))).toEqual([long, 2, 'three'])
     await expect(client.never(toValue('no'))).rejects.toMatchObject({ code: Code.Unimplemented })
+  })
+
+  it('tells when a server ended a call with CANCEL after its deadline', async () => {
+    const { origin } = await startServer((stream) => stream.close(constants.NGHTTP2_CANCEL))
+    const dispatcher = new Client(origin, { engine })
+    onTestFinished(() => dispatcher.destroy())
+    const transport = createDodiciTransport({ dispatcher, baseUrl: origin })
+    // connect-es itself has no deadline then: its own clock can't come first.
+    const headers = { 'grpc-timeout': '0m' }
+    const failed = createClient(Test, transport).echo(toValue('hello'), { headers })
+    await expect(failed).rejects.toMatchObject({ code: Code.DeadlineExceeded })
   })
 })

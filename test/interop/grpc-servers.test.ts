@@ -58,7 +58,8 @@ describe.each(GRPC_SERVERS)('the server of %s, asked by grpc-js', (name) => {
     const client = toClient(plain)
     const failed = call(client, 'Never', 'late', Date.now() + 200).catch((error) => error.code)
     expect(await call(client, 'Event', 'seen late')).toBe('seen')
-    expect(await failed).toBe(status.DEADLINE_EXCEEDED)
+    // Later versions of grpc-go reset the stream with CANCEL, perhaps before the client's own clock.
+    expect([status.DEADLINE_EXCEEDED, status.CANCELLED]).toContain(await failed)
     expect(await call(client, 'Event', 'ended late')).toMatch(/^(Canceled|DeadlineExceeded)$/)
   })
 

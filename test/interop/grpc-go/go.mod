@@ -2,6 +2,7 @@ module dodici.test/grpc
 
 go 1.19
 
+// The last version that Debian's Go 1.19 builds. The tests hold with 1.84, too, which resets what meets its deadline with CANCEL.
 require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20240318140521-94a12d6c2237
 	google.golang.org/grpc v1.64.1

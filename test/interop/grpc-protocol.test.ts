@@ -3,7 +3,8 @@ import { constants } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol.ts'
 import { Status } from '../../examples/grpc/protocol.ts'
-import { Client } from '../../src/index.ts'
+import { callForOne } from '../../examples/grpc/request-client.ts'
+import { Agent, Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
@@ -149,5 +150,30 @@ describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
       )
       expect(asked).toEqual(['POST', '/a.B/C', 'trailers', 'application/grpc', '5001m', 'AP8='])
     })
+  })
+})
+
+describe.each(ENGINES)('callForOne() on engine %s', (engine) => {
+  const OK = { 'grpc-status': '0' }
+  async function ask(body: Buffer[], trailers: Record<string, string> = OK) {
+    const { origin } = await startServer((stream) => respond(stream, body, trailers))
+    const agent = new Agent({ engine, h2c: true })
+    onTestFinished(() => agent.destroy())
+    return await callForOne(agent, 'a.B/C', REQUEST, { origin })
+  }
+
+  it('brings the only message', async () => {
+    expect(`${await ask([MESSAGE])}`).toBe('hi')
+  })
+
+  it.each([0, 2])('fails when there are %i messages', async (count) => {
+    const failed = ask(Array.from({ length: count }, () => MESSAGE))
+    await expect(failed).rejects.toMatchObject({ name: 'GrpcError', code: Status.UNIMPLEMENTED })
+  })
+
+  it('fails with the status, whether or not there is a message', async () => {
+    for (const body of [[], [MESSAGE]]) {
+      await expect(ask(body, { 'grpc-status': '7' })).rejects.toMatchObject({ code: 7 })
+    }
   })
 })

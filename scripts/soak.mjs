@@ -267,9 +267,10 @@ async function run(engine, options) {
   const peers = await startPeers([seeds.fork(), seeds.fork()])
   const real = hasReal ? await startNghttpd() : null
   const grpc = hasGrpc ? await startGrpc() : null
-  const targets = peers.map(({ origin }) => ({ url: origin, isReal: false, speaksGrpc: false }))
-  if (real !== null) targets.push({ url: real.origin, isReal: true, speaksGrpc: false })
-  if (grpc !== null) targets.push({ url: grpc.origin, isReal: true, speaksGrpc: true })
+  /** @type {import('./soak/fleet.mjs').Target[]} */
+  const targets = peers.map(({ origin }) => ({ url: origin, isReal: false }))
+  if (real !== null) targets.push({ url: real.origin, isReal: true })
+  if (grpc !== null) targets.push({ url: grpc.origin, isReal: true, speaksGrpc: true, retiresAtOnce: !hasGo })
   try {
     await soak(engine, options, watch, { peers, targets })
   } finally {

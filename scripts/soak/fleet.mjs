@@ -5,7 +5,8 @@
 import { Expected, toInterceptor } from './watch.mjs'
 
 /**
- * @typedef {{ url: string, isReal: boolean, speaksGrpc: boolean }} Target `isReal`: a server that does nothing wrong
+ * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, retiresAtOnce?: boolean }} Target `isReal`: a server that does
+ *   nothing wrong; `retiresAtOnce`: its GOAWAY comes in one step
  * @typedef {{ dispatcher: import('../../types/index.ts').Dispatcher, targets: Target[], label: string }} Current
  */
 

@@ -142,8 +142,8 @@ export async function load({ fleet, watch, shared, random, requests, atATime, fi
       } catch (error) {
         const isLost = LOSSES.includes(Object(error).code)
         const isUnprocessed = isLost && Object(error).processed === 'no'
-        // A connection that is retired may take along a body that can't be had again.
-        const isKnown = isUnprocessed && target.speaksGrpc && !isReplayable(kind)
+        // A GOAWAY that comes in one step leaves out what is on its way, and may take along a body that can't be had again.
+        const isKnown = isUnprocessed && target.retiresAtOnce && !isReplayable(kind)
         if (isKnown) {
           watch.lostOnce++
         } else if (isLost && target.isReal) {

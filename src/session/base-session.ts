@@ -60,7 +60,12 @@ export abstract class BaseSession<
     this.id = id
     this.context = context
     this.report = new SessionReport(context, id, openedFor)
-    this.resets = new ResetBudget(context.deadlines, () => this.#keepalive?.onReset())
+    this.resets = new ResetBudget(
+      context.deadlines,
+      () => this.#keepalive?.onReset(),
+      // Calls that wait here may be for another session now.
+      () => this.onRoom(),
+    )
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
     this.#windows = new SessionWindows(context.options.session, this.#streams, () => this.onRoom())
     const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#windows.maxStreams)

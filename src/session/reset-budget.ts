@@ -35,6 +35,7 @@ export class ResetBudget implements Timed {
   bagIndex = -1
   readonly #deadlines: Deadlines
   readonly #onReset: () => void
+  readonly #onStuck: () => void
   readonly #waiting = new Set<Resettable>()
   readonly #flushSoon = (): void => {
     this.#isFlushDue = false
@@ -45,10 +46,14 @@ export class ResetBudget implements Timed {
   /** When the tokens were counted last. */
   #countedAt: number
 
-  /** @param onReset called after streams were reset */
-  constructor(deadlines: Deadlines, onReset: () => void) {
+  /**
+   * @param onReset called after streams were reset
+   * @param onStuck called after that when some still wait, as there is no token left
+   */
+  constructor(deadlines: Deadlines, onReset: () => void, onStuck: () => void) {
     this.#deadlines = deadlines
     this.#onReset = onReset
+    this.#onStuck = onStuck
     this.#countedAt = deadlines.now()
   }
 
@@ -90,7 +95,9 @@ export class ResetBudget implements Timed {
       stream.reset()
     }
     if (this.#waiting.size < before) this.#onReset()
-    if (this.#waiting.size > 0 && this.bagIndex === -1) this.#deadlines.set(this, now + TICK, now)
+    if (this.#waiting.size === 0) return
+    if (this.bagIndex === -1) this.#deadlines.set(this, now + TICK, now)
+    this.#onStuck()
   }
 
   #take(now: number): boolean {

@@ -150,6 +150,29 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await Promise.all(waiting.map((call) => call.settled))
   })
 
+  it('hands over what still waits once no more of its streams can be reset', async () => {
+    const scene = await start()
+    const { peer, harness } = scene
+    const rest: Recorder[] = []
+    const asked = (name: string, count: number): void => {
+      for (let i = 0; i < count; i++) rest.push(ask(harness, `POST /${name}/${i}`))
+    }
+    await crowd(scene, '/sibling', () => {
+      asked('sibling', PLACES - STUCK - 1)
+      asked('waiting', 3)
+    })
+    await peer.until(() => peer.connection(0).open === PLACES)
+    // Nothing else is asked for, and no stream ends.
+    expect(await toOutcomes(rest.slice(-3))).toEqual([
+      'POST /waiting/0',
+      'POST /waiting/1',
+      'POST /waiting/2',
+    ])
+    await until(scene, 'draining', 'ready')
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.answer()
+    await Promise.all(rest.map((call) => call.settled))
+  })
+
   it('is followed by no second one while it lives, nor within 5 s', async () => {
     const scene = await start()
     const { clock, peer, harness } = scene

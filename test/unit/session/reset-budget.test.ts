@@ -17,7 +17,13 @@ function setUp() {
   const resets: number[] = []
   /** How many were by the time that the session was told. */
   const told: number[] = []
-  const budget = new ResetBudget(deadlines, () => told.push(resets.length))
+  /** How many were by the time that it was told of others which still wait. */
+  const stuck: number[] = []
+  const budget = new ResetBudget(
+    deadlines,
+    () => told.push(resets.length),
+    () => stuck.push(resets.length),
+  )
   const make = (number: number, then: () => void = () => {}): Resettable => ({
     reset() {
       resets.push(number)
@@ -31,7 +37,7 @@ function setUp() {
     await turn()
     return resets.length - before
   }
-  return { clock, deadlines, budget, resets, told, make, reset }
+  return { clock, deadlines, budget, resets, told, stuck, make, reset }
 }
 
 /** A turn of the event loop. */
@@ -50,6 +56,16 @@ describe('ResetBudget', () => {
     expect([resets.length, budget.waiting]).toEqual([BURST, 0])
     expect(await reset(1)).toBe(0)
     expect([resets.length, budget.waiting]).toEqual([BURST, 1])
+  })
+
+  test('tells that streams still wait, each time that it has looked at them', async () => {
+    const { clock, budget, told, stuck, reset } = setUp()
+    await reset(BURST)
+    expect([told, stuck]).toEqual([[BURST], []])
+    await reset(1)
+    expect([told, stuck, budget.holdMost(1)]).toEqual([[BURST], [BURST], true])
+    clock.advance(TICK)
+    expect([told, stuck]).toEqual([[BURST, BURST + 1], [BURST]])
   })
 
   test('tells when streams that wait for a token hold most of so many places', async () => {

@@ -49,6 +49,8 @@ export class BodyReadable extends Readable implements BodyReadableType {
   #isConsumed = false
   /** The call has failed, or its signal was aborted: not the reader's own `destroy()`. */
   #hasFailed = false
+  /** It ends in this error once what lies here was read; null before the call has failed. */
+  #failure: Error | null = null
 
   constructor(
     controller: DispatchController,
@@ -65,6 +67,13 @@ export class BodyReadable extends Readable implements BodyReadableType {
   override _read(): void {
     if (this.#isStreaming) this.#controller.resume()
     else if (this.#startStreaming()) this.#controller.resume()
+  }
+
+  /** The last piece that has come before a failure is followed by it. */
+  override read(size?: number): ReturnType<Readable['read']> {
+    const chunk: unknown = super.read(size)
+    if (this.#failure !== null && this.readableLength === 0) this.destroy(this.#failure)
+    return chunk
   }
 
   /** Whoever listens wants to hear the end, also after text(). */
@@ -130,7 +139,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     this.#early = null
     let isFlowing = true
     if (early !== null) for (const chunk of early) isFlowing = this.push(chunk)
-    if (this.#isComplete && !this.destroyed) this.push(null)
+    if (this.#isComplete && this.#failure === null && !this.destroyed) this.push(null)
     return isFlowing
   }
 
@@ -154,13 +163,24 @@ export class BodyReadable extends Readable implements BodyReadableType {
     this.destroy(reason)
   }
 
-  /** It will never be complete. */
+  /** It will never be complete. Whoever reads it as a stream gets what lies here first. */
   fail(error: Error): void {
     this.#isComplete = true
     this.#hasFailed = true
     // Not swallowed: readers get it. But a body that nobody reads must not end the process.
     this.on('error', ignoreError)
-    this.destroy(error)
+    if (this.#consumer !== null || !this.hasUnread) {
+      this.destroy(error)
+      return
+    }
+    this.#failure = error
+    // The caller who gets this body by a promise can't have begun to read it yet.
+    if (!this.#isStreaming) later(failUnread, this)
+  }
+
+  /** Nobody who reads it as a stream wants what lies here. */
+  dropUnread(): void {
+    if (this.#failure !== null && !this.#isStreaming) this.destroy(this.#failure)
   }
 
   /** The body as a string, read as UTF-8; a byte order mark is left out. */
@@ -206,6 +226,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
       throw invalid('signal', signal, 'an AbortSignal, or null')
     }
     signal?.throwIfAborted()
+    if (this.#failure !== null) this.destroy(this.#failure)
     if (this.closed) return
     const isTooLong = (this.#announced ?? 0) > limit || this.#bytesRead > limit
     this.on('error', ignoreError)
@@ -250,6 +271,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   }
 
   #consume<T>(convert: (bytes: Buffer) => T): Promise<T> {
+    if (this.#failure !== null) this.destroy(this.#failure)
     if (this.bodyUsed || this.#web?.locked === true) {
       // After a failure that failure is the better answer.
       return Promise.reject(this.errored ?? new TypeError('The body was read already, or is being read'))
@@ -317,3 +339,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
 }
 
 function ignoreError(): void {}
+
+function failUnread(body: BodyReadable): void {
+  body.dropUnread()
+}

@@ -320,6 +320,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   }
 
   #finish(error: DodiciError): void {
+    if (!this.#isHandingOn) this.#giveHeld(true) // Whether the call is paused or not: what came before it isn't lost.
     this.#state = 'done'
     this.#held = null
     this.#call.attemptFailed(error)

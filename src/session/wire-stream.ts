@@ -242,6 +242,8 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     if (this.#tunnel !== null) {
       this.#closeTunnel(this.#tunnel, error, isQuiet)
     } else if (this.#stage !== 'done') {
+      // What came before it isn't lost, whether the call is paused or not.
+      if (!this.#isHandingOn) this.#givePieces(true)
       this.#stage = 'done'
       this.#dropPieces()
       this.#call.attemptFailed(error)

@@ -238,20 +238,6 @@ describe('an answer on engine wire that its reader holds back', () => {
       return scene
     }
 
-    it('is lost with the connection: what was held is not given', async () => {
-      const { call, connection } = await startPart()
-      connection.break()
-      expect(await toOutcomes([call])).toEqual(['SocketError yes code=null attempts=1 stream=3'])
-      expect(call.events).toEqual(['start', 'response 200', 'error'])
-    })
-
-    it('is lost with a reset', async () => {
-      const { call, stream } = await startPart()
-      stream.reset(CANCEL)
-      expect(await toOutcomes([call])).toEqual(['StreamError yes code=8 attempts=1 stream=3'])
-      expect(call.events).toEqual(['start', 'response 200', 'error'])
-    })
-
     it('goes on after a GOAWAY, with an error code as well', async () => {
       const { call, stream, connection, quiet } = await startPart()
       connection.goAway(stream.id, 2)

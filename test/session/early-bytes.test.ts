@@ -1,0 +1,124 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { frames } from '../support/frames.ts'
+import { Recorder } from '../support/recorder.ts'
+import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
+import type { PeerStream } from '../support/scripted-peer-stream.ts'
+
+const INTERNAL_ERROR = 2
+
+/** Takes the header, and asks for no more. */
+class Pausing extends Recorder {
+  override onResponseStart(
+    controller: DispatchController,
+    status: number,
+    fields: IncomingHttpHeaders,
+  ): void {
+    controller.pause()
+    super.onResponseStart(controller, status, fields)
+  }
+}
+
+type Break = (stream: PeerStream, connection: PeerConnection) => void
+
+const RESETS: Readonly<Record<string, number>> = { NO_ERROR: 0, INTERNAL_ERROR, REFUSED_STREAM: 7, CANCEL: 8 }
+
+const LOSSES: Readonly<Record<string, Break>> = {
+  FIN: (_stream, connection) => connection.end(),
+  'a TCP reset': (_stream, connection) => connection.break(),
+  'GOAWAY with an error, and FIN': (stream, connection) => {
+    connection.goAway(stream.id, INTERNAL_ERROR)
+    connection.end()
+  },
+}
+
+describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engine) => {
+  /** Two pieces of a response lie unread. */
+  async function start(recorder: Recorder = new Pausing()) {
+    const peer = await startPeer([{ onRequest: (stream) => stream.respond(200) }, SERVE])
+    const harness = startHarness(peer, { ...PATIENT, engine })
+    const call = harness.dispatch({}, recorder)
+    await peer.until(() => peer.requests.length === 1)
+    const [connection, stream] = [peer.connection(0), peer.request('/')]
+    stream.data('one ')
+    stream.data('two')
+    await connection.ping()
+    await setImmediate()
+    await connection.ping()
+    expect(call.events).toEqual(['start', 'response 200'])
+    return { peer, harness, call, connection, stream }
+  }
+
+  it.each(
+    Object.entries(RESETS),
+  )('when it is reset with %s › hands on what has come, and then the error', async (_name, code) => {
+    const { peer, harness, call, connection, stream } = await start()
+    stream.reset(code)
+    await call.settled
+    expect([call.text, call.events.at(-1)]).toEqual(['one two', 'error'])
+    expect(toOutcome(call)).toMatch(`StreamError yes code=${code} attempts=1`)
+    // Nothing of it is left behind.
+    const next = ask(harness, 'GET /next')
+    await peer.until(() => peer.requests.length === 2)
+    peer.request('/next').end('next')
+    await next.settled
+    expect([next.text, peer.connections.length, connection.open]).toEqual(['next', 1, 0])
+    call.controller?.resume()
+    expect(call.events.filter((event) => event === 'error')).toHaveLength(1)
+  })
+
+  it.each(
+    Object.entries(LOSSES),
+  )('when its session ends by %s › hands on what has come, and then the error', async (_name, lose) => {
+    const { call, connection, stream } = await start()
+    lose(stream, connection)
+    await call.settled
+    expect([call.text, call.events.at(-1)]).toEqual(['one two', 'error'])
+    expect(call.error).toMatchObject({ processed: 'yes' })
+  })
+
+  it('when the caller aborts it › drops what has come', async () => {
+    const { call } = await start()
+    const reason = new Error('enough')
+    call.controller?.abort(reason)
+    expect([call.events, call.error]).toEqual([['start', 'response 200', 'error'], reason])
+  })
+
+  it('when its dispatcher is destroyed › drops what has come', async () => {
+    const { call, harness } = await start()
+    await harness.scheduler.tearDown(null)
+    expect(call.events).toEqual(['start', 'response 200', 'error'])
+  })
+
+  it('when its handler aborts the call at the first piece › hands on no more', async () => {
+    const reason = new Error('enough')
+    class Aborting extends Pausing {
+      override onResponseData(controller: DispatchController, chunk: Buffer): void {
+        super.onResponseData(controller, chunk)
+        controller.abort(reason)
+      }
+    }
+    const { call, stream } = await start(new Aborting())
+    stream.reset(INTERNAL_ERROR)
+    await call.settled
+    expect(call.errors).toEqual([reason])
+    expect(call.events.filter((event) => event === 'data')).toHaveLength(1)
+  })
+
+  it('when its handler resumes within the first piece › hands on each piece once', async () => {
+    class Resuming extends Pausing {
+      override onResponseData(controller: DispatchController, chunk: Buffer): void {
+        controller.resume()
+        super.onResponseData(controller, chunk)
+        controller.pause()
+      }
+    }
+    const { call, connection, stream } = await start(new Resuming())
+    connection.write(frames.data(stream.id, ' three'), frames.reset(stream.id, INTERNAL_ERROR))
+    await call.settled
+    expect([call.text, call.events.at(-1)]).toEqual(['one two three', 'error'])
+  })
+})

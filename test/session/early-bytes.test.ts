@@ -1,26 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
+import type { DispatchController } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { frames } from '../support/frames.ts'
-import { Recorder } from '../support/recorder.ts'
+import type { Recorder } from '../support/recorder.ts'
+import { PausingRecorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
 import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
 import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const INTERNAL_ERROR = 2
-
-/** Takes the header, and asks for no more. */
-class Pausing extends Recorder {
-  override onResponseStart(
-    controller: DispatchController,
-    status: number,
-    fields: IncomingHttpHeaders,
-  ): void {
-    controller.pause()
-    super.onResponseStart(controller, status, fields)
-  }
-}
 
 type Break = (stream: PeerStream, connection: PeerConnection) => void
 
@@ -37,7 +26,7 @@ const LOSSES: Readonly<Record<string, Break>> = {
 
 describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engine) => {
   /** Two pieces of a response lie unread. */
-  async function start(recorder: Recorder = new Pausing()) {
+  async function start(recorder: Recorder = new PausingRecorder()) {
     const peer = await startPeer([{ onRequest: (stream) => stream.respond(200) }, SERVE])
     const harness = startHarness(peer, { ...PATIENT, engine })
     const call = harness.dispatch({}, recorder)
@@ -95,7 +84,7 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
 
   it('when its handler aborts the call at the first piece › hands on no more', async () => {
     const reason = new Error('enough')
-    class Aborting extends Pausing {
+    class Aborting extends PausingRecorder {
       override onResponseData(controller: DispatchController, chunk: Buffer): void {
         super.onResponseData(controller, chunk)
         controller.abort(reason)
@@ -109,7 +98,7 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
   })
 
   it('when its handler resumes within the first piece › hands on each piece once', async () => {
-    class Resuming extends Pausing {
+    class Resuming extends PausingRecorder {
       override onResponseData(controller: DispatchController, chunk: Buffer): void {
         controller.resume()
         super.onResponseData(controller, chunk)

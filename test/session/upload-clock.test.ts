@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { DispatchController, DispatchOptions, IncomingHttpHeaders } from '../../types/index.ts'
+import type { DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { Flag, frames, Setting } from '../support/frames.ts'
-import { Recorder } from '../support/recorder.ts'
+import { PausingRecorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
 import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
 
@@ -35,18 +35,6 @@ const SOURCES: Record<string, () => DispatchOptions['body']> = {
         controller.close()
       },
     }),
-}
-
-/** Reads nothing until it is told to. */
-class Pausing extends Recorder {
-  override onResponseStart(
-    controller: DispatchController,
-    status: number,
-    fields: IncomingHttpHeaders,
-  ): void {
-    controller.pause()
-    super.onResponseStart(controller, status, fields)
-  }
 }
 
 /** A peer that takes a piece of each body, and no more by itself; a client that has its SETTINGS. */
@@ -109,7 +97,7 @@ describe('the clock of an upload, on engine wire', () => {
     const { clock, peer, harness, connection } = await start('wire')
     const call = harness.dispatch(
       { method: 'POST', path: '/upload', body: Buffer.alloc(PIECES * PIECE) },
-      new Pausing(),
+      new PausingRecorder(),
     )
     await peer.until(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
     const { id } = peer.request('/upload')

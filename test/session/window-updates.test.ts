@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import type { Frame } from '../support/frames.ts'
 import { Flag, frames, Setting, Type, toSettings } from '../support/frames.ts'
-import { Recorder } from '../support/recorder.ts'
+import { PausingRecorder } from '../support/recorder.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
@@ -59,18 +58,6 @@ class StubbornScript implements PeerScript {
   }
 }
 
-/** Takes the header, and nothing more until it is told to. */
-class Pausing extends Recorder {
-  override onResponseStart(
-    controller: DispatchController,
-    status: number,
-    fields: IncomingHttpHeaders,
-  ): void {
-    controller.pause()
-    super.onResponseStart(controller, status, fields)
-  }
-}
-
 describe.each(ENGINES)('a server that goes on at WINDOW_UPDATE alone, on engine %s', (engine) => {
   it('when the windows grow under a download › sends all of it', async () => {
     const peer = await startPeer(new StubbornScript())
@@ -90,7 +77,7 @@ describe('a server that goes on at WINDOW_UPDATE alone, on engine wire', () => {
   it('when a reader comes back after the windows have grown › sends all of it', async () => {
     const peer = await startPeer(new StubbornScript())
     const harness = startHarness(peer, { ...PATIENT, engine: 'wire' })
-    const paused = harness.dispatch({ path: '/paused' }, new Pausing())
+    const paused = harness.dispatch({ path: '/paused' }, new PausingRecorder())
     const call = ask(harness, 'GET /')
     await call.settled
     paused.controller?.resume()

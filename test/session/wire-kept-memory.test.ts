@@ -2,27 +2,14 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import type { DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
 import { Flag, frames } from '../support/frames.ts'
-import { Recorder } from '../support/recorder.ts'
+import { PausingRecorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
 import { PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 /** A frame that nobody knows, and that is as large as may be: it fills the chunks in which the data comes. */
 const FILLER = frames.frame(0xbb, 0, 0, Buffer.alloc(16_384))
-
-/** Reads nothing until it is told to. */
-class Pausing extends Recorder {
-  override onResponseStart(
-    controller: DispatchController,
-    status: number,
-    fields: IncomingHttpHeaders,
-  ): void {
-    controller.pause()
-    super.onResponseStart(controller, status, fields)
-  }
-}
 
 /** Bytes of the buffers that stay alive with these pieces. */
 function toMemory(pieces: readonly Buffer[]): number {
@@ -52,7 +39,7 @@ describe('what lies unread on engine wire, little of much that came', () => {
   }) => {
     const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
     const harness = startHarness(peer, { ...PATIENT, engine: 'wire', initialWindowSize: 2 * MIB })
-    const call = harness.dispatch({}, new Pausing())
+    const call = harness.dispatch({}, new PausingRecorder())
     await peer.until(() => peer.requests.length === 1)
     const [connection, stream] = [peer.connection(0), peer.request('/')]
     await send(connection, stream.id, count, size, fillers)

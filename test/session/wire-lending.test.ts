@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { DispatchController, IncomingHttpHeaders, PoolOptions } from '../../types/index.ts'
+import type { PoolOptions } from '../../types/index.ts'
 import { frames, Type } from '../support/frames.ts'
-import { Recorder } from '../support/recorder.ts'
+import { PausingRecorder } from '../support/recorder.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
 import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
@@ -18,23 +18,11 @@ async function quiet(connection: PeerConnection): Promise<void> {
   }
 }
 
-/** Takes the header, and nothing more until it is told to. */
-class Pausing extends Recorder {
-  override onResponseStart(
-    controller: DispatchController,
-    status: number,
-    fields: IncomingHttpHeaders,
-  ): void {
-    controller.pause()
-    super.onResponseStart(controller, status, fields)
-  }
-}
-
 /** Calls that hold their answers back, and the peer's way to send to them all at once. */
 async function start(options: PoolOptions, paths: readonly string[]) {
   const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
   const harness = startHarness(peer, { ...PATIENT, engine: 'wire', ...options })
-  const calls = paths.map((path) => harness.dispatch({ path }, new Pausing()))
+  const calls = paths.map((path) => harness.dispatch({ path }, new PausingRecorder()))
   await peer.until(() => peer.requests.length === paths.length)
   const connection = peer.connection(0)
   let sent = 0

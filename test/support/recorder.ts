@@ -59,3 +59,15 @@ export class Recorder implements DispatchHandler {
     this.#settle()
   }
 }
+
+/** Takes the header, and nothing more until it is told to. */
+export class PausingRecorder extends Recorder {
+  override onResponseStart(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    controller.pause()
+    super.onResponseStart(controller, statusCode, headers)
+  }
+}

@@ -20,17 +20,11 @@ import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList } from './nod
 import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
+import type { ResponseStage } from './response-stage.ts'
 import { reportSent } from './session-report.ts'
 import { toOpenError, toStreamFailure, toTunnelBreach, toTunnelError } from './stream-failure.ts'
 import { Tunnel } from './tunnel.ts'
 import { Upload } from './upload.ts'
-
-/**
- * How far the answer has come, for the call: `open → responded → done`, `open → tunnel → done`, or `open → done`.
- *
- * `done` is said once: completely answered, failed, or cancelled. The stream itself may still be closing then.
- */
-type StreamState = 'open' | 'responded' | 'tunnel' | 'done'
 
 /** How the answer's data ended: not yet, by END_STREAM, or because the stream was closed without. */
 type DataEnd = 'none' | 'proper' | 'closed'
@@ -41,7 +35,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   readonly isConnected = true
   readonly #owner: NodeStreamOwner<NodeStream>
   readonly #call: Call
-  #state: StreamState = 'open'
+  #state: ResponseStage = 'open'
   /** Null until node has made it. */
   #stream: ClientHttp2Stream | null = null
   /** Null for a request without a body. */

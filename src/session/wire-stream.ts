@@ -15,6 +15,7 @@ import { ErrorCode } from '../protocol/protocol-error.ts'
 import { Http2Stream } from '../protocol/stream.ts'
 import type { EngineStream } from './engine.ts'
 import { HeldPieces, toKept } from './held-pieces.ts'
+import type { ResponseStage } from './response-stage.ts'
 import { reportSent } from './session-report.ts'
 import { toResetError, toTunnelError } from './stream-failure.ts'
 import type { StreamOwner } from './stream-owner.ts'
@@ -26,13 +27,6 @@ import { openStream, WireOutgoing } from './wire-outgoing.ts'
 /** The session, as a stream of this engine sees it. */
 export interface WireStreamOwner extends StreamOwner<WireStream>, OutgoingOwner {}
 
-/**
- * How far the answer has come, for the call: `open → responded → done`, `open → tunnel → done`, or `open → done`.
- *
- * `done` is said once: completely answered, failed, or cancelled. The stream itself may still be open then.
- */
-type Stage = 'open' | 'responded' | 'tunnel' | 'done'
-
 /** One try of a call. What the connection tells it, it tells the call, until one of them is done. */
 export class WireStream extends Http2Stream implements Attempt, EngineStream<WireConnection> {
   bagIndex = -1
@@ -40,7 +34,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   readonly isConnected = true
   readonly #owner: WireStreamOwner
   readonly #call: Call
-  #stage: Stage = 'open'
+  #stage: ResponseStage = 'open'
   /** Null before it is opened. */
   #http2: ClientConnection | null = null
   /** Null for one that sends nothing but its header. */

@@ -190,9 +190,12 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     // undici takes any answer to CONNECT for a tunnel.
     if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
       this.#call.respond(statusCode, toHeaderObject(raw), raw)
-      this.#call.fail(
-        new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
-      )
+      // After 421 it may be asked for once more.
+      if (this.#call.state === 'receiving') {
+        this.#call.fail(
+          new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
+        )
+      }
       drop(socket)
     } else if (!this.#call.upgrade(statusCode, toHeaderObject(raw), raw, socket)) {
       drop(socket)

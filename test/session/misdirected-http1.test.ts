@@ -1,7 +1,7 @@
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
-import type { DispatchOptions } from '../../types/index.ts'
+import type { DispatchController, DispatchOptions } from '../../types/index.ts'
 import type { TakenRequest } from '../support/fallback-fake.ts'
 import { answer, begin, FakeFallback, Http1Harness } from '../support/fallback-fake.ts'
 import { startHttp1 } from '../support/fallback-http1.ts'
@@ -105,6 +105,40 @@ describe('an answer of 421 over HTTP/1.1', () => {
     expect(first.controller.events).toEqual(['pause', 'abort'])
     await call.settled
     expect(fallback.requests[1]?.controller.events).toContain('pause')
+  })
+
+  it('to a CONNECT lets go of its socket, and has the request sent once more', async () => {
+    const sockets = [new PassThrough(), new PassThrough()]
+    let status = 421
+    const fallback = new FakeFallback((request) => {
+      begin(request)
+      const socket = sockets[fallback.requests.length - 1] as PassThrough
+      request.handler.onRequestUpgrade?.(request.controller, status, {}, socket)
+      status = 200
+    })
+    const recorder = Object.assign(new Recorder(), {
+      onRequestUpgrade: (_controller: DispatchController, code: number) =>
+        recorder.events.push(`upgrade ${code}`),
+    })
+    new Http1Harness(fallback).dispatch({ method: 'CONNECT', path: 'example.org:443' }, recorder)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(recorder.events).toEqual(['start', 'upgrade 200'])
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, false])
+    expect(fallback.requests).toHaveLength(2)
+  })
+
+  it('to a CONNECT that comes a second time is handed over, and refuses the tunnel', async () => {
+    const sockets = [new PassThrough(), new PassThrough()]
+    const fallback = new FakeFallback((request) => {
+      begin(request)
+      const socket = sockets[fallback.requests.length - 1] as PassThrough
+      request.handler.onRequestUpgrade?.(request.controller, 421, {}, socket)
+    })
+    const call = new Http1Harness(fallback).dispatch({ method: 'CONNECT', path: 'example.org:443' })
+    await call.settled
+    expect(call.events).toEqual(['start', 'response 421', 'error'])
+    expect(call.error).toMatchObject({ name: 'TunnelRefusedError', statusCode: 421 })
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true])
   })
 
   it('leaves a call that is aborted before it is sent again aborted', async () => {

@@ -86,9 +86,20 @@ class Http1Attempt {
       const message = `${this.#asked.host} is to be spoken to in HTTP/1.1, and the connect function has offered it HTTP/2`
       this.onError(Object.assign(new AlpnError(message), { alpnProtocol: 'h2' }))
     } else {
-      tuneSocket(socket, this.#connect)
-      this.#settle(null, socket)
+      this.#hand(socket)
     }
+  }
+
+  #hand(socket: Socket): void {
+    try {
+      tuneSocket(socket, this.#connect)
+    } catch (thrown) {
+      // Not a socket after all: a connector may yield anything.
+      socket.on('error', ignore).destroy()
+      this.onError(thrown)
+      return
+    }
+    this.#settle(null, socket)
   }
 
   onError(error: unknown): void {

@@ -2,12 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { Socket } from 'node:net'
+import { connect as connectSocket, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Client } from '../../src/index.ts'
+import { Agent, Client } from '../../src/index.ts'
 import type { ClientOptions, ConnectTlsOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
+import { startHttp1 as startPlain } from '../support/fallback-http1.ts'
 import { startPeer, toConnector } from '../support/scripted-peer-rig.ts'
 import { startServer, toCertificate } from '../support/server.ts'
 
@@ -113,4 +114,21 @@ it.each(
 )('when a connector yields what stands in for a socket, without such methods, engine %s › uses it', async (engine) => {
   const peer = await startPeer({ onComplete: (stream) => stream.answer('hello') })
   expect(await get(peer.origin, { engine, connect: toConnector(peer) })).toBe('hello')
+})
+
+it('when a connector yields what refuses to be told, the fallback › fails the request with that', async () => {
+  const { origin } = await startPlain(undefined, { tls: false })
+  const mine = new Error('mine')
+  const agent = new Agent({
+    connect: ({ port }, callback) => {
+      const socket = connectSocket(Number(port), 'localhost', () => {
+        socket.setNoDelay = () => {
+          throw mine
+        }
+        callback(null, socket)
+      })
+    },
+  })
+  onTestFinished(() => agent.destroy())
+  await expect(agent.request({ origin, path: '/', method: 'GET' })).rejects.toMatchObject({ cause: mine })
 })

@@ -26,7 +26,12 @@ export class Wait {
 
 /** @implements {Timing} */
 class OneAlarm {
-  #deadlines = new Deadlines(systemClock)
+  #deadlines
+
+  /** @param {import('../../src/core/clock.ts').Clock} clock */
+  constructor(clock = systemClock) {
+    this.#deadlines = new Deadlines(clock)
+  }
 
   /** @param {Wait} wait */
   begin(wait) {

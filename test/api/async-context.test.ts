@@ -1,8 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Client } from '../../src/index.ts'
+import { Client, fetch } from '../../src/index.ts'
 import type { RequestOptions } from '../../types/index.ts'
 import { startServer } from '../support/server.ts'
 
@@ -72,5 +72,41 @@ describe('the async context of its caller', () => {
     duplex.end().resume()
     await Promise.all([streamed, once(duplex, 'end')])
     expect(heard.sort()).toEqual(['factory', 'handler'])
+  })
+
+  it('is that of what follows fetch(), and each piece of its body', async () => {
+    const client = await start()
+    const begin = (mine: string): Promise<unknown[]> =>
+      storage.run(mine, async () => {
+        const response = await fetch(client.origin, { dispatcher: client })
+        const heard: unknown[] = [storage.getStore()]
+        for await (const chunk of response.body ?? []) heard.push(String(chunk.length), storage.getStore())
+        return heard
+      })
+    expect(await Promise.all([begin('a'), begin('b')])).toEqual([
+      ['a', '4', 'a'],
+      ['b', '4', 'b'],
+    ])
+  })
+
+  it("is that of a dispatch() handler which takes an AsyncResource along; else it is the connection's", async () => {
+    const client = await start()
+    const begin = (mine: string, isBound: boolean): Promise<unknown> =>
+      storage.run(mine, () => {
+        const caller = new AsyncResource('TEST_CALL')
+        return new Promise((resolve, reject) => {
+          const tell = (): void => resolve(storage.getStore())
+          client.dispatch(GET, {
+            onRequestStart() {},
+            onResponseStart() {},
+            onResponseData() {},
+            onResponseEnd: () => (isBound ? caller.runInAsyncScope(tell) : tell()),
+            onResponseError: (_controller, error) => reject(error),
+          })
+        })
+      })
+    // Both wait for the connection that the first of them opens.
+    expect(await Promise.all([begin('a', false), begin('b', false)])).toEqual(['a', 'a'])
+    expect(await Promise.all([begin('c', true), begin('d', true)])).toEqual(['c', 'd'])
   })
 })

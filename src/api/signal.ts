@@ -4,9 +4,12 @@
  * @module
  */
 
-import { EventEmitter } from 'node:events'
+import { EventEmitter, getMaxListeners, setMaxListeners } from 'node:events'
 import { invalid } from '../core/validate.ts'
 import { isError, RequestAbortedError } from '../errors.ts'
+
+/** As undici's fetch allows: many calls share one signal, which is no leak. */
+const MAX_LISTENERS = 1_500
 
 /** Who is ended by a signal. */
 export interface Abortable {
@@ -36,6 +39,7 @@ export class SignalLink {
       signal.once('abort', this.#onAbort)
     } else {
       this.#onAbort = null
+      allowListeners(signal)
       signal.addEventListener('abort', this, { once: true })
     }
   }
@@ -70,4 +74,16 @@ function toReason(signal: AbortSignal | EventEmitter): Error {
   const reason: unknown = 'reason' in signal ? signal.reason : undefined
   if (reason === undefined || reason === null) return new RequestAbortedError()
   return isError(reason) ? reason : new RequestAbortedError('Request aborted', { cause: reason })
+}
+
+/** Lets more calls share one signal than Node 20 takes for a leak: it warns of the eleventh. */
+export function allowListeners(signal: AbortSignal): void {
+  if (!(signal instanceof AbortSignal)) return
+  let limit = 0
+  try {
+    limit = getMaxListeners(signal)
+  } catch {
+    // Node 20 throws where there is no limit.
+  }
+  if (limit !== 0 && limit < MAX_LISTENERS) setMaxListeners(MAX_LISTENERS, signal)
 }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { getMaxListeners, setMaxListeners } from 'node:events'
 import type { ReadableStreamLike } from '../../types/body.ts'
+import { allowListeners } from '../api/signal.ts'
 import { toError } from '../errors.ts'
 import { ByteStream } from './byte-stream.ts'
 import type { ExchangeOwner } from './exchange.ts'
@@ -15,9 +15,6 @@ import type { FetchRequest } from './fetch-request.ts'
 import { isBadPort } from './fetch-url.ts'
 import { lookAhead } from './look-ahead.ts'
 import { toNetworkError } from './network-error.ts'
-
-/** As undici's fetch allows: many fetches share one signal, which is no leak. */
-const MAX_LISTENERS = 1_500
 
 /** Where the signal comes from. A Request is held for it: undici's own signal follows its caller's only as long as its Request lives. */
 export interface SignalOwner {
@@ -139,16 +136,4 @@ export class Fetching implements ExchangeOwner {
     this.reject(reason)
     exchange?.abort(reason)
   }
-}
-
-/** Node 20 and 22 warn of the eleventh. */
-function allowListeners(signal: AbortSignal): void {
-  if (!(signal instanceof AbortSignal)) return
-  let limit = 0
-  try {
-    limit = getMaxListeners(signal)
-  } catch {
-    // Node 20 throws where there is no limit.
-  }
-  if (limit !== 0 && limit < MAX_LISTENERS) setMaxListeners(MAX_LISTENERS, signal)
 }

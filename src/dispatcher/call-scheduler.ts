@@ -51,6 +51,7 @@ const MAX_PUMPS = 4
 /** Holds what waits in its queue, and gives the sessions what they have room for. */
 export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly deadlines: Deadlines
+  readonly onFlow = (): void => this.#sessions.updateRefs()
   readonly #origin: Origin
   readonly #options: ResolvedClientOptions
   readonly #owner: SchedulerOwner

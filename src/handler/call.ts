@@ -77,6 +77,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     this.#paused = true
     if (this.#state === 'receiving') this.#clock.holdBody()
     this.#attempt?.pause()
+    this.#owner.onFlow()
   }
 
   protected override tellPriority(value: string): void {
@@ -88,6 +89,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     if (!this.#paused || this.#state === 'settled') return
     this.#paused = false
     if (this.#state === 'receiving') this.#clock.body()
+    this.#owner.onFlow() // First: what was held may end the call.
     this.#attempt?.resume()
   }
 

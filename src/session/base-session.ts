@@ -26,7 +26,7 @@ import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
 import { SessionWindows } from './session-windows.ts'
 import type { StreamOwner } from './stream-owner.ts'
-import { byStreamId } from './stream-owner.ts'
+import { areIdle, byStreamId } from './stream-owner.ts'
 
 /** One connection, from the first SYN to the last event. `TStream` and `TConnection` are the engine's. */
 export abstract class BaseSession<
@@ -52,6 +52,7 @@ export abstract class BaseSession<
   #keepalive: Keepalive | null = null
   /** Somebody waits for its streams, or for one: then it keeps the process alive, and its peer has to. */
   #isNeeded = true
+  #isLeft = false // Who waits for its streams holds them back: he waits for something of his own.
   /** Somebody waits for its end. */
   #isAwaited = false
   readonly #linger: Linger
@@ -155,7 +156,7 @@ export abstract class BaseSession<
     this.#streams.add(stream)
     this.#windows.open(stream)
     this.context.owner.onSessionLoad(this)
-    if (!this.#isNeeded) this.updateRef()
+    if (!this.#isNeeded || this.#isLeft) this.updateRef()
     stream.open(this.#connection)
   }
 
@@ -163,11 +164,14 @@ export abstract class BaseSession<
     const mayServe = this.#state.name === 'connecting' || this.#state.name === 'ready'
     const isNeeded = this.liveStreams > 0 || (mayServe && this.context.owner.waiting() > 0)
     if (this.#state.name === 'connecting') this.#attempt?.setRef(isNeeded)
-    if (this.#connection === null || isNeeded === this.#isNeeded) return
+    const isLeft = isNeeded && this.context.owner.waiting() === 0 && areIdle(this.#streams.items)
+    const isOther = isNeeded !== this.#isNeeded
+    if (this.#connection === null || (!isOther && isLeft === this.#isLeft)) return
     this.#isNeeded = isNeeded
-    if (isNeeded) this.#keepalive?.onBusy()
-    else this.#keepalive?.onIdle()
-    this.#connection.setRef(isNeeded || this.#isAwaited)
+    this.#isLeft = isLeft
+    if (isOther && isNeeded) this.#keepalive?.onBusy()
+    else if (isOther) this.#keepalive?.onIdle()
+    this.#connection.setRef((isNeeded && !isLeft) || this.#isAwaited)
   }
 
   toStats(): SessionStats {
@@ -201,7 +205,7 @@ export abstract class BaseSession<
     this.#windows.close(stream)
     if (this.resets.waiting > 0) this.resets.delete(stream)
     this.onRoom()
-    if (this.liveStreams === 0) this.#onNoStreams()
+    this.#onFewer()
   }
 
   onAnswered(headers: IncomingHttpHeaders): void {
@@ -216,7 +220,7 @@ export abstract class BaseSession<
 
   reset(stream: TStream): void {
     this.resets.add(stream)
-    if (this.liveStreams === 0) this.#onNoStreams()
+    this.#onFewer()
   }
 
   toLossError(streamId: number | null, error: Error | null): DodiciError {
@@ -297,7 +301,8 @@ export abstract class BaseSession<
     this.context.owner.onSessionDraining(this)
   }
 
-  #onNoStreams(): void {
+  #onFewer(): void {
+    if (this.liveStreams > 0 && this.#streams.items[0]?.isIdle !== true) return
     this.updateRef()
     this.#lingerWhenIdle()
   }

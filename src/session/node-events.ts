@@ -161,6 +161,11 @@ export function read(stream: ClientHttp2Stream): void {
 
 function endNothing(): void {}
 
+/** To be called in the next tick. */
+export function endLater(stream: { end(): void }): void {
+  stream.end()
+}
+
 function destroyLater(stream: ClientHttp2Stream): void {
   stream.destroy()
 }

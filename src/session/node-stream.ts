@@ -15,7 +15,7 @@ import type { Call } from '../handler/call.ts'
 import type { EngineStream } from './engine.ts'
 import type { NodeConnection } from './node-connection.ts'
 import type { StreamListener } from './node-events.ts'
-import { listen, read, release } from './node-events.ts'
+import { endLater, listen, read, release } from './node-events.ts'
 import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList } from './node-headers.ts'
 import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
@@ -82,6 +82,10 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   get isHeld(): boolean {
     return this.#held !== null || this.#call.paused
+  }
+
+  get isIdle(): boolean {
+    return this.#isDone || (this.#state === 'responded' && this.#isSent && this.#call.paused)
   }
 
   open({ http2 }: NodeConnection): void {
@@ -338,8 +342,4 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null, isBreach)
     this.#leave()
   }
-}
-
-function endLater(stream: NodeStream): void {
-  stream.end()
 }

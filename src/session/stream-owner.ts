@@ -25,6 +25,11 @@ interface Numbered {
   readonly streamId: number | null
 }
 
+/** Whether nobody waits for any of them. */
+export function areIdle(streams: readonly { readonly isIdle: boolean }[]): boolean {
+  return streams.every((stream) => stream.isIdle)
+}
+
 /** As they were opened: in that order calls shall hear of their common end. */
 export function byStreamId(a: Numbered, b: Numbered): number {
   return (a.streamId ?? 0) - (b.streamId ?? 0)

@@ -71,6 +71,11 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     return this.held > 0 || this.#call.paused
   }
 
+  get isIdle(): boolean {
+    const isSent = this.state === 'half-closed (local)' || this.state === 'closed'
+    return this.#isDone || (this.#stage === 'responded' && isSent && this.#call.paused)
+  }
+
   open({ http2 }: WireConnection): void {
     const begun = this.#call.begin(this)
     if (begun === null) {
@@ -83,11 +88,9 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     this.isHead = request.method === 'HEAD'
     this.#http2 = http2
     if (!openStream(http2, this, this.#call, wire, !hasBody)) return
-    // The ids are used up (RFC 9113 §5.1.1).
-    if (!http2.isOpen) this.#owner.close()
+    if (!http2.isOpen) this.#owner.close() // The ids are used up (RFC 9113 §5.1.1).
     if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
-    // Its subscribers may have ended the call.
-    if (this.#isDone) return
+    if (this.#isDone) return // Its subscribers may have ended the call.
     if (!hasBody) {
       this.#call.tellSent()
       return

@@ -24,6 +24,7 @@ const CHILDREN = [
   'pending',
   'refused',
   'unconnected',
+  'unread',
   'waiting',
 ]
 let folder = ''
@@ -111,6 +112,25 @@ describe('a process', () => {
       const answer = [{ statusCode: 200 }, { text: 'first, last' }]
       expect(await runChild('pending', origin, ca)).toEqual([...answer, ...answer])
       expect(sessions).toHaveLength(1)
+    })
+  })
+
+  describe.each(['node', 'wire'])('with an answer that nobody reads, on engine %s', (engine) => {
+    const SIZE = 500_000
+
+    it.each([
+      ['fetch', []],
+      ['request', []],
+      ['another', [{ text: 'small' }]],
+      ['late', [{ size: SIZE }]],
+    ])('ends by itself: %s', async (mode, reports) => {
+      const { origin } = await startServer((stream, headers) => {
+        stream.respond({ ':status': 200 })
+        // Behind round trips, so that the process has time to end before.
+        if (headers[':path'] === '/small') void roundTrips(stream.session).then(() => stream.end('small'))
+        else stream.end(Buffer.alloc(SIZE))
+      })
+      expect(await runChild('unread', mode, origin, engine)).toEqual([...reports, { isThere: true }])
     })
   })
 

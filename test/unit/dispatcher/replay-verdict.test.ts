@@ -17,6 +17,7 @@ function toCall(options: Partial<DispatchOptions> = {}): Call {
     deadlines: new Deadlines(systemClock),
     mayReplay: () => false,
     onReplay() {},
+    onFlow() {},
     isConnecting: () => false,
     onSettled() {},
   }

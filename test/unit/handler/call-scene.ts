@@ -97,6 +97,7 @@ export class TestAttempt implements Attempt {
 }
 
 export class TestOwner implements CallOwner<Call> {
+  onFlow(): void {}
   readonly deadlines: Deadlines
   /** What mayReplay() answers. */
   replays = false

@@ -21,7 +21,7 @@ export interface CallOwner<TCall> {
   onReplay(call: TCall, error: DodiciError | null): void
   /** Whether one that is `queued` waits for a connection, as opposed to room on one, or its time. */
   isConnecting(call: TCall): boolean
-  /** The call's reader holds the answer back, or lets it flow again. */
+  /** The call's reader holds the answer back, or lets it flow again: before what was held is handed on, which may end the call. */
   onFlow(): void
   /** The call has settled, for good or ill; `from` is the state that it was in. */
   onSettled(call: TCall, from: CallState): void

@@ -89,7 +89,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     if (!this.#paused || this.#state === 'settled') return
     this.#paused = false
     if (this.#state === 'receiving') this.#clock.body()
-    this.#owner.onFlow() // First: what was held may end the call.
+    this.#owner.onFlow()
     this.#attempt?.resume()
   }
 

@@ -26,7 +26,7 @@ import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
 import { SessionWindows } from './session-windows.ts'
 import type { StreamOwner } from './stream-owner.ts'
-import { areIdle, byStreamId } from './stream-owner.ts'
+import { byStreamId, IdleLook } from './stream-owner.ts'
 
 /** One connection, from the first SYN to the last event. `TStream` and `TConnection` are the engine's. */
 export abstract class BaseSession<
@@ -52,7 +52,9 @@ export abstract class BaseSession<
   #keepalive: Keepalive | null = null
   /** Somebody waits for its streams, or for one: then it keeps the process alive, and its peer has to. */
   #isNeeded = true
-  #isLeft = false // Who waits for its streams holds them back: he waits for something of his own.
+  /** Who waits for its streams holds them back: he waits for something of his own. */
+  #isLeft = false
+  readonly #idleLook = new IdleLook()
   /** Somebody waits for its end. */
   #isAwaited = false
   readonly #linger: Linger
@@ -164,7 +166,8 @@ export abstract class BaseSession<
     const mayServe = this.#state.name === 'connecting' || this.#state.name === 'ready'
     const isNeeded = this.liveStreams > 0 || (mayServe && this.context.owner.waiting() > 0)
     if (this.#state.name === 'connecting') this.#attempt?.setRef(isNeeded)
-    const isLeft = isNeeded && this.context.owner.waiting() === 0 && areIdle(this.#streams.items)
+    const isLeft =
+      isNeeded && this.context.owner.waiting() === 0 && this.#idleLook.areIdle(this.#streams.items)
     const isOther = isNeeded !== this.#isNeeded
     if (this.#connection === null || (!isOther && isLeft === this.#isLeft)) return
     this.#isNeeded = isNeeded

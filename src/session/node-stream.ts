@@ -318,7 +318,8 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   }
 
   #finish(error: DodiciError): void {
-    if (!this.#isHandingOn) this.#giveHeld(true) // Whether the call is paused or not: what came before it isn't lost.
+    // What came before it isn't lost, whether the call is paused or not.
+    if (!this.#isHandingOn) this.#giveHeld(true)
     this.#state = 'done'
     this.#held = null
     this.#call.attemptFailed(error)

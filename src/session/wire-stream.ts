@@ -88,9 +88,11 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     this.isHead = request.method === 'HEAD'
     this.#http2 = http2
     if (!openStream(http2, this, this.#call, wire, !hasBody)) return
-    if (!http2.isOpen) this.#owner.close() // The ids are used up (RFC 9113 §5.1.1).
+    // The ids are used up (RFC 9113 §5.1.1).
+    if (!http2.isOpen) this.#owner.close()
     if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
-    if (this.#isDone) return // Its subscribers may have ended the call.
+    // Its subscribers may have ended the call.
+    if (this.#isDone) return
     if (!hasBody) {
       this.#call.tellSent()
       return

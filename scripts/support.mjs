@@ -9,7 +9,7 @@ import { buildSync } from 'esbuild'
 const scripts = import.meta.dirname
 
 /** @type {import('esbuild').BuildOptions} */
-const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20' }
+const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20', ignoreAnnotations: true }
 
 /**
  * Compiles in memory.

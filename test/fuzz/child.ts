@@ -4,6 +4,7 @@ import { openSync, writeSync } from 'node:fs'
 import type { EngineName } from '../../types/index.ts'
 import type { Failure } from './player.ts'
 import { Player } from './player.ts'
+import { processTime } from './process-time.ts'
 
 /** What such a process is told to do. */
 export interface Orders {
@@ -121,14 +122,13 @@ class Summary {
 export async function runChild(orders: Orders): Promise<void> {
   const { engine, seed, seeds, step, rounds, seconds, keepsGoing, isVerbose, collects, mayAbort } = orders
   const progress = openSync(orders.progress, 'w')
-  const realNow = performance.now.bind(performance)
-  const end = realNow() + seconds * 1_000
+  const end = processTime.real + seconds * 1_000
   const player = await Player.start()
   if (isVerbose) player.log((line) => process.stdout.write(`${line}\n`))
   const scale = new Scale()
   const summary = new Summary()
   let played = 0
-  for (; played < rounds && realNow() < end; played++) {
+  for (; played < rounds && processTime.real < end; played++) {
     const current = seeds?.[played] ?? seed + played * step
     writeSync(progress, `${`${current}`.padStart(WIDTH)}${`${played}`.padStart(WIDTH)}`, 0)
     const failure = await player.play(current, engine, mayAbort)

@@ -3,8 +3,8 @@
 import type { EngineName } from '../../types/index.ts'
 import { Port } from './peer.ts'
 import { describePlan, toPlan, withoutNodeFaults } from './plan.ts'
+import { processTime } from './process-time.ts'
 import { playRound } from './round.ts'
-import { VirtualTime } from './virtual-time.ts'
 
 /** A round that has failed. */
 export interface Failure {
@@ -15,13 +15,12 @@ export interface Failure {
 
 /** Plays rounds, and hears what the process has to say of them. */
 export class Player {
-  readonly #time = new VirtualTime()
+  readonly #time = processTime
   readonly #port: Port
   readonly #uncaught = { heard: [] as string[] }
 
   private constructor(port: Port) {
     this.#port = port
-    this.#time.install()
     const hear = (what: string) => (thrown: unknown) => {
       this.#time.touch()
       this.#uncaught.heard.push(`${what}: ${thrown instanceof Error ? thrown.stack : String(thrown)}`)

@@ -1,9 +1,12 @@
 /**
  * Time that passes as soon as nothing else happens: a limit of minutes is met at once, and what would wait for ever is told at once.
  *
- * It takes the place of the global timers and of `performance.now()`, which is all that the client's clock asks for. What node itself
- * waits for goes on in real time.
+ * It takes the place of the timers and of `performance.now()`, which is all that the client's clock asks for. What node itself waits for
+ * goes on in real time.
  */
+
+import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers'
 
 /** An alarm of the global `setTimeout()`, or of the harness. */
 class VirtualTimer {
@@ -63,6 +66,11 @@ export class VirtualTime {
     return this.#now
   }
 
+  /** Real milliseconds since some fixed point. */
+  get real(): number {
+    return this.#realNow()
+  }
+
   /** Alarms of the code under test that haven't rung. */
   get foreign(): number {
     return this.#timers.filter(({ isForeign }) => isForeign).length
@@ -95,15 +103,17 @@ export class VirtualTime {
     this.#timers = []
   }
 
-  /** Replaces the global timers, for good: its process does nothing else. */
+  /** Replaces the timers, global and imported, for good: its process does nothing else. To be called before the client is loaded. */
   install(): void {
     const set = (callback: (...given: unknown[]) => void, delay = 0, ...given: unknown[]): VirtualTimer =>
       this.#add(Number(delay), given.length === 0 ? callback : () => callback(...given), true)
-    Object.assign(globalThis, {
-      setTimeout: set,
-      clearTimeout: (timer: unknown) => this.#remove(timer),
-    })
-    Object.defineProperty(performance, 'now', { value: () => this.#now, configurable: true })
+    const both = { setTimeout: set, clearTimeout: (timer: unknown) => this.#remove(timer) }
+    Object.assign(globalThis, both)
+    Object.assign(timers, both)
+    syncBuiltinESMExports()
+    // The client asks the class, whose method is the real one under fakes of others.
+    for (const holder of [performance, Object.getPrototypeOf(performance)])
+      Object.defineProperty(holder, 'now', { value: () => this.#now, configurable: true })
   }
 
   /** Lets things happen for so many virtual milliseconds, or until a condition holds. */

@@ -52,6 +52,37 @@ export const systemClock: Clock = Object.freeze({
   after: (delay: number, callback: () => void) => new SystemAlarm(delay, callback),
 })
 
+/** The longest delay that Node's timers take: a later deadline is found out about on the way. Milliseconds. */
+const MAX_DELAY = 2 ** 31 - 1
+
+/** Keeps the process alive, while somebody waits for what may hold nothing itself. */
+export class Hold {
+  readonly #clock: Clock
+  readonly #onAlarm = (): void => this.#begin()
+  /** Null while it isn't needed. */
+  #alarm: Alarm | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  set(isNeeded: boolean): void {
+    if (isNeeded === (this.#alarm !== null)) return
+    if (isNeeded) {
+      this.#begin()
+    } else {
+      this.#alarm?.cancel()
+      this.#alarm = null
+    }
+  }
+
+  /** No alarm is as late as a wait may be long. */
+  #begin(): void {
+    this.#alarm = this.#clock.after(MAX_DELAY, this.#onAlarm)
+    this.#alarm.setRef(true)
+  }
+}
+
 /** What can be late. Its fields are {@link Deadlines}' own. */
 export interface Timed extends Bagged {
   /** When it is late, by the clock's `now()`. Infinity while nothing runs against it. */
@@ -59,9 +90,6 @@ export interface Timed extends Bagged {
   /** It is late. It has left the list already. */
   onDeadline(): void
 }
-
-/** The longest delay that Node's timers take: a later deadline is found out about on the way. Milliseconds. */
-const MAX_DELAY = 2 ** 31 - 1
 
 /** After one look at the list the next comes no sooner, in milliseconds: it bounds what 10,000 staggered deadlines cost. */
 const RESOLUTION = 50

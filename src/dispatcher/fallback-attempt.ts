@@ -36,6 +36,8 @@ const SLICE = 65_536
 
 /** Who keeps the attempts that aren't done. */
 export interface FallbackOwner {
+  /** The dispatcher has a connection for it, or it is done. Once. */
+  onAttemptBegun(): void
   onAttemptDone(attempt: FallbackAttempt): void
 }
 
@@ -211,6 +213,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
   }
 
   #move(state: FallbackState): void {
+    if (this.#state === 'waiting') this.#owner.onAttemptBegun()
     this.#state = state
     if (state === 'done') this.#owner.onAttemptDone(this)
   }

@@ -6,6 +6,7 @@
 
 import type { FallbackDispatcher } from '../../types/client.ts'
 import { Bag } from '../core/bag.ts'
+import { Hold, systemClock } from '../core/clock.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import type { DodiciError } from '../errors.ts'
 import { ClientDestroyedError, NotSupportedError } from '../errors.ts'
@@ -21,6 +22,10 @@ export class Fallback implements FallbackOwner {
   readonly #own: BuiltinFallback | null
   readonly #connect: ResolvedClientOptions['connect']
   readonly #attempts = new Bag<FallbackAttempt>()
+  /** While attempts wait for a connection: what connects may hold nothing that would keep the process alive. */
+  readonly #hold = new Hold(systemClock)
+  /** How many do. */
+  #waiting = 0
 
   constructor(options: ResolvedClientOptions) {
     this.#connect = options.connect
@@ -48,6 +53,8 @@ export class Fallback implements FallbackOwner {
     trace?.withdraw(error)
     const attempt = new FallbackAttempt(this, this.#dispatcher, call, this.#toServername(call))
     this.#attempts.add(attempt)
+    this.#waiting++
+    this.#hold.set(true)
     // Its own trace shall know whose it is: this may be the context of whoever has opened a connection.
     if (trace === null) attempt.open()
     else trace.asCaller(() => attempt.open())
@@ -56,6 +63,10 @@ export class Fallback implements FallbackOwner {
   /** Null where the fallback shall say. A Client's or a Pool's is that of its connections, whatever a request says. */
   #toServername({ request }: Call): string | null {
     return typeof this.#connect === 'function' ? request.servername : (this.#connect.servername ?? null)
+  }
+
+  onAttemptBegun(): void {
+    if (--this.#waiting === 0) this.#hold.set(false)
   }
 
   onAttemptDone(attempt: FallbackAttempt): void {

@@ -20,6 +20,7 @@ import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
 import { endLost, isOfPings, toLatest, toLossError } from './loss.ts'
 import { PeerSettings } from './peer-settings.ts'
+import { ProcessRef } from './process-ref.ts'
 import { ResetBudget } from './reset-budget.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
@@ -50,13 +51,8 @@ export abstract class BaseSession<
   /** These two are null until there is a socket. */
   #connection: TConnection | null = null
   #keepalive: Keepalive | null = null
-  /** Somebody waits for its streams, or for one: then it keeps the process alive, and its peer has to. */
-  #isNeeded = true
-  /** Who waits for its streams holds them back: he waits for something of his own. */
-  #isLeft = false
   readonly #idleLook = new IdleLook()
-  /** Somebody waits for its end. */
-  #isAwaited = false
+  readonly #processRef: ProcessRef
   readonly #linger: Linger
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
@@ -69,6 +65,7 @@ export abstract class BaseSession<
       // Calls that wait here may be for another session now.
       () => this.onRoom(),
     )
+    this.#processRef = new ProcessRef(context)
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
     this.#windows = new SessionWindows(context.options.session, this.#streams, () => this.onRoom())
     const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#windows.maxStreams)
@@ -107,7 +104,7 @@ export abstract class BaseSession<
   }
 
   get isNeeded(): boolean {
-    return this.#isNeeded
+    return this.#processRef.isNeeded
   }
 
   get socket(): Socket | null {
@@ -158,7 +155,7 @@ export abstract class BaseSession<
     this.#streams.add(stream)
     this.#windows.open(stream)
     this.context.owner.onSessionLoad(this)
-    if (!this.#isNeeded || this.#isLeft) this.updateRef()
+    if (!this.#processRef.isHeld) this.updateRef()
     stream.open(this.#connection)
   }
 
@@ -168,13 +165,9 @@ export abstract class BaseSession<
     if (this.#state.name === 'connecting') this.#attempt?.setRef(isNeeded)
     const isLeft =
       isNeeded && this.context.owner.waiting() === 0 && this.#idleLook.areIdle(this.#streams.items)
-    const isOther = isNeeded !== this.#isNeeded
-    if (this.#connection === null || (!isOther && isLeft === this.#isLeft)) return
-    this.#isNeeded = isNeeded
-    this.#isLeft = isLeft
-    if (isOther && isNeeded) this.#keepalive?.onBusy()
-    else if (isOther) this.#keepalive?.onIdle()
-    this.#connection.setRef((isNeeded && !isLeft) || this.#isAwaited)
+    if (!this.#processRef.update(isNeeded, isLeft)) return
+    if (isNeeded) this.#keepalive?.onBusy()
+    else this.#keepalive?.onIdle()
   }
 
   toStats(): SessionStats {
@@ -185,8 +178,7 @@ export abstract class BaseSession<
     if (this.#state.name === 'connecting') {
       this.destroy(null)
     } else if (this.#connection !== null && this.#state.name !== 'closed') {
-      this.#isAwaited ||= isAwaited
-      if (isAwaited) this.#connection.setRef(true)
+      if (isAwaited) this.#processRef.await()
       this.#connection.close()
       this.#drain()
       this.#lingerWhenIdle()
@@ -272,6 +264,7 @@ export abstract class BaseSession<
     }
     if (!this.#move({ name: 'ready' })) return
     this.#windows.connect(this.#connection)
+    this.#processRef.connect(this.#connection)
     this.#keepalive = new Keepalive(this, this.#connection.pings, options.session, deadlines, memory)
     this.report.ready(socket)
     try {
@@ -336,6 +329,7 @@ export abstract class BaseSession<
     if (!this.#move({ name: 'closed', cause })) return
     this.#linger.stop()
     this.#keepalive?.stop()
+    this.#processRef.stop()
     this.resets.stop()
     for (const stream of this.#streams.items.toSorted(byStreamId)) stream.lose()
     this.report.closed(cause, wasReady)

@@ -10,6 +10,7 @@ import { connect as connectSocket, isIP } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions, ConnectTlsOptions } from '../../types/client.ts'
 import type { Alarm } from '../core/clock.ts'
+import { Hold } from '../core/clock.ts'
 import { nextTick } from '../core/later.ts'
 import type { Origin } from '../core/options.ts'
 import { isPromiseLike } from '../core/realms.ts'
@@ -40,6 +41,8 @@ export class ConnectionAttempt {
   readonly #alpnProtocols: string[]
   /** Null without a `connectTimeout`. */
   readonly #alarm: Alarm | null
+  /** In its place then: a connector of the caller's may hold nothing that would keep the process alive. */
+  readonly #hold: Hold | null
   /** Null until it is made: by us, or by the caller's connector. */
   #socket: Socket | null = null
   #isOver = false
@@ -54,6 +57,7 @@ export class ConnectionAttempt {
     this.#memory = memory
     this.#onResult = onResult
     const { connect, connectTimeout, socketPath, fallback } = options
+    this.#hold = connectTimeout === 0 ? new Hold(clock) : null
     this.#alpnProtocols = fallback === null ? ONLY_HTTP2 : EITHER_PROTOCOL
     this.#alarm =
       connectTimeout === 0 ? null : clock.after(connectTimeout, () => this.#onTimeout(connectTimeout))
@@ -70,8 +74,8 @@ export class ConnectionAttempt {
 
   /** Whether somebody waits for it, so that it keeps the process alive. */
   setRef(isNeeded: boolean): void {
-    // A connector of the caller's may hold nothing that would.
     this.#alarm?.setRef(isNeeded)
+    if (!this.#isOver) this.#hold?.set(isNeeded)
     if (this.#socket !== null) setRef(this.#socket, isNeeded)
     if (!isNeeded) this.#wasUnreferenced = true
   }
@@ -189,6 +193,7 @@ export class ConnectionAttempt {
   #end(): void {
     this.#isOver = true
     this.#alarm?.cancel()
+    this.#hold?.set(false)
   }
 }
 

@@ -203,8 +203,7 @@ describe('a process that has closed with a timeout', () => {
     ]).toEqual([
       0,
       { text: 'hello' },
-      // The second one has nothing that would end it.
-      { isClosing: true },
+      { isDestroyed: true },
     ])
   })
 })

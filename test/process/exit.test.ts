@@ -189,6 +189,15 @@ describe('a process', () => {
       expect(heard).toEqual([{ name: 'ConnectTimeoutError' }])
     })
 
+    it.each([
+      'held by nothing',
+      'held by HTTP/1.1',
+      'held in memory',
+    ])('stays until it is aborted: %s', async (mode) => {
+      const heard = await runChild('unconnected', mode)
+      expect(heard).toEqual([{ name: 'AbortError' }])
+    })
+
     it('stays while it backs off', async () => {
       let connections = 0
       const port = await listen((socket) => {

@@ -1,13 +1,20 @@
 /** Waits for a connection that never stands: nothing but the request keeps the process alive, if that does. */
-import { Client } from '../../../src/index.ts'
+import type { Socket } from 'node:net'
+import { Agent, Client } from '../../../src/index.ts'
+import type { Connector } from '../../../types/index.ts'
+import { PairedDuplex } from '../../support/duplex-pair.ts'
 import { report } from './report.ts'
 
 const [, , mode = '', origin = '', witness = ''] = process.argv
 const GET = { path: '/', method: 'GET' } as const
 
-async function ask(client: Client, signal: AbortSignal | null): Promise<void> {
+async function ask(client: Agent | Client, signal: AbortSignal | null): Promise<void> {
   try {
-    await client.request({ ...GET, signal })
+    await client.request({
+      ...GET,
+      ...(client instanceof Agent ? { origin: 'http://localhost' } : {}),
+      signal,
+    })
     report({ name: 'none' })
   } catch (error) {
     report({ name: error instanceof Error ? error.name : String(error) })
@@ -16,6 +23,19 @@ async function ask(client: Client, signal: AbortSignal | null): Promise<void> {
 
 if (mode === 'silent connector') {
   await ask(new Client('http://localhost', { connect: () => {}, connectTimeout: 100 }), null)
+} else if (mode.startsWith('held ')) {
+  const connect: Connector = (_options, callback) => {
+    // Nobody is at the other end. What stands in for a socket is a Duplex: the types speak of sockets alone, as undici's do.
+    if (mode === 'held in memory') callback(null, PairedDuplex.toPair()[0] as unknown as Socket)
+  }
+  const client =
+    mode === 'held by HTTP/1.1'
+      ? new Agent({ connect, connectTimeout: 0 })
+      : new Client('http://localhost', { connect, connectTimeout: 0, pingInterval: 0 })
+  const abort = new AbortController()
+  // It rings only where something else keeps the process alive.
+  setTimeout(() => abort.abort(), 100).unref()
+  await ask(client, abort.signal)
 } else if (mode === 'lost again and again') {
   await ask(new Client(origin), null)
 } else {

@@ -200,10 +200,6 @@ describe('a process that has closed with a timeout', () => {
         .trimEnd()
         .split('\n')
         .map((line): unknown => JSON.parse(line)),
-    ]).toEqual([
-      0,
-      { text: 'hello' },
-      { isDestroyed: true },
-    ])
+    ]).toEqual([0, { text: 'hello' }, { isDestroyed: true }])
   })
 })

@@ -17,7 +17,7 @@ interface Referenced {
 export class ProcessRef {
   /** Null unless a connector yields the connection: what stands in for a socket may hold nothing itself. */
   readonly #hold: Hold | null
-  /** Null until there is one. */
+  /** Null until there is one, and once the session is closed. */
   #connection: Referenced | null = null
   #isNeeded = true
   /** Who waits for its streams holds them back: he waits for something of his own. */
@@ -65,8 +65,9 @@ export class ProcessRef {
     if (this.#connection !== null) this.#apply(this.#connection)
   }
 
-  /** The session is closed. */
+  /** The session is closed. Streams that are let go of behind that change nothing any more. */
   stop(): void {
+    this.#connection = null
     this.#hold?.set(false)
   }
 

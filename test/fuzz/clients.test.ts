@@ -83,6 +83,12 @@ const KEPT: readonly Kept[] = [
       'on Node 20 a session that had sent its GOAWAY, and heard of nothing more, not even that TCP was reset: ' +
       'calls waited for it, `close()` never settled, and its socket stayed open',
   },
+  {
+    seed: 76_867_200,
+    engine: 'wire',
+    digest: '7731f5bb',
+    found: 'an alarm that held the process for a session that was closed',
+  },
 ]
 
 function fuzz(...args: string[]): Promise<Exit> {

@@ -263,6 +263,8 @@ export function askConnector(
 ): void {
   try {
     const promise: unknown = connector(options, (error, socket) => {
+      // It may have failed already: its error comes a tick later, too, and is no uncaught exception.
+      if (isSocket(socket)) socket.on('error', ignoreLateError)
       // Node's own way of calling back may be synchronous; ours never is.
       if (error !== null && error !== undefined) nextTick(onError, error)
       else nextTick(onSocket, socket)

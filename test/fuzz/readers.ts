@@ -188,5 +188,6 @@ export function readBody(body: BodyReadable, reading: Reading): void {
   if (body.closed) watch.miss('the body')
   const read = READ[watch.plan.reader] ?? READ.text
   if (watch.plan.listens || watch.plan.reader === 'only listen') watch.listen('the body', body)
+  else if (watch.plan.reader === 'never') watch.neglected = body
   if (read !== undefined) watch.follow(`reading by ${watch.plan.reader}`, read(body, reading))
 }

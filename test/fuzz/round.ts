@@ -159,7 +159,8 @@ class Round {
 
   /** What waits for its owner is let go of. */
   #giveUp(): void {
-    for (const { endings } of this.#watches) {
+    for (const { endings, neglected } of this.#watches) {
+      neglected?.destroy()
       for (const one of endings) {
         if (one.isOver) continue
         one.isGivenUp = true

@@ -64,6 +64,8 @@ export class CallWatch {
   status: number | null = null
   /** Sources of its request's body that were begun, and haven't been let go of. */
   sources = 0
+  /** A body that its caller neither reads nor listens to: who closes the client has to let go of it first. Null without one. */
+  neglected: Readable | null = null
   /** Readers that wait for their body's owner: only the harness can end them. */
   isPassive = false
   /** Its reader came too late, and waits for what was told before: one fault, not two. */

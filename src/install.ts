@@ -6,6 +6,8 @@
 
 import type { FallbackDispatcher } from '../types/client.ts'
 import { invalid } from './core/validate.ts'
+import { isDispatcher } from './dispatcher/dispatcher.ts'
+import { getGlobalDispatcher } from './dispatcher/global.ts'
 import {
   findBuiltinClass,
   loadBuiltin,
@@ -13,9 +15,7 @@ import {
   readSlots,
   SLOTS,
   writeInstallation,
-} from './dispatcher/builtin.ts'
-import { isDispatcher } from './dispatcher/dispatcher.ts'
-import { getGlobalDispatcher } from './dispatcher/global.ts'
+} from './scheduler/fallback/builtin.ts'
 
 /**
  * Puts a dispatcher where `fetch`, `WebSocket` and `EventSource` look for theirs: those that are built into Node, and those of npm

@@ -6,8 +6,8 @@ import { loadSource, runAlone } from './harness.mjs'
 
 /** @type {typeof import('../../src/core/headers.ts')} */
 const { addHeaders } = await loadSource('core/headers.ts')
-/** @type {typeof import('../../src/session/node-headers.ts')} */
-const { toFieldObject } = await loadSource('session/node-headers.ts')
+/** @type {typeof import('../../src/session/node/node-headers.ts')} */
+const { toFieldObject } = await loadSource('session/node/node-headers.ts')
 /** @type {typeof import('../../src/core/header-object.ts')} */
 const { toAnswerObject } = await loadSource('core/header-object.ts')
 

@@ -3,8 +3,8 @@
  */
 import { loadSource, runAlone } from './harness.mjs'
 
-/** @type {typeof import('../../src/dispatcher/session-heap.ts')} */
-const { SessionHeap } = await loadSource('dispatcher/session-heap.ts')
+/** @type {typeof import('../../src/scheduler/session-heap.ts')} */
+const { SessionHeap } = await loadSource('scheduler/session-heap.ts')
 
 class Session {
   heapIndex = -1

@@ -10,10 +10,10 @@ import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
 import { toClientOptions, toOrigin } from '../core/options.ts'
 import { toCodedError } from '../errors.ts'
+import type { SchedulerOwner } from '../scheduler/call-scheduler.ts'
+import { CallScheduler } from '../scheduler/call-scheduler.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
 import { OriginMemory } from '../session/origin-memory.ts'
-import type { SchedulerOwner } from './call-scheduler.ts'
-import { CallScheduler } from './call-scheduler.ts'
 import { LivingDispatcher } from './life-cycle.ts'
 
 /** A dispatcher for one origin. */

@@ -8,9 +8,9 @@ import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Bagged } from '../core/bag.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
-import type { Resettable } from './reset-budget.ts'
 import type { WindowAnnouncer } from './session-windows.ts'
-import type { Windowed } from './stream-window.ts'
+import type { Resettable } from './stream/reset-budget.ts'
+import type { Windowed } from './stream/stream-window.ts'
 
 /** A socket, and what frames HTTP/2 on it. */
 export interface EngineConnection extends WindowAnnouncer {

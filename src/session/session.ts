@@ -11,7 +11,7 @@ import type { Call } from '../handler/call.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
 import type { PeerSettings } from './peer-settings.ts'
-import type { ResetBudget } from './reset-budget.ts'
+import type { ResetBudget } from './stream/reset-budget.ts'
 
 /**
  * Where a session is. It only moves forward; the first cause of its end wins.

@@ -2,7 +2,7 @@
 
 import { onTestFinished } from 'vitest'
 import { toClientOptions, toOrigin } from '../../src/core/options.ts'
-import { CallScheduler } from '../../src/dispatcher/call-scheduler.ts'
+import { CallScheduler } from '../../src/scheduler/call-scheduler.ts'
 import { OriginMemory } from '../../src/session/origin-memory.ts'
 import type {
   AnyDispatchHandler,

@@ -22,6 +22,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['handler', 'protocol'],
   ['api', 'session'],
+  ['scheduler'],
   ['dispatcher'],
   ['fetch', 'install'],
   ['index'],

@@ -44,8 +44,9 @@ describe('the layer checker', () => {
           "import http2 from 'node:http2'\nimport { call } from '../handler/call.ts'\nimport '../protocol/limits.ts'\n" +
           'export const session = [http2, call]\n',
         'src/api/request.ts': "import { call } from '../handler/call.ts'\nexport const request = call\n",
+        'src/scheduler/scheduler.ts': "export { session } from '../session/session.ts'\n",
         'src/dispatcher/client.ts':
-          "import { request } from '../api/request.ts'\nimport { session } from '../session/session.ts'\n" +
+          "import { request } from '../api/request.ts'\nimport { session } from '../scheduler/scheduler.ts'\n" +
           'export const client = [request, session]\n',
         'src/fetch/fetch.ts': "export { client } from '../dispatcher/client.ts'\n",
         'src/install.ts': "export const install = () => import('./dispatcher/client.ts')\n",
@@ -83,7 +84,8 @@ describe('the layer checker', () => {
       ['src/core/clock.ts', 'src/protocol/limits.ts'],
       ['src/handler/call.ts', 'src/session/session.ts'],
       ['src/protocol/limits.ts', 'src/api/request.ts'],
-      ['src/session/session.ts', 'src/dispatcher/client.ts'],
+      ['src/session/session.ts', 'src/scheduler/scheduler.ts'],
+      ['src/scheduler/scheduler.ts', 'src/dispatcher/client.ts'],
       ['src/dispatcher/client.ts', 'src/fetch/fetch.ts'],
       ['src/dispatcher/client.ts', 'src/install.ts'],
       ['src/fetch/fetch.ts', 'src/index.ts'],

@@ -1,0 +1,350 @@
+/**
+ * The calls of one origin, and the sessions that they run on.
+ *
+ * @module
+ */
+
+import type { DispatchHandler } from '../../types/handler.ts'
+import type { DispatchOptions } from '../../types/request.ts'
+import type { SessionStats } from '../../types/stats.ts'
+import type { Clock } from '../core/clock.ts'
+import { Deadlines } from '../core/clock.ts'
+import { nextTick } from '../core/later.ts'
+import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import type { PendingQueue } from '../core/pending-queue.ts'
+import { Request } from '../core/request.ts'
+import type { DodiciError } from '../errors.ts'
+import {
+  ClientDestroyedError,
+  ConnectTimeoutError,
+  HTTP_1_1_REQUIRED,
+  NotSupportedError,
+  SocketError,
+  toConnectError,
+  toOwnError,
+} from '../errors.ts'
+import { Call } from '../handler/call.ts'
+import type { CallOwner } from '../handler/call-owner.ts'
+import type { CallState } from '../handler/call-state.ts'
+import { TwoShapedHandler } from '../handler/legacy-handler.ts'
+import { hasSubscribers, trace } from '../handler/traced-handler.ts'
+import type { OriginMemory } from '../session/origin-memory.ts'
+import type { Session } from '../session/session.ts'
+import { Fallback } from './fallback/fallback.ts'
+import { isRefusal, toReplayVerdict } from './replay-verdict.ts'
+import type { SessionSetOwner } from './session-set.ts'
+import { SessionSet } from './session-set.ts'
+import { WaitingCalls } from './waiting-calls.ts'
+
+/** Who hears of connections that come and go. Called when the scheduler's own state is settled. */
+export interface SchedulerOwner {
+  onConnect(): void
+  onDisconnect(error: Error): void
+  onConnectionError(error: Error): void
+  /** There is room again, after `add` had returned false. */
+  onDrain(): void
+}
+
+/** How deep loops that open streams may lie one within another. */
+const MAX_PUMPS = 4
+
+/** Holds what waits in its queue, and gives the sessions what they have room for. */
+export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
+  readonly deadlines: Deadlines
+  readonly onFlow = (): void => this.#sessions.updateRefs()
+  readonly #origin: Origin
+  readonly #options: ResolvedClientOptions
+  readonly #owner: SchedulerOwner
+  readonly #waiting: WaitingCalls
+  readonly #sessions: SessionSet
+  readonly #memory: OriginMemory
+  readonly #fallback: Fallback
+  /** Calls that have not settled, queued ones among them. */
+  #unsettled = 0
+  /** Calls dispatched so far. */
+  #sequence = 0
+  /** Calls answered so far: replays and reconnects are free while it grows. */
+  #progress = 0
+  /** How many loops that open streams are under way, one within another. */
+  #pumps = 0
+  #needsDrain = false
+  /** What the sessions were told of calls that wait. */
+  #isWaiting = false
+  #isDestroyed = false
+  /** What `tearDown()` was given; null for one ClientDestroyedError each. */
+  #destroyError: Error | null = null
+  /** Resolves `finish()`; null while nobody waits. */
+  #onIdle: (() => void) | null = null
+
+  /** @param connections how many sessions there may be; Infinity for any number */
+  constructor(
+    origin: Origin,
+    options: ResolvedClientOptions,
+    connections: number,
+    clock: Clock,
+    memory: OriginMemory,
+    owner: SchedulerOwner,
+  ) {
+    this.#origin = origin
+    this.#options = options
+    this.#owner = owner
+    this.deadlines = new Deadlines(clock)
+    this.#memory = memory
+    this.#fallback = new Fallback(options)
+    this.#sessions = new SessionSet(origin, options, connections, clock, memory, this)
+    this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
+  }
+
+  /** Calls that wait for a stream. */
+  get pending(): number {
+    return this.#waiting.total
+  }
+
+  /** Calls that have a stream. */
+  get running(): number {
+    return this.#unsettled - this.pending
+  }
+
+  /** How many sessions take calls. */
+  get connected(): number {
+    return this.#sessions.ready
+  }
+
+  get progress(): number {
+    return this.#progress
+  }
+
+  /** Snapshots of the sessions that aren't closed. */
+  toSessionStats(): SessionStats[] {
+    return this.#sessions.toStats()
+  }
+
+  /** Makes a call of a request. False when it has to wait. */
+  add(options: DispatchOptions, handler: DispatchHandler): boolean {
+    const request = new Request(options, this.#origin, this.#options)
+    const call = new Call(request, this.#trace(request, handler), this, this.#sequence++)
+    if (handler instanceof TwoShapedHandler) call.outer = handler.target
+    this.#unsettled++
+    if (call.start()) {
+      this.#waiting.add(call)
+      // By the handler itself, a moment ago.
+      if (this.#isDestroyed) call.fail(this.#toDestroyError())
+      this.#pump()
+      call.wait()
+    }
+    // Those that wait may be repeated ones: `false` promises a drain for them, too.
+    this.#needsDrain ||= this.#waiting.size > 0
+    return this.#waiting.size === 0
+  }
+
+  /** Settles when no call is left. */
+  finish(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#unsettled === 0) resolve()
+      else this.#onIdle = resolve
+    })
+  }
+
+  /**
+   * Fails what is left and ends the sessions; settles when they are gone.
+   *
+   * @param isGraceful no call is left: the peers get time to close their sides
+   */
+  tearDown(error: Error | null, isGraceful = false): Promise<void> {
+    this.#isDestroyed = true
+    this.#destroyError ??= error
+    this.#failQueued(() => this.#toDestroyError())
+    const gone = Promise.all([this.#sessions.end(error, isGraceful), this.#fallback.end(error)])
+    this.deadlines.stop()
+    return gone.then(() => {})
+  }
+
+  /** Whoever serves HTTP/1.1 tells undici's channels itself. */
+  #trace(request: Request, handler: DispatchHandler): DispatchHandler {
+    const { protocol } = this.#memory
+    if (!hasSubscribers() || protocol === 'http/1.1') return handler
+    const isHttp2 = this.#origin.scheme === 'http' || (protocol === 'h2' && this.#sessions.ready > 0)
+    return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
+  }
+
+  mayReplay(call: Call, error: DodiciError): boolean {
+    if (this.#isDestroyed) return false
+    const { replaySafe } = this.#options
+    const verdict = toReplayVerdict(call, error, this.#progress, replaySafe, this.#fallback.isThere)
+    if (verdict === 'safe') this.#sessions.doubt()
+    return verdict !== null
+  }
+
+  onReplay(call: Call, error: DodiciError | null): void {
+    if (error?.http2ErrorCode === HTTP_1_1_REQUIRED) call.http1Required = error
+    if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
+    this.#waiting.add(call)
+    // Not at once: the session that has just let go of it may be about to say that it is draining.
+    nextTick(pumpLater, this)
+  }
+
+  #requeue(call: Call): void {
+    this.#waiting.add(call)
+    this.#pump()
+    // Its waiting for a connection begins only now.
+    call.wait()
+  }
+
+  onSettled(call: Call, from: CallState): void {
+    if (from === 'queued') {
+      this.#waiting.delete(call)
+      if (this.#waiting.size === 0) {
+        this.#tellWaiting()
+        this.#announceDrain()
+      }
+    }
+    if (from === 'receiving') this.#progress++
+    this.#unsettled--
+    if (this.#unsettled === 0) this.#onIdle?.()
+  }
+
+  isConnecting(call: Call): boolean {
+    return !this.#isServed(call) && !this.#waiting.isDelayed(call)
+  }
+
+  /** Whether there is a session that takes calls like this one. */
+  #isServed(call: Call): boolean {
+    return this.#sessions.hasReady(call.wasMisdirected ? call.sessionMark : 0)
+  }
+
+  waiting(): number {
+    return this.#waiting.size
+  }
+
+  onRoom(): void {
+    // A call that ends while it is being opened makes room at once: no deeper, the loop that opens it goes on.
+    const isWanted = this.#waiting.size > 0 || this.#needsDrain
+    if (this.#pumps === 0 && isWanted) this.#pump()
+  }
+
+  /** A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours. */
+  failWaiting(cause: Error): void {
+    const isLate = cause instanceof ConnectTimeoutError
+    this.#failQueued(
+      () => toOwnError(toConnectError(cause, this.#origin.href)),
+      (call) => !this.#isServed(call) && (!isLate || call.request.limits.connectTimeout === null),
+    )
+  }
+
+  giveUp(sessions: number, cause: Error | null): void {
+    const message = `${sessions} connections to ${this.#origin.href} in a row ended without an answer`
+    this.#failQueued(() => new SocketError(message, { cause }))
+  }
+
+  onConnect(): void {
+    this.#owner.onConnect()
+  }
+
+  onDisconnect(error: Error): void {
+    this.#owner.onDisconnect(error)
+  }
+
+  onConnectionError(error: Error): void {
+    this.#owner.onConnectionError(error)
+  }
+
+  /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
+  #pump(): void {
+    // Deeper, the loops above go on with what is left: a handler that dispatches from within must not use up the stack.
+    if (this.#pumps >= MAX_PUMPS) return
+    this.#pumps++
+    try {
+      const { http1, misdirected, queue } = this.#waiting
+      if (http1.size > 0) this.#openWaiting(http1)
+      if (misdirected.size > 0) this.#openWaiting(misdirected)
+      this.#openWaiting(queue)
+    } finally {
+      this.#pumps--
+    }
+    this.#tellWaiting()
+    this.#announceDrain()
+  }
+
+  #openWaiting(lane: PendingQueue<Call>): void {
+    for (let call = lane.first; call !== null && !this.#isDestroyed; call = lane.first) {
+      const isHttp1 =
+        this.#memory.protocol === 'http/1.1' || call.request.isHttp1 || call.http1Required !== null
+      const session = isHttp1 ? null : this.#toSession(call)
+      if (session === null && !isHttp1) {
+        this.#sessions.grow(call.wasMisdirected ? call.sessionMark : -1)
+        return
+      }
+      lane.shift()
+      this.#open(call, session)
+    }
+  }
+
+  /** The one that takes the first call; null when none does now. */
+  #toSession(first: Call): Session | null {
+    if (first.wasMisdirected) return this.#sessions.pickNewer(first.sessionMark)
+    const session = this.#sessions.pick()
+    return session === null || !mustWaitForSettings(first, session) ? session : this.#sessions.pickSettled()
+  }
+
+  /** @param session null for one that HTTP/2 isn't for */
+  #open(call: Call, session: Session | null): void {
+    const { protocol } = call.request
+    if (session !== null && (protocol === null || session.settings.offersExtendedConnect)) {
+      if (!call.wasMisdirected) call.sessionMark = this.#sessions.opened
+      session.open(call)
+    } else if (this.#fallback.isThere) {
+      this.#fallback.open(call, call.http1Required)
+    } else {
+      // Where it was: it leaves the queue as it settles.
+      this.#waiting.add(call)
+      const reason = session === null ? 'is to be asked by HTTP/1.1' : 'offers no extended CONNECT (RFC 8441)'
+      const message = `${this.#origin.href} ${reason}, and fallback is null: there is no upgrade to ${protocol}`
+      call.fail(new NotSupportedError(message))
+    }
+  }
+
+  /** Nothing waits any more, however that came about: whoever was held back may go on. */
+  #announceDrain(): void {
+    if (!this.#needsDrain || this.#waiting.size > 0 || this.#isDestroyed) return
+    this.#needsDrain = false
+    nextTick(drainLater, this.#owner)
+  }
+
+  /** Calls that wait keep the process alive. */
+  #tellWaiting(): void {
+    const isWaiting = this.#waiting.size > 0
+    if (isWaiting === this.#isWaiting) return
+    this.#isWaiting = isWaiting
+    this.#sessions.updateRefs()
+  }
+
+  #toDestroyError(): Error {
+    return this.#destroyError ?? new ClientDestroyedError()
+  }
+
+  /** Fails what waits now; what handlers dispatch meanwhile waits for the next session. */
+  #failQueued(toError: () => Error, isConcerned: (call: Call) => boolean = () => true): void {
+    for (const call of this.#waiting.toArray()) if (isConcerned(call)) call.fail(toError())
+  }
+
+  static pump(scheduler: CallScheduler): void {
+    scheduler.#pump()
+  }
+}
+
+/**
+ * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So such a call
+ * goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
+ */
+function mustWaitForSettings({ request }: Call, session: Session): boolean {
+  if (session.settings.areSettled) return false
+  return request.protocol !== null || (session.streams > 0 && !request.body.replayable)
+}
+
+function pumpLater(scheduler: CallScheduler): void {
+  CallScheduler.pump(scheduler)
+}
+
+function drainLater(owner: SchedulerOwner): void {
+  owner.onDrain()
+}

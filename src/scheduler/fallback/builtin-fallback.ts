@@ -1,0 +1,103 @@
+/**
+ * The default fallback: a dispatcher of the kind that is built into the running Node.
+ *
+ * @module
+ */
+
+import type { FallbackDispatcher } from '../../../types/client.ts'
+import type { AnyDispatchHandler } from '../../../types/handler.ts'
+import type { DispatchOptions } from '../../../types/request.ts'
+import type { ResolvedClientOptions } from '../../core/options.ts'
+import { toOrigin } from '../../core/options.ts'
+import { MAX_HEADER_SIZE } from '../../core/session-options.ts'
+import { ClientDestroyedError, NotSupportedError } from '../../errors.ts'
+import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
+import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
+import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
+
+/** Options for sockets that a proxy's connections would pass over. */
+const NOT_BY_PROXY = ['lookup', 'localAddress', 'localPort', 'family'] as const
+
+/** Made on first use. Its connections are made as our own are, and by the same code, but for those through a proxy. */
+export class BuiltinFallback implements FallbackDispatcher {
+  readonly #options: ResolvedClientOptions
+  /** As it was when this was made: somebody may put a dispatcher of ours in its place. Null where nobody has used it yet. */
+  readonly #seen: BuiltinAgentClass | null
+  #agent: BuiltinAgent | null = null
+  #isProxy = false
+  #isDestroyed = false
+
+  constructor(options: ResolvedClientOptions) {
+    this.#options = options
+    this.#seen = peekBuiltinClass()
+  }
+
+  /** @throws NotSupportedError where none can be made that connects as we do, ClientDestroyedError */
+  dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
+    if (this.#isDestroyed) throw new ClientDestroyedError()
+    this.#agent ??= this.#make()
+    const { hostname } = toOrigin(options.origin)
+    const given = typeof this.#options.connect === 'function' ? undefined : this.#options.connect.servername
+    // Said in any case, an address too: undici would take it from a `host` field.
+    const servername = options.servername ?? given ?? hostname
+    if (!this.#isProxy) return this.#agent.dispatch({ ...options, servername }, handler)
+    if (servername !== (given ?? hostname)) {
+      const what = `${servername} as the server name of an origin at ${hostname}`
+      throw new NotSupportedError(
+        `HTTP/1.1 is needed, and the proxy of the environment would not take ${what}`,
+      )
+    }
+    return this.#agent.dispatch({ ...options, headers: joinFields(options.headers) }, handler)
+  }
+
+  /** Settles when its connections are gone. */
+  async destroy(error: Error | null): Promise<void> {
+    if (this.#isDestroyed) return
+    this.#isDestroyed = true
+    await this.#agent?.destroy(error)
+  }
+
+  #make(): BuiltinAgent {
+    const agentClass = this.#seen ?? findBuiltinClass()
+    if (agentClass === null) {
+      throw new NotSupportedError(
+        "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since somebody " +
+          'had put another one in its place before: set the fallback option',
+      )
+    }
+    const { connectTimeout, strictContentLength } = this.#options
+    // What limits a call is the call's own to watch.
+    const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEADER_SIZE }
+    this.#isProxy = agentClass.name !== 'Agent'
+    const connect = this.#isProxy ? this.#toProxyTls() : { connect: toHttp1Connector(this.#options) }
+    return new agentClass({ ...common, connectTimeout, strictContentLength, ...connect })
+  }
+
+  /** Node's own dispatcher goes through the proxies that the environment names, and so do we. */
+  #toProxyTls(): object {
+    const { connect, socketPath } = this.#options
+    const lost =
+      typeof connect === 'function'
+        ? 'connect function'
+        : (NOT_BY_PROXY.find((name) => connect[name] !== undefined) ??
+          (socketPath === null ? null : 'socketPath'))
+    if (lost === null) return { connect: { ...connect, allowH2: false }, requestTls: { ...connect } }
+    throw new NotSupportedError(
+      `HTTP/1.1 is needed through the proxy of the environment, which would not connect by the ${lost} that was given: ` +
+        'set the fallback option',
+    )
+  }
+}
+
+/** undici's proxies make an object of them, in which the last of several fields of a name would be left. */
+function joinFields(headers: DispatchOptions['headers']): DispatchOptions['headers'] {
+  if (!Array.isArray(headers)) return headers
+  const joined = new Map<string, string>()
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = String(headers[i])
+    const value = String(headers[i + 1])
+    const present = joined.get(name)
+    joined.set(name, present === undefined ? value : `${present}, ${value}`)
+  }
+  return [...joined].flat()
+}

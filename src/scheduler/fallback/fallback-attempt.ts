@@ -1,0 +1,297 @@
+/**
+ * One attempt of a call by whoever serves what HTTP/2 can't.
+ *
+ * @module
+ */
+
+import type { Duplex, Readable } from 'node:stream'
+import type { FallbackDispatcher } from '../../../types/client.ts'
+import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import type { DispatchOptions } from '../../../types/request.ts'
+import type { Bagged } from '../../core/bag.ts'
+import type { SendableBody } from '../../core/body-source.ts'
+import { respell } from '../../core/field-names.ts'
+import { toHeaderObject } from '../../core/header-object.ts'
+import { toRawHeaders } from '../../core/headers.ts'
+import type { Request } from '../../core/request.ts'
+import { WEBSOCKET_KEY } from '../../core/request.ts'
+import type { WireHeaders } from '../../core/wire-headers.ts'
+import { getField } from '../../core/wire-headers.ts'
+import { NotSupportedError, TunnelRefusedError, toError, toFallbackError } from '../../errors.ts'
+import type { Attempt, Outgoing } from '../../handler/attempt.ts'
+import type { Call } from '../../handler/call.ts'
+import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
+
+/**
+ * - `waiting`: nothing was sent yet, as far as it has told
+ * - `sending`: it has begun with the request
+ * - `responded`: the header of the final answer has come
+ * - `done`: the call has heard the end, or has let go of it
+ */
+type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
+
+/** How much of a body that is at hand is handed over in one piece. Bytes. */
+const SLICE = 65_536
+
+/** Who keeps the attempts that aren't done. */
+export interface FallbackOwner {
+  /** The dispatcher has a connection for it, or it is done. Once. */
+  onAttemptBegun(): void
+  onAttemptDone(attempt: FallbackAttempt): void
+}
+
+/** What the dispatcher says the call hears, which keeps its own clocks and limits. */
+export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
+  bagIndex = -1
+  readonly streamId = null
+  readonly #owner: FallbackOwner
+  readonly #dispatcher: FallbackDispatcher
+  readonly #servername: string | null
+  readonly #call: Call
+  #state: FallbackState = 'waiting'
+  /** Null before it was opened. */
+  #body: SendableBody | null = null
+  /** Null until the dispatcher has begun. */
+  #controller: DispatchController | null = null
+
+  /** @param servername what TLS shall ask for; null where the dispatcher shall say */
+  constructor(owner: FallbackOwner, dispatcher: FallbackDispatcher, call: Call, servername: string | null) {
+    this.#owner = owner
+    this.#servername = servername
+    this.#dispatcher = dispatcher
+    this.#call = call
+  }
+
+  /** Whether it is an attempt of that fallback, or of a call that is one. */
+  isWithin(owner: FallbackOwner): boolean {
+    if (this.#owner === owner) return true
+    const { outer } = this.#call
+    return outer instanceof FallbackAttempt && outer.isWithin(owner)
+  }
+
+  /** That of its call: in the order of dispatch. */
+  get sequence(): number {
+    return this.#call.sequence
+  }
+
+  get isConnected(): boolean {
+    return this.#controller !== null
+  }
+
+  get hasBegun(): boolean {
+    return this.#controller !== null
+  }
+
+  /** Sends the request. Whatever goes wrong is the call's failure. */
+  open(): void {
+    const { request } = this.#call
+    const outgoing = this.#call.begin(this)
+    if (outgoing === null) {
+      this.#move('done')
+      return
+    }
+    this.#body = outgoing.body
+    try {
+      if (request.trailers !== null)
+        throw new NotSupportedError(`${request.origin.href} speaks HTTP/1.1: no trailers are sent there`)
+      const options = toFallbackOptions(this.#call, outgoing, this.#servername)
+      this.#dispatcher.dispatch(options, toTwoShapedHandler(options, this))
+    } catch (thrown) {
+      this.#fail(toError(thrown))
+    }
+  }
+
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    this.#controller?.resume()
+  }
+
+  /** HTTP/1.1's 100 isn't waited for: the body is on its way. */
+  proceed(): void {
+    this.#call.sent(null)
+  }
+
+  cancel(): void {
+    if (this.#state === 'done') return
+    this.#move('done')
+    this.#controller?.abort(this.#call.reason ?? undefined)
+  }
+
+  /** Ends the call on behalf of its dispatcher. */
+  fail(error: Error): void {
+    this.#call.fail(error)
+  }
+
+  /** Its connections aren't ours. One of HTTP/1.1 that is cancelled is closed anyway. */
+  retire(): void {}
+
+  onRequestStart(controller: DispatchController): void {
+    this.#controller = controller
+    if (this.#state === 'done') {
+      controller.abort(this.#call.reason ?? undefined)
+      return
+    }
+    this.#move('sending')
+    this.#call.connected()
+    // Bytes are handed over at once. undici 7 doesn't tell how far it has come with them.
+    if (this.#body?.kind === 'none') this.#call.tellSent()
+    else if (this.#body?.kind === 'bytes' && this.#body.length <= SLICE) {
+      this.#call.sent(this.#body.bytes)
+      this.#call.uploaded()
+    }
+  }
+
+  onResponseStart(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    if (this.#state === 'done') return
+    const raw = toRawHeaders(controller.rawHeaders ?? headers)
+    if (statusCode >= 200) this.#move('responded')
+    this.#call.respond(statusCode, toHeaderObject(raw), raw, statusMessage)
+    if (this.#call.state === 'receiving' && this.#call.paused) controller.pause()
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    if (this.#state === 'done') return
+    this.#call.data(chunk)
+    if (this.#call.paused) controller.pause()
+  }
+
+  onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    if (this.#state === 'done') return
+    this.#move('done')
+    // The answer is complete before the upload is: what is left of it has no reader.
+    if (this.#body?.kind === 'stream') this.#body.destroy(null)
+    const raw = toRawHeaders(controller.rawTrailers ?? trailers)
+    this.#call.complete(toHeaderObject(raw), raw)
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    this.#fail(error)
+  }
+
+  onRequestUpgrade(
+    controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    if (this.#state === 'done') {
+      drop(socket)
+      return
+    }
+    this.#move('done')
+    const raw = toRawHeaders(controller.rawHeaders ?? headers)
+    // undici takes any answer to CONNECT for a tunnel.
+    if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
+      this.#call.respond(statusCode, toHeaderObject(raw), raw)
+      // After 421 it may be asked for once more.
+      if (this.#call.state === 'receiving') {
+        this.#call.fail(
+          new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
+        )
+      }
+      drop(socket)
+    } else if (!this.#call.upgrade(statusCode, toHeaderObject(raw), raw, socket)) {
+      drop(socket)
+    }
+  }
+
+  #fail(error: Error): void {
+    if (this.#state === 'done') return
+    const state = this.#state
+    this.#move('done')
+    const processed = state === 'waiting' ? 'no' : state === 'responded' ? 'yes' : 'maybe'
+    this.#call.fail(toFallbackError(error, this.#call.request.origin.href, processed))
+  }
+
+  #move(state: FallbackState): void {
+    if (this.#state === 'waiting') this.#owner.onAttemptBegun()
+    this.#state = state
+    if (state === 'done') this.#owner.onAttemptDone(this)
+  }
+}
+
+/** Lets go of a socket that nobody has taken. undici has taken its own listeners off. */
+function drop(socket: Duplex): void {
+  socket.on('error', ignore).destroy()
+}
+
+function ignore(): void {}
+
+/** As undici 6, 7 and 8 take it. Its time limits are the call's own. */
+function toFallbackOptions(call: Call, { body, wire }: Outgoing, servername: string | null): DispatchOptions {
+  const { request } = call
+  const { origin, path, method, protocol, idempotent } = request
+  return {
+    origin: origin.href,
+    path,
+    method: protocol === null ? method : 'GET',
+    headers: toHttp1Fields(request, wire),
+    body: toFallbackBody(call, body),
+    idempotent,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    servername,
+    ...(protocol === null ? {} : { upgrade: protocol }),
+  }
+}
+
+function toFallbackBody(call: Call, body: SendableBody): DispatchOptions['body'] {
+  if (body.kind === 'bytes')
+    return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
+  return body.kind === 'none' ? null : watchUpload(call, body.open())
+}
+
+function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += SLICE) yield bytes.subarray(from, from + SLICE)
+}
+
+/** Tells the call how far its body has come: not each dispatcher does. */
+async function* watchUpload(call: Call, body: Readable | Iterable<Uint8Array>): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of body) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : toBuffer(chunk)
+      yield bytes
+      call.sent(bytes)
+    }
+    call.uploaded()
+  } catch (thrown) {
+    // Its answer was complete before: what is left has no reader, and was let go of.
+    if (call.state !== 'settled') throw thrown
+  }
+}
+
+function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+/** What has no place on one connection of HTTP/1.1, or that dispatchers of HTTP/1.1 refuse to send. */
+const NOT_IN_HTTP1: ReadonlySet<string> = new Set(['te', 'expect'])
+
+function toHttp1Fields(request: Request, wire: WireHeaders): string[] {
+  const authority = getField(wire, ':authority')
+  const fields: string[] = []
+  // Said only where it isn't the origin's own: undici takes it for the name of the server, too.
+  if (authority !== request.origin.authority && authority !== undefined && !request.isConnect)
+    fields.push('host', authority)
+  if (request.webSocketKey !== null) fields.push(WEBSOCKET_KEY, request.webSocketKey)
+  const cookies: string[] = []
+  for (let i = 0; i < wire.length; i += 2) {
+    const name = wire[i] as string
+    const value = wire[i + 1] as string
+    if (name === 'cookie') cookies.push(value)
+    else if (!name.startsWith(':') && !NOT_IN_HTTP1.has(name)) fields.push(name, value)
+  }
+  // RFC 9113 §8.2.3: one field outside of HTTP/2.
+  if (cookies.length > 0) fields.push('cookie', cookies.join('; '))
+  if (request.spellings !== null) respell(fields, request.spellings)
+  return fields
+}

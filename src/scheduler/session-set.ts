@@ -1,0 +1,348 @@
+/**
+ * The sessions of one origin: which of them takes the next call, when there is to be another one, when none.
+ *
+ * @module
+ */
+
+import type { OpenReason, SessionStats } from '../../types/stats.ts'
+import type { Clock } from '../core/clock.ts'
+import { Deadlines } from '../core/clock.ts'
+import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import { MAX_FRUITLESS_ATTEMPTS } from '../core/replay.ts'
+import { AlpnError } from '../errors.ts'
+import { toDisconnectError } from '../session/loss.ts'
+import { NodeSession } from '../session/node/node-session.ts'
+import type { OriginMemory } from '../session/origin-memory.ts'
+import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
+import { WireSession } from '../session/wire/wire-session.ts'
+import { Backoff } from './backoff.ts'
+import { Relief } from './relief.ts'
+import { SessionHeap } from './session-heap.ts'
+
+/** Whose calls run on the sessions. */
+export interface SessionSetOwner {
+  /** Calls answered so far. */
+  readonly progress: number
+  /** Calls that wait for a stream. */
+  waiting(): number
+  /** There may be room, or a reason to ask for some. */
+  onRoom(): void
+  /** No connection could be made: what no other one will serve must not wait any longer. */
+  failWaiting(cause: Error): void
+  /** So many sessions in a row came and went without an answer that there is no point in another one. */
+  giveUp(sessions: number, cause: Error | null): void
+  onConnect(): void
+  onDisconnect(error: Error): void
+  onConnectionError(error: Error): void
+}
+
+/** Opens sessions while calls wait and all others are full, and replaces what is lost. */
+export class SessionSet implements SessionOwner {
+  readonly #context: SessionContext
+  readonly #owner: SessionSetOwner
+  readonly #connections: number
+  /** Those with room, as far as they have told. */
+  readonly #heap = new SessionHeap<Session>()
+  /** Every session that isn't closed, the oldest first. */
+  readonly #all = new Set<Session>()
+  /** Those of them that are connecting or take calls. */
+  readonly #usable = new Set<Session>()
+  /** Those of them that were counted as fruitful or fruitless already. */
+  readonly #judged = new Set<Session>()
+  readonly #backoff: Backoff
+  readonly #relief: Relief
+  /** The one that was opened last; null before the first. */
+  #newest: Session | null = null
+  /** Sessions opened so far. */
+  #opened = 0
+  /** A session was lost with calls left, and none was opened since. */
+  #isReplacing = false
+  /** Connections in a row that failed, or ended without an answer. */
+  #setbacks = 0
+  /** The owner's, at the last of these. */
+  #progressAtSetback = 0
+  /** Of the setbacks those that were sessions, since the last one that had answered something or was given up for. */
+  #fruitless = 0
+  #isEnded = false
+  /** Resolves `end()`; null while nobody waits. */
+  #onGone: (() => void) | null = null
+  /** That of `end()`; null before. */
+  #gone: Promise<void> | null = null
+
+  constructor(
+    origin: Origin,
+    options: ResolvedClientOptions,
+    connections: number,
+    clock: Clock,
+    memory: OriginMemory,
+    owner: SessionSetOwner,
+  ) {
+    const deadlines = new Deadlines(clock)
+    this.#context = { origin, options, clock, deadlines, memory, owner: this }
+    this.#connections = connections
+    this.#owner = owner
+    this.#backoff = new Backoff(clock, () => owner.onRoom())
+    this.#relief = new Relief(clock, () => this.#relieve())
+  }
+
+  /** How many take calls. */
+  get ready(): number {
+    let ready = 0
+    for (const session of this.#usable) if (session.state.name === 'ready') ready++
+    return ready
+  }
+
+  /** Whether one that was opened after so many others takes calls. */
+  hasReady(opened: number): boolean {
+    for (const session of this.#usable) if (session.id > opened && session.state.name === 'ready') return true
+    return false
+  }
+
+  /** How many were opened so far: the id of the newest. */
+  get opened(): number {
+    return this.#opened
+  }
+
+  /** Snapshots, the oldest session first. */
+  toStats(): SessionStats[] {
+    return [...this.#all].map((session) => session.toStats())
+  }
+
+  /** The least loaded session that has room, or null. */
+  pick(): Session | null {
+    for (let session = this.#heap.first; session !== null; session = this.#heap.first) {
+      if (session.hasRoom()) return session
+      this.#heap.delete(session)
+    }
+    return null
+  }
+
+  /** One that has room, and whose peer has told its settings; or null. */
+  pickSettled(): Session | null {
+    for (const session of this.#usable) {
+      if (session.settings.areSettled && session.hasRoom()) return session
+    }
+    return null
+  }
+
+  /** One that has room, and was opened after so many others; or null. */
+  pickNewer(opened: number): Session | null {
+    for (const session of this.#usable) if (session.id > opened && session.hasRoom()) return session
+    return null
+  }
+
+  /** Its load has changed. */
+  update(session: Session): void {
+    // Alone it has its place, whatever its load, and `pick()` asks it for room anyway.
+    if (this.#heap.size === 1 && this.#heap.first === session) return
+    if (session.hasRoom()) this.#heap.set(session)
+    else this.#heap.delete(session)
+  }
+
+  /** One was lost under a call that is to be repeated, once: the others have to prove themselves before they take it. */
+  doubt(): void {
+    for (const session of this.#usable) {
+      session.doubt()
+      this.update(session)
+    }
+  }
+
+  /**
+   * Calls wait, and no session has room.
+   *
+   * @param opened the first of them wants one that was opened after so many others; -1 for any
+   */
+  grow(opened: number): void {
+    if (opened === -1 ? this.#usable.size > 0 && this.#mustWait() : this.#hasNewer(opened)) return
+    if (this.#usable.size < this.#connections) this.#open(this.#toReason(), null)
+    else this.#relieve()
+  }
+
+  /** Calls go on coming, and a session may be full of streams that nobody wants any more: another one takes its calls. */
+  #relieve(): void {
+    const crowded = this.#newest?.state.name === 'connecting' ? null : this.#relief.find(this.#usable)
+    if (crowded !== null) this.#open('crowded', crowded)
+  }
+
+  /** @param crowded whose calls it is to take; null for nobody's */
+  #open(reason: OpenReason, crowded: Session | null): void {
+    if (this.#backoff.isWaiting || this.#isEnded) return
+    const Engine = this.#context.options.engine === 'wire' ? WireSession : NodeSession
+    const session = new Engine(this.#context, ++this.#opened, reason)
+    this.#newest = session
+    this.#isReplacing = false
+    this.#all.add(session)
+    this.#usable.add(session)
+    if (crowded !== null) this.#relief.begin(crowded, session)
+    session.start()
+  }
+
+  /** Whether calls wait has changed: they keep the process alive. */
+  updateRefs(): void {
+    for (const session of this.#all) session.updateRef()
+    this.#backoff.setRef(this.waiting() > 0)
+  }
+
+  /**
+   * Ends all sessions; settles when they are gone. Once more, not gracefully, for what a graceful one has left.
+   *
+   * @param isGraceful no call is left: the peers get time to close their sides
+   */
+  end(error: Error | null, isGraceful: boolean): Promise<void> {
+    this.#isEnded = true
+    this.#backoff.stop()
+    for (const session of [...this.#all]) {
+      if (isGraceful) session.close(true)
+      else session.destroy(error)
+    }
+    this.#gone ??= new Promise((resolve) => {
+      this.#onGone = resolve
+      if (this.#all.size === 0) this.#onAllClosed()
+    })
+    return this.#gone
+  }
+
+  waiting(): number {
+    return this.#owner.waiting()
+  }
+
+  onSessionReady(session: Session): void {
+    this.#context.memory.onHttp2()
+    this.update(session)
+    this.#owner.onRoom()
+    if (this.#all.has(session)) this.#owner.onConnect()
+  }
+
+  onSessionRoom(session: Session): void {
+    this.update(session)
+    const retired = this.#relief.onRoom(session)
+    if (retired !== null) this.onSessionIdle(retired)
+    this.#owner.onRoom()
+  }
+
+  onSessionLoad(session: Session): void {
+    this.update(session)
+    this.#relief.onLoad(session)
+  }
+
+  onSessionIdle(session: Session): void {
+    // It was not the peer that ended it.
+    this.#judged.add(session)
+    session.close()
+  }
+
+  onSessionDraining(session: Session): void {
+    if (this.#leave(session)) this.#isReplacing = session.streams > 0 || this.waiting() > 0
+    // One with streams may still answer.
+    if (session.streams === 0) this.#judge(session, null)
+    this.#owner.onRoom()
+  }
+
+  onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void {
+    if (this.#leave(session) && wasReady) this.#isReplacing = this.waiting() > 0
+    if (wasReady) this.#judge(session, cause)
+    this.#all.delete(session)
+    this.#judged.delete(session)
+    this.#relief.onClosed(session)
+    // Before anything is announced: a listener that throws must not keep a destroy() from settling.
+    if (this.#all.size === 0) this.#onAllClosed()
+    if (wasReady) {
+      this.#owner.onRoom()
+      this.#owner.onDisconnect(toDisconnectError(session.goaway, cause))
+    } else if (!this.#isEnded && cause !== null) {
+      if (this.#isForFallback(cause)) {
+        this.#context.memory.onHttp1()
+        this.#owner.onRoom()
+        return
+      }
+      this.#addSetback()
+      this.#owner.failWaiting(cause)
+      this.#backoff.setRef(this.waiting() > 0)
+      this.#owner.onRoom()
+      this.#owner.onConnectionError(cause)
+    }
+  }
+
+  /** Whether one that was opened after so many others takes calls, or will. */
+  #hasNewer(opened: number): boolean {
+    for (const session of this.#usable) {
+      if (session.id <= opened || this.#retireIfLost(session)) continue
+      if (session.isStale && !session.isVerifying) session.verify()
+      return true
+    }
+    return false
+  }
+
+  /** Whether the peer has chosen HTTP/1.1, somebody else serves that, and no session speaks HTTP/2 with the origin. */
+  #isForFallback(cause: Error): boolean {
+    if (!(cause instanceof AlpnError) || cause.alpnProtocol === null) return false
+    return this.#context.options.fallback !== null && this.ready === 0
+  }
+
+  /**
+   * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told its limit.
+   * A limit of 0 is a peer that wants to be left alone: nobody works around it with another connection.
+   */
+  #mustWait(): boolean {
+    // The usual case, whatever the number of sessions.
+    if (this.#newest?.state.name === 'connecting') return true
+    let mustWait = false
+    for (const session of this.#usable) {
+      if (this.#retireIfLost(session) || session.isFull()) continue
+      if (session.isStale && !session.isVerifying) session.verify()
+      // With streams on it, it gets all the time that a PING may take: too long for calls that another one could serve.
+      if (!session.isStale || session.streams === 0) mustWait = true
+    }
+    return mustWait
+  }
+
+  #onAllClosed(): void {
+    if (this.#onGone === null) return
+    this.#context.deadlines.stop()
+    this.#onGone()
+  }
+
+  #toReason(): OpenReason {
+    if (this.#usable.size > 0) return 'full'
+    return this.#isReplacing ? 'replacement' : 'cold'
+  }
+
+  /** Whether its connection is gone without a word: then it is about to be closed, and another one may take its place. */
+  #retireIfLost(session: Session): boolean {
+    if (!session.closeIfLost()) return false
+    if (this.#leave(session)) this.#isReplacing = this.waiting() > 0
+    return true
+  }
+
+  /** It takes no calls any more. False when it didn't before. */
+  #leave(session: Session): boolean {
+    this.#heap.delete(session)
+    this.#relief.onLeft(session)
+    return this.#usable.delete(session)
+  }
+
+  /** Each once: a peer that takes connections and drops them unanswered must not be dialled for ever. */
+  #judge(session: Session, cause: Error | null): void {
+    if (this.#judged.has(session) || this.#isEnded) return
+    this.#judged.add(session)
+    if (session.answered > 0) {
+      this.#fruitless = 0
+      this.#setbacks = 0
+      return
+    }
+    if (this.#owner.progress !== this.#progressAtSetback) this.#fruitless = 0
+    this.#addSetback()
+    this.#fruitless++
+    if (this.#fruitless < MAX_FRUITLESS_ATTEMPTS || this.ready > 0) return
+    this.#fruitless = 0
+    this.#owner.giveUp(MAX_FRUITLESS_ATTEMPTS, cause)
+    this.#backoff.setRef(this.waiting() > 0)
+  }
+
+  #addSetback(): void {
+    const { progress } = this.#owner
+    this.#setbacks = progress === this.#progressAtSetback ? this.#setbacks + 1 : 1
+    this.#progressAtSetback = progress
+    this.#backoff.start(this.#setbacks, this.waiting() > 0)
+  }
+}

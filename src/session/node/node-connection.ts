@@ -1,0 +1,154 @@
+/**
+ * A session of node:http2: how it is set up, and what can be asked of it.
+ *
+ * @module
+ */
+
+import type { ClientHttp2Session } from 'node:http2'
+import { connect } from 'node:http2'
+import type { Socket } from 'node:net'
+import { later, nextTick } from '../../core/later.ts'
+import type { Origin } from '../../core/options.ts'
+import type { SessionOptions } from '../../core/session-options.ts'
+import { MAX_HEADERS_COUNT } from '../../core/session-options.ts'
+import { SocketError } from '../../errors.ts'
+import { PingLedger } from '../../protocol/ping-ledger.ts'
+import type { EngineConnection, EngineListener } from '../engine.ts'
+import { toBytesRead } from '../engine.ts'
+import { UNLIMITED } from '../peer-settings.ts'
+
+/**
+ * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM. Far
+ * above what `core/headers.ts` lets through, as nghttp2 compares a generous estimate with it.
+ */
+const MAX_HEADER_BLOCK = 1_048_576
+
+/**
+ * Megabytes, beside what answers may take. Node's default of 10 makes an unrelated request fail while a large upload waits.
+ */
+const MAX_SESSION_MEMORY = 1_024
+const MEGABYTE = 1_000_000
+
+/** Node's session and the socket below it, which only together tell what happens. */
+export class NodeConnection implements EngineConnection {
+  readonly http2: ClientHttp2Session
+  readonly socket: Socket
+  readonly pings = new PingLedger()
+  /** That of the connection. Bytes. */
+  #window: number
+  #isCut = false
+
+  /**
+   * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
+   * @throws when `socket` isn't one after all, or a closed one
+   */
+  constructor(
+    origin: Origin,
+    options: SessionOptions,
+    socket: Socket,
+    streamWindow: number,
+    listener: EngineListener,
+  ) {
+    this.socket = socket
+    // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
+    // the session's `error`, where it does, from a later listener of the same event.
+    socket.on('close', () => nextTick(() => listener.onClose()))
+    socket.on('error', (error) => listener.onError(error))
+    this.#window = options.connectionWindowSize
+    this.http2 = connectHttp2(origin, options, socket, streamWindow)
+    this.http2.on('error', (error) => listener.onError(error))
+    this.http2.on('close', () => listener.onClose())
+    this.http2.on('goaway', (code, lastStreamId, data) => {
+      // Node's own memory, used again for the next one.
+      listener.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
+    })
+    this.http2.on('remoteSettings', (settings) => listener.onSettings(settings))
+  }
+
+  /** Node knows of a GOAWAY, and of a death, some ticks before it tells. */
+  get isOpen(): boolean {
+    return !this.#isCut && !this.http2.closed && !this.http2.destroyed
+  }
+
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  get isDestroyed(): boolean {
+    return this.#isCut || this.http2.destroyed
+  }
+
+  get bytesRead(): number | null {
+    return toBytesRead(this.socket)
+  }
+
+  setRef(isNeeded: boolean): void {
+    if (isNeeded) this.http2.ref()
+    else this.http2.unref()
+  }
+
+  ping(onAck: () => void): boolean {
+    if (this.http2.destroyed) return false
+    const onReply = (error: Error | null): void => {
+      if (error === null) onAck()
+    }
+    if (!this.http2.closed) return this.http2.ping(onReply)
+    // Node sends no PING on a session that GOAWAY has closed. The peer has to acknowledge SETTINGS as well (RFC 9113 §6.5.3).
+    this.http2.settings({}, onReply)
+    return true
+  }
+
+  announceWindow(initialWindowSize: number, onAck: () => void): void {
+    if (this.http2.destroyed) return
+    this.http2.settings({ initialWindowSize }, (error) => {
+      if (error === null) onAck()
+    })
+  }
+
+  growConnectionWindow(size: number): void {
+    if (size > this.#window && !this.http2.destroyed) this.http2.setLocalWindowSize(size)
+    this.#window = Math.max(size, this.#window)
+  }
+
+  close(): void {
+    this.http2.close()
+  }
+
+  /** Node ends its side by itself, and would wait for the peer's end for ever. */
+  finish(): void {}
+
+  /**
+   * Ends it, in the next turn of the event loop: whoever calls may be running inside nghttp2, which is reading, and would
+   * be freed below itself.
+   */
+  cut(): void {
+    if (this.#isCut) return
+    this.#isCut = true
+    later(() => {
+      if (!this.http2.destroyed) this.http2.destroy()
+      // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.
+      this.socket.destroy()
+    })
+  }
+}
+
+function connectHttp2(
+  origin: Origin,
+  { settings, connectionWindowSize, maxSessionBuffer }: SessionOptions,
+  socket: Socket,
+  streamWindow: number,
+): ClientHttp2Session {
+  const http2 = connect(origin.href, {
+    createConnection: () => socket,
+    settings: { ...settings, initialWindowSize: streamWindow },
+    // Above either of the two node resets the stream with a bare ENHANCE_YOUR_CALM: the call's own limits trip first.
+    maxHeaderListPairs: MAX_HEADERS_COUNT,
+    maxSessionMemory: MAX_SESSION_MEMORY + Math.ceil(maxSessionBuffer / MEGABYTE),
+    maxSendHeaderBlockLength: MAX_HEADER_BLOCK,
+    maxReservedRemoteStreams: 0,
+    peerMaxConcurrentStreams: UNLIMITED,
+  })
+  if (http2.destroyed) throw new SocketError('The socket was closed before a session could begin')
+  http2.setLocalWindowSize(connectionWindowSize)
+  return http2
+}

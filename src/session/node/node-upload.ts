@@ -1,0 +1,123 @@
+/**
+ * A stream of node:http2 as the place where a request's body goes.
+ *
+ * @module
+ */
+
+import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
+import type { SendableBody } from '../../core/body-source.ts'
+import type { Request } from '../../core/request.ts'
+import type { SessionReport } from '../session-report.ts'
+import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
+
+/** Bytes that go into a stream at once: more would only wait there. */
+const SLICE_SIZE = 65_536
+/** The same while the session holds {@link SESSION_BUFFER}: each upload can go on, whatever the others wait for. */
+const SMALL_SLICE_SIZE = 16_384
+/** Bytes that all uploads of a session may have waiting before their slices become small. */
+const SESSION_BUFFER = 16_777_216
+
+const WITHOUT_BODY = Object.freeze({ endStream: true, waitForTrailers: false })
+const WITH_BODY = Object.freeze({ endStream: false, waitForTrailers: false })
+const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
+
+/** How node opens a stream that a request's body is to go into. */
+export function toStreamOptions(
+  { isTunnel, trailers }: Request,
+  body: SendableBody,
+): ClientSessionRequestOptions & { readonly endStream: boolean } {
+  if (trailers !== null) return WITH_TRAILERS
+  return body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
+}
+
+/** What the uploads of one session have written and the session has not sent yet. */
+export class UploadBuffer {
+  readonly #report: SessionReport
+  /** Bytes. */
+  #size = 0
+
+  constructor(report: SessionReport) {
+    this.#report = report
+  }
+
+  get sliceSize(): number {
+    return this.#size < SESSION_BUFFER ? SLICE_SIZE : SMALL_SLICE_SIZE
+  }
+
+  /** An upload is held up. */
+  onStall(stream: ClientHttp2Stream): void {
+    const sessionWindow = stream.session?.state.remoteWindowSize
+    if (stream.id !== undefined && sessionWindow !== undefined) this.#report.stall(stream.id, sessionWindow)
+  }
+
+  /** Some more, or less, is waiting. */
+  add(bytes: number): void {
+    this.#size += bytes
+  }
+}
+
+/** Node sends what is written from where it is; what comes while a write is under way is written as one. */
+export class NodeUploadSink implements UploadSink {
+  readonly #stream: ClientHttp2Stream
+  readonly #buffer: UploadBuffer
+  /** Null before `listen()`, and after `release()`. */
+  #listener: SinkListener | null = null
+  /** What the session's buffer knows of this stream. */
+  #waiting = 0
+
+  readonly #onDrain = (): void => {
+    this.#account()
+    this.#listener?.onDrain()
+  }
+
+  constructor(stream: ClientHttp2Stream, buffer: UploadBuffer) {
+    this.#stream = stream
+    this.#buffer = buffer
+  }
+
+  get sliceSize(): number {
+    return this.#buffer.sliceSize
+  }
+
+  get isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed
+  }
+
+  listen(listener: SinkListener): void {
+    this.#listener = listener
+    this.#stream.on('drain', this.#onDrain)
+  }
+
+  write(slice: Uint8Array, isLast: boolean): boolean {
+    if (isLast && this.#listener === null) {
+      // All of a small body: node makes one frame of its last write and its end.
+      this.#stream.end(slice)
+      return true
+    }
+    const takesMore = this.#stream.write(slice)
+    this.#account()
+    return takesMore
+  }
+
+  end(): void {
+    if (!this.#stream.writableEnded) this.#stream.end()
+  }
+
+  release(): void {
+    this.#listener = null
+    this.#buffer.add(-this.#waiting)
+    this.#waiting = 0
+    this.#stream.off('drain', this.#onDrain)
+  }
+
+  reportStall(): void {
+    this.#buffer.onStall(this.#stream)
+  }
+
+  /** Tells the session how much of ours waits now. */
+  #account(): void {
+    const waiting = this.#stream.writableLength
+    this.#buffer.add(waiting - this.#waiting)
+    this.#waiting = waiting
+  }
+}

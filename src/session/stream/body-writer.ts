@@ -1,0 +1,185 @@
+/**
+ * Moves a request's body from its source into a stream.
+ *
+ * @module
+ */
+
+import type { Readable } from 'node:stream'
+import type { BytesBody, StreamBody } from '../../core/body-source.ts'
+import { toChunk } from '../../core/chunk-source.ts'
+import { sessionChannels } from '../../core/diagnostics.ts'
+import { later } from '../../core/later.ts'
+import { RequestContentLengthMismatchError, toError } from '../../errors.ts'
+import type { Call } from '../../handler/call.ts'
+import type { SinkListener, UploadSink } from './upload-sink.ts'
+
+/**
+ * Reads the source no faster than the peer's window takes it. The source's end is the stream's end; of its failure the
+ * call hears from the body itself. A length that isn't the announced one fails the call before the peer would.
+ *
+ * Pieces aren't copied: they are sent from where they are. What comes while a write is under way is written as one.
+ */
+export class BodyWriter implements SinkListener {
+  readonly #body: BytesBody | StreamBody
+  readonly #sink: UploadSink
+  readonly #call: Call
+  /** Null for bytes. */
+  #source: Readable | null = null
+  /** The piece that is being written; null between pieces. */
+  #piece: Uint8Array | null = null
+  /** How much of it was. */
+  #offset = 0
+  /** Pieces that came although the source was told to pause: somebody else reads it, too. Null for none. */
+  #backlog: Uint8Array[] | null = null
+  /** Bytes that the source has given. */
+  #received = 0
+  #isSourceEnded = false
+  /** The sink takes no more before its `onDrain`. */
+  #isBlocked = false
+  #isOver = false
+
+  readonly #onData = (chunk: unknown): void => this.#receive(chunk)
+  readonly #onEnd = (): void => {
+    this.#isSourceEnded = true
+    if (!this.#isBlocked) this.#write()
+  }
+
+  constructor(body: BytesBody | StreamBody, sink: UploadSink, call: Call) {
+    this.#body = body
+    this.#sink = sink
+    this.#call = call
+  }
+
+  /** Begins to send. */
+  start(): void {
+    this.#sink.listen(this)
+    if (this.#body.kind === 'bytes') {
+      this.#piece = this.#body.bytes
+      this.#received = this.#body.length
+      this.#isSourceEnded = true
+      this.#write()
+      return
+    }
+    try {
+      this.#source = this.#body.open()
+    } catch (thrown) {
+      this.#fail(toError(thrown))
+      return
+    }
+    this.#source.on('data', this.#onData)
+    this.#source.on('end', this.#onEnd)
+    // Its maker may have paused it.
+    this.#source.resume()
+  }
+
+  /** Nobody wants the rest: the source is destroyed. Idempotent, and a no-op once all of it was handed over. */
+  stop(): void {
+    if (this.#isOver) return
+    this.#detach()
+    if (this.#body.kind === 'stream') this.#body.destroy(null)
+  }
+
+  onDrain(): void {
+    if (this.#isOver) return
+    this.#isBlocked = false
+    this.#call.sent(null)
+    this.#write()
+  }
+
+  #receive(chunk: unknown): void {
+    let piece: Uint8Array
+    try {
+      piece = toChunk(chunk)
+    } catch (thrown) {
+      this.#fail(toError(thrown))
+      return
+    }
+    const { contentLength } = this.#call.request
+    this.#received += piece.byteLength
+    if (contentLength !== null && this.#received > contentLength) {
+      this.#fail(toMismatch(this.#received, contentLength))
+    } else if (this.#isBlocked) {
+      if (this.#backlog === null) this.#backlog = [piece]
+      else this.#backlog.push(piece)
+      this.#source?.pause()
+    } else {
+      this.#piece = piece
+      this.#write()
+    }
+  }
+
+  /** Writes what is there, while the stream takes it; then asks for more, or ends. */
+  #write(): void {
+    while (!this.#isOver) {
+      this.#piece ??= this.#backlog?.shift() ?? null
+      if (this.#piece === null) break
+      const slice = this.#takeSlice(this.#piece)
+      if (slice.byteLength === 0) continue
+      const isLast = this.#isSourceEnded && this.#piece === null && (this.#backlog?.length ?? 0) === 0
+      if (isLast && this.#isMismatch()) return
+      this.#isBlocked = !this.#sink.write(slice, isLast)
+      this.#call.sent(slice)
+      if (!this.#isBlocked || this.#isOver) continue
+      this.#source?.pause()
+      if (sessionChannels.stall.hasSubscribers) later(reportStall, this)
+      return
+    }
+    if (this.#isOver) return
+    if (this.#isSourceEnded) this.#end()
+    else this.#source?.resume()
+  }
+
+  #takeSlice(piece: Uint8Array): Uint8Array {
+    const start = this.#offset
+    const end = start + this.#sink.sliceSize
+    const isLast = end >= piece.byteLength
+    this.#offset = isLast ? 0 : end
+    if (isLast) this.#piece = null
+    return start === 0 && isLast ? piece : piece.subarray(start, end)
+  }
+
+  #end(): void {
+    if (this.#isMismatch()) return
+    this.#detach()
+    this.#sink.end()
+  }
+
+  /** Whether it isn't as long as it has to be; then the call has failed. */
+  #isMismatch(): boolean {
+    const { contentLength } = this.#call.request
+    if (contentLength === null || this.#received === contentLength) return false
+    this.#fail(toMismatch(this.#received, contentLength))
+    return true
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.stop()
+    this.#call.fail(error)
+  }
+
+  /** What was written a while ago is still there: it wasn't only waiting for its turn. */
+  reportStall(): void {
+    if (this.#isBlocked && !this.#isOver && !this.#sink.isGone) this.#sink.reportStall()
+  }
+
+  #detach(): void {
+    this.#isOver = true
+    this.#piece = null
+    this.#backlog = null
+    this.#source?.off('data', this.#onData)
+    this.#source?.off('end', this.#onEnd)
+    this.#sink.release()
+  }
+}
+
+function reportStall(writer: BodyWriter): void {
+  writer.reportStall()
+}
+
+function toMismatch(received: number, contentLength: number): RequestContentLengthMismatchError {
+  const counts = `${received} bytes came, content-length says ${contentLength}`
+  return new RequestContentLengthMismatchError(
+    `The request body has another length than announced: ${counts}`,
+  )
+}

@@ -1,0 +1,110 @@
+/**
+ * How many streams a session may reset, and how fast.
+ *
+ * @module
+ */
+
+import type { Deadlines, Timed } from '../../core/clock.ts'
+import { later } from '../../core/later.ts'
+
+/**
+ * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a second;
+ * Envoy looks at the first 500 streams. (All of them since CVE-2023-44487, "rapid reset".)
+ */
+const BURST = 400
+/** And so many for each second since. */
+const RATE = 30
+const SECOND = 1_000
+/** How often those that wait are looked at, in milliseconds. */
+const TICK = 500
+
+/** A stream that nobody wants any more, and that isn't reset yet. */
+export interface Resettable {
+  reset(): void
+}
+
+/**
+ * A bucket of tokens, one for each RST_STREAM. A stream that gets none stays open: it takes its place on the session until the
+ * server has answered it or there is a token again.
+ *
+ * No stream is reset at once. A caller may be running inside nghttp2, which is reading, and must not be made to send then: it
+ * would ask for the data of streams that are going, for ever, or write to freed memory (docs/differences.md).
+ */
+export class ResetBudget implements Timed {
+  deadline = Number.POSITIVE_INFINITY
+  bagIndex = -1
+  readonly #deadlines: Deadlines
+  readonly #onReset: () => void
+  readonly #onStuck: () => void
+  readonly #waiting = new Set<Resettable>()
+  readonly #flushSoon = (): void => {
+    this.#isFlushDue = false
+    this.onDeadline()
+  }
+  #isFlushDue = false
+  #tokens = BURST
+  /** When the tokens were counted last. */
+  #countedAt: number
+
+  /**
+   * @param onReset called after streams were reset
+   * @param onStuck called after that when some still wait, as there is no token left
+   */
+  constructor(deadlines: Deadlines, onReset: () => void, onStuck: () => void) {
+    this.#deadlines = deadlines
+    this.#onReset = onReset
+    this.#onStuck = onStuck
+    this.#countedAt = deadlines.now()
+  }
+
+  /** How many streams wait for their reset. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** Whether more than half of so many places are held by streams that wait for a token, not only for the next turn. */
+  holdMost(places: number): boolean {
+    return this.bagIndex !== -1 && this.#waiting.size > places / 2
+  }
+
+  /** Resets the stream in the next turn of the event loop, or as soon as there is a token. */
+  add(stream: Resettable): void {
+    this.#waiting.add(stream)
+    if (this.#isFlushDue) return
+    this.#isFlushDue = true
+    later(this.#flushSoon)
+  }
+
+  /** The stream has closed by itself. */
+  delete(stream: Resettable): void {
+    if (this.#waiting.delete(stream) && this.#waiting.size === 0) this.stop()
+  }
+
+  /** The session is gone. */
+  stop(): void {
+    this.#waiting.clear()
+    this.#deadlines.delete(this)
+  }
+
+  onDeadline(): void {
+    const now = this.#deadlines.now()
+    const before = this.#waiting.size
+    for (const stream of this.#waiting) {
+      if (!this.#take(now)) break
+      this.#waiting.delete(stream)
+      stream.reset()
+    }
+    if (this.#waiting.size < before) this.#onReset()
+    if (this.#waiting.size === 0) return
+    if (this.bagIndex === -1) this.#deadlines.set(this, now + TICK, now)
+    this.#onStuck()
+  }
+
+  #take(now: number): boolean {
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#countedAt) * RATE) / SECOND)
+    this.#countedAt = now
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * A socket, and HTTP/2 of our own framing on it.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import { later, nextTick } from '../../core/later.ts'
+import { isUint8Array } from '../../core/realms.ts'
+import type { SessionOptions } from '../../core/session-options.ts'
+import { invalid } from '../../core/validate.ts'
+import { SocketError } from '../../errors.ts'
+import type { ConnectionListener } from '../../protocol/connection.ts'
+import { ClientConnection } from '../../protocol/connection.ts'
+import type { ByteSink } from '../../protocol/frame-writer.ts'
+import type { PingLedger } from '../../protocol/ping-ledger.ts'
+import type { ConnectionFault } from '../../protocol/protocol-error.ts'
+import type { ServerSettings } from '../../protocol/settings.ts'
+import type { EngineConnection, EngineListener } from '../engine.ts'
+import { toBytesRead } from '../engine.ts'
+
+/** Data that is framed at a time: about what a socket takes before it says that it has had enough. Bytes. */
+const UPLOAD_SIZE = 65_536
+
+/** Who hears of a connection of this engine's. */
+export interface WireListener extends EngineListener {
+  /** Streams would go faster with windows of so many bytes. */
+  onBandwidth(bytes: number): void
+  /** Milliseconds since some fixed point, never going back. */
+  now(): number
+}
+
+/**
+ * What is gathered within a tick is written at its end, in one write: requests, the data behind them, and ACKs with whatever goes out
+ * anyway. While the socket takes no more, everything waits here, and data stays with its streams.
+ */
+export class WireConnection implements EngineConnection, ByteSink, ConnectionListener {
+  readonly socket: Socket
+  readonly http2: ClientConnection
+  readonly #listener: WireListener
+  #isFlushDue = false
+  /** The socket takes no more before its `drain`. */
+  #isBlocked = false
+  /** Nothing comes after what is due now. */
+  #isLast = false
+  #isCut = false
+
+  /**
+   * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
+   * @throws when `socket` isn't one after all, or a closed one
+   */
+  constructor(options: SessionOptions, socket: Socket, streamWindow: number, listener: WireListener) {
+    this.socket = socket
+    this.#listener = listener
+    const { settings, initialWindowSize, connectionWindowSize, maxSessionBuffer } = options
+    this.http2 = new ClientConnection(
+      {
+        settings,
+        windows: {
+          streamWindow,
+          maxStreamWindow: initialWindowSize,
+          connectionWindow: options.firstConnectionWindow,
+          maxConnectionWindow: connectionWindowSize,
+          maxBuffer: maxSessionBuffer,
+        },
+      },
+      this,
+    )
+    // A connector may yield anything.
+    if (typeof socket.cork !== 'function') throw invalid('connect', socket, 'a function that yields a socket')
+    if (socket.destroyed) throw new SocketError('The socket was closed before a session could begin')
+    socket.on('error', (error) => listener.onError(error))
+    socket.on('close', () => listener.onClose())
+    socket.on('end', () => this.#onEnd())
+    socket.on('drain', () => this.#onDrain())
+    socket.on('data', (chunk: unknown) => this.#onData(chunk))
+    this.http2.start()
+  }
+
+  get bytesRead(): number | null {
+    return toBytesRead(this.socket)
+  }
+
+  get isOpen(): boolean {
+    return this.http2.isOpen && !this.isDestroyed
+  }
+
+  get pings(): PingLedger {
+    return this.http2.pings
+  }
+
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  get isDestroyed(): boolean {
+    return this.#isCut || this.socket.destroyed
+  }
+
+  setRef(isNeeded: boolean): void {
+    // What stands in for a socket may have no such methods.
+    if (isNeeded) this.socket.ref?.()
+    else this.socket.unref?.()
+  }
+
+  ping(onAck: () => void): boolean {
+    if (this.isDestroyed) return false
+    this.http2.ping(onAck)
+    return true
+  }
+
+  announceWindow(streamWindow: number, onAck: () => void): void {
+    if (!this.isDestroyed) this.http2.setStreamWindow(streamWindow, onAck)
+  }
+
+  growConnectionWindow(size: number): void {
+    if (!this.isDestroyed) this.http2.growWindow(size)
+  }
+
+  close(): void {
+    if (!this.isDestroyed) this.http2.goaway()
+  }
+
+  /** Along with what else is due in this tick: the peer may have sent more than what has ended the last stream. */
+  finish(): void {
+    this.#isLast = true
+    this.onOutput(false)
+  }
+
+  /** What was gathered is tried to be sent first: RST_STREAM, or why it ends. */
+  cut(): void {
+    if (this.#isCut) return
+    this.http2.goaway()
+    this.http2.stop()
+    this.flush()
+    this.#isCut = true
+    later(destroyLater, this.socket)
+  }
+
+  /** Writes what is due; as much data as the socket takes. */
+  flush(): void {
+    this.#isFlushDue = false
+    const { http2, socket } = this
+    while (!this.#isBlocked && !this.isDestroyed && !socket.writableEnded) {
+      http2.frameUploads(UPLOAD_SIZE)
+      const { pieces } = http2
+      if (pieces > 1) socket.cork()
+      http2.flush(this)
+      if (pieces > 1) socket.uncork()
+      if (http2.hasUploads) continue
+      if (this.#isLast) socket.end()
+      return
+    }
+  }
+
+  write(bytes: Uint8Array): void {
+    if (!this.socket.write(bytes)) this.#isBlocked = true
+  }
+
+  onOutput(isPatient: boolean): void {
+    if (isPatient) {
+      // Pieces of a body that come tick by tick make one frame.
+      later(flushLater, this)
+    } else if (!this.#isFlushDue) {
+      this.#isFlushDue = true
+      nextTick(flushLater, this)
+    }
+  }
+
+  onSettings(settings: ServerSettings): void {
+    this.#listener.onSettings(settings)
+  }
+
+  onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
+    this.#listener.onGoaway(code, lastStreamId, debugData)
+  }
+
+  onFault(cause: ConnectionFault): void {
+    this.#listener.onError(
+      new SocketError(cause.message, { cause, http2ErrorCode: cause.code, processed: 'maybe' }),
+    )
+  }
+
+  onBandwidth(bytes: number): void {
+    this.#listener.onBandwidth(bytes)
+  }
+
+  now(): number {
+    return this.#listener.now()
+  }
+
+  #onData(chunk: unknown): void {
+    if (Buffer.isBuffer(chunk)) this.http2.receive(chunk)
+    // Of what stands in for a socket.
+    else if (isUint8Array(chunk))
+      this.http2.receive(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+    else this.#listener.onError(new SocketError('The socket gives strings, where bytes are needed'))
+  }
+
+  #onDrain(): void {
+    this.#isBlocked = false
+    this.flush()
+  }
+
+  /** The peer writes nothing more: nothing can be answered any more, and what stands in for a socket may not end by itself. */
+  #onEnd(): void {
+    // Nor is there anybody left to say goodbye to: it would only come back as an error.
+    this.http2.stop()
+    this.cut()
+  }
+}
+
+function flushLater(connection: WireConnection): void {
+  connection.flush()
+}
+
+function destroyLater(socket: Socket): void {
+  socket.destroy()
+}

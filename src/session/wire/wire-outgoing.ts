@@ -1,0 +1,250 @@
+/**
+ * What a stream of our own framing sends behind its header: a request's body, or what is written to a tunnel.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import type { SendableBody } from '../../core/body-source.ts'
+import type { WireHeaders } from '../../core/wire-headers.ts'
+import { StreamError, toError } from '../../errors.ts'
+import type { Call } from '../../handler/call.ts'
+import type { ClientConnection } from '../../protocol/connection.ts'
+import type { Http2Stream } from '../../protocol/stream.ts'
+import { canSend } from '../../protocol/stream-state.ts'
+import type { TunnelSide } from '../stream/tunnel.ts'
+import { Upload } from '../stream/upload.ts'
+import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
+
+/** What the session, and the stream itself, do for it. */
+export interface OutgoingOwner {
+  /** Null until it is connected. */
+  readonly socket: Socket | null
+  /** An upload is held up. @param sessionWindow bytes that the peer still takes on this session */
+  onStall(streamId: number, sessionWindow: number): void
+}
+
+type Callback = (error?: Error | null) => void
+
+const NOTHING = new Uint8Array(0)
+
+/**
+ * Opens the stream of a call.
+ *
+ * @returns false where its header can't be encoded: then this call has failed, and no other of the session has heard of it
+ */
+export function openStream(
+  http2: ClientConnection,
+  stream: Http2Stream,
+  call: Call,
+  wire: WireHeaders,
+  isEnd: boolean,
+): boolean {
+  try {
+    http2.open(stream, wire, isEnd, call.request.sensitiveHeaders)
+    return true
+  } catch (thrown) {
+    call.fail(toError(thrown))
+    return false
+  }
+}
+
+/** Ends a call's body with trailers. @returns as `openStream()` does */
+function sendTrailers(
+  http2: ClientConnection,
+  stream: Http2Stream,
+  call: Call,
+  trailers: WireHeaders,
+): boolean {
+  try {
+    http2.sendTrailers(stream, trailers, call.request.sensitiveHeaders)
+    return true
+  } catch (thrown) {
+    call.fail(toError(thrown))
+    return false
+  }
+}
+
+/** Bytes that an upload hands over at once: more would only wait here. */
+const SLICE_SIZE = 65_536
+
+/** Pieces that come while another one waits are sent as one, up to about this size. Bytes. */
+const GATHERED_SIZE = 16_384
+
+/**
+ * One piece at a time lies with the connection, which takes of it what the windows and the socket allow for. Those that come
+ * meanwhile are gathered: many small ones make one frame.
+ */
+export class WireOutgoing implements UploadSink, TunnelSide {
+  readonly sliceSize = SLICE_SIZE
+  readonly #stream: Http2Stream
+  readonly #http2: ClientConnection
+  readonly #call: Call
+  readonly #owner: OutgoingOwner
+  /** Resets the stream. */
+  readonly #reset: () => void
+  /** Null for a tunnel. */
+  #upload: Upload | null = null
+  /** Who hears that more of an upload is wanted; null for nobody. */
+  #listener: SinkListener | null = null
+  /** Of what the tunnel has written last, until it was taken. */
+  #callback: Callback | null = null
+  /** Slices behind the piece that lies with the connection; null for none. */
+  #gathered: Uint8Array[] | null = null
+  /** Bytes of these. */
+  #size = 0
+  /** END_STREAM goes with the last of all these. */
+  #isEnding = false
+  /** What is to end the body waits for the pieces before it. */
+  #isEndDue = false
+
+  constructor(
+    stream: Http2Stream,
+    http2: ClientConnection,
+    call: Call,
+    owner: OutgoingOwner,
+    reset: () => void,
+  ) {
+    this.#stream = stream
+    this.#http2 = http2
+    this.#call = call
+    this.#owner = owner
+    this.#reset = reset
+  }
+
+  get socket(): Socket | null {
+    return this.#owner.socket
+  }
+
+  get isGone(): boolean {
+    return this.#stream.isAbandoned || !canSend(this.#stream.state)
+  }
+
+  /** Sends a body at once, or when it may be sent. */
+  upload(body: SendableBody): void {
+    this.#upload = new Upload(body, this, this.#call)
+    this.#upload.start()
+  }
+
+  /** The server wants the body that waits for its word. */
+  proceed(): void {
+    this.#upload?.proceed()
+  }
+
+  /** The answer is complete: what still waits will never be sent. */
+  forgo(): void {
+    this.#upload?.forgo()
+  }
+
+  listen(listener: SinkListener): void {
+    this.#listener = listener
+  }
+
+  write(slice: Uint8Array, isLast: boolean): boolean {
+    this.#isEnding = isLast && this.#call.request.trailers === null
+    if (slice.byteLength === 0 && !this.#isEnding) return true
+    if (this.#stream.piece === null && this.#gathered === null) {
+      this.#http2.send(this.#stream, slice, this.#isEnding)
+    } else {
+      this.#gathered ??= []
+      this.#gathered.push(slice)
+      this.#size += slice.byteLength
+    }
+    return this.#size + slice.byteLength < SLICE_SIZE
+  }
+
+  end(): void {
+    if (this.#isEnding) return
+    if (this.#stream.piece === null && this.#gathered === null) this.#end()
+    else this.#isEndDue = true
+  }
+
+  release(): void {
+    this.#listener = null
+  }
+
+  reportStall(): void {
+    this.#owner.onStall(this.#stream.id, this.#http2.sendWindow)
+  }
+
+  /** Some of the piece was framed, or all of it. */
+  onSent(isTaken: boolean): void {
+    const callback = this.#callback
+    if (!isTaken) {
+      if (callback === null) this.#call.sent(null)
+    } else if (callback !== null) {
+      this.#callback = null
+      callback(null)
+    } else if (this.#gathered !== null) {
+      this.#sendGathered(this.#gathered)
+      if (this.#listener === null) this.#call.sent(null)
+      else this.#listener.onDrain()
+    } else if (this.#isEnding) {
+      this.#call.uploaded()
+    } else if (this.#isEndDue) {
+      this.#end()
+    } else {
+      this.#listener?.onDrain()
+    }
+  }
+
+  /** Nobody wants the rest, or the stream is gone: what was written isn't sent. */
+  stop(): void {
+    this.#upload?.stop()
+    const callback = this.#callback
+    this.#callback = null
+    callback?.(new StreamError('The stream was closed before all was sent'))
+  }
+
+  readTunnel(): void {
+    const { held } = this.#stream
+    if (held > 0) this.#http2.release(this.#stream, held)
+  }
+
+  writeTunnel(chunk: Uint8Array, callback: Callback): void {
+    this.#sendTunnel(chunk, false, callback)
+  }
+
+  endTunnel(callback: Callback): void {
+    this.#sendTunnel(NOTHING, true, callback)
+  }
+
+  closeTunnel(): void {
+    this.readTunnel()
+  }
+
+  resetTunnel(): void {
+    this.#reset()
+  }
+
+  /** The first of them, and those behind it that are small enough to be one with it. */
+  #sendGathered(slices: Uint8Array[]): void {
+    let count = 1
+    let size = slices[0]?.byteLength ?? 0
+    for (let next = slices[1]; next !== undefined; next = slices[++count]) {
+      if (size + next.byteLength > GATHERED_SIZE) break
+      size += next.byteLength
+    }
+    const pieces = slices.splice(0, count)
+    if (slices.length === 0) this.#gathered = null
+    this.#size -= size
+    const piece = count === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces, size)
+    this.#http2.send(this.#stream, piece, this.#isEnding && this.#gathered === null)
+  }
+
+  #sendTunnel(piece: Uint8Array, isLast: boolean, callback: Callback): void {
+    this.#callback = callback
+    if (this.isGone) this.stop()
+    else this.#http2.send(this.#stream, piece, isLast)
+  }
+
+  #end(): void {
+    const { trailers } = this.#call.request
+    const fields = trailers === null ? [] : this.#call.toTrailers()
+    // Making them has ended the call.
+    if (fields === null) return
+    this.#isEnding = true
+    if (fields.length === 0) this.#http2.send(this.#stream, NOTHING, true)
+    else if (sendTrailers(this.#http2, this.#stream, this.#call, fields)) this.#call.uploaded()
+  }
+}

@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Alarm } from '../../../src/core/clock.ts'
+import { Backoff } from '../../../src/scheduler/backoff.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const FIRST_DELAY = 100
+const LONGEST_DELAY = 2_000
+
+/** Writes down what is asked of it. */
+class WatchedClock extends FakeClock {
+  readonly delays: number[] = []
+  readonly refs: boolean[] = []
+
+  override after(delay: number, callback: () => void): Alarm {
+    this.delays.push(delay)
+    const alarm = super.after(delay, callback)
+    return { cancel: () => alarm.cancel(), setRef: (isNeeded) => void this.refs.push(isNeeded) }
+  }
+}
+
+function setUp() {
+  const clock = new WatchedClock()
+  const ended: number[] = []
+  const backoff = new Backoff(clock, () => ended.push(clock.now()))
+  return { clock, backoff, ended }
+}
+
+/** What it waits for after so many setbacks, with a jitter from 0 to 1. */
+function toDelay(setbacks: number, jitter: number): number | undefined {
+  vi.spyOn(Math, 'random').mockReturnValue(jitter)
+  const { clock, backoff } = setUp()
+  backoff.start(setbacks, true)
+  return clock.delays[0]
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('Backoff', () => {
+  test.each([0, 1])('waits for nothing after %i setbacks', (setbacks) => {
+    const { clock, backoff, ended } = setUp()
+    backoff.start(setbacks, true)
+    expect([backoff.isWaiting, clock.made, ended]).toEqual([false, 0, []])
+  })
+
+  test('doubles what it waits for, up to its longest', () => {
+    const delays = [2, 3, 4, 5, 6, 7, 8, 50, 2_000].map((setbacks) => toDelay(setbacks, 1))
+    expect(delays).toEqual([FIRST_DELAY, 200, 400, 800, 1_600, ...Array(4).fill(LONGEST_DELAY)])
+  })
+
+  test.each([2, 5, 100])('waits for at least half of it, by chance: after %i setbacks', (setbacks) => {
+    const longest = toDelay(setbacks, 1) ?? Number.NaN
+    expect(toDelay(setbacks, 0)).toBe(longest / 2)
+    expect(toDelay(setbacks, 0.5)).toBe(longest * 0.75)
+  })
+
+  test('does not wait equally long twice: clients that lost one server do not come back in step', () => {
+    const { clock, backoff } = setUp()
+    for (let i = 0; i < 100; i++) {
+      backoff.start(7, false)
+      backoff.stop()
+    }
+    expect(new Set(clock.delays).size).toBeGreaterThan(90)
+    expect(Math.min(...clock.delays)).toBeGreaterThanOrEqual(LONGEST_DELAY / 2)
+    expect(Math.max(...clock.delays)).toBeLessThanOrEqual(LONGEST_DELAY)
+  })
+
+  test('says when it is over, once, and waits no more by then', () => {
+    const clock = new WatchedClock()
+    const seen: boolean[] = []
+    const backoff: Backoff = new Backoff(clock, () => seen.push(backoff.isWaiting))
+    backoff.start(2, true)
+    expect(backoff.isWaiting).toBe(true)
+    clock.advance(FIRST_DELAY / 2 - 1)
+    expect(seen).toEqual([])
+    clock.advance(10 * LONGEST_DELAY)
+    expect(seen).toEqual([false])
+  })
+
+  test('can be started again from what hears of its end', () => {
+    const clock = new WatchedClock()
+    let ends = 0
+    const backoff: Backoff = new Backoff(clock, () => {
+      if (++ends < 5) backoff.start(ends + 2, true)
+    })
+    backoff.start(2, true)
+    clock.advance(10 * LONGEST_DELAY)
+    expect([ends, backoff.isWaiting, clock.alarms]).toEqual([5, false, 0])
+  })
+
+  test('is not prolonged by what goes wrong while it waits', () => {
+    const { clock, backoff, ended } = setUp()
+    backoff.start(2, true)
+    backoff.start(50, true)
+    expect(clock.made).toBe(1)
+    clock.advance(FIRST_DELAY)
+    expect(ended).toHaveLength(1)
+  })
+
+  test('keeps the process alive while somebody waits for its end', () => {
+    const { clock, backoff } = setUp()
+    backoff.setRef(true)
+    expect(clock.refs).toEqual([])
+    backoff.start(2, false)
+    backoff.setRef(true)
+    backoff.setRef(false)
+    expect(clock.refs).toEqual([false, true, false])
+    backoff.stop()
+    backoff.start(2, true)
+    expect(clock.refs.at(-1)).toBe(true)
+  })
+
+  test('says nothing when it was stopped, and can be started again', () => {
+    const { clock, backoff, ended } = setUp()
+    backoff.stop()
+    backoff.start(2, true)
+    backoff.stop()
+    expect([backoff.isWaiting, clock.alarms]).toEqual([false, 0])
+    clock.advance(10 * LONGEST_DELAY)
+    expect(ended).toEqual([])
+    backoff.start(2, true)
+    clock.advance(FIRST_DELAY)
+    expect(ended).toHaveLength(1)
+  })
+})

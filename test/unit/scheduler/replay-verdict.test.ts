@@ -1,0 +1,132 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { Deadlines, systemClock } from '../../../src/core/clock.ts'
+import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
+import { Request } from '../../../src/core/request.ts'
+import type { DodiciError } from '../../../src/errors.ts'
+import { HTTP_1_1_REQUIRED, REFUSED_STREAM, SocketError, StreamError } from '../../../src/errors.ts'
+import { Call } from '../../../src/handler/call.ts'
+import { isRefusal, toReplayVerdict } from '../../../src/scheduler/replay-verdict.ts'
+import type { DispatchOptions } from '../../../types/index.ts'
+import { Recorder } from '../../support/recorder.ts'
+
+function toCall(options: Partial<DispatchOptions> = {}): Call {
+  const given = { path: '/', method: 'GET', ...options }
+  const request = new Request(given, toOrigin('https://example.com'), toClientOptions({}))
+  const owner = {
+    deadlines: new Deadlines(systemClock),
+    mayReplay: () => false,
+    onReplay() {},
+    onFlow() {},
+    isConnecting: () => false,
+    onSettled() {},
+  }
+  return new Call(request, new Recorder(), owner, 0)
+}
+
+interface Given {
+  readonly options?: Partial<DispatchOptions>
+  readonly progress?: number
+  readonly replaySafe?: boolean
+  readonly hasFallback?: boolean
+}
+
+function judge(error: DodiciError, given: Given = {}, call = toCall(given.options)): unknown {
+  const { progress = 0, replaySafe = true, hasFallback = true } = given
+  return toReplayVerdict(call, error, progress, replaySafe, hasFallback)
+}
+
+/** As an attempt does. */
+function open(call: Call): Call {
+  const { body } = call.request
+  if (body.kind === 'stream') body.open()
+  return call
+}
+
+const toRequired = (): DodiciError =>
+  new StreamError('it wants HTTP/1.1', { http2ErrorCode: HTTP_1_1_REQUIRED, processed: 'maybe' })
+const toRefused = (): DodiciError =>
+  new StreamError('refused', { http2ErrorCode: REFUSED_STREAM, processed: 'no' })
+const toLost = (): DodiciError => new SocketError('lost', { processed: 'maybe' })
+
+describe('HTTP_1_1_REQUIRED', () => {
+  it.each(['GET', 'POST'])('of a %s goes to the fallback', (method) => {
+    expect(judge(toRequired(), { options: { method } })).toBe('http/1.1')
+  })
+
+  it('of a body that can be had again goes to the fallback', () => {
+    expect(judge(toRequired(), { options: { method: 'POST', body: 'text' } })).toBe('http/1.1')
+    expect(judge(toRequired(), { options: { method: 'POST', body: () => Readable.from(['a']) } })).toBe(
+      'http/1.1',
+    )
+  })
+
+  it('of a body that can be read only once is the end, once it was opened', () => {
+    const call = toCall({ method: 'POST', body: Readable.from(['a']) })
+    expect(judge(toRequired(), {}, call)).toBe('http/1.1')
+    open(call)
+    expect(judge(toRequired(), {}, call)).toBe(null)
+  })
+
+  it('without a fallback is an error as any other', () => {
+    expect(judge(toRequired(), { hasFallback: false })).toBe(null)
+  })
+
+  it('by GOAWAY is no other matter', () => {
+    const error = new SocketError('it wants HTTP/1.1', { http2ErrorCode: HTTP_1_1_REQUIRED, processed: 'no' })
+    expect(judge(error)).toBe('http/1.1')
+  })
+})
+
+describe('a refusal', () => {
+  it('is of the stream itself', () => {
+    expect(isRefusal(toRefused())).toBe(true)
+    expect(isRefusal(new SocketError('', { http2ErrorCode: REFUSED_STREAM }))).toBe(false)
+    expect(isRefusal(toLost())).toBe(false)
+  })
+
+  it('is sent again until it has come too often without any progress', () => {
+    const call = toCall({ method: 'POST', body: 'text' })
+    const verdicts = Array.from({ length: 4 }, () => judge(toRefused(), {}, call))
+    expect(verdicts).toEqual(['unprocessed', 'unprocessed', 'unprocessed', null])
+  })
+
+  it('is sent again for longer while others are answered, but not for ever', () => {
+    const call = toCall()
+    const verdicts = Array.from({ length: 8 }, (_, progress) => judge(toRefused(), { progress }, call))
+    expect(verdicts.map((verdict) => verdict !== null)).toEqual([...Array(7).fill(true), false])
+    expect(call.refusals).toBe(8)
+  })
+})
+
+describe('a lost session', () => {
+  it('repeats once what does no harm', () => {
+    const call = toCall()
+    expect(judge(toLost(), {}, call)).toBe('safe')
+    expect(call.wasRepeated).toBe(true)
+    expect(judge(toLost(), {}, call)).toBe(null)
+  })
+
+  const NOT_SAFE: readonly { readonly what: string; readonly given: Given }[] = [
+    { what: 'a POST', given: { options: { method: 'POST' } } },
+    { what: 'what the caller says does harm', given: { options: { idempotent: false } } },
+    { what: 'anything with replaySafe: false', given: { replaySafe: false } },
+    { what: 'a tunnel', given: { options: { method: 'CONNECT', path: 'a:1', idempotent: true } } },
+  ]
+
+  it.each(NOT_SAFE)('does not repeat $what', ({ given }) => {
+    expect(judge(toLost(), given)).toBe(null)
+  })
+
+  it('does not repeat a body that can be read only once, once it was opened', () => {
+    const toPut = (): Call => toCall({ method: 'PUT', idempotent: true, body: ['a'] })
+    expect(judge(toLost(), {}, toPut())).toBe('safe')
+    expect(judge(toLost(), {}, open(toPut()))).toBe(null)
+  })
+
+  it('does not repeat what an informational answer has come for', () => {
+    const call = toCall()
+    call.rawHeaders = ['link', '</a.css>']
+    expect(judge(toLost(), {}, call)).toBe(null)
+  })
+})

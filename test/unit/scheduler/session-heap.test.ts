@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import type { Loaded } from '../../../src/scheduler/session-heap.ts'
+import { SessionHeap } from '../../../src/scheduler/session-heap.ts'
+
+class Item implements Loaded {
+  heapIndex = -1
+  readonly id: number
+  streams: number
+
+  constructor(id: number, streams = 0) {
+    this.id = id
+    this.streams = streams
+  }
+}
+
+/** Mulberry32: numbers from 0 to 1 that look random, the same ones for the same seed. */
+function toRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** The one that the heap has to name first: the least loaded, and among these the oldest. */
+function toFirst(items: Iterable<Item>): Item | null {
+  const [first] = [...items].sort((a, b) => a.streams - b.streams || a.id - b.id)
+  return first ?? null
+}
+
+/** Takes all out, from the first on. */
+function drain(heap: SessionHeap<Item>): number[] {
+  const ids: number[] = []
+  for (let item = heap.first; item !== null; item = heap.first) {
+    ids.push(item.id)
+    heap.delete(item)
+  }
+  return ids
+}
+
+function fill(...streams: number[]) {
+  const heap = new SessionHeap<Item>()
+  const items = streams.map((count, id) => new Item(id, count))
+  for (const item of items) heap.set(item)
+  return { heap, items }
+}
+
+describe('SessionHeap', () => {
+  test('has no first when it is empty, before and after', () => {
+    const { heap } = fill()
+    expect([heap.first, heap.size]).toEqual([null, 0])
+    const item = new Item(1)
+    heap.set(item)
+    heap.delete(item)
+    expect([heap.first, heap.size, item.heapIndex]).toEqual([null, 0, -1])
+  })
+
+  test('gives the least loaded first, and among equals the oldest', () => {
+    expect(drain(fill(5, 3, 8, 3, 0, 5, 0).heap)).toEqual([4, 6, 1, 3, 0, 5, 2])
+  })
+
+  test('follows a load that grows, and one that falls', () => {
+    const { heap, items } = fill(1, 2, 3, 4)
+    const [lightest, , , heaviest] = items
+    if (lightest === undefined || heaviest === undefined) throw new Error('There are four')
+    lightest.streams = 9
+    heap.set(lightest)
+    heaviest.streams = 0
+    heap.set(heaviest)
+    expect(heap.size).toBe(4)
+    expect(drain(heap)).toEqual([3, 1, 2, 0])
+  })
+
+  test('takes no notice when one leaves that is not in', () => {
+    const { heap, items } = fill(1, 2)
+    heap.delete(new Item(9))
+    const [first] = items
+    if (first !== undefined) heap.delete(first)
+    if (first !== undefined) heap.delete(first)
+    expect(drain(heap)).toEqual([1])
+  })
+
+  test('spreads calls evenly over all that are in', () => {
+    const { heap, items } = fill(0, 0, 0, 0, 0, 0, 0)
+    for (let call = 0; call < 700; call++) {
+      const { first } = heap
+      if (first === null) throw new Error('There are seven')
+      first.streams++
+      heap.set(first)
+    }
+    expect(items.map(({ streams }) => streams)).toEqual(Array(7).fill(100))
+  })
+
+  test.each([
+    1, 2, 3, 4, 5,
+  ])('names the same as a search of all of them, whatever comes, goes and changes: %i', (seed) => {
+    const random = toRandom(seed)
+    const heap = new SessionHeap<Item>()
+    const all = Array.from({ length: 40 }, (_, id) => new Item(id))
+    const inside = new Set<Item>()
+    for (let step = 0; step < 5_000; step++) {
+      const item = all[Math.floor(random() * all.length)] as Item
+      const what = random()
+      if (what < 0.25) {
+        heap.delete(item)
+        inside.delete(item)
+      } else {
+        // Outside, nobody tells the heap.
+        item.streams = Math.floor(random() * 12)
+        if (what < 0.85 || inside.has(item)) {
+          heap.set(item)
+          inside.add(item)
+        }
+      }
+      expect(heap.first).toBe(toFirst(inside))
+      expect(heap.size).toBe(inside.size)
+      expect(item.heapIndex === -1).toBe(!inside.has(item))
+    }
+    const indexes = [...inside].map(({ heapIndex }) => heapIndex)
+    expect(indexes.sort((a, b) => a - b)).toEqual(Array.from({ length: inside.size }, (_, index) => index))
+    const order = [...inside].sort((a, b) => a.streams - b.streams || a.id - b.id)
+    expect(drain(heap)).toEqual(order.map(({ id }) => id))
+  })
+})

@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest'
+import { toFieldObject } from '../../../../src/session/node/node-headers.ts'
+
+describe('toFieldObject', () => {
+  test('has the fields in their order, those of one name in an array', () => {
+    const fields = toFieldObject([':path', '/', 'b', '1', 'a', '2', 'b', '3', 'b', '4'])
+    expect(Object.entries(fields)).toEqual([
+      [':path', '/'],
+      ['b', ['1', '3', '4']],
+      ['a', '2'],
+    ])
+  })
+
+  test('inherits nothing', () => {
+    const fields = toFieldObject([])
+    expect(Object.keys(fields)).toEqual([])
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty'])
+      expect(name in fields).toBe(false)
+  })
+
+  test('takes any name for its own alone', () => {
+    const fields = toFieldObject(['__proto__', 'a', 'constructor', 'b', '__proto__', 'c'])
+    expect(Object.entries(fields)).toEqual([
+      ['__proto__', ['a', 'c']],
+      ['constructor', 'b'],
+    ])
+    expect('constructor' in toFieldObject([])).toBe(false)
+  })
+})

@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'vitest'
+import { toSessionOptions } from '../../../../src/core/session-options.ts'
+import type { Windowed } from '../../../../src/session/stream/stream-window.ts'
+import { StreamWindow } from '../../../../src/session/stream/stream-window.ts'
+import type { ClientOptions } from '../../../../types/client.ts'
+
+const KIB = 1_024
+const MIB = 1_024 * KIB
+/** What no stream gets less of, unless its largest is smaller. */
+const MIN_WINDOW = 16_385
+/** The steps below the largest window by default. */
+const LARGEST = 16_777_259
+const FIRST = 1_048_579
+const QUARTER = 262_145
+
+/** Mulberry32: numbers from 0 to 1 that look random, the same ones for the same seed. */
+function toRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** With windows of about 16 MiB at most and a bound of 256 MiB, unless the options say more. */
+function make(given: ClientOptions = {}, streams = 1) {
+  const window = new StreamWindow(toSessionOptions(given), streams)
+  const all = new Set<FakeStream>()
+  /** Opens so many, or as many as there is room for, with a change of the window where one is due. */
+  const open = (count: number, isHeld = false): number => {
+    let opened = 0
+    for (; opened < count && window.hasRoom; opened++) {
+      const stream = new FakeStream(isHeld)
+      all.add(stream)
+      window.open(stream)
+      if (window.shrink(all.size)) window.acknowledge([...all])
+    }
+    return opened
+  }
+  return { window, streams: all, open }
+}
+
+class FakeStream implements Windowed {
+  window = 0
+  isHeld: boolean
+  /** What the peer may have sent that isn't read, by a count of the test's own. */
+  most = 0
+
+  constructor(isHeld = false) {
+    this.isHeld = isHeld
+  }
+}
+
+/** One that the caller has named. */
+const GIVEN = { initialWindowSize: 16 * MIB } as const
+
+describe('StreamWindow', () => {
+  describe('when it begins', () => {
+    test('is as large as the caller says, where the caller says it', () => {
+      expect(make(GIVEN).window.size).toBe(16 * MIB)
+      expect(make({ initialWindowSize: 1 }).window.size).toBe(1)
+    })
+
+    test('is one that a hundred streams may have, where the caller says nothing', () => {
+      expect(make().window.size).toBe(FIRST)
+    })
+
+    test('is smaller where there may be more streams before it can be changed', () => {
+      const sizes = [255, 256, 100_000].map((streams) => make({}, streams).window.size)
+      expect(sizes).toEqual([FIRST, QUARTER, MIN_WINDOW])
+    })
+
+    test.each([
+      { largest: 65_535, bound: 65_535, size: 65_535, maxStreams: 3 },
+      { largest: 65_536, bound: 65_535, size: 16_385, maxStreams: 3 },
+      { largest: 1_000, bound: 65_535, size: 1_000, maxStreams: 65 },
+      { largest: 1, bound: 65_535, size: 1, maxStreams: 65_535 },
+      {
+        largest: 2 ** 31 - 1,
+        bound: Number.MAX_SAFE_INTEGER,
+        size: 2 ** 31 - 1,
+        maxStreams: 549_722_261_503,
+      },
+    ])('is $size bytes with $largest and a bound of $bound', ({ largest, bound, size, maxStreams }) => {
+      const { window } = make({ initialWindowSize: largest, maxSessionBuffer: bound })
+      expect([window.size, window.maxStreams, window.hasRoom]).toEqual([size, maxStreams, true])
+    })
+  })
+
+  describe('when there are more streams', () => {
+    test('shrinks once half of the bound is given away, and then leaves room for many more', () => {
+      const { window, streams, open } = make(GIVEN)
+      open(8)
+      expect(window.size).toBe(16 * MIB)
+      open(1)
+      expect(window.size).toBeLessThanOrEqual(4 * MIB)
+      let changes = 0
+      for (let count = 10; count <= 1_000; count++) {
+        const { size } = window
+        expect(open(1)).toBe(1)
+        expect(window.size).toBeLessThanOrEqual(size)
+        if (window.size !== size) changes++
+      }
+      expect(streams.size).toBe(1_000)
+      expect(changes).toBeGreaterThan(0)
+      expect(changes).toBeLessThanOrEqual(4)
+    })
+
+    test('has no more room by that before the peer has acknowledged it', () => {
+      const { window, streams } = make(GIVEN)
+      while (window.hasRoom) {
+        const stream = new FakeStream()
+        streams.add(stream)
+        window.open(stream)
+        window.shrink(streams.size)
+      }
+      expect(streams.size).toBe(16)
+      expect(window.size).toBeLessThan(16 * MIB)
+      expect(window.shrink(streams.size)).toBe(false)
+      window.acknowledge([...streams])
+      expect(window.hasRoom).toBe(true)
+    })
+
+    test('takes nothing back of what a stream may hold already', () => {
+      const { window, streams, open } = make(GIVEN)
+      open(8, true)
+      // The ninth shrinks it; nine of 16 MiB leave 112.
+      expect(open(1, true)).toBe(1)
+      expect(open(100_000)).toBeLessThanOrEqual((112 * MIB) / MIN_WINDOW)
+      const total = [...streams].reduce((sum, stream) => sum + stream.window, 0)
+      expect(total).toBeGreaterThan(9 * 16 * MIB)
+      expect(total).toBeLessThanOrEqual(256 * MIB)
+      expect(window.hasRoom).toBe(false)
+    })
+
+    test('has room again when one of them is gone, once', () => {
+      const { window, streams, open } = make({ ...GIVEN, maxSessionBuffer: 4 * MIN_WINDOW })
+      expect(open(100)).toBe(4)
+      const [stream] = streams
+      if (stream === undefined) throw new Error('There are four')
+      for (let i = 0; i < 2; i++) window.close(stream)
+      streams.delete(stream)
+      expect(stream.window).toBe(0)
+      expect(open(100)).toBe(1)
+    })
+
+    test('says that nothing changes where it is the smallest already', () => {
+      const { window, open } = make({ initialWindowSize: MIN_WINDOW })
+      expect(open(100_000)).toBe(window.maxStreams)
+      expect(window.shrink(100_000)).toBe(false)
+      expect(window.size).toBe(MIN_WINDOW)
+    })
+  })
+
+  describe('when a stream would go faster with more', () => {
+    test('grows the more the fewer there are, to no more than all of them may have', () => {
+      const sizes = [512, 64, 16, 4, 1].map((count) => {
+        const { window, streams, open } = make({}, 100_000)
+        open(count)
+        expect(window.grow([...streams])).toBe(true)
+        expect(window.size * count).toBeLessThanOrEqual(256 * MIB)
+        return window.size
+      })
+      expect(sizes).toEqual([...sizes].sort((a, b) => a - b))
+      expect(new Set(sizes).size).toBeGreaterThan(3)
+      expect(sizes.at(-1)).toBe(LARGEST)
+    })
+
+    test('has less room at once: the peer may use it from now on', () => {
+      const { window, streams, open } = make({}, 100_000)
+      open(4)
+      const { size } = window
+      expect(window.grow([...streams])).toBe(true)
+      expect(window.size).toBeGreaterThan(size)
+      expect([...streams].map((stream) => stream.window)).toEqual(Array(4).fill(window.size))
+    })
+
+    test('never shrinks by it, and says so when it is the largest', () => {
+      const { window, streams, open } = make(GIVEN)
+      open(1)
+      expect(window.grow([...streams])).toBe(false)
+      expect(window.size).toBe(16 * MIB)
+    })
+
+    test('waits for the ACK of a change before the next one', () => {
+      const { window, streams, open } = make({}, 100_000)
+      open(64)
+      expect(window.grow([...streams])).toBe(true)
+      for (const stream of [...streams].slice(1)) {
+        window.close(stream)
+        streams.delete(stream)
+      }
+      expect(window.grow([...streams])).toBe(false)
+      window.acknowledge([...streams])
+      expect(window.grow([...streams])).toBe(true)
+    })
+
+    test('forgets nothing of what a stream holds from a larger one', () => {
+      const { window, streams, open } = make(GIVEN)
+      open(8, true)
+      open(60)
+      expect(window.size).toBeLessThan(4 * MIB)
+      for (const stream of [...streams].slice(9)) {
+        window.close(stream)
+        streams.delete(stream)
+      }
+      expect(window.grow([...streams])).toBe(true)
+      const [held] = streams
+      expect([held?.isHeld, held?.window]).toEqual([true, 16 * MIB])
+    })
+  })
+
+  describe('when the size is ours to choose', () => {
+    /** Every window on the way down to the smallest, and up again. */
+    function toSteps(options: ClientOptions, enough: (size: number) => number): number[] {
+      const { window, streams, open } = make(options)
+      const sizes = [window.size]
+      const note = (): void => {
+        if (sizes.at(-1) !== window.size) sizes.push(window.size)
+      }
+      while (open(1) > 0 && streams.size < 10_000) note()
+      for (const stream of [...streams].slice(1)) {
+        window.close(stream)
+        streams.delete(stream)
+      }
+      while (window.grow([...streams], enough(window.size))) {
+        note()
+        window.acknowledge([...streams])
+      }
+      return sizes
+    }
+
+    test.each([
+      { what: 'by default', options: {}, largest: LARGEST },
+      { what: 'below a round one', options: GIVEN, largest: 16 * MIB },
+      { what: 'below a small one', options: { initialWindowSize: 64 * KIB }, largest: 64 * KIB },
+    ])('is no multiple of 1,024 in any step, $what', ({ options, largest }) => {
+      for (const enough of [(): number => Number.POSITIVE_INFINITY, (size: number): number => size * 2]) {
+        const sizes = toSteps(options, enough)
+        expect(sizes.length).toBeGreaterThan(2)
+        expect(sizes.at(-1)).toBe(largest)
+        expect(sizes.filter((size) => size % KIB === 0 && (size !== largest || size === LARGEST))).toEqual([])
+      }
+    })
+
+    test('is used as given where the caller has said it', () => {
+      for (const size of [16_384, 65_536, MIB, 16 * MIB]) {
+        expect(make({ initialWindowSize: size }).window.size).toBe(size)
+      }
+    })
+  })
+
+  test('never lets what the peer may have sent pass the bound, whatever comes, goes and is read', () => {
+    let changes = 0
+    for (let seed = 1; seed <= 400; seed++) changes += play(seed)
+    // Otherwise nothing was shown.
+    expect(changes).toBeGreaterThan(100)
+  })
+})
+
+/** Plays a session with any options, and counts what its streams may hold. @returns how often the window has changed */
+function play(seed: number): number {
+  const random = toRandom(seed)
+  const pick = (from: number, to: number): number => Math.round(from * (to / from) ** random())
+  const [largest, bound] = [pick(1, 2 ** 31 - 1), pick(65_535, 2 ** 40)]
+  const { window, streams } = make({ initialWindowSize: largest, maxSessionBuffer: bound }, pick(1, 200))
+  /** What the peer has acknowledged, and what was announced since. */
+  const sizes = [window.size]
+  let changes = 0
+  for (let step = 0; step < 400; step++) {
+    const what = random()
+    const [any] = [...streams].slice(Math.floor(random() * streams.size))
+    let hasChanged = false
+    if (what < 0.5 && window.hasRoom) {
+      // As a session does it: it opens none without room.
+      const stream = new FakeStream(random() < 0.3)
+      streams.add(stream)
+      window.open(stream)
+      hasChanged = window.shrink(streams.size)
+    } else if (what < 0.6 && any !== undefined) {
+      window.close(any)
+      streams.delete(any)
+    } else if (what < 0.7 && streams.size > 0) hasChanged = window.grow([...streams])
+    else if (what < 0.8 && any !== undefined) any.isHeld = !any.isHeld
+    else if (what < 0.95 && sizes.length > 1) {
+      sizes.shift()
+      window.acknowledge([...streams])
+    }
+    if (hasChanged) sizes.push(window.size)
+    if (hasChanged) changes++
+    let total = 0
+    for (const stream of streams) {
+      stream.most = Math.max(stream.isHeld ? stream.most : 0, ...sizes)
+      total += stream.most
+    }
+    const [low, high] = [Math.min(largest, MIN_WINDOW), largest]
+    // One expect() for each step would take longer than all the rest.
+    if (total > bound)
+      expect.fail(`${streams.size} streams hold ${total} of ${bound}, in step ${step} of ${seed}`)
+    if (window.size < low || window.size > high) expect.fail(`${window.size} isn't from ${low} to ${high}`)
+  }
+  return changes
+}

@@ -121,7 +121,7 @@ async function node(cwd, args) {
   return stdout
 }
 
-/** Runs a function while a cleartext HTTP/2 server answers on loopback. */
+/** Runs a function while a cleartext HTTP/2 server responds on loopback. */
 async function withServer(use) {
   const server = createServer((_request, response) => response.end('hello'))
   server.listen(0, '127.0.0.1')

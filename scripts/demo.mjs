@@ -14,12 +14,12 @@ import { table } from './demo/table.mjs'
 const help = `Usage: npm run demo -- [URL] [options]
 
 Without a URL, requests go to a server that the demo starts itself, over TLS and over cleartext HTTP/2 (h2c).
-What comes back is compared with what had to come: a wrong answer is a failure.
+What comes back is compared with what had to come: a wrong response is a failure.
 
 With one, they go to that server: https: negotiates HTTP/2, http: is h2c with prior knowledge.
-GET requests and some small POST requests are sent to the URL; any answer will do. An extended CONNECT for
-websocket is sent if the server offers it; 'refused' is an answer too. What takes more than any server can answer
-is left out: CONNECT, trailers, informational answers, answers that never end.
+GET requests and some small POST requests are sent to the URL; any response will do. An extended CONNECT for
+websocket is sent if the server offers it; 'refused' is a response too. What takes more than any server can respond
+is left out: CONNECT, trailers, informational responses, responses that never end.
 
   --insecure    don't check the server's certificate
   --help        print this

@@ -118,11 +118,11 @@ brand(UploadTimeoutError, 'UploadTimeoutError', 'DODICI_ERR_UPLOAD_TIMEOUT', nul
 export class RequestTimeoutError extends DodiciError {}
 brand(RequestTimeoutError, 'RequestTimeoutError', 'DODICI_ERR_REQUEST_TIMEOUT', null)
 
-/** No answer within `headersTimeout` of the request. */
+/** No response within `headersTimeout` of the request. */
 export class HeadersTimeoutError extends DodiciError {}
 brand(HeadersTimeoutError, 'HeadersTimeoutError', 'UND_ERR_HEADERS_TIMEOUT')
 
-/** No progress of the answer's body within `bodyTimeout`. */
+/** No progress of the response's body within `bodyTimeout`. */
 export class BodyTimeoutError extends DodiciError {}
 brand(BodyTimeoutError, 'BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT')
 
@@ -146,7 +146,7 @@ brand(
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 )
 
-/** The answer's body is shorter or longer than its `content-length`. */
+/** The response's body is shorter or longer than its `content-length`. */
 export class ResponseContentLengthMismatchError extends DodiciError {}
 brand(
   ResponseContentLengthMismatchError,
@@ -154,15 +154,15 @@ brand(
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 )
 
-/** The answer's body is larger than `maxResponseSize`. */
+/** The response's body is larger than `maxResponseSize`. */
 export class ResponseExceededMaxSizeError extends DodiciError {}
 brand(ResponseExceededMaxSizeError, 'ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
 
-/** The fields of an answer's header or trailers are larger than `maxHeaderSize`, or the informational answers are. */
+/** The fields of a response's header or trailers are larger than `maxHeaderSize`, or the informational responses are. */
 export class HeadersOverflowError extends DodiciError {}
 brand(HeadersOverflowError, 'HeadersOverflowError', 'UND_ERR_HEADERS_OVERFLOW')
 
-/** An answer's header or trailers have more fields than `maxHeadersCount`, or too many informational answers came. */
+/** A response's header or trailers have more fields than `maxHeadersCount`, or too many informational responses came. */
 export class HeadersCountError extends DodiciError {}
 brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
 
@@ -196,7 +196,7 @@ brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
 
 /** The server answered a CONNECT, or an extended CONNECT, with another status than 2xx: there is no tunnel. */
 export class TunnelRefusedError extends SocketError {
-  /** The answer's status. */
+  /** The response's status. */
   readonly statusCode: number
 
   constructor(message: string, statusCode: number) {
@@ -208,7 +208,7 @@ brand(TunnelRefusedError, 'TunnelRefusedError', 'DODICI_ERR_TUNNEL_REFUSED', nul
 // It isn't made by `(message, details)`.
 ownClasses.delete(TunnelRefusedError)
 
-/** The peer reset the call's stream, or closed it without a complete answer. `http2ErrorCode` says why. */
+/** The peer reset the call's stream, or closed it without a complete response. `http2ErrorCode` says why. */
 export class StreamError extends DodiciError {}
 brand(StreamError, 'StreamError', 'DODICI_ERR_STREAM', null)
 

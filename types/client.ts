@@ -105,8 +105,8 @@ export interface ClientOptions extends CallLimits {
    * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to 2^31 - 1.
    *
    * While many streams are open, they get smaller windows, so that all stay below {@link ClientOptions.maxSessionBuffer}.
-   * Given, a session begins with it, where it fits; by default with about 1 MiB, and answers that outgrow that make it larger.
-   * A multiple of 1,024 makes answers that long fail with Node's own servers (docs/connections.md): no other window is one.
+   * Given, a session begins with it, where it fits; by default with about 1 MiB, and responses that outgrow that make it larger.
+   * A multiple of 1,024 makes responses that long fail with Node's own servers (docs/connections.md): no other window is one.
    *
    * @default 16_777_259
    */
@@ -146,7 +146,7 @@ export interface ClientOptions extends CallLimits {
   pingInterval?: number | null | undefined
 
   /**
-   * How long the server may take to answer a PING: then the session is destroyed. `0`: for ever, and no session is verified.
+   * How long the server may take to respond to a PING: then the session is destroyed. `0`: for ever, and no session is verified.
    *
    * @default 15_000
    */
@@ -154,7 +154,7 @@ export interface ClientOptions extends CallLimits {
 
   /**
    * Whether a request that may be repeated (see {@link DispatchOptions.idempotent}) is sent once more when its session dies
-   * before any part of the answer has come. `false`: only what the server has provably not processed is.
+   * before any part of the response has come. `false`: only what the server has provably not processed is.
    *
    * @default true
    */

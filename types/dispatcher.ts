@@ -66,7 +66,7 @@ export interface ComposedDispatcher extends Dispatcher {}
  * Sends requests: undici's core API, and what `fetch(url, { dispatcher })` takes.
  *
  * A value of this type is a `Dispatcher` of undici-types 6, 7 and 8 too. Three things in it are there for that alone:
- * - the body of an answer is typed as undici's, whose `formData()` is `Promise<never>`; at run time it is a
+ * - the body of a response is typed as undici's, whose `formData()` is `Promise<never>`; at run time it is a
  *   {@link BodyReadable};
  * - `TSignal`, because undici 6 and 7 declare `signal: unknown`. TypeScript compares overloads with their type parameters
  *   erased, so a parameter fits there, while a call is still held to {@link CallSignal};
@@ -88,7 +88,7 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents> {
   compose(interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
   compose(...interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
 
-  /** Sends a request and gives the answer when its headers have come. */
+  /** Sends a request and gives the response when its headers have come. */
   request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: RequestOptions<TOpaque, TSignal>,
     callback: Callback<ResponseData<TOpaque, UndiciBodyReadable>>,
@@ -97,7 +97,7 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents> {
     options: RequestOptions<TOpaque, TSignal>,
   ): Promise<ResponseData<TOpaque, UndiciBodyReadable>>
 
-  /** Sends a request and writes the answer's body to the stream that `factory` makes. */
+  /** Sends a request and writes the response's body to the stream that `factory` makes. */
   stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: RequestOptions<TOpaque, TSignal>,
     factory: StreamFactory<TOpaque>,

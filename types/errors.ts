@@ -4,7 +4,7 @@
  * - `'no'`: it certainly didn't: the request was never sent, the stream was refused (REFUSED_STREAM), or its id is above the
  *   last one that a GOAWAY names (RFC 9113 §8.7). Such a call may be sent again.
  * - `'maybe'`: the request, or a part of it, was sent, and nothing tells.
- * - `'yes'`: it did: a part of the answer came.
+ * - `'yes'`: it did: a part of the response came.
  */
 export type Processed = 'no' | 'maybe' | 'yes'
 

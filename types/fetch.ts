@@ -32,7 +32,7 @@ export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'du
    */
   dispatcher?: FallbackDispatcher | null | undefined
 
-  /** Has to be there with a body that is a stream: the answer comes when the request has gone. */
+  /** Has to be there with a body that is a stream: the response comes when the request has gone. */
   duplex?: 'half' | undefined
 
   /** An object of fields, pairs of name and value, or a `Headers` of any library. */

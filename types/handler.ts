@@ -27,7 +27,7 @@ export interface DispatchController {
   get reason(): Error | null
 
   /**
-   * The response's header fields as a flat list, in wire order; `null` before any answer came.
+   * The response's header fields as a flat list, in wire order; `null` before any response came.
    *
    * Made on the first read, and then kept: it may be changed in place. Interceptors also assign it; what is assigned is
    * normalized to a list of strings.
@@ -40,7 +40,7 @@ export interface DispatchController {
   set rawTrailers(value: RawHeadersInput)
 
   /**
-   * How large the answer's body may be, in bytes; `-1`: any size. Whoever decodes it has to hold what comes out to it as well.
+   * How large the response's body may be, in bytes; `-1`: any size. Whoever decodes it has to hold what comes out to it as well.
    * Dodici's own: undici's dispatchers don't say.
    */
   readonly maxResponseSize?: number
@@ -69,9 +69,9 @@ export interface DispatchController {
 }
 
 /**
- * What a caller of `dispatch()` gives to receive the answer: undici 8's shape, and Dodici's native one.
+ * What a caller of `dispatch()` gives to receive the response: undici 8's shape, and Dodici's native one.
  *
- * In order: `onRequestStart` → `onResponseStart` for each 1xx and for the final answer → `onResponseData`, any number of
+ * In order: `onRequestStart` → `onResponseStart` for each 1xx and for the final response → `onResponseData`, any number of
  * times → `onResponseEnd`. Instead of any of them `onResponseError`, which ends the call; input that is refused gives this one
  * alone. `onRequestStart`, `onResponseStart`, `onResponseData`, `onResponseEnd` and `onResponseError` must be there:
  * optional they are for the sake of undici's type alone. A callback that throws fails its own call, and no other.
@@ -93,7 +93,7 @@ export interface DispatchHandler {
   ): void
 
   /**
-   * Response headers came. Called for each 1xx answer too, then once for the final one.
+   * Response headers came. Called for each 1xx response too, then once for the final one.
    *
    * @param statusMessage - HTTP/2 has none (RFC 9113 §8.3.2): an empty string.
    */
@@ -107,13 +107,13 @@ export interface DispatchHandler {
   /** A piece of the body came. The chunk stays valid: it is never reused. */
   onResponseData?(controller: DispatchController, chunk: Buffer): void
 
-  /** The answer is complete. `trailers` is an empty object where there were none. */
+  /** The response is complete. `trailers` is an empty object where there were none. */
   onResponseEnd?(controller: DispatchController, trailers: IncomingHttpHeaders): void
 
   /** The call failed, or was aborted. */
   onResponseError?(controller: DispatchController, error: Error): void
 
-  /** An answer has begun: called before each `onResponseStart`. undici's fetch takes the time then. */
+  /** A response has begun: called before each `onResponseStart`. undici's fetch takes the time then. */
   onResponseStarted?(): void
 
   /** A piece of the request's body was handed to the session. */
@@ -151,19 +151,19 @@ export interface LegacyDispatchHandler {
    */
   onUpgrade?(statusCode: number, headers: Buffer[] | string[] | null, socket: Duplex): void
 
-  /** The first bytes of the answer came, before its headers were read. */
+  /** The first bytes of the response came, before its headers were read. */
   onResponseStarted?(): void
 
   /**
-   * Response headers came. Called for each 1xx answer too. Returning `false` pauses the body until `resume` is called; of a 1xx
-   * answer what is returned doesn't count.
+   * Response headers came. Called for each 1xx response too. Returning `false` pauses the body until `resume` is called; of a 1xx
+   * response what is returned doesn't count.
    */
   onHeaders?(statusCode: number, headers: Buffer[], resume: () => void, statusText: string): boolean
 
   /** A piece of the body came. Returning `false` pauses the body until `resume` is called. */
   onData?(chunk: Buffer): boolean
 
-  /** The answer is complete. `trailers` is a flat list: of latin1 Buffers, as undici's dispatchers give it, whatever its types say. */
+  /** The response is complete. `trailers` is a flat list: of latin1 Buffers, as undici's dispatchers give it, whatever its types say. */
   onComplete?(trailers: string[] | null): void
 
   /**

@@ -19,14 +19,14 @@ export interface CallLimits {
   connectTimeout?: number | null | undefined
 
   /**
-   * From the request's end to the answer's header. It doesn't run while the body is sent. `0`: no limit.
+   * From the request's end to the response's header. It doesn't run while the body is sent. `0`: no limit.
    *
    * @default 300_000
    */
   headersTimeout?: number | null | undefined
 
   /**
-   * Between two pieces of the answer's body. Stopped while the reader holds the body back. `0`: no limit.
+   * Between two pieces of the response's body. Stopped while the reader holds the body back. `0`: no limit.
    *
    * @default 300_000
    */
@@ -41,7 +41,7 @@ export interface CallLimits {
   uploadTimeout?: number | null | undefined
 
   /**
-   * The whole call: from `dispatch()` to the answer's end, over all attempts. `0`: no limit. Below 1_000 all limits of the call are met up
+   * The whole call: from `dispatch()` to the response's end, over all attempts. `0`: no limit. Below 1_000 all limits of the call are met up
    * to 5 ms late instead of 50.
    *
    * @default 0
@@ -49,22 +49,22 @@ export interface CallLimits {
   requestTimeout?: number | null | undefined
 
   /**
-   * How large an answer's body may be. `-1`: any size.
+   * How large a response's body may be. `-1`: any size.
    *
    * @default -1
    */
   maxResponseSize?: number | null | undefined
 
   /**
-   * How large an answer's header may be, decoded and counted as RFC 9113 §6.5.2 does (32 bytes for each field besides
-   * its name and value); likewise its trailers, and all informational answers together. At most 1_048_576.
+   * How large a response's header may be, decoded and counted as RFC 9113 §6.5.2 does (32 bytes for each field besides
+   * its name and value); likewise its trailers, and all informational responses together. At most 1_048_576.
    *
    * @default 65_536
    */
   maxHeaderSize?: number | null | undefined
 
   /**
-   * How many fields an answer's header may have; likewise its trailers. At most 32_768.
+   * How many fields a response's header may have; likewise its trailers. At most 32_768.
    *
    * @default 2_000
    */

@@ -21,7 +21,7 @@ export type HttpMethod =
 /** Trailers of a request, or a function that is called for them once the body has been read, by each attempt. */
 export type RequestTrailers = RequestHeaders | (() => RequestHeaders | null | undefined)
 
-/** How urgent an answer is (RFC 9218 §4). */
+/** How urgent a response is (RFC 9218 §4). */
 export interface RequestPriority {
   /** From 0, the most urgent, to 7. @default 3 */
   urgency?: number | undefined
@@ -65,7 +65,7 @@ export interface DispatchOptions extends CallLimits {
 
   /**
    * Whether sending the request twice does no harm (RFC 9110 §9.2.2): then it is sent once more when its session dies before
-   * any part of the answer has come, if its body can be had again. What is provably unprocessed is sent again anyway. A
+   * any part of the response has come, if its body can be had again. What is provably unprocessed is sent again anyway. A
    * tunnel never is.
    *
    * @default true for GET, HEAD, OPTIONS and TRACE, else false
@@ -88,7 +88,7 @@ export interface DispatchOptions extends CallLimits {
    */
   allowH2?: boolean | undefined
 
-  /** Accepted for undici's sake: on HTTP/2 a slow answer blocks no other. */
+  /** Accepted for undici's sake: on HTTP/2 a slow response blocks no other. */
   blocking?: boolean | undefined
 
   /**
@@ -104,7 +104,7 @@ export interface DispatchOptions extends CallLimits {
   reset?: boolean | undefined
 
   /**
-   * Sends `expect: 100-continue` and holds the body back until the server answers, or for a second: an answer is not owed
+   * Sends `expect: 100-continue` and holds the body back until the server responds, or for a second: a response is not owed
    * (RFC 9110 §10.1.1). Without a body it has no effect.
    *
    * @default false
@@ -128,7 +128,7 @@ export interface DispatchOptions extends CallLimits {
   sensitiveHeaders?: readonly string[] | null | undefined
 
   /**
-   * How urgent the answer is beside others of the same connection (RFC 9218), as a `priority` field; one among `headers` wins.
+   * How urgent the response is beside others of the same connection (RFC 9218), as a `priority` field; one among `headers` wins.
    * It can be changed by {@link DispatchController.reprioritize}. `null`: nothing is said.
    *
    * @default null
@@ -138,7 +138,7 @@ export interface DispatchOptions extends CallLimits {
   /** Accepted for undici's sake, which takes it for the IP type of service of the socket. */
   typeOfService?: number | null | undefined
 
-  /** Accepted for the sake of undici 6 and 7, and without effect: an answer's status is no error. */
+  /** Accepted for the sake of undici 6 and 7, and without effect: a response's status is no error. */
   throwOnError?: boolean | undefined
 
   /** Accepted for the sake of undici 6 and of built-in fetch, which passes `0`: redirects are fetch's, or an interceptor's. */
@@ -157,7 +157,7 @@ export type CallSignal = AbortSignal | EventEmitter | null
 export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = CallSignal>
   extends DispatchOptions {
   /**
-   * Anything that shall come back with the answer.
+   * Anything that shall come back with the response.
    *
    * @default null
    */
@@ -170,7 +170,7 @@ export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = Cal
    */
   signal?: TSignal | undefined
 
-  /** Called for each 1xx answer. `null`: they are ignored. */
+  /** Called for each 1xx response. `null`: they are ignored. */
   onInfo?:
     | ((info: { statusCode: number; headers: Record<string, string | string[]> }) => void)
     | null
@@ -184,7 +184,7 @@ export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = Cal
   responseHeaders?: 'raw' | null | undefined
 
   /**
-   * How many bytes of the answer's body may wait for the reader before the stream is held back.
+   * How many bytes of the response's body may wait for the reader before the stream is held back.
    *
    * @default 65_536
    */
@@ -228,7 +228,7 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
   signal?: TSignal | undefined
 
   /**
-   * Anything that shall come back with the answer.
+   * Anything that shall come back with the response.
    *
    * @default null
    */
@@ -279,7 +279,7 @@ export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = Cal
   signal?: TSignal | undefined
 
   /**
-   * Anything that shall come back with the answer.
+   * Anything that shall come back with the response.
    *
    * @default null
    */

@@ -22,7 +22,7 @@ export interface BodyReadableBase extends Readable {
   text(): Promise<string>
   /** The body parsed as JSON. */
   json(): Promise<unknown>
-  /** The body as a Blob of the answer's content type. */
+  /** The body as a Blob of the response's content type. */
   blob(): Promise<Blob>
   /** The body's bytes. */
   bytes(): Promise<Uint8Array>
@@ -35,7 +35,7 @@ export interface BodyReadableBase extends Readable {
 }
 
 /**
- * An answer's body, as it is at run time: a readable stream with the methods of the Fetch standard's Body
+ * A response's body, as it is at run time: a readable stream with the methods of the Fetch standard's Body
  * mixin. It can be consumed once.
  *
  * @see https://fetch.spec.whatwg.org/#body-mixin
@@ -48,7 +48,7 @@ export interface BodyReadable extends BodyReadableBase {
 }
 
 /**
- * An answer's body, as a dispatcher's own methods give it: the same object as {@link BodyReadable}, with the two members that
+ * A response's body, as a dispatcher's own methods give it: the same object as {@link BodyReadable}, with the two members that
  * undici leaves unimplemented typed as undici types them, since its `Dispatcher` wouldn't fit otherwise.
  */
 export interface UndiciBodyReadable extends BodyReadableBase {
@@ -106,7 +106,7 @@ export interface ConnectData<TOpaque = null> {
 /** What `upgrade()` gives: `socket` is the stream, on which the protocol is spoken. */
 export interface UpgradeData<TOpaque = null> extends ConnectData<TOpaque> {}
 
-/** What `stream()` gives when the answer has been written. */
+/** What `stream()` gives when the response has been written. */
 export interface StreamData<TOpaque = null> {
   /** The request's own `opaque`. */
   opaque: TOpaque
@@ -126,7 +126,7 @@ export interface StreamFactoryData<TOpaque = null> {
   context: object
 }
 
-/** Makes the stream that an answer's body is written to. */
+/** Makes the stream that a response's body is written to. */
 export type StreamFactory<TOpaque = null> = (data: StreamFactoryData<TOpaque>) => Writable
 
 /**
@@ -136,13 +136,13 @@ export type StreamFactory<TOpaque = null> = (data: StreamFactoryData<TOpaque>) =
  */
 export interface PipelineHandlerData<TOpaque = null, TBody = BodyReadable>
   extends StreamFactoryData<TOpaque> {
-  /** The answer's body. */
+  /** The response's body. */
   body: TBody
   /** The trailers; empty until the body has ended. With `responseHeaders: 'raw'` a flat list at run time, as the headers are. */
   trailers: Record<string, string>
 }
 
-/** Makes the readable half of a pipeline from the answer. */
+/** Makes the readable half of a pipeline from the response. */
 export type PipelineHandler<TOpaque = null, TBody = BodyReadable> = (
   data: PipelineHandlerData<TOpaque, TBody>,
 ) => Readable

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { open as openDodici } from '../e2e/clients/dodici.mjs'
 import { open as openBare } from '../e2e/clients/node-http2.mjs'
 
-/** What every answer has, in bytes. */
+/** What every response has, in bytes. */
 export const ANSWER_BYTES = 1024
 
 /**

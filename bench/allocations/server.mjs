@@ -1,11 +1,11 @@
 /**
- * Answers whatever it gets with the same 1 KiB of JSON, once the request has come whole. A server of its own, so that nothing
- * but the client decides what is allocated there: what the answers look like, and how they are cut into frames, stays as it
+ * Responses whatever it gets with the same 1 KiB of JSON, once the request has come whole. A server of its own, so that nothing
+ * but the client decides what is allocated there: what the responses look like, and how they are cut into frames, stays as it
  * is. Writes its port when it is ready, and ends with its standard input, also when whoever started it dies.
  */
 import { createServer } from 'node:http2'
 
-const answer = Buffer.from(`{"text":"${'a'.repeat(1013)}"}`)
+const response = Buffer.from(`{"text":"${'a'.repeat(1013)}"}`)
 
 // More than are in flight: nobody waits for a slot.
 const server = createServer({ settings: { maxConcurrentStreams: 256 } })
@@ -16,12 +16,12 @@ function onStream(stream) {
   stream.on('end', () => {
     stream.respond({
       ':status': 200,
-      'content-length': answer.length,
+      'content-length': response.length,
       'content-type': 'application/json',
       'cache-control': 'max-age=3600',
       'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
     })
-    stream.end(answer)
+    stream.end(response)
   })
   stream.resume()
 }

@@ -37,13 +37,13 @@ let sink = []
 function run(count) {
   return new Promise((resolve, reject) => {
     let started = 0
-    let answered = 0
+    let responded = 0
 
     /** @type {import('./paths.mjs').Done} */
     const done = (error, status, bytes) => {
       if (error !== null || status !== 200 || bytes !== ANSWER_BYTES) {
-        reject(error ?? new Error(`A wrong answer: status ${status}, ${bytes} bytes`))
-      } else if (++answered === count) {
+        reject(error ?? new Error(`A wrong response: status ${status}, ${bytes} bytes`))
+      } else if (++responded === count) {
         resolve(sink)
       } else if (started < count) {
         next()

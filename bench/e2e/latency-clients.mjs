@@ -5,7 +5,7 @@
  * @property {number} bytes
  * @property {boolean} isWhole false: time was up before its end
  * @property {number} seconds from the call to the last byte
- * @property {number} headerSeconds from the call to the answer's header
+ * @property {number} headerSeconds from the call to the response's header
  *
  * @typedef {object} Opened
  * @property {(path: string, limit: number) => Promise<Download>} download `limit`: seconds after which it is cut off

@@ -9,7 +9,7 @@ import { latencyClients } from './latency-clients.mjs'
  * @property {string} client
  * @property {string} origin
  * @property {string} path
- * @property {number} size bytes of the answer
+ * @property {number} size bytes of the response
  * @property {number} limit seconds after which a download is cut off
  * @property {string | undefined} dodici
  * @property {object} options

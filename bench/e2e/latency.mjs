@@ -1,5 +1,5 @@
 /**
- * How fast one large answer comes over a long link: `node bench/e2e/latency.mjs --help`.
+ * How fast one large response comes over a long link: `node bench/e2e/latency.mjs --help`.
  */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ const MEBIBYTE = 2 ** 20
 const help = `Usage: node bench/e2e/latency.mjs [options]
 
   --rtt MS        the round trip (default: 50)
-  --size MIB      of the answer, in MiB (default: 64)
+  --size MIB      of the response, in MiB (default: 64)
   --rounds N      how often every client is measured (default: 5)
   --limit S       seconds after which a download is cut off: its rate is that of what came (default: 5)
   --window A,B    a further row of dodici for each, with initialWindowSize and connectionWindowSize of so many MiB
@@ -265,7 +265,7 @@ async function main() {
   )
   const [near, far] = [await measureRelay(node, 0), await measureRelay(node, rtt)]
   const server = await startServer(
-    { answerBytes: size, origins: 1, latency: rtt, tls: false },
+    { responseBytes: size, origins: 1, latency: rtt, tls: false },
     { kind, node },
   )
   const [origin = ''] = server.origins

@@ -3,7 +3,7 @@
  *
  * @typedef {import('./clients/index.mjs').Start} Start
  * @typedef {import('./clients/index.mjs').Target} Target
- * @typedef {{ targets: readonly Target[], inFlight: number, pattern: 'steady' | 'rounds', answerBytes: number }} Shape
+ * @typedef {{ targets: readonly Target[], inFlight: number, pattern: 'steady' | 'rounds', responseBytes: number }} Shape
  */
 
 /** One request in flight after the other. It is made once, so that a request costs the harness no closure. */
@@ -28,7 +28,7 @@ export class Load {
   /** Of this burst: how many there are, were started, and were answered. */
   #count = 0
   #started = 0
-  #answered = 0
+  #responded = 0
   /** Of all bursts of this run, in milliseconds. */
   #latencies = new Float64Array(0)
   #timed = 0
@@ -69,7 +69,7 @@ export class Load {
   #burst(count) {
     this.#count = count
     this.#started = 0
-    this.#answered = 0
+    this.#responded = 0
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -97,17 +97,17 @@ export class Load {
    * @param {number} bytes
    */
   finish(slot, error, status, bytes) {
-    const { answerBytes } = this.#shape
-    if (error !== null || status !== 200 || bytes !== answerBytes) {
+    const { responseBytes } = this.#shape
+    if (error !== null || status !== 200 || bytes !== responseBytes) {
       this.#started = this.#count
-      const wrong = `a wrong answer: status ${status}, ${bytes} bytes instead of ${answerBytes}`
+      const wrong = `a wrong response: status ${status}, ${bytes} bytes instead of ${responseBytes}`
       this.#reject(error ?? new Error(wrong))
       return
     }
-    // The answer to one is the start of the next: one look at the clock for both.
+    // The response to one is the start of the next: one look at the clock for both.
     const now = performance.now()
     this.#latencies[this.#timed++] = now - slot.began
-    if (++this.#answered === this.#count) this.#resolve()
+    if (++this.#responded === this.#count) this.#resolve()
     else if (this.#started < this.#count) this.#begin(slot, now)
   }
 }

@@ -71,12 +71,12 @@ function toEntry(plan, { scenario, warmup, requests }) {
  * @returns {Job}
  */
 function toJob({ client, api, entry, warmup, requests }, scenario, { origins, caFile, path, file }) {
-  const { method, bodyBytes, answerBytes, pattern, inFlight, connections } = scenario
+  const { method, bodyBytes, responseBytes, pattern, inFlight, connections } = scenario
   const { http1 } = clientNamed(client)
   return {
     ...{ client, api, entry, warmup, requests },
     ...{ origins, caFile, path, file },
-    ...{ method, bodyBytes, answerBytes, pattern, inFlight },
+    ...{ method, bodyBytes, responseBytes, pattern, inFlight },
     authority: tunnelAuthority,
     // A connection of HTTP/1.1 has one request in flight.
     connections: http1 ? null : connections,

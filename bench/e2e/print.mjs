@@ -149,12 +149,12 @@ export function toTables(scenario, entries, against) {
 }
 
 /** @param {Scenario} scenario */
-export function describe({ name, method, bodyBytes, answerBytes, inFlight, pattern, tls, ...more }) {
+export function describe({ name, method, bodyBytes, responseBytes, inFlight, pattern, tls, ...more }) {
   const { connections, origins, latency, server } = more
   const wires = connections === 1 ? 'one connection' : `${connections} connections`
   return [
     `${name}: ${method}`,
-    `${whole.format(answerBytes)} bytes${bodyBytes === 0 ? '' : ' there and back'}`,
+    `${whole.format(responseBytes)} bytes${bodyBytes === 0 ? '' : ' there and back'}`,
     pattern === 'steady' ? `${whole.format(inFlight)} in flight` : `${inFlight} at once, in rounds`,
     origins === 1 ? wires : `${whole.format(origins)} origins, ${wires} each`,
     tls ? 'TLS' : 'h2c',

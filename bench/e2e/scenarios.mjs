@@ -6,7 +6,7 @@
  * @property {string[]} apis dispatcher APIs to measure; the reference has its own (see clients/index.mjs)
  * @property {string} method
  * @property {number} bodyBytes size of what is sent, which the server sends back; 0: nothing is sent
- * @property {number} answerBytes size of what comes back
+ * @property {number} responseBytes size of what comes back
  * @property {number} inFlight how many requests are kept in flight
  * @property {number} connections how many connections to each origin a client may, and must, use
  * @property {number} origins how many origins the requests go to, in turn
@@ -21,7 +21,7 @@
  * @property {string[]} byDefault which of the APIs a run measures that names no scenario; none: it passes it over
  */
 
-/** All that ask for something and get an answer. */
+/** All that ask for something and get a response. */
 const asking = ['dispatch', 'request', 'stream', 'pipeline', 'fetch']
 
 /** @type {Scenario} */
@@ -30,7 +30,7 @@ const get1k = {
   apis: asking,
   method: 'GET',
   bodyBytes: 0,
-  answerBytes: 1024,
+  responseBytes: 1024,
   inFlight: 100,
   connections: 1,
   origins: 1,
@@ -61,7 +61,7 @@ const serial = { ...named, name: 'get-1k-serial', inFlight: 1, warmup: 10_000, r
 const get64k = {
   ...named,
   name: 'get-64k',
-  answerBytes: 65_536,
+  responseBytes: 65_536,
   inFlight: 20,
   warmup: 8000,
   requests: 4000,
@@ -72,7 +72,7 @@ const post64k = {
   ...post1k,
   name: 'post-64k',
   bodyBytes: 65_536,
-  answerBytes: 65_536,
+  responseBytes: 65_536,
   inFlight: 20,
   warmup: 4000,
   requests: 2000,
@@ -118,19 +118,19 @@ export const scenarios = [
   ...origins,
   // Most of the time nothing happens, so twice as many in flight: 10,000 requests a second at the most.
   { ...named, name: 'get-1k-latency', latency: 20, inFlight: 200, warmup: 10_000, requests: 8000 },
-  // The harness that was published for the work on undici's headers: 80 rounds of 200 requests at once, small answers.
+  // The harness that was published for the work on undici's headers: 80 rounds of 200 requests at once, small responses.
   {
     ...named,
     name: 'rounds-80x200',
     pattern: 'rounds',
     inFlight: 200,
-    answerBytes: 64,
+    responseBytes: 64,
     warmup: 80 * 200,
     requests: 80 * 200,
   },
   get64k,
   { ...get64k, name: 'get-64k-tls', tls: true },
-  { ...named, name: 'get-1m', answerBytes: 2 ** 20, inFlight: 10, warmup: 500, requests: 300 },
+  { ...named, name: 'get-1m', responseBytes: 2 ** 20, inFlight: 10, warmup: 500, requests: 300 },
   { ...named, ...withJson, name: 'get-1k-json' },
   post1k,
   { ...post1k, name: 'post-1k-tls', tls: true },

@@ -1,5 +1,5 @@
 /**
- * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2: answers a
+ * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2: responses a
  * GET of `/N` with N bytes, one of `/N.json` with N bytes of JSON, a POST with its own body, and echoes on the stream of a CONNECT,
  * plain or extended. It speaks HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when it is ready, or `listening PORT,PORT,...`,
  * and ends when its standard input does, which also happens when the process that started it dies.
@@ -18,15 +18,15 @@ const tls =
   keyFile === null || certFile === null ? null : { key: readFileSync(keyFile), cert: readFileSync(certFile) }
 
 /** @type {Map<string, Buffer>} */
-const answers = new Map()
+const responses = new Map()
 
 /** @param {string} path */
-function answerFor(path) {
-  let answer = answers.get(path)
+function responseFor(path) {
+  let answer = responses.get(path)
   if (answer === undefined) {
     const size = Number.parseInt(path.slice(1), 10) || 0
     answer = isJsonPath(path) ? Buffer.from(JSON.stringify(toJsonDocument(size))) : Buffer.alloc(size, 'a')
-    answers.set(path, answer)
+    responses.set(path, answer)
   }
   return answer
 }
@@ -35,7 +35,7 @@ function answerFor(path) {
  * The fields that nghttpd sends, so that clients have as much to decode.
  *
  * @param {string} path
- * @param {Buffer} answer
+ * @param {Buffer} response
  */
 function toFields(path, answer) {
   return {
@@ -49,7 +49,7 @@ function toFields(path, answer) {
 /**
  * @param {import('node:http2').ServerHttp2Stream} stream
  * @param {string} path
- * @param {Buffer} answer
+ * @param {Buffer} response
  */
 function respond(stream, path, answer) {
   stream.respond({ ':status': 200, ...toFields(path, answer) })
@@ -57,10 +57,10 @@ function respond(stream, path, answer) {
 }
 
 /**
- * As nghttpd does it: the answer starts when the request is complete, and has its length.
+ * As nghttpd does it: the response starts when the request is complete, and has its length.
  *
  * @param {import('node:stream').Readable} request
- * @param {(answer: Buffer) => void} respond
+ * @param {(response: Buffer) => void} respond
  */
 function respondWithItsBody(request, respond) {
   /** @type {Buffer[]} */
@@ -85,7 +85,7 @@ function onStream(stream, headers) {
       respondWithItsBody(stream, (body) => respond(stream, path, body))
       break
     default:
-      respond(stream, path, answerFor(path))
+      respond(stream, path, responseFor(path))
   }
 }
 
@@ -98,7 +98,7 @@ function onRequest(request, response) {
   const respond = (/** @type {Buffer} */ answer) =>
     response.writeHead(200, toFields(path, answer)).end(answer)
   if (request.method === 'POST') respondWithItsBody(request, respond)
-  else respond(answerFor(path))
+  else respond(responseFor(path))
 }
 
 function makeServer() {

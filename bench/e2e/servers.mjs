@@ -1,6 +1,6 @@
 /**
  * Starts the server of a run in a process of its own, and the relay before it. `nghttpd` and `node` speak nothing but
- * HTTP/2, so a client that gets answers has spoken it; `http1` speaks nothing but HTTP/1.1.
+ * HTTP/2, so a client that gets responses has spoken it; `http1` speaks nothing but HTTP/1.1.
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -66,7 +66,7 @@ async function startNghttpd(tls) {
     const port = await freePort()
     const child = start('server', 'nghttpd', [
       '--address=127.0.0.1',
-      // Answers a POST with its own body, so the length of the answer proves that the body has arrived.
+      // Responds to a POST with its own body, so the length of the response proves that the body has arrived.
       '--echo-upload',
       `--max-concurrent-streams=${maxStreams}`,
       `--htdocs=${directory}`,
@@ -121,7 +121,7 @@ export async function startRelay(node, port, rtt) {
  * @typedef {object} Server
  * @property {string[]} origins
  * @property {string} path what is asked for
- * @property {string} file what its answer has in it
+ * @property {string} file what its response has in it
  * @property {string | null} caFile
  * @property {() => string | null} toEnd how its process has ended; null: it hasn't
  * @property {() => Promise<void>} stop
@@ -132,11 +132,11 @@ export async function startRelay(node, port, rtt) {
  * @param {{ kind: ServerKind, node: string }} options
  * @returns {Promise<Server>}
  */
-export async function startServer({ answerBytes, origins, latency, tls, json = false }, { kind, node }) {
+export async function startServer({ responseBytes, origins, latency, tls, json = false }, { kind, node }) {
   // nghttpd tells the type by the ending.
-  const path = `/${answerBytes}${json ? '.json' : ''}`
+  const path = `/${responseBytes}${json ? '.json' : ''}`
   const file = join(directory, path)
-  writeFileSync(file, json ? JSON.stringify(toJsonDocument(answerBytes)) : 'a'.repeat(answerBytes))
+  writeFileSync(file, json ? JSON.stringify(toJsonDocument(responseBytes)) : 'a'.repeat(responseBytes))
   const certified = tls ? await certificate() : null
   const { child, ports } =
     kind === 'nghttpd'

@@ -71,7 +71,7 @@ class Dialogue {
 
   /**
    * @param {string} line
-   * @param {number} timeout for the answer, in milliseconds
+   * @param {number} timeout for the response, in milliseconds
    */
   ask(line, timeout) {
     this.#child.stdin?.write(`${line}\n`)

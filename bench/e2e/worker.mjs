@@ -21,7 +21,7 @@ import { Load, percentile } from './load.mjs'
  * @property {string} method
  * @property {string} authority where a tunnel shall lead to
  * @property {number} bodyBytes
- * @property {number} answerBytes
+ * @property {number} responseBytes
  * @property {string} file a file of `answerBytes` bytes, which is what a POST sends
  * @property {'steady' | 'rounds'} pattern
  * @property {number} inFlight
@@ -59,7 +59,7 @@ const start = client.apis[job.api]
 if (start === undefined) throw new Error(`${label} has no API ${job.api}`)
 
 const body = job.bodyBytes === 0 ? null : Buffer.alloc(job.bodyBytes, 'a')
-const { path, method, authority, inFlight, pattern, answerBytes } = job
+const { path, method, authority, inFlight, pattern, responseBytes } = job
 const targets = job.origins.map((origin) => ({
   // A client that was opened for one origin is told it once.
   origin: job.origins.length === 1 ? undefined : origin,
@@ -71,7 +71,8 @@ const targets = job.origins.map((origin) => ({
 }))
 
 /** @param {import('./clients/index.mjs').Start} start */
-const toLoad = (start, size = inFlight) => new Load(start, { targets, inFlight: size, pattern, answerBytes })
+const toLoad = (start, size = inFlight) =>
+  new Load(start, { targets, inFlight: size, pattern, responseBytes })
 
 /**
  * More connections than the scenario says would be another benchmark. Nothing else in this process holds a
@@ -81,12 +82,12 @@ const toLoad = (start, size = inFlight) => new Load(start, { targets, inFlight: 
  * @param {number} expected
  */
 async function checkConnections(expected) {
-  // Two to each origin: the connection of the first answer has still one to wait for.
+  // Two to each origin: the connection of the first response has still one to wait for.
   const size = Math.max(inFlight, 2 * job.origins.length)
   // To look each time would take minutes where there are thousands.
   const step = Math.ceil(size / 20)
   let sockets = 0
-  let answers = 0
+  let responses = 0
   const count = () => {
     const open = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
     sockets = Math.max(sockets, open)
@@ -94,11 +95,11 @@ async function checkConnections(expected) {
   /** @type {import('./clients/index.mjs').Start} */
   const countingStart = (target, done) => {
     start?.(target, (error, status, bytes) => {
-      if (answers++ % step === 0) count()
+      if (responses++ % step === 0) count()
       done(error, status, bytes)
     })
-    // Answers that were read together leave the connection idle before the first of them is heard of.
-    if (answers === 0) count()
+    // Responses that were read together leave the connection idle before the first of them is heard of.
+    if (responses === 0) count()
   }
   await toLoad(countingStart, size).run(size)
   if (sockets !== expected) throw new Error(`${sockets} connections in use instead of ${expected}`)

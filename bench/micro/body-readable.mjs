@@ -1,5 +1,5 @@
 /**
- * `text()` of an answer's body.
+ * `text()` of a response's body.
  */
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'

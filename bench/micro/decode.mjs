@@ -1,5 +1,5 @@
 /**
- * The body of an answer that is coded in gzip, as fetch undoes it: small ones at once.
+ * The body of a response that is coded in gzip, as fetch undoes it: small ones at once.
  */
 import zlib from 'node:zlib'
 import { loadSource, runAlone } from './harness.mjs'
@@ -9,7 +9,7 @@ const { BodyDecoder } = await loadSource('fetch/body-decoder.ts')
 /** @type {typeof import('../../src/fetch/decode.ts')} */
 const { Decoder } = await loadSource('fetch/decode.ts')
 
-/** As many answers as may be in flight: threads and event loop work side by side then. */
+/** As many responses as may be in flight: threads and event loop work side by side then. */
 const BODIES = 50
 
 const users = Array.from({ length: 100 }, (_, id) => ({

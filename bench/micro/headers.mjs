@@ -9,7 +9,7 @@ const { addHeaders } = await loadSource('core/headers.ts')
 /** @type {typeof import('../../src/session/node/node-headers.ts')} */
 const { toFieldObject } = await loadSource('session/node/node-headers.ts')
 /** @type {typeof import('../../src/core/header-object.ts')} */
-const { toAnswerObject } = await loadSource('core/header-object.ts')
+const { toResponseHeaders } = await loadSource('core/header-object.ts')
 
 const object = {
   Accept: 'application/json',
@@ -75,7 +75,7 @@ function fill(object) {
   return object
 }
 
-const answer = [
+const response = [
   [
     ':status',
     '200',
@@ -136,10 +136,10 @@ export const comparisons = [
     ],
   },
   {
-    title: "an object of an answer's seven fields, without a prototype",
+    title: "an object of a response's seven fields, without a prototype",
     ways: [
-      { name: 'toAnswerObject(): Object.setPrototypeOf({}, null)', run: () => toAnswerObject(answer) },
-      { name: 'Object.create(null)', run: () => toDictionary(answer) },
+      { name: 'toAnswerObject(): Object.setPrototypeOf({}, null)', run: () => toResponseHeaders(response) },
+      { name: 'Object.create(null)', run: () => toDictionary(response) },
     ],
   },
 ]

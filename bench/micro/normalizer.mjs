@@ -1,5 +1,5 @@
 /**
- * The normalizer: whatever an answer's header fields come as → a flat list without pseudo-headers.
+ * The normalizer: whatever a response's header fields come as → a flat list without pseudo-headers.
  */
 import { loadSource, runAlone } from './harness.mjs'
 

@@ -214,10 +214,10 @@ export function toReadmeCharts({ scenarios, machine }) {
     })
     const filled = groups.filter(({ bars }) => bars.length > 0)
     if (filled.length === 0) return []
-    const { method, answerBytes, inFlight } = first
+    const { method, responseBytes, inFlight } = first
     const isHttp1 = shown.some(({ entries }) => entries.some(({ label }) => label.includes('HTTP/1.1')))
     const wires = `on one connection${isHttp1 ? ' (HTTP/1.1: on as many)' : ''}`
-    const subtitle = `${method}, ${formatWhole(answerBytes)} bytes, ${formatWhole(inFlight)} in flight ${wires}. ${machine.cpu}, Node ${machine.node}.`
+    const subtitle = `${method}, ${formatWhole(responseBytes)} bytes, ${formatWhole(inFlight)} in flight ${wires}. ${machine.cpu}, Node ${machine.node}.`
     return [
       {
         name: `readme-${kind.file}`,

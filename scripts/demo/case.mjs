@@ -11,20 +11,20 @@
  * @property {import('dodici').Agent} agent for any origin; the global dispatcher as well
  * @property {string} origin
  * @property {string} path of the case on the demo's own server; of the URL that was given on any other
- * @property {boolean} isOwn whether it is the demo's own server: any other owes us nothing but an answer
+ * @property {boolean} isOwn whether it is the demo's own server: any other owes us nothing but a response
  *
  * @typedef {object} Outcome
  * @property {number | string} status a number; the code of an error that had to come
  * @property {number} bytes
  * @property {HeaderObject | string[]} headers
- * @property {string | null} problem what was wrong with the answer of the demo's own server
+ * @property {string | null} problem what was wrong with the response of the demo's own server
  *
  * @typedef {object} Case
  * @property {string} api
  * @property {string} [path] on the demo's own server; '/' where it isn't said
  * @property {string} [status] what the demo's own server has to lead to; 200 where it isn't said
  * @property {'sent' | 'may be refused' | 'left out'} [elsewhere] what becomes of it on any other server, which gets only
- *   what any server can answer; 'sent' where it isn't said
+ *   what any server can respond; 'sent' where it isn't said
  * @property {(context: Context) => Promise<Outcome>} run
  */
 
@@ -44,26 +44,26 @@ export function differs(expected, text) {
 }
 
 /**
- * @typedef {object} Answer what an answer of request(), in any of its forms, has
+ * @typedef {object} ResponseScript what an answer of request(), in any of its forms, has
  * @property {number} statusCode
  * @property {HeaderObject | string[]} headers
  * @property {{ text(): Promise<string> }} body
  */
 
 /**
- * @template {Answer} T
- * @param {T} answer
- * @param {(text: string, answer: T) => string | null} check
+ * @template {ResponseScript} T
+ * @param {T} response
+ * @param {(text: string, response: T) => string | null} check
  * @returns {Promise<Outcome>}
  */
-export async function readAnswer(answer, check) {
-  const text = await answer.body.text()
+export async function readResponse(response, check) {
+  const text = await response.body.text()
   return {
-    status: answer.statusCode,
+    status: response.statusCode,
     // For a text that isn't UTF-8 this is an approximation.
     bytes: Buffer.byteLength(text),
-    headers: answer.headers,
-    problem: check(text, answer),
+    headers: response.headers,
+    problem: check(text, response),
   }
 }
 

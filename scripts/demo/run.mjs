@@ -70,7 +70,7 @@ async function runCase(target, context, testCase) {
     const { status, bytes, headers } = outcome
     return {
       api,
-      // A server of somebody else's owes us nothing but an answer.
+      // A server of somebody else's owes us nothing but a response.
       protocol:
         (target.probed === null ? headerValue(headers, 'x-protocol') : (lastProtocol() ?? target.probed)) ??
         'unknown',

@@ -8,7 +8,7 @@ import { generate } from 'selfsigned'
 /**
  * @typedef {import('node:http2').ServerHttp2Stream} Stream
  * @typedef {import('node:http2').IncomingHttpHeaders} Headers
- * @typedef {import('node:http2').OutgoingHttpHeaders} Fields what all answers have
+ * @typedef {import('node:http2').OutgoingHttpHeaders} Fields what all responses have
  *
  * @typedef {object} DemoServer
  * @property {string} h2 origin that speaks TLS
@@ -21,7 +21,7 @@ import { generate } from 'selfsigned'
 let sessionCount = 0
 /** @type {WeakMap<object, number>} by session */
 const sessionNumbers = new WeakMap()
-/** @type {WeakMap<object, Stream>} by session: the last stream whose answer was begun and never ended */
+/** @type {WeakMap<object, Stream>} by session: the last stream whose response was begun and never ended */
 const stalled = new WeakMap()
 
 /** @type {Record<string, (stream: Stream, fields: Fields, headers: Headers) => void>} by path */
@@ -86,7 +86,7 @@ const routes = {
  * @param {Stream} stream
  * @param {Headers} headers
  */
-function answer(stream, headers) {
+function response(stream, headers) {
   // A client that goes away early is no concern of the server's.
   stream.on('error', () => {})
   const { session } = stream
@@ -135,7 +135,7 @@ export async function startDemoServer() {
   ]
   const ports = []
   for (const server of servers) {
-    server.on('stream', answer)
+    server.on('stream', response)
     server.on('session', (session) => {
       sessionCount += 1
       sessionNumbers.set(session, sessionCount)

@@ -1,5 +1,5 @@
 /**
- * The kinds of calls: each takes a dispatcher to an answer that is looked at, or leaves it in one of the ways in which
+ * The kinds of calls: each takes a dispatcher to a response that is looked at, or leaves it in one of the ways in which
  * callers do. Each settles with the name of its outcome.
  */
 import { Readable, Writable } from 'node:stream'
@@ -27,7 +27,7 @@ async function turns(count) {
   for (let index = 0; index < count; index++) await turn()
 }
 
-/** The servers answer with a body that says how long it is, or with the one that was sent. @param {string} text @param {string} tag */
+/** The servers response with a body that says how long it is, or with the one that was sent. @param {string} text @param {string} tag */
 function check(text, tag) {
   if (text.startsWith(tag)) return
   if (Number.parseInt(text, 10) !== text.length) {

@@ -1,6 +1,6 @@
 /**
  * One connection of a server that speaks HTTP/2 by the frame: reads, keeps to the client's windows, and leaves it to
- * `faults.mjs` what to answer and what to do wrong.
+ * `faults.mjs` what to response and what to do wrong.
  */
 import { FrameConnection } from '../../test/support/frame-connection.ts'
 import { Flag, frames, MAX_STREAM_ID, Setting, Type, toSettings } from '../../test/support/frames.ts'
@@ -35,7 +35,7 @@ export class Stream {
     /** Frames and data that wait for the client's window. @type {{ data: Buffer | null, frame: Buffer | null, isLast: boolean }[]} */
     this.outgoing = []
     this.isClosed = false
-    this.hasAnswered = false
+    this.hasResponded = false
     this.isPlanned = false
   }
 }
@@ -184,15 +184,15 @@ export class Connection extends FrameConnection {
         }
       }
       stream.outgoing.shift()
-      if (piece.isLast) this.onAnswered(stream)
+      if (piece.isLast) this.onResponded(stream)
     }
   }
 
   /** @param {Stream} stream */
-  onAnswered(stream) {
-    stream.hasAnswered = true
+  onResponded(stream) {
+    stream.hasResponded = true
     if (stream.hasAllOfIt) this.drop(stream)
-    // An answer that doesn't wait for the request's end (RFC 9113 §8.1).
+    // A response that doesn't wait for the request's end (RFC 9113 §8.1).
     else if (this.random.chance(0.7)) this.reset(stream, 0)
   }
 
@@ -206,9 +206,9 @@ export class Connection extends FrameConnection {
   }
 
   /** @param {string} tag @param {Stream} stream */
-  touch(tag, { id, hasAnswered, hasAllOfIt }) {
+  touch(tag, { id, hasResponded, hasAllOfIt }) {
     const { number, goaway, tally } = this
-    const what = `stream ${id} of connection ${number}, ${hasAllOfIt ? 'whole' : 'in part'}, ${hasAnswered ? '' : 'not '}answered, last id of GOAWAY ${goaway}`
+    const what = `stream ${id} of connection ${number}, ${hasAllOfIt ? 'whole' : 'in part'}, ${hasResponded ? '' : 'not '}answered, last id of GOAWAY ${goaway}`
     const times = [...(tally.touched.get(tag) ?? []), what]
     tally.touched.set(tag, times)
     if (times.length > 1 && tag.startsWith('P')) {
@@ -278,7 +278,7 @@ export class Connection extends FrameConnection {
   /** @param {Stream} stream */
   onRequestEnd(stream) {
     stream.hasAllOfIt = true
-    if (stream.hasAnswered) this.drop(stream)
+    if (stream.hasResponded) this.drop(stream)
     else actOn(this, stream)
   }
 

@@ -63,9 +63,9 @@ function toSize({ random }) {
  * @param {Connection} connection
  * @param {Stream} stream
  * @param {{ slow?: boolean, upTo?: number, announced?: number }} options `upTo`: which part of the body is sent; with less
- *   than all of it the answer has no end
+ *   than all of it the response has no end
  */
-function answer(connection, stream, { slow = false, upTo = 1, announced = 0 } = {}) {
+function response(connection, stream, { slow = false, upTo = 1, announced = 0 } = {}) {
   const { random } = connection
   const body = toBody(toSize(connection))
   if (random.chance(0.05)) {
@@ -74,7 +74,7 @@ function answer(connection, stream, { slow = false, upTo = 1, announced = 0 } = 
     })
   }
   const length = announced > 0 ? body.length + announced : random.chance(0.5) ? body.length : null
-  connection.send(stream, { frame: frames.answer(stream.id, 0, length) })
+  connection.send(stream, { frame: frames.response(stream.id, 0, length) })
   const hasTrailers = random.chance(0.05)
   const end = Math.floor(body.length * upTo)
   const pieces = slow ? random.integer(2, 4) : random.chance(0.1) ? 2 : 1
@@ -95,9 +95,9 @@ function answer(connection, stream, { slow = false, upTo = 1, announced = 0 } = 
 
 /** @type {Readonly<Record<string, (connection: Connection, stream: Stream) => void>>} */
 const plans = {
-  answer: (connection, stream) => answer(connection, stream),
+  response: (connection, stream) => response(connection, stream),
   slow(connection, stream) {
-    later(connection, connection.random.integer(0, SLOW), () => answer(connection, stream, { slow: true }))
+    later(connection, connection.random.integer(0, SLOW), () => response(connection, stream, { slow: true }))
   },
   refused(connection, stream) {
     stream.tag = null
@@ -106,19 +106,19 @@ const plans = {
   resetBefore: (connection, stream) => connection.reset(stream, connection.random.pick(CODES)),
   resetWithin(connection, stream) {
     const { random } = connection
-    answer(connection, stream, { upTo: random.pick([0, 0.5, 0.99]) })
+    response(connection, stream, { upTo: random.pick([0, 0.5, 0.99]) })
     const reset = () => connection.reset(stream, random.pick(CODES))
     if (random.chance(0.5)) reset()
     else later(connection, random.integer(0, SLOW), reset)
   },
   withheld() {},
-  withheldWithin: (connection, stream) => answer(connection, stream, { upTo: 0.5 }),
+  withheldWithin: (connection, stream) => response(connection, stream, { upTo: 0.5 }),
   /** The end comes before all that was announced. */
-  truncated: (connection, stream) => answer(connection, stream, { announced: 10 }),
+  truncated: (connection, stream) => response(connection, stream, { announced: 10 }),
 }
 
 const WEIGHTS = {
-  answer: 82,
+  response: 82,
   slow: 8,
   refused: 3,
   resetBefore: 2,
@@ -129,7 +129,7 @@ const WEIGHTS = {
 }
 
 /** Before the request's end. */
-const EARLY_WEIGHTS = { answer: 2, refused: 4, resetBefore: 2, resetWithin: 1 }
+const EARLY_WEIGHTS = { response: 2, refused: 4, resetBefore: 2, resetWithin: 1 }
 const EARLY = 0.1
 
 /**

@@ -151,7 +151,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     }
   }
 
-  /** An informational answer came. */
+  /** An informational response came. */
   protected inform(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
     const { onInfo } = this.options
     if (onInfo !== undefined && onInfo !== null)
@@ -188,7 +188,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
 export class CallerContext {
   readonly #resource = new AsyncResource('DODICI_CALL')
 
-  /** Calls a function of the caller's in the caller's context, also when the answer comes from a socket's. */
+  /** Calls a function of the caller's in the caller's context, also when the response comes from a socket's. */
   run<TArguments extends unknown[], TResult>(
     fn: (...args: TArguments) => TResult,
     ...args: TArguments

@@ -1,5 +1,5 @@
 /**
- * The body of an answer: a Readable with the methods of a Fetch body.
+ * The body of a response: a Readable with the methods of a Fetch body.
  *
  * @module
  */
@@ -25,12 +25,12 @@ const DUMP_LIMIT = 131_072
  * given to it, while `highWaterMark` bytes wait here.
  *
  * Most bodies are read by `text()` or its like. So what comes is kept in a list, and only the first read by the means of a
- * Readable puts it into the stream: buffer, events and ticks cost as much as all the rest of a small answer.
+ * Readable puts it into the stream: buffer, events and ticks cost as much as all the rest of a small response.
  */
 export class BodyReadable extends Readable implements BodyReadableType {
   readonly #controller: DispatchController
   readonly #headers: IncomingHttpHeaders
-  /** Bytes that the answer announced; null where it didn't, or where no body follows. */
+  /** Bytes that the response announced; null where it didn't, or where no body follows. */
   readonly #announced: number | null
   #bytesRead = 0
   /** What came before anybody read; null for nothing. */
@@ -43,7 +43,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   #consumer: Consumer | null = null
   /** Null until `body` is read. */
   #web: ReadableStream<Uint8Array> | null = null
-  /** The answer has been received whole, if not read. */
+  /** The response has been received whole, if not read. */
   #isComplete = false
   /** One of text() and its like was called. */
   #isConsumed = false
@@ -203,7 +203,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     return this.#consume(toArrayBuffer)
   }
 
-  /** The body as a Blob of the answer's content type. */
+  /** The body as a Blob of the response's content type. */
   blob(): Promise<Blob> {
     return this.#consume((bytes) => new Blob([toArrayBuffer(bytes)], { type: this.#contentType() }))
   }
@@ -273,7 +273,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   #consume<T>(convert: (bytes: Buffer) => T): Promise<T> {
     if (this.#failure !== null) this.destroy(this.#failure)
     if (this.bodyUsed || this.#web?.locked === true) {
-      // After a failure that failure is the better answer.
+      // After a failure that failure is the better response.
       return Promise.reject(this.errored ?? new TypeError('The body was read already, or is being read'))
     }
     this.#isConsumed = true

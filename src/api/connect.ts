@@ -14,8 +14,8 @@ import { TunnelHandler } from './tunnel-handler.ts'
 /**
  * Opens a tunnel.
  *
- * @returns the answer's status and header, and the tunnel: a Duplex whose halves end each by itself.
- * @throws InvalidArgumentError for bad options (the promise is rejected with it), TunnelRefusedError when the answer
+ * @returns the response's status and header, and the tunnel: a Duplex whose halves end each by itself.
+ * @throws InvalidArgumentError for bad options (the promise is rejected with it), TunnelRefusedError when the response
  * isn't 2xx, and whatever ends the call.
  */
 export function connect<TOpaque>(

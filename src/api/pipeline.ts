@@ -48,8 +48,8 @@ class PipelineRequest extends Readable {
 /** Whose duplex it is. */
 interface DuplexOwner {
   readonly request: PipelineRequest
-  /** There is room for more of the answer. */
-  resumeAnswer(): void
+  /** There is room for more of the response. */
+  resumeResponse(): void
   /** @param reason null when both sides came to their end */
   onDestroyed(reason: Error | null): void
 }
@@ -64,7 +64,7 @@ class PipelineDuplex extends Duplex {
   }
 
   override _read(): void {
-    this.#owner.resumeAnswer()
+    this.#owner.resumeResponse()
   }
 
   override _write(chunk: unknown, _encoding: BufferEncoding, callback: Callback): void {
@@ -87,20 +87,20 @@ class PipelineDuplex extends Duplex {
 class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements DispatchHandler, DuplexOwner {
   readonly request = new PipelineRequest()
   readonly duplex: PipelineDuplex
-  readonly #toAnswer: PipelineHandler<TOpaque, UndiciBodyReadable>
+  readonly #toResponse: PipelineHandler<TOpaque, UndiciBodyReadable>
   readonly #callerContext = new CallerContext()
   readonly #isHead: boolean
   readonly #trailers: Trailers
-  /** The body as it comes; null until there is an answer. */
+  /** The body as it comes; null until there is a response. */
   #body: BodyReadable | null = null
-  /** The answer has come whole. */
+  /** The response has come whole. */
   #isComplete = false
   /** What the caller's handler has made of it; null until then. */
-  #answer: Readable | null = null
+  #response: Readable | null = null
 
-  constructor(options: PipelineOptions<TOpaque>, toAnswer: PipelineHandler<TOpaque, UndiciBodyReadable>) {
+  constructor(options: PipelineOptions<TOpaque>, toResponse: PipelineHandler<TOpaque, UndiciBodyReadable>) {
     super(options, ignoreError)
-    this.#toAnswer = toAnswer
+    this.#toResponse = toResponse
     this.#isHead = options.method === 'HEAD'
     this.#trailers = this.makeTrailers()
     this.duplex = new PipelineDuplex(this, options.objectMode === true)
@@ -110,18 +110,18 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     this.duplex.destroy(reason)
   }
 
-  resumeAnswer(): void {
-    this.#answer?.resume()
+  resumeResponse(): void {
+    this.#response?.resume()
   }
 
   onDestroyed(reason: Error | null): void {
     this.removeSignal()
     if (reason === null && this.#isComplete) return
-    // Its handler may have ended the duplex without a look at the answer.
-    const error = reason ?? new RequestAbortedError('The pipeline ended before the answer')
+    // Its handler may have ended the duplex without a look at the response.
+    const error = reason ?? new RequestAbortedError('The pipeline ended before the response')
     this.controller?.abort(error)
     this.#body?.on('error', ignoreError).destroy(error)
-    this.#answer?.destroy(reason ?? undefined)
+    this.#response?.destroy(reason ?? undefined)
     this.request.on('error', ignoreError).destroy(error)
   }
 
@@ -133,7 +133,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     const highWaterMark = this.options.highWaterMark ?? HIGH_WATER_MARK
     const body = new BodyReadable(controller, headers, { highWaterMark, isEmpty: this.#isHead })
     this.#body = body
-    const answer: unknown = this.#callerContext.run(this.#toAnswer, {
+    const response: unknown = this.#callerContext.run(this.#toResponse, {
       statusCode,
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,
@@ -141,29 +141,31 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
       trailers: this.#trailers as Record<string, string>,
       context: this.context as object,
     })
-    if (!isOpenReadable(answer)) {
-      throw new InvalidReturnValueError(`The handler returned ${showKind(answer)}, expected an open Readable`)
+    if (!isOpenReadable(response)) {
+      throw new InvalidReturnValueError(
+        `The handler returned ${showKind(response)}, expected an open Readable`,
+      )
     }
     if (this.duplex.destroyed) {
       // By the handler itself, or by a signal that it has fired.
-      answer.on('error', ignoreError).destroy()
+      response.on('error', ignoreError).destroy()
       return
     }
-    this.#answer = answer
-    this.#forward(answer)
+    this.#response = response
+    this.#forward(response)
   }
 
   /** By hand, since `pipe()` would neither forward failures nor objects. */
-  #forward(answer: Readable): void {
+  #forward(response: Readable): void {
     const { duplex } = this
-    answer.on('data', (chunk: unknown) => {
-      if (!duplex.push(chunk)) answer.pause()
+    response.on('data', (chunk: unknown) => {
+      if (!duplex.push(chunk)) response.pause()
     })
-    answer.on('end', () => duplex.push(null))
-    answer.on('error', (error) => duplex.destroy(error))
-    answer.on('close', () => {
-      if (!answer.readableEnded)
-        duplex.destroy(new RequestAbortedError('The answer was closed before its end'))
+    response.on('end', () => duplex.push(null))
+    response.on('error', (error) => duplex.destroy(error))
+    response.on('close', () => {
+      if (!response.readableEnded)
+        duplex.destroy(new RequestAbortedError('The response was closed before its end'))
     })
   }
 
@@ -194,9 +196,9 @@ function isOpenReadable(value: unknown): value is Readable {
 
 /**
  * A Duplex for `stream.pipeline()`: what is written to it is the request's body, what is read from it is what `handler`
- * returns: the answer's body, or what it makes of it.
+ * returns: the response's body, or what it makes of it.
  *
- * @param handler called once, with the final answer's header and body, and its trailers, which are filled when the body ends; it returns a Readable.
+ * @param handler called once, with the final response's header and body, and its trailers, which are filled when the body ends; it returns a Readable.
  * @returns the Duplex. Whatever fails destroys it, bad options too: InvalidArgumentError, InvalidReturnValueError when the
  * handler makes no Readable, what the handler throws, and whatever ends the call.
  */

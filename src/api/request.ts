@@ -1,5 +1,5 @@
 /**
- * `request()`: one request, its answer's header, and a body to be read.
+ * `request()`: one request, its response's header, and a body to be read.
  *
  * @module
  */
@@ -19,7 +19,7 @@ type Data<TOpaque> = ResponseData<TOpaque, UndiciBodyReadable>
 class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implements DispatchHandler {
   readonly #isHead: boolean
   readonly #trailers: Trailers
-  /** Null until the final answer's header is there. */
+  /** Null until the final response's header is there. */
   #body: BodyReadable | null = null
 
   constructor(options: RequestOptions<TOpaque>, callback: Callback<Data<TOpaque>>) {
@@ -83,7 +83,7 @@ class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> impleme
 /**
  * Performs a request.
  *
- * @returns the answer's status, header and body, as soon as the header is there; the body must be read, dumped or
+ * @returns the response's status, header and body, as soon as the header is there; the body must be read, dumped or
  * destroyed, or the peer's window fills up. With `responseHeaders: 'raw'` the headers and trailers are flat arrays.
  * @throws InvalidArgumentError for bad options (the promise is rejected with it), and whatever ends the call.
  */

@@ -1,5 +1,5 @@
 /**
- * `stream()`: one request, whose answer's body goes straight into a Writable.
+ * `stream()`: one request, whose response's body goes straight into a Writable.
  *
  * @module
  */
@@ -31,7 +31,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   readonly #trailers: Trailers
   /** Null until the factory has made it. */
   #writable: Writable | null = null
-  /** The answer has come whole. */
+  /** The response has come whole. */
   #isComplete = false
   /** The Writable has to drain before it gets more. */
   #isHeldBack = false
@@ -90,7 +90,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
     if (writable?.write(chunk) === false) this.#holdBack(controller, writable)
   }
 
-  /** Most answers fit into the Writable, and never come here. */
+  /** Most responses fit into the Writable, and never come here. */
   #holdBack(controller: DispatchController, writable: Writable): void {
     controller.pause()
     // Not `controller.paused`: an interceptor's own may have no such word, or be paused by somebody else.
@@ -116,7 +116,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   #finish(): void {
     if (this.isSettled) return
     if (!this.#isComplete) {
-      this.#break(new RequestAbortedError('The stream was ended before the answer'))
+      this.#break(new RequestAbortedError('The stream was ended before the response'))
       return
     }
     this.removeSignal()
@@ -133,9 +133,9 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
 }
 
 /**
- * Performs a request and writes its answer's body into a Writable, with its back-pressure.
+ * Performs a request and writes its response's body into a Writable, with its back-pressure.
  *
- * @param factory called once, with the final answer's header, for the Writable
+ * @param factory called once, with the final response's header, for the Writable
  * @returns `opaque` and the trailers, once the Writable has finished.
  * @throws InvalidArgumentError for bad options (the promise is rejected with it), InvalidReturnValueError when the factory
  * makes no Writable, what the factory throws, the Writable's own error, and whatever ends the call.

@@ -1,5 +1,5 @@
 /**
- * What `connect()` and `upgrade()` have in common: the answer is a tunnel, or an error.
+ * What `connect()` and `upgrade()` have in common: the response is a tunnel, or an error.
  *
  * @module
  */
@@ -49,7 +49,7 @@ export class TunnelHandler<TOpaque>
     if (!isTaken) socket.destroy()
   }
 
-  /** An answer without a tunnel has failed the call before. */
+  /** A response without a tunnel has failed the call before. */
   onResponseData(): void {}
 
   onResponseEnd(): void {}

@@ -15,9 +15,9 @@ import { TunnelHandler } from './tunnel-handler.ts'
 /**
  * Speaks another protocol on a stream.
  *
- * @returns the answer's header and the stream: a Duplex whose halves end each by itself.
+ * @returns the response's header and the stream: a Duplex whose halves end each by itself.
  * @throws InvalidArgumentError for bad options (the promise is rejected with it), NotSupportedError when the peer offers no
- * extended CONNECT, TunnelRefusedError when the answer isn't 2xx, and whatever ends the call.
+ * extended CONNECT, TunnelRefusedError when the response isn't 2xx, and whatever ends the call.
  */
 export function upgrade<TOpaque>(
   dispatcher: Dispatching,

@@ -20,7 +20,7 @@ export const requestChannels = Object.freeze({
   headers: channel('undici:request:headers'),
   /** `{ request, chunk }` */
   bodyChunkReceived: channel('undici:request:bodyChunkReceived'),
-  /** `{ request, trailers }`, a flat list of Buffers: the answer is complete. */
+  /** `{ request, trailers }`, a flat list of Buffers: the response is complete. */
   trailers: channel('undici:request:trailers'),
   /** `{ request, error }` */
   error: channel('undici:request:error'),

@@ -1,5 +1,5 @@
 /**
- * Flat lists of an answer's fields → the object that a handler gets.
+ * Flat lists of a response's fields → the object that a handler gets.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { isSingleValue } from './field-names.ts'
 
-/** Of an answer without trailers. */
+/** Of a response without trailers. */
 export const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /** Up to so many entries of a list it is faster to look through the list than to ask the object whether a name has come. */
@@ -27,7 +27,7 @@ function toEmptyObject(): IncomingHttpHeaders {
  *
  * @param fields a flat list in wire order; `:status`, where it has one, is the first
  */
-export function toAnswerObject(fields: readonly string[]): IncomingHttpHeaders {
+export function toResponseHeaders(fields: readonly string[]): IncomingHttpHeaders {
   const start = fields[0] === ':status' ? 2 : 0
   if (fields.length > SHORT_LIST) return toLargeObject(fields, start)
   const headers = toEmptyObject()
@@ -68,5 +68,5 @@ function join(headers: IncomingHttpHeaders, name: string, value: string): void {
  * @param raw `[name, value, name, value, …]`, as the normalizer makes it
  */
 export function toHeaderObject(raw: readonly string[]): IncomingHttpHeaders {
-  return toAnswerObject(raw.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text)))
+  return toResponseHeaders(raw.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text)))
 }

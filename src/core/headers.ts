@@ -255,7 +255,7 @@ export function toTrailers(
   return wire
 }
 
-/** The size of an answer's fields as RFC 9113 §6.5.2 counts it: 32 bytes for each besides its name and value. */
+/** The size of a response's fields as RFC 9113 §6.5.2 counts it: 32 bytes for each besides its name and value. */
 export function toFieldsSize(raw: readonly string[]): number {
   let size = (raw.length / 2) * FIELD_OVERHEAD
   for (let i = 0; i < raw.length; i++) size += raw[i]?.length ?? 0

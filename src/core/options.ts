@@ -250,9 +250,9 @@ function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
     return () => h2c === true
   }
   return (origin) => {
-    const answer: unknown = h2c(origin)
-    if (typeof answer === 'boolean') return answer
-    throw new InvalidReturnValueError(`The h2c function returned ${show(answer)}, expected true or false`)
+    const response: unknown = h2c(origin)
+    if (typeof response === 'boolean') return response
+    throw new InvalidReturnValueError(`The h2c function returned ${show(response)}, expected true or false`)
   }
 }
 

@@ -12,7 +12,7 @@ export const MAX_FRUITLESS_ATTEMPTS = 4
 /** How often in all one call may be refused, whatever becomes of the others. */
 export const MAX_REFUSALS = 8
 
-/** All that the answer depends on. */
+/** All that the response depends on. */
 export interface ReplayCase {
   /** Whether the server may have acted on the attempt that failed. */
   readonly processed: Processed
@@ -28,8 +28,8 @@ export interface ReplayCase {
   readonly isSafe: boolean
   /** It was repeated for that reason before. */
   readonly wasRepeated: boolean
-  /** Some of an answer has come, an informational one included. */
-  readonly isAnswered: boolean
+  /** Some of a response has come, an informational one included. */
+  readonly isResponded: boolean
 }
 
 /**
@@ -45,5 +45,5 @@ export function toReplayReason(it: ReplayCase): ReplayReason | null {
   if (it.processed === 'no') {
     return it.fruitless < MAX_FRUITLESS_ATTEMPTS && it.refusals < MAX_REFUSALS ? 'unprocessed' : null
   }
-  return it.isSessionLost && it.isSafe && !it.wasRepeated && !it.isAnswered ? 'safe' : null
+  return it.isSessionLost && it.isSafe && !it.wasRepeated && !it.isResponded ? 'safe' : null
 }

@@ -31,7 +31,7 @@ export class RequestTrace {
   readonly method: string
   /** Path and query. */
   readonly path: string
-  /** The answer has come to its end. */
+  /** The response has come to its end. */
   completed = false
   /** The call has failed. */
   aborted = false

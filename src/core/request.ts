@@ -216,7 +216,7 @@ function toTrailersOption(
 
 function toBody({ body }: DispatchOptions, isTunnel: boolean): BodySource {
   if (!isTunnel || body === undefined || body === null) return toBodySource(body)
-  throw invalidKind('body', body, 'none: what is written to the tunnel comes after the answer')
+  throw invalidKind('body', body, 'none: what is written to the tunnel comes after the response')
 }
 
 function toMethod({ method }: DispatchOptions, protocol: string | null): string {

@@ -51,7 +51,7 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     return null
   }
 
-  /** How many bytes an answer's body may have, where a request says nothing else; -1: any number. */
+  /** How many bytes a response's body may have, where a request says nothing else; -1: any number. */
   get maxResponseSize(): number {
     return -1
   }
@@ -116,7 +116,7 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     return new ComposedDispatcher(this, dispatch)
   }
 
-  /** Performs a request and writes the answer's body into the Writable that `factory` makes. */
+  /** Performs a request and writes the response's body into the Writable that `factory` makes. */
   stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: RequestOptions<TOpaque, TSignal>,
     factory: StreamFactory<TOpaque>,

@@ -127,7 +127,7 @@ export function request(
   })
 }
 
-/** Writes an answer's body into a Writable. See the method of the same name of a dispatcher, and {@link request}. */
+/** Writes a response's body into a Writable. See the method of the same name of a dispatcher, and {@link request}. */
 export function stream<TOpaque = null>(
   url: Url,
   options: Request<TOpaque> | null,

@@ -18,7 +18,7 @@ const MAX_HELD = 4_096
 const MAX_WHOLE = 65_536
 
 /**
- * A small answer comes with its end in one turn of the event loop, and node:zlib undoes it in about half the time where it needs no
+ * A small response comes with its end in one turn of the event loop, and node:zlib undoes it in about half the time where it needs no
  * thread (`bench/micro/decode.mjs`). Whatever takes longer, or is larger, or goes wrong, is left to a {@link Decoder}.
  */
 export class BodyDecoder {
@@ -38,7 +38,7 @@ export class BodyDecoder {
     this.#sink = sink
   }
 
-  /** Encoded bytes. False: pause the answer until `onDecoderDrain()`. */
+  /** Encoded bytes. False: pause the response until `onDecoderDrain()`. */
   write(chunk: Buffer): boolean {
     if (this.#decoder !== null) return this.#decoder.write(chunk)
     if (this.#held.length === 0) later(streamHeld, this)

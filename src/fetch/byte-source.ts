@@ -1,5 +1,5 @@
 /**
- * The body of an answer as the source of a web stream.
+ * The body of a response as the source of a web stream.
  *
  * @module
  */
@@ -103,7 +103,7 @@ export class ByteSource {
     const { byobRequest } = controller
     try {
       controller.close()
-      // Only this answers a reader's view that waits.
+      // Only this responses a reader's view that waits.
       byobRequest?.respond(0)
     } catch {
       // The end came in the middle of an element of the reader's view: the stream has failed by itself, and tells its reader.

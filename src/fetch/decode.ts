@@ -1,5 +1,5 @@
 /**
- * The content codings of an answer's body (RFC 9110 §8.4), undone while it comes.
+ * The content codings of a response's body (RFC 9110 §8.4), undone while it comes.
  *
  * @module
  */
@@ -36,7 +36,7 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
 export function toCodings(contentEncoding: string): readonly Coding[] | null {
   const names = contentEncoding.toLowerCase().split(',')
   if (names.length > MAX_CODINGS) {
-    const message = `The answer has ${names.length} content codings, more than the ${MAX_CODINGS} that are undone`
+    const message = `The response has ${names.length} content codings, more than the ${MAX_CODINGS} that are undone`
     throw new HeadersCountError(message, { processed: 'yes' })
   }
   const codings: Coding[] = []
@@ -91,7 +91,7 @@ export class Decoder {
     this.#layers = layers
   }
 
-  /** Encoded bytes, which may not be changed afterwards. False: pause the answer until `onDecoderDrain()`. */
+  /** Encoded bytes, which may not be changed afterwards. False: pause the response until `onDecoderDrain()`. */
   write(chunk: Buffer): boolean {
     const [layer] = this.#layers
     if (this.#isOver || layer === undefined) return true
@@ -124,7 +124,7 @@ export class Decoder {
     this.#size += chunk.length
     const maxSize = this.#maxSize
     if (maxSize === -1 || this.#size <= maxSize) return this.#sink.onDecoded(chunk)
-    const message = `The decoded body of the answer has more bytes than maxResponseSize (${maxSize})`
+    const message = `The decoded body of the response has more bytes than maxResponseSize (${maxSize})`
     this.#fail(new ResponseExceededMaxSizeError(message, { processed: 'yes' }))
     return false
   }
@@ -134,7 +134,7 @@ export class Decoder {
     if (this.#isComplete) {
       this.#tellEnd()
     } else {
-      // The rest is dropped, that of every layer: the end is told when the answer has come to its own.
+      // The rest is dropped, that of every layer: the end is told when the response has come to its own.
       this.#close()
       this.#onDrain()
     }

@@ -1,5 +1,5 @@
 /**
- * One request of a fetch and its answer: a fetch that is redirected has several.
+ * One request of a fetch and its response: a fetch that is redirected has several.
  *
  * @module
  */
@@ -12,24 +12,24 @@ import { toRawHeaders } from '../core/headers.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { isError, RequestAbortedError, toError } from '../errors.ts'
 import { Call } from '../handler/call.ts'
-import type { BodyOwner } from './answer-body.ts'
-import { AnswerBody } from './answer-body.ts'
 import { toCodings } from './decode.ts'
 import { toWireFields } from './fetch-fields.ts'
 import type { FetchRequest } from './fetch-request.ts'
 import { matchesIntegrity, parseIntegrity } from './integrity.ts'
 import { toNetworkError } from './network-error.ts'
 import { isRedirect, redirectRequest } from './redirect.ts'
-import type { Answer } from './response.ts'
+import type { ResponseResult } from './response.ts'
 import { makeResponse } from './response.ts'
+import type { BodyOwner } from './response-body.ts'
+import { ResponseBody } from './response-body.ts'
 
-/** Of the answer that redirects nobody reads the body: it may end by itself, unless it is longer than this. Bytes. */
+/** Of the response that redirects nobody reads the body: it may end by itself, unless it is longer than this. Bytes. */
 const MAX_DROPPED = 65_536
 
 /** RFC 9110 §15.5.8: there is nobody to be asked for a password, so it is a network error, as in Node's fetch. */
 const PROXY_AUTHENTICATION = 407
 
-/** `left`: the request has gone on to where the answer sent it. */
+/** `left`: the request has gone on to where the response sent it. */
 type State = 'waiting' | 'receiving' | 'left' | 'done'
 
 /** Fetch, "null body status". */
@@ -53,8 +53,8 @@ export class Exchange implements DispatchHandler {
   #state: State = 'waiting'
   /** Null until the call has begun. */
   #controller: DispatchController | null = null
-  /** Null before the answer, and where it has none. */
-  #body: AnswerBody | null = null
+  /** Null before the response, and where it has none. */
+  #body: ResponseBody | null = null
   /** All of the request was sent. Not every dispatcher tells. */
   #isSent: boolean
   /** Bytes of a body that nobody wants. */
@@ -129,7 +129,7 @@ export class Exchange implements DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#state === 'waiting') this.#fail(new Error('The answer has ended before its header came'))
+    if (this.#state === 'waiting') this.#fail(new Error('The response has ended before its header came'))
     this.#state = 'done'
     this.#body?.finish()
   }
@@ -151,7 +151,7 @@ export class Exchange implements DispatchHandler {
     this.#state = 'done'
   }
 
-  /** What is left of an answer that has redirected the request isn't waited for any longer. */
+  /** What is left of a response that has redirected the request isn't waited for any longer. */
   drop(): void {
     if (this.#state === 'left') this.#controller?.abort(new RequestAbortedError())
   }
@@ -177,10 +177,10 @@ export class Exchange implements DispatchHandler {
     this.#body = body
     const type = isTainted ? 'cors' : 'basic'
     const redirected = redirectCount > 0
-    // Another's controller may stand for several answers, one after the other: what it says of this one is asked for now.
+    // Another's controller may stand for several responses, one after the other: what it says of this one is asked for now.
     const call = controller instanceof Call ? controller : null
     const fields = call === null ? (controller.rawHeaders ?? headers) : headers
-    const answer: Answer = isOpaque
+    const answer: ResponseResult = isOpaque
       ? OPAQUE
       : { type, url: url.origin + url.path, redirected, status, statusText, headers: fields, call }
     if (integrity !== '') this.#verify(answer, integrity)
@@ -190,9 +190,9 @@ export class Exchange implements DispatchHandler {
     if (isOpaque) controller.abort(new RequestAbortedError())
   }
 
-  /** Undefined when the answer was refused. */
-  #toBody(controller: DispatchController, headers: IncomingHttpHeaders): AnswerBody | undefined {
-    const body = new AnswerBody(controller, this.#fetching, this.#toMaxSize(controller))
+  /** Undefined when the response was refused. */
+  #toBody(controller: DispatchController, headers: IncomingHttpHeaders): ResponseBody | undefined {
+    const body = new ResponseBody(controller, this.#fetching, this.#toMaxSize(controller))
     if (headers['content-encoding'] === undefined) return body
     try {
       const codings = toCodings(toContentEncoding(controller, headers))
@@ -212,7 +212,7 @@ export class Exchange implements DispatchHandler {
   }
 
   /** SRI: all of the body has to be seen before any of it is handed out. */
-  #verify(answer: Answer, metadata: string): void {
+  #verify(answer: ResponseResult, metadata: string): void {
     const integrity = parseIntegrity(metadata)
     const body = this.#body
     if (body === null) {
@@ -225,7 +225,7 @@ export class Exchange implements DispatchHandler {
         if (integrity !== null && !matchesIntegrity(toUint8Array(bytes), integrity)) {
           throw new Error('integrity mismatch')
         }
-        fetching.resolve(makeResponse(answer, AnswerBody.of(bytes, fetching)))
+        fetching.resolve(makeResponse(answer, ResponseBody.of(bytes, fetching)))
       })
       .catch((error) => fetching.reject(toNetworkError(error)))
   }
@@ -242,7 +242,7 @@ export class Exchange implements DispatchHandler {
     this.#fetching.send()
   }
 
-  /** The answer is one that fetch doesn't accept. */
+  /** The response is one that fetch doesn't accept. */
   #refuse(error: Error): void {
     const controller = this.#controller
     this.#fail(error)
@@ -264,7 +264,7 @@ function toContentEncoding(controller: DispatchController, headers: IncomingHttp
 }
 
 /** Fetch, "opaque filtered response": nothing of it may be seen. */
-const OPAQUE: Answer = Object.freeze({
+const OPAQUE: ResponseResult = Object.freeze({
   type: 'opaque',
   url: '',
   redirected: false,

@@ -20,7 +20,7 @@ const USER_AGENT = 'dodici'
 /** Without TLS middle boxes are known to break codings that are newer than they are; as Node's fetch does. */
 const PLAIN_CODINGS = 'gzip, deflate'
 
-/** Whoever names one of these has a copy of the answer already (Fetch, "HTTP-network-or-cache fetch"). */
+/** Whoever names one of these has a copy of the response already (Fetch, "HTTP-network-or-cache fetch"). */
 const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
 
 /**

@@ -42,9 +42,9 @@ const builtinFetch: typeof globalThis.fetch | undefined = globalThis.fetch
  *
  * @param input a URL, as a string or an object, or a `Request`: Node's own, or that of an undici
  * @param init the members of the standard's `RequestInit`, and `dispatcher` (@default getGlobalDispatcher())
- * @returns the answer, as soon as its header is there. `instanceof Response` holds. Its body must be read, cancelled, or be left to
+ * @returns the response, as soon as its header is there. `instanceof Response` holds. Its body must be read, cancelled, or be left to
  * the garbage collector: until then the peer is held back.
- * @throws TypeError for bad input, and with a `cause` when no answer came (a network error); the reason of an aborted signal. The
+ * @throws TypeError for bad input, and with a `cause` when no response came (a network error); the reason of an aborted signal. The
  * promise is rejected with it.
  * @see https://fetch.spec.whatwg.org/#fetch-method
  *

@@ -1,5 +1,5 @@
 /**
- * One fetch: from its call to the end of its answer's body.
+ * One fetch: from its call to the end of its response's body.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export class Fetching implements ExchangeOwner {
   #reject: ((reason: unknown) => void) | null
   /** The current one; null before the first, and when nothing is left to be aborted. */
   #exchange: Exchange | null = null
-  /** The one before, whose answer has redirected the request: of its body something may still come. Null for none. */
+  /** The one before, whose response has redirected the request: of its body something may still come. Null for none. */
   #left: Exchange | null = null
 
   constructor(

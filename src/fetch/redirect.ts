@@ -32,9 +32,9 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * Aims a request at where an answer sends it.
+ * Aims a request at where a response sends it.
  *
- * @param location the value of the answer's `location`
+ * @param location the value of the response's `location`
  * @returns what is wrong with the redirect (a network error); null when the request is ready to be sent again
  */
 export function redirectRequest(

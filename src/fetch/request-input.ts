@@ -135,7 +135,7 @@ function isSignal(given: unknown): given is AbortSignal {
   )
 }
 
-/** Only half duplex is there: the answer comes when the request has gone. */
+/** Only half duplex is there: the response comes when the request has gone. */
 export function checkDuplex(given: unknown): void {
   if (given === undefined || given === 'half') return
   throw new TypeError(`Invalid duplex: got ${show(given)}, expected 'half'`)

@@ -8,13 +8,13 @@ import { Readable } from 'node:stream'
 import { toArrayBuffer, toJson, toText } from '../core/body-bytes.ts'
 import type { RawHeadersSource } from '../core/headers.ts'
 import { withoutSecrets } from '../core/validate.ts'
-import type { AnswerBody } from './answer-body.ts'
-import { toAnswerHeaders } from './answer-headers.ts'
 import { ignoreLateFailure } from './byte-stream.ts'
 import { readAll } from './read-all.ts'
+import type { ResponseBody } from './response-body.ts'
+import { toFetchHeaders } from './response-headers.ts'
 
-/** What is known of an answer when its header is there. */
-export interface Answer {
+/** What is known of a response when its header is there. */
+export interface ResponseResult {
   readonly type: 'basic' | 'cors' | 'opaque'
   /** Without fragment. */
   readonly url: string
@@ -44,11 +44,11 @@ const SPENT = 'Body is unusable: it has been read already, or is being read'
  * where the state is behind symbols, that of a Response that was made of this one.
  */
 export class FetchResponse {
-  readonly #answer: Answer
+  readonly #answer: ResponseResult
   /** Null until somebody reads them. */
   #headers: Headers | null = null
   /** As it comes; null for no body, and once it has become a stream that was teed. */
-  #body: AnswerBody | null
+  #body: ResponseBody | null
   /** Null until somebody asks for it. */
   #stream: ReadableStream<Uint8Array> | null = null
   /** The stream is a branch that nobody else has. */
@@ -58,7 +58,7 @@ export class FetchResponse {
   /** A Response of the global class; null until somebody asks for what only such a one has. */
   #builtin: Response | null = null
 
-  constructor(answer: Answer, body: AnswerBody | null) {
+  constructor(answer: ResponseResult, body: ResponseBody | null) {
     this.#answer = answer
     this.#body = body
     body?.belongTo(this)
@@ -91,7 +91,7 @@ export class FetchResponse {
 
   get headers(): Headers {
     const { call, headers } = this.#answer
-    this.#headers ??= toAnswerHeaders(call?.rawHeaders ?? headers)
+    this.#headers ??= toFetchHeaders(call?.rawHeaders ?? headers)
     return this.#headers
   }
 
@@ -209,13 +209,13 @@ function isDisturbed(stream: ReadableStream): boolean {
   return Readable.isDisturbed(stream as unknown as Readable)
 }
 
-type ResponseClass = new (answer: Answer, body: AnswerBody | null) => FetchResponse
+type ResponseClass = new (answer: ResponseResult, body: ResponseBody | null) => FetchResponse
 
-/** The class for the `Response` that is global now, and that one; null before the first answer. */
+/** The class for the `Response` that is global now, and that one; null before the first response. */
 let current: { readonly global: typeof Response; readonly own: ResponseClass } | null = null
 
-/** Makes the Response of an answer. */
-export function makeResponse(answer: Answer, body: AnswerBody | null): Response {
+/** Makes the Response of a response. */
+export function makeResponse(answer: ResponseResult, body: ResponseBody | null): Response {
   return asResponse(makeOwn(answer, body))
 }
 
@@ -224,14 +224,14 @@ function asResponse(response: FetchResponse): Response {
   return response as unknown as Response
 }
 
-function makeOwn(answer: Answer, body: AnswerBody | null): FetchResponse {
+function makeOwn(answer: ResponseResult, body: ResponseBody | null): FetchResponse {
   const global = globalThis.Response
   if (current === null || current.global !== global) current = { global, own: makeClass(global) }
   return new current.own(answer, body)
 }
 
 /**
- * A class of which `instanceof global` holds. It is made when the first answer comes, not before: reading `Response` loads undici; and
+ * A class of which `instanceof global` holds. It is made when the first response comes, not before: reading `Response` loads undici; and
  * again where somebody puts another class there later.
  */
 function makeClass(global: typeof Response): ResponseClass {

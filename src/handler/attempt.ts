@@ -23,7 +23,7 @@ export interface Attempt {
   /**
    * Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more.
    *
-   * @param isMalformed its answer is (RFC 9113 §8.1.1): then with PROTOCOL_ERROR, where the engine can say so
+   * @param isMalformed its response is (RFC 9113 §8.1.1): then with PROTOCOL_ERROR, where the engine can say so
    */
   cancel(isMalformed?: boolean): void
   /** Another priority (RFC 9218 §7.1), where the engine can say so. @param value of the `priority` field */

@@ -12,8 +12,8 @@ import type { Limits } from '../core/options.ts'
  *
  * - `queue`: no stream yet
  * - `continue`: the body waits for the server's word (RFC 9110 §10.1.1)
- * - `headers`: the request was sent, no final answer yet
- * - `body`: the answer's body has begun
+ * - `headers`: the request was sent, no final response yet
+ * - `body`: the response's body has begun
  * - `connect`: no connection yet; only where the request has a limit of its own
  * - `upload`: the request's body isn't sent yet
  * - `request`: the whole call
@@ -110,12 +110,12 @@ export class CallClock implements Timed {
     else this.#enter('headers', this.#limits.headersTimeout, now)
   }
 
-  /** The answer's body makes progress, or may again. */
+  /** The response's body makes progress, or may again. */
   body(): void {
     this.#enter('body', this.#limits.bodyTimeout, this.#deadlines.now())
   }
 
-  /** The reader holds the answer's body back. */
+  /** The reader holds the response's body back. */
   holdBody(): void {
     this.#enter('body', 0, this.#deadlines.now())
   }

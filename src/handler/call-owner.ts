@@ -15,13 +15,13 @@ import type { CallState } from './call-state.ts'
  */
 export interface CallOwner<TCall> {
   readonly deadlines: Deadlines
-  /** An attempt failed without an answer: may there be another one? */
+  /** An attempt failed without a response: may there be another one? */
   mayReplay(call: TCall, error: DodiciError): boolean
   /** The call is `queued` again; null: since it was answered with 421. */
   onReplay(call: TCall, error: DodiciError | null): void
   /** Whether one that is `queued` waits for a connection, as opposed to room on one, or its time. */
   isConnecting(call: TCall): boolean
-  /** The call's reader holds the answer back, or lets it flow again: before what was held is handed on, which may end the call. */
+  /** The call's reader holds the response back, or lets it flow again: before what was held is handed on, which may end the call. */
   onFlow(): void
   /** The call has settled, for good or ill; `from` is the state that it was in. */
   onSettled(call: TCall, from: CallState): void

@@ -13,8 +13,8 @@
  *
  * - `created`: the handler is hearing of its controller
  * - `queued`: no stream
- * - `running`: a stream is open, no final answer yet
- * - `receiving`: the answer's header was handed over
+ * - `running`: a stream is open, no final response yet
+ * - `receiving`: the response's header was handed over
  * - `settled`: the handler has heard the end; nothing happens any more
  */
 export type CallState = 'created' | 'queued' | 'running' | 'receiving' | 'settled'

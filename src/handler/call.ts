@@ -12,15 +12,15 @@ import type { Queued } from '../core/pending-queue.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { DodiciError, RequestAbortedError, toError } from '../errors.ts'
-import { AnswerLimits, isMalformed } from './answer-limits.ts'
 import type { Attempt, Outgoing } from './attempt.ts'
+import { BufferedMisdirectedResponse } from './buffered-misdirected-response.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
 import type { CallOwner } from './call-owner.ts'
 import { CallRecord } from './call-record.ts'
 import type { CallState } from './call-state.ts'
-import { HeldAnswer } from './held-answer.ts'
 import { toLateError } from './late-error.ts'
+import { isMalformed, ResponseLimits } from './response-limits.ts'
 import { acceptKey } from './websocket-accept.ts'
 
 /** RFC 9110 §15.5.20: Misdirected Request. */
@@ -38,7 +38,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   #attempt: Attempt | null = null
   #attempts = 0
   #streamId: number | null = null
-  #answer: AnswerLimits
+  #response: ResponseLimits
   #paused = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
@@ -46,7 +46,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     this.#handler = handler
     this.#owner = owner
     this.#clock = new CallClock(owner.deadlines, request.limits, this)
-    this.#answer = new AnswerLimits(request.limits, request.method)
+    this.#response = new ResponseLimits(request.limits, request.method)
   }
 
   get state(): CallState {
@@ -57,9 +57,9 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     return this.#paused
   }
 
-  /** Whether as many bytes have come as the answer has announced; `held` of them weren't handed on yet. */
+  /** Whether as many bytes have come as the response has announced; `held` of them weren't handed on yet. */
   hasWholeBody(held: number): boolean {
-    return this.#answer.isWhole(held)
+    return this.#response.isWhole(held)
   }
 
   /** Ends the call, or the tunnel that it became. Without a reason it fails with a RequestAbortedError. */
@@ -186,7 +186,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     }
   }
 
-  /** An informational (1xx) or the final answer's header. `raw` is in wire order, pseudo-headers may be in it. */
+  /** An informational (1xx) or the final response's header. `raw` is in wire order, pseudo-headers may be in it. */
   respond(
     statusCode: number,
     headers: IncomingHttpHeaders,
@@ -195,7 +195,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   ): void {
     if (statusCode === MISDIRECTED) this.#moveOn()
     if (this.#state !== 'running') return
-    if (this.#refuse(this.#answer.checkHeader(statusCode, headers, raw))) return
+    if (this.#refuse(this.#response.checkHeader(statusCode, headers, raw))) return
     this.rawHeaders = raw
     if (statusCode >= 200) {
       this.#move('receiving')
@@ -212,7 +212,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
 
   /** The tunnel that was asked for stands: it lives on by itself. False when nobody has taken it. */
   upgrade(status: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): boolean {
-    if (this.#state !== 'running' || this.#refuse(this.#answer.checkHeader(status, headers, raw)))
+    if (this.#state !== 'running' || this.#refuse(this.#response.checkHeader(status, headers, raw)))
       return false
     this.rawHeaders = acceptKey(this.request.webSocketKey, headers, raw)
     this.tunnel = tunnel
@@ -227,10 +227,10 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     return true
   }
 
-  /** A piece of the answer's body. After the last one nothing can be late any more. */
+  /** A piece of the response's body. After the last one nothing can be late any more. */
   data(chunk: Buffer, isLast = false): void {
     if (this.#state !== 'receiving') return
-    if (this.#refuse(this.#answer.checkData(chunk.length))) return
+    if (this.#refuse(this.#response.checkData(chunk.length))) return
     if (!this.#paused && !isLast) this.#clock.body()
     try {
       this.#handler.onResponseData?.(this, chunk)
@@ -239,11 +239,11 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     }
   }
 
-  /** The whole answer has come. */
+  /** The whole response has come. */
   complete(trailers: IncomingHttpHeaders, raw: readonly string[] | null): void {
     if (this.#state !== 'receiving') return
-    if (this.#refuse(this.#answer.checkEnd())) return
-    if (raw !== null && this.#refuse(this.#answer.checkFields('trailers', raw))) return
+    if (this.#refuse(this.#response.checkEnd())) return
+    if (raw !== null && this.#refuse(this.#response.checkFields('trailers', raw))) return
     this.rawTrailers = raw
     this.#settle()
     try {
@@ -253,7 +253,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     }
   }
 
-  /** Whether the answer was found wanting; then the call has failed. */
+  /** Whether the response was found wanting; then the call has failed. */
   #refuse(error: DodiciError | null): boolean {
     if (error === null) return false
     error.processed = 'yes'
@@ -261,14 +261,14 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     return true
   }
 
-  /** The attempt's stream has ended without a complete answer. */
+  /** The attempt's stream has ended without a complete response. */
   attemptFailed(error: DodiciError): void {
     if (this.#state === 'settled') return
     this.#streamId = this.#attempt?.streamId ?? null
     this.#attempt = null
     if (this.#state === 'receiving') {
       error.processed = 'yes'
-      this.fail(this.#answer.toLengthError(error) ?? error)
+      this.fail(this.#response.toLengthError(error) ?? error)
       return
     }
     if (this.#owner.mayReplay(this, error)) this.#queueAgain(error)
@@ -285,14 +285,14 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
       this.#streamId = attempt.streamId
       this.#queueAgain(null)
       attempt.cancel()
-    } else if (HeldAnswer.isFor(this.request)) {
-      this.#handler = new HeldAnswer(this.#handler)
+    } else if (BufferedMisdirectedResponse.isFor(this.request)) {
+      this.#handler = new BufferedMisdirectedResponse(this.#handler)
     }
     attempt.retire()
   }
 
   #queueAgain(error: DodiciError | null): void {
-    this.#answer = new AnswerLimits(this.request.limits, this.request.method)
+    this.#response = new ResponseLimits(this.request.limits, this.request.method)
     this.#move('queued')
     this.#clock.queue()
     this.#owner.onReplay(this, error)

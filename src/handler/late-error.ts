@@ -24,7 +24,7 @@ export function toLateError(lateness: Exclude<Lateness, 'continue'>, limits: Lim
     case 'connect':
       return new ConnectTimeoutError(`No connection within connectTimeout (${limits.connectTimeout} ms)`)
     case 'headers':
-      return new HeadersTimeoutError(`No answer within headersTimeout (${limits.headersTimeout} ms)`)
+      return new HeadersTimeoutError(`No response within headersTimeout (${limits.headersTimeout} ms)`)
     case 'body':
       return new BodyTimeoutError(`No progress of the body within bodyTimeout (${limits.bodyTimeout} ms)`)
     case 'upload':

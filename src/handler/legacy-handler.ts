@@ -65,7 +65,7 @@ class LegacyHandler implements DispatchHandler {
   ): void {
     const raw = toRawBuffers(toRaw(controller.rawHeaders, headers))
     const mayGoOn = this.#handler.onHeaders?.(statusCode, raw, () => controller.resume(), statusMessage)
-    // An informational answer has no body to hold back: undici 7's fetch returns false for it.
+    // An informational response has no body to hold back: undici 7's fetch returns false for it.
     if (mayGoOn === false && statusCode >= 200) controller.pause()
   }
 
@@ -116,7 +116,7 @@ class LegacyHandler implements DispatchHandler {
   }
 }
 
-/** An answer that an interceptor has made itself may have no raw form. */
+/** A response that an interceptor has made itself may have no raw form. */
 function toRaw(raw: string[] | null | undefined, headers: IncomingHttpHeaders): string[] {
   return raw ?? toRawHeaders(headers)
 }
@@ -161,7 +161,7 @@ class LegacyController extends RawFields implements DispatchController {
     this.#resume?.()
   }
 
-  /** An answer has begun. */
+  /** A response has begun. */
   begin(rawHeaders: Buffer[], resume: () => void): void {
     this.rawHeaders = rawHeaders
     this.#resume = resume

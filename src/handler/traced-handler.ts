@@ -50,7 +50,7 @@ class TracedHandler extends ForwardingHandler {
     socket: Duplex,
   ): void {
     this.#publishHeaders(controller, statusCode)
-    // What follows is no answer any more: a span ends here.
+    // What follows is no response any more: a span ends here.
     this.#publishEnd(null)
     super.onRequestUpgrade(controller, statusCode, headers, socket)
   }

@@ -1,5 +1,5 @@
 /**
- * What a WebSocket looks for in the answer to its handshake.
+ * What a WebSocket looks for in the response to its handshake.
  *
  * @module
  */
@@ -14,8 +14,8 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const NAME = 'sec-websocket-accept'
 
 /**
- * Over HTTP/2 the key isn't sent, and no server answers it (RFC 8441 §5); the WebSockets of undici 7, and of undici 8 before 8.12,
- * look for the answer all the same, in the header object or in the raw list.
+ * Over HTTP/2 the key isn't sent, and no server responds to it (RFC 8441 §5); the WebSockets of undici 7, and of undici 8 before 8.12,
+ * look for the response all the same, in the header object or in the raw list.
  *
  * @param key that of the request; null for none
  * @param headers gets the field, where it has none
@@ -28,7 +28,7 @@ export function acceptKey(
 ): readonly string[] {
   if (key === null || headers[NAME] !== undefined) return raw
   // RFC 6455 §4.2.2: what a server that has seen this key says.
-  const answer = createHash('sha1').update(`${key}${GUID}`).digest('base64')
-  headers[NAME] = answer
-  return [...raw, NAME, answer]
+  const response = createHash('sha1').update(`${key}${GUID}`).digest('base64')
+  headers[NAME] = response
+  return [...raw, NAME, response]
 }

@@ -87,7 +87,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     return this.uploads.window
   }
 
-  /** Bytes of answers that lie unread. */
+  /** Bytes of responses that lie unread. */
   get held(): number {
     return this.flow.held
   }

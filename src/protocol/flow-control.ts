@@ -224,7 +224,7 @@ export class ReceiveFlow {
 
   #grow(): void {
     const now = this.#owner.now()
-    this.#owner.pings.onAnswered(now)
+    this.#owner.pings.onResponded(now)
     const bytes = this.#meter.end(now)
     if (bytes === 0) return
     const before = this.#connection.size + this.#announced

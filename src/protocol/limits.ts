@@ -23,7 +23,7 @@ const BYTES_EARNING = 128
 const MAX_ACKS = 1_000
 
 /**
- * A bucket of tokens, one for each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, informational answer and unknown
+ * A bucket of tokens, one for each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, informational response and unknown
  * frame (RFC 9113 §10.5). Who uses it up is sent GOAWAY with ENHANCE_YOUR_CALM.
  */
 export class FrameBudget {

@@ -25,7 +25,7 @@ const GRPC_IDLE_INTERVAL = 7_200_000
 export class PingLedger {
   /** HEADERS or DATA has come since the last PING was answered. */
   #hasNews = false
-  /** PINGs without an answer so far. */
+  /** PINGs without a response so far. */
   #underWay = 0
   #strikes = 0
   /** When a PING last went out, or was answered; -Infinity before the first. */
@@ -66,7 +66,7 @@ export class PingLedger {
   }
 
   /** Its ACK has come. */
-  onAnswered(now: number): void {
+  onResponded(now: number): void {
     this.#hasNews = false
     this.#underWay--
     this.#lastAt = now

@@ -72,7 +72,7 @@ export class ReceiveWindow {
     this.#returned += bytes
   }
 
-  /** Somebody else's answer may have to wait. @returns whether there is something to announce */
+  /** Somebody else's response may have to wait. @returns whether there is something to announce */
   lend(): boolean {
     if ((this.#available + this.#returned) * SCARCE_PART > this.#size) return false
     const amount = Math.min(this.#held, this.#maxHeld - this.#size) - this.#lent

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from './answer-rules.ts'
 import type { FlowOwner, WindowSizes } from './flow-control.ts'
 import { ReceiveFlow } from './flow-control.ts'
 import { MAX_BLOCK_SIZE } from './frame-reader.ts'
@@ -16,6 +15,7 @@ import { HpackError } from './hpack/hpack-error.ts'
 import { FrameBudget } from './limits.ts'
 import { PingLedger } from './ping-ledger.ts'
 import { breach, ConnectionFault, ErrorCode } from './protocol-error.ts'
+import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from './response-rules.ts'
 import { ServerSettings } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
 import { afterRemoteEnd, canReceive } from './stream-state.ts'
@@ -79,7 +79,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     if ((flow > 0 && stream.receiveWindow < 0) || fault !== null) {
       this.flow.discard(flow)
       if (fault !== null)
-        this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The answer is malformed: ${fault}`)
+        this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The response is malformed: ${fault}`)
       else
         this.#breakOff(
           stream,
@@ -109,7 +109,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     } else {
       const fault = this.decoder.fault ?? toTrailersFault(fields, isEnd)
       if (fault !== null) {
-        this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The answer is malformed: ${fault}`)
+        this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The response is malformed: ${fault}`)
         return
       }
       this.#endRemote(stream)
@@ -121,7 +121,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     const status = toStatus(fields)
     const fault = this.decoder.fault ?? toHeaderFault(status, fields, isEnd)
     if (fault !== null) {
-      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The answer is malformed: ${fault}`)
+      this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The response is malformed: ${fault}`)
     } else if (status < 200) {
       this.budget.spend()
       stream.onInformational(status, fields)
@@ -130,7 +130,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
       stream.phase = 'header'
       stream.isBare = isBare(status, stream.isHead)
       if (isEnd) this.#endRemote(stream)
-      stream.onAnswer(status, fields)
+      stream.onResponse(status, fields)
     }
   }
 
@@ -251,12 +251,12 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     if (stream.state === 'closed') this.close(stream, true)
   }
 
-  /** An error of the stream (RFC 9113 §5.4.2). @param isAnswer whether in what belongs to an answer */
-  #breakOff(stream: Http2Stream, code: number, message: string, isAnswer = true): void {
+  /** An error of the stream (RFC 9113 §5.4.2). @param isResponse whether in what belongs to an answer */
+  #breakOff(stream: Http2Stream, code: number, message: string, isResponse = true): void {
     this.writer.reset(stream.id, code)
     this.wake()
     this.close(stream, false)
-    if (!stream.isAbandoned) stream.onBreach(code, message, isAnswer)
+    if (!stream.isAbandoned) stream.onBreach(code, message, isResponse)
   }
 
   /** The one way out of the table. @param isEnded by END_STREAM of the peer's */

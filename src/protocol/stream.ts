@@ -7,10 +7,10 @@
 import type { StreamState } from './stream-state.ts'
 
 /**
- * How far the answer has come (RFC 9113 §8.1): informational headers come while it is `none`, the one final header makes it
+ * How far the response has come (RFC 9113 §8.1): informational headers come while it is `none`, the one final header makes it
  * `header`, END_STREAM makes it `whole`.
  */
-export type AnswerPhase = 'none' | 'header' | 'whole'
+export type ResponsePhase = 'none' | 'header' | 'whole'
 
 /**
  * What the connection keeps of a stream, as fields of the stream's own object: there is one of it for each request, and no second
@@ -20,7 +20,7 @@ export abstract class Http2Stream {
   /** RFC 9113 §5.1.1; 0 before it is opened. The connection's own, as all fields of this class are. */
   id = 0
   state: StreamState = 'idle'
-  phase: AnswerPhase = 'none'
+  phase: ResponsePhase = 'none'
   /** Nobody wants what still comes: it only counts for the connection's window. */
   isAbandoned = false
 
@@ -47,20 +47,20 @@ export abstract class Http2Stream {
   toldWindow = 0
   /** Bytes that were neither read nor thrown away. */
   held = 0
-  /** The request was a HEAD: whatever the answer's header says, no content may come (RFC 9110 §9.3.2). */
+  /** The request was a HEAD: whatever the response's header says, no content may come (RFC 9110 §9.3.2). */
   isHead = false
   /** It is a tunnel now: nothing but data may come (RFC 9113 §8.5). */
   isTunnel = false
-  /** Its answer has no content, by its status or by the request's method. */
+  /** Its response has no content, by its status or by the request's method. */
   isBare = false
 
-  /** A 1xx answer. `fields` is a flat list in wire order, `:status` first. */
+  /** A 1xx response. `fields` is a flat list in wire order, `:status` first. */
   abstract onInformational(status: number, fields: string[]): void
-  /** The final answer's header. Where the answer has nothing else, its phase is `whole` already. */
-  abstract onAnswer(status: number, fields: string[]): void
+  /** The final response's header. Where the response has nothing else, its phase is `whole` already. */
+  abstract onResponse(status: number, fields: string[]): void
   /** A piece of data: the connection is to be told whether it was read. Its last one comes when the phase is `whole` already. */
   abstract onBytes(bytes: Buffer, start: number, end: number): void
-  /** They are the answer's end: its phase is `whole`. */
+  /** They are the response's end: its phase is `whole`. */
   abstract onTrailers(fields: string[]): void
   /** The peer has reset it (RFC 9113 §6.4). It is closed. */
   abstract onReset(code: number): void
@@ -69,9 +69,9 @@ export abstract class Http2Stream {
   /**
    * The peer has broken a rule on it, and was sent RST_STREAM with this code. It is closed.
    *
-   * @param isAnswer whether by what belongs to an answer: HEADERS or DATA
+   * @param isResponse whether by what belongs to an answer: HEADERS or DATA
    */
-  abstract onBreach(code: number, message: string, isAnswer: boolean): void
+  abstract onBreach(code: number, message: string, isResponse: boolean): void
   /** It was abandoned, and is closed. */
   abstract onForgotten(): void
   /** Some of what was to be sent was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */

@@ -232,7 +232,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   giveUp(sessions: number, cause: Error | null): void {
-    const message = `${sessions} connections to ${this.#origin.href} in a row ended without an answer`
+    const message = `${sessions} connections to ${this.#origin.href} in a row ended without a response`
     this.#failQueued(() => new SocketError(message, { cause }))
   }
 

@@ -19,7 +19,7 @@ export function isRefusal(error: DodiciError): boolean {
 }
 
 /**
- * @param progress calls that the owner has got answers for
+ * @param progress calls that the owner has got responses for
  * @param replaySafe the option of this name
  * @returns null: it must not be sent again
  */
@@ -48,7 +48,7 @@ export function toReplayVerdict(
     isSessionLost: error instanceof SocketError,
     isSafe,
     wasRepeated: call.wasRepeated,
-    isAnswered: call.rawHeaders !== null,
+    isResponded: call.rawHeaders !== null,
   })
   if (reason === 'safe') call.wasRepeated = true
   return reason

@@ -29,7 +29,7 @@ export interface SessionSetOwner {
   onRoom(): void
   /** No connection could be made: what no other one will serve must not wait any longer. */
   failWaiting(cause: Error): void
-  /** So many sessions in a row came and went without an answer that there is no point in another one. */
+  /** So many sessions in a row came and went without a response that there is no point in another one. */
   giveUp(sessions: number, cause: Error | null): void
   onConnect(): void
   onDisconnect(error: Error): void
@@ -57,7 +57,7 @@ export class SessionSet implements SessionOwner {
   #opened = 0
   /** A session was lost with calls left, and none was opened since. */
   #isReplacing = false
-  /** Connections in a row that failed, or ended without an answer. */
+  /** Connections in a row that failed, or ended without a response. */
   #setbacks = 0
   /** The owner's, at the last of these. */
   #progressAtSetback = 0
@@ -233,7 +233,7 @@ export class SessionSet implements SessionOwner {
 
   onSessionDraining(session: Session): void {
     if (this.#leave(session)) this.#isReplacing = session.streams > 0 || this.waiting() > 0
-    // One with streams may still answer.
+    // One with streams may still respond.
     if (session.streams === 0) this.#judge(session, null)
     this.#owner.onRoom()
   }
@@ -325,7 +325,7 @@ export class SessionSet implements SessionOwner {
   #judge(session: Session, cause: Error | null): void {
     if (this.#judged.has(session) || this.#isEnded) return
     this.#judged.add(session)
-    if (session.answered > 0) {
+    if (session.responded > 0) {
       this.#fruitless = 0
       this.#setbacks = 0
       return

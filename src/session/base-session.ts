@@ -37,7 +37,7 @@ export abstract class BaseSession<
 {
   heapIndex = -1
   readonly id: number
-  answered = 0
+  responded = 0
   goaway: Goaway | null = null
   readonly settings: PeerSettings
   protected readonly context: SessionContext
@@ -203,9 +203,9 @@ export abstract class BaseSession<
     this.#onFewer()
   }
 
-  onAnswered(headers: IncomingHttpHeaders): void {
-    this.answered++
-    this.context.memory.onAnswer(headers['content-type'])
+  onResponded(headers: IncomingHttpHeaders): void {
+    this.responded++
+    this.context.memory.onResponse(headers['content-type'])
   }
 
   /** Streams would go faster with a larger window. @param size that is enough, in bytes */

@@ -44,7 +44,7 @@ export interface EngineConnection extends WindowAnnouncer {
 export interface EngineStream<TConnection> extends Bagged, Resettable, Windowed {
   /** Null before it has one. */
   readonly streamId: number | null
-  /** Nobody waits for it: it is over, or all of its request has been sent, and its reader holds the answer back. */
+  /** Nobody waits for it: it is over, or all of its request has been sent, and its reader holds the response back. */
   readonly isIdle: boolean
   /** Sends its request. Whatever goes wrong is the call's failure. */
   open(connection: TConnection): void

@@ -23,7 +23,7 @@ export interface Kept {
   /**
    * Sends a PING.
    *
-   * @param onAck called once its answer has come, and not at all when the session ends before
+   * @param onAck called once its response has come, and not at all when the session ends before
    * @returns whether it went out
    */
   ping(onAck: () => void): boolean
@@ -46,7 +46,7 @@ export interface Kept {
  */
 type Trust = 'trusted' | 'stale' | 'verifying'
 
-/** An idle connection that lives answers sooner; one that doesn't is replaced at no cost but this. Milliseconds. */
+/** An idle connection that lives responses sooner; one that doesn't is replaced at no cost but this. Milliseconds. */
 const VERIFY_TIMEOUT = 2_000
 
 /** A PING that nobody waits for comes no sooner than this after the one before. Milliseconds. */
@@ -72,7 +72,7 @@ export class Keepalive implements Timed {
   #trust: Trust = 'trusted'
   /** Since when nobody needs it; NEVER while somebody does. */
   #idleAt: number
-  /** When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's answer counts. */
+  /** When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's response counts. */
   #readAt: number
   #bytesRead: number | null = null
   /** When it was looked last. */
@@ -223,7 +223,7 @@ export class Keepalive implements Timed {
     })
   }
 
-  /** By when the peer has to be heard of. An answer may be on its way behind much else. */
+  /** By when the peer has to be heard of. A response may be on its way behind much else. */
   #toPingEnd(): number {
     return Math.max(this.#pingAt, this.#readAt) + this.#patience
   }
@@ -270,7 +270,7 @@ export class Keepalive implements Timed {
   }
 
   #ping(now: number, patience: number): void {
-    // What came before doesn't answer it.
+    // What came before doesn't respond to it.
     this.#look(now)
     if (!this.#kept.ping(() => this.#onAck(now))) {
       if (this.#kept.closeIfLost()) return
@@ -291,7 +291,7 @@ export class Keepalive implements Timed {
     this.#pingAt = NEVER
     this.#readAt = now
     this.#bytesRead = this.#kept.bytesRead
-    this.#pings.onAnswered(now)
+    this.#pings.onResponded(now)
     const wasTrusted = this.isTrusted
     this.#trust = 'trusted'
     this.#arm(now)

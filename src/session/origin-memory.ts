@@ -30,7 +30,7 @@ export class OriginMemory {
   tlsSession: Buffer | null = null
   #protocol: OriginProtocol
   #pingFactor = 1
-  /** Whether it has answered in gRPC; null before any answer. */
+  /** Whether it has answered in gRPC; null before any response. */
   #isGrpc: boolean | null = null
 
   constructor(protocol: OriginProtocol = 'unknown') {
@@ -61,13 +61,13 @@ export class OriginMemory {
     return this.#pingFactor > 1
   }
 
-  /** Whether the peer has answered in gRPC, whose servers count PINGs; null before its first answer, of whatever kind. */
+  /** Whether the peer has answered in gRPC, whose servers count PINGs; null before its first response, of whatever kind. */
   get isGrpc(): boolean | null {
     return this.#isGrpc
   }
 
-  /** The peer has answered a call. @param contentType of that answer; undefined for none */
-  onAnswer(contentType: unknown): void {
+  /** The peer has answered a call. @param contentType of that response; undefined for none */
+  onResponse(contentType: unknown): void {
     if (this.#isGrpc !== true) this.#isGrpc = isGrpc(contentType)
   }
 

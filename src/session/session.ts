@@ -75,8 +75,8 @@ export interface Session {
   readonly state: SessionState
   /** Streams that are open. */
   readonly streams: number
-  /** Calls of which it has brought a final answer's header. */
-  readonly answered: number
+  /** Calls of which it has brought a final response's header. */
+  readonly responded: number
   readonly settings: PeerSettings
   /** What the peer has said with its GOAWAY; null without one. */
   readonly goaway: Goaway | null
@@ -106,7 +106,7 @@ export interface Session {
    * nothing is thrown.
    */
   open(call: Call): void
-  /** The owner's answer to `waiting()` has become 0, or isn't any longer. */
+  /** The owner's response to `waiting()` has become 0, or isn't any longer. */
   updateRef(): void
   /** A snapshot. */
   toStats(): SessionStats

@@ -53,7 +53,7 @@ describe('factory', () => {
     expect(made.map(({ requests }) => requests.length)).toEqual([3, 1])
   })
 
-  it('makes what answers, and what is told of by events and stats', async () => {
+  it('makes what responses, and what is told of by events and stats', async () => {
     const origin = await startHello()
     const agent = toAgent({ factory: (url, options) => new Client(url, options), connections: 3 })
     const connected = once(agent, 'connect')

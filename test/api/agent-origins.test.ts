@@ -63,14 +63,14 @@ describe('maxOrigins', () => {
     const others = await startServers(5)
     const agent = toAgent({ maxOrigins: 2 })
     const asked = once(busy.server, 'stream')
-    const answer = askAgent(agent, busy.origin)
+    const response = askAgent(agent, busy.origin)
     await asked
     for (const { origin } of others) {
       expect(await askAgent(agent, origin)).toBe('hello')
       expect(originsOf(agent)).toEqual([busy.origin, origin].sort())
     }
     release()
-    expect(await answer).toBe('hello')
+    expect(await response).toBe('hello')
     expect(busy.sessions).toHaveLength(1)
   })
 
@@ -82,7 +82,7 @@ describe('maxOrigins', () => {
     )
     const [other] = await startServers(1)
     const agent = toAgent({ maxOrigins: 2 })
-    const answers = servers.map(({ origin }) => askAgent(agent, origin))
+    const responses = servers.map(({ origin }) => askAgent(agent, origin))
     await expect.poll(() => held.length).toBe(2)
     const error: unknown = await askAgent(agent, other?.origin ?? '').catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(errors.MaxOriginsReachedError)
@@ -91,7 +91,7 @@ describe('maxOrigins', () => {
     // Those that it has go on.
     expect(originsOf(agent)).toEqual(servers.map(({ origin }) => origin).sort())
     for (const release of held) release()
-    expect(await Promise.all(answers)).toEqual(['hello', 'hello'])
+    expect(await Promise.all(responses)).toEqual(['hello', 'hello'])
     expect(await askAgent(agent, other?.origin ?? '')).toBe('hello')
   })
 

@@ -29,7 +29,7 @@ describe('the async context of its caller', () => {
     'stream',
     'connect',
     'upgrade',
-  ] as const)('is that of the callback of %s(), of answers and errors', async (name) => {
+  ] as const)('is that of the callback of %s(), of responses and errors', async (name) => {
     const client = await start()
     // Both wait for the connection that the first of them opens: its context is not the other's.
     const begin = (mine: string, options: RequestOptions): Promise<string | undefined> =>

@@ -28,8 +28,8 @@ async function start(options: ClientOptions = {}) {
   const client = new Client(server.origin, options)
   onTestFinished(() => client.destroy())
   const send = async (body: RequestBody, headers?: RequestHeaders, method = 'POST'): Promise<Received> => {
-    const { body: answer } = await client.request({ path: '/', method, body, headers })
-    await answer.text()
+    const { body: response } = await client.request({ path: '/', method, body, headers })
+    await response.text()
     const last = received.at(-1)
     if (last === undefined) throw new Error('The server got nothing')
     return last

@@ -20,7 +20,7 @@ function connect(origin: string | URL): Client {
   return client
 }
 
-/** A server whose answers wait until `release()` is called. */
+/** A server whose responses wait until `release()` is called. */
 async function startGate() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {

@@ -27,7 +27,7 @@ const MAKERS: [string, (origin: string) => Living][] = [
   ['an Agent', () => new Agent({ h2c: true })],
 ]
 
-/** A server whose answers wait until `release()` is called. */
+/** A server whose responses wait until `release()` is called. */
 async function startGate() {
   const held: (() => void)[] = []
   const server = await startServer((stream) => {
@@ -96,12 +96,12 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     const { dispatcher, text } = await begin(make, server)
     const order: string[] = []
     const closing = close(dispatcher, options).then(() => order.push('closed'))
-    const answered = text.then(() => order.push('answered'))
+    const responded = text.then(() => order.push('answered'))
     // Round trips in which a deadline of a millisecond would have come.
     for (let trip = 0; trip < 20; trip++) await roundTrip(server)
     expect(order).toEqual([])
     release()
-    await Promise.all([answered, closing])
+    await Promise.all([responded, closing])
     expect(order).toEqual(['answered', 'closed'])
   })
 

@@ -24,7 +24,7 @@ interface Told {
 interface Api {
   readonly name: string
   readonly isTunnel: boolean
-  /** Starts a call, and settles when its answer was taken; fails with an error of it, which carries what came along. */
+  /** Starts a call, and settles when its response was taken; fails with an error of it, which carries what came along. */
   readonly run: (client: DispatcherType, options: RequestOptions<unknown>) => Promise<Told>
 }
 
@@ -160,7 +160,7 @@ const APIS: readonly Api[] = [
 const WITH_TRAILERS = APIS.filter(({ name }) => name.startsWith('request') || name.startsWith('stream'))
 const WITH_BODY = APIS.filter(({ isTunnel }) => !isTunnel)
 
-/** Answers everything, CONNECT too, with fields that repeat, informational answers and trailers. */
+/** Responses everything, CONNECT too, with fields that repeat, informational responses and trailers. */
 const serveRepeats: StreamListener = (stream, headers) => {
   stream.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] })
   const isTunnel = headers[':method'] === 'CONNECT'
@@ -238,7 +238,7 @@ describe.each(APIS)('$name', ({ run, isTunnel }) => {
     expect(headers).toEqual(['x-dup', '1', 'x-dup', '2', 'date', expect.stringMatching(/GMT$/)])
   })
 
-  it('tells onInfo of informational answers, raw too', async () => {
+  it('tells onInfo of informational responses, raw too', async () => {
     const { client } = await start()
     const infos: unknown[] = []
     const onInfo = (info: unknown): void => void infos.push(info)
@@ -286,7 +286,7 @@ describe.each(APIS)('$name', ({ run, isTunnel }) => {
     it.each([
       'AbortSignal',
       'EventEmitter',
-    ])('as an %s while it waits for the answer, resets its stream', async (kind) => {
+    ])('as an %s while it waits for the response, resets its stream', async (kind) => {
       const codes: Promise<number>[] = []
       const controller = new AbortController()
       const emitter = new EventEmitter()

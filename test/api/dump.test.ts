@@ -5,12 +5,12 @@ import { Client } from '../../src/index.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
-/** One answer's body, and the server's end of its stream. */
-async function ask(answer: StreamListener) {
+/** One response's body, and the server's end of its stream. */
+async function ask(response: StreamListener) {
   const streams: ServerHttp2Stream[] = []
   const server = await startServer((stream, headers) => {
     streams.push(stream)
-    answer(stream, headers)
+    response(stream, headers)
   })
   const client = new Client(server.origin)
   onTestFinished(() => client.destroy())

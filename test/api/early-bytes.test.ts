@@ -16,7 +16,7 @@ async function get(count = 1, options: Partial<RequestOptions> = {}) {
   const peer = await startPeer({
     onComplete(stream, connection) {
       const data = Array.from({ length: count }, () => frames.data(stream.id, 'x'.repeat(FRAME)))
-      connection.write(frames.answer(stream.id), ...data, frames.reset(stream.id, INTERNAL_ERROR))
+      connection.write(frames.response(stream.id), ...data, frames.reset(stream.id, INTERNAL_ERROR))
     },
   })
   const client = new Client(peer.origin)

@@ -73,7 +73,7 @@ describe('pipeline()', () => {
     await expectIdle(client)
   })
 
-  it('whose handler ignores the answer ends the call as it ends', async () => {
+  it('whose handler ignores the response ends the call as it ends', async () => {
     const client = await start((stream) => {
       stream.resume()
       stream.respond({ ':status': 200 })
@@ -144,7 +144,7 @@ it('dump() refuses a signal that is none', async () => {
 })
 
 it('an async function of trailers fails the call, and nothing else', async () => {
-  // Without an answer: it is the call itself that has to end.
+  // Without a response: it is the call itself that has to end.
   const client = await start((stream) => stream.resume())
   const trailers = (async () => ({ a: 'b' })) as unknown as RequestTrailers
   const asked = client.request({ ...POST, body: 'x', trailers })
@@ -190,7 +190,7 @@ describe('a handler hears', () => {
     expect(recorder.events.at(-1)).toBe('end')
   })
 
-  it('both also when the answer is there before the last piece', async () => {
+  it('both also when the response is there before the last piece', async () => {
     const client = await start((stream) => {
       stream.respond({ ':status': 200 })
       stream.pipe(stream)

@@ -43,7 +43,7 @@ describe('when timers are faked after the import', () => {
     const { client } = await start({
       onComplete: (stream) => {
         if (refusals++ === 0) stream.reset(REFUSED_STREAM)
-        else stream.answer()
+        else stream.respondWith()
       },
     })
     const { body } = await client.request(GET)
@@ -69,12 +69,14 @@ describe('when timers are faked after the import', () => {
     const call = client.request({ ...GET, headersTimeout: 60_000, requestTimeout: 60_000 })
     await peer.until(() => peer.requests.length === 1)
     await vi.advanceTimersByTimeAsync(3_600_000)
-    peer.requests[0]?.answer()
+    peer.requests[0]?.respondWith()
     expect(await (await call).body.text()).toBe('GET /')
   })
 
   it('and real ones come back, a client that was first used before has its limits', async () => {
-    const { client, peer } = await start({ onComplete: (stream) => stream.path === '/' && stream.answer() })
+    const { client, peer } = await start({
+      onComplete: (stream) => stream.path === '/' && stream.respondWith(),
+    })
     expect(await (await client.request({ ...GET, headersTimeout: 60_000 })).body.text()).toBe('GET /')
     vi.useRealTimers()
     const call = client.request({ ...GET, path: '/hang', headersTimeout: 20 })
@@ -85,7 +87,7 @@ describe('when timers are faked after the import', () => {
 
 describe('when timers are faked before the import', () => {
   it('calls and their limits go on in real time', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.answer() })
+    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.respondWith() })
     vi.useFakeTimers()
     vi.resetModules()
     onTestFinished(() => void vi.useRealTimers())

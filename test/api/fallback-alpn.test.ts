@@ -6,7 +6,7 @@ import { buildConnector, Agent as UndiciAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
-import { answer, FakeFallback } from '../support/fallback-fake.ts'
+import { FakeFallback, respondTo } from '../support/fallback-fake.ts'
 import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
 import { startServer, toCertificate } from '../support/server.ts'
 
@@ -45,13 +45,13 @@ describe('an origin that chooses HTTP/1.1', () => {
 
   it('costs one connection to find out, however many requests wait for it', async () => {
     const server = await startHttp1()
-    const fallback = new FakeFallback((request) => answer(request))
+    const fallback = new FakeFallback((request) => respondTo(request))
     const agent = keep(new Agent({ connect: { ca: server.ca }, fallback }))
-    const answers = Array.from({ length: 100 }, (_, index) => ask(agent, server.origin, `/${index}`))
-    expect(new Set(await Promise.all(answers))).toEqual(new Set(['by the fallback']))
+    const responses = Array.from({ length: 100 }, (_, index) => ask(agent, server.origin, `/${index}`))
+    expect(new Set(await Promise.all(responses))).toEqual(new Set(['by the fallback']))
     expect(server.handshakes).toHaveLength(1)
     expect(fallback.requests.map(({ options }) => options.path)).toEqual(
-      answers.map((_, index) => `/${index}`),
+      responses.map((_, index) => `/${index}`),
     )
     // Remembered.
     expect(await ask(agent, server.origin)).toBe('by the fallback')
@@ -80,10 +80,10 @@ describe('an origin that chooses HTTP/1.1', () => {
         this.push(null)
       },
     })
-    const answered = agent.request({ origin: server.origin, path: '/', method: 'POST', body })
+    const responded = agent.request({ origin: server.origin, path: '/', method: 'POST', body })
     await expect.poll(() => server.handshakes.length).toBeGreaterThan(0)
     if (server.requests.length === 0 && server.handshakes.length === 1) expect(isRead).toBe(false)
-    const answer = await answered
+    const answer = await responded
     expect(await answer.body.text()).toBe('POST / over 1.1')
     expect(await server.requests[0]?.body).toBe('text')
   })
@@ -237,12 +237,12 @@ describe('an http: origin', () => {
   it('is told of in the stats, without sessions', async () => {
     const server = await startHttp1(() => {}, { tls: false })
     const agent = keep(new Agent())
-    const answered = fail(agent, server.origin)
+    const responded = fail(agent, server.origin)
     await expect.poll(() => server.requests.length).toBe(1)
     const busy = { connected: false, pending: 0, running: 1, size: 1, sessions: [] }
     expect(agent.stats).toEqual({ [server.origin]: busy })
     await agent.destroy()
-    expect(await answered).toBeInstanceOf(errors.ClientDestroyedError)
+    expect(await responded).toBeInstanceOf(errors.ClientDestroyedError)
   })
 })
 

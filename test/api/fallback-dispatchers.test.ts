@@ -127,7 +127,7 @@ describe('a MockAgent as the fallback', () => {
   it.each([
     { name: '6', make: () => new MockAgent6() as unknown as MockAgent },
     { name: '7', make: () => new MockAgent() },
-  ])('of undici $name answers what it was told to', async ({ make }) => {
+  ])('of undici $name responses what it was told to', async ({ make }) => {
     const mock = make()
     mock.disableNetConnect()
     onTestFinished(() => mock.close())

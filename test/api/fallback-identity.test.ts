@@ -145,7 +145,7 @@ describe('the identity that is asked for over HTTP/1.1', () => {
     })
     const agent = toAgent({ connect: { ca: [right.cert, other.cert] } })
     const origin = `https://127.0.0.1:${server.port}`
-    // It must not come to an answer of somebody who has no certificate for the address.
+    // It must not come to a response of somebody who has no certificate for the address.
     await fail(agent, origin, { headers: { host: 'other.test' } })
     expect(server.handshakes.map(({ servername }) => servername)).toEqual([false, false])
   })

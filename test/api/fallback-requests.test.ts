@@ -129,7 +129,7 @@ describe('the body of a request over HTTP/1.1', () => {
   })
 })
 
-describe('an answer over HTTP/1.1', () => {
+describe('a response over HTTP/1.1', () => {
   it('has its status text, raw fields in wire order, and trailers', async () => {
     const { agent, origin } = await start((request, response) => {
       request.resume()
@@ -240,13 +240,13 @@ describe('a request over HTTP/1.1 fails', () => {
     expect(error).toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 
-  it('when the connection breaks before the answer: it may have been processed', async () => {
+  it('when the connection breaks before the response: it may have been processed', async () => {
     const error = await fail((request) => request.socket.resetAndDestroy())
     expect(error).toBeInstanceOf(errors.SocketError)
     expect(error).toMatchObject({ processed: 'maybe', attempts: 1, cause: expect.any(Error) })
   })
 
-  it('when the connection breaks in the middle of the answer: it was processed', async () => {
+  it('when the connection breaks in the middle of the response: it was processed', async () => {
     const error = await fail((request, response) => {
       response.writeHead(200, { 'content-length': '10' })
       response.write('some', () => request.socket.resetAndDestroy())
@@ -255,7 +255,7 @@ describe('a request over HTTP/1.1 fails', () => {
     expect(error).toMatchObject({ processed: 'yes' })
   })
 
-  it('when the answer is shorter than it says', async () => {
+  it('when the response is shorter than it says', async () => {
     const error = await fail((request, response) => {
       response.writeHead(200, { 'content-length': '10' })
       response.write('some', () => request.socket.end())

@@ -37,7 +37,7 @@ const MAKERS = {
   Agent: (_origin: string, options: AgentOptions) => new Agent({ ...options, h2c: true }),
 } as const
 
-/** Answers without a body, so that it needs no window. */
+/** Responses without a body, so that it needs no window. */
 const ANSWER: PeerScript = {
   onComplete(stream) {
     stream.respond(200)
@@ -45,7 +45,7 @@ const ANSWER: PeerScript = {
   },
 }
 
-/** The connection on which a dispatcher with these options has had an answer. */
+/** The connection on which a dispatcher with these options has had a response. */
 async function begin(options: AgentOptions, make = MAKERS.Client as (typeof MAKERS)[keyof typeof MAKERS]) {
   const peer = await startPeer(ANSWER)
   const dispatcher = make(peer.origin, options)
@@ -80,7 +80,7 @@ describe('the SETTINGS of a session', () => {
   })
 
   const CASES: { given: Http2Settings; id: number; value: number }[] = [
-    // Less than the default is a case of its own below: the peer has to answer for it in its header blocks.
+    // Less than the default is a case of its own below: the peer has to respond for it in its header blocks.
     { given: { headerTableSize: 65_536 }, id: HEADER_TABLE_SIZE, value: 65_536 },
     { given: { headerTableSize: 4_096 }, id: HEADER_TABLE_SIZE, value: 4_096 },
     { given: { enablePush: false }, id: ENABLE_PUSH, value: 0 },
@@ -146,8 +146,8 @@ describe('the SETTINGS of a session', () => {
     const pings = { pingInterval: 50, pingTimeout: 50 }
     const small = new Client(peer.origin, { ...pings, h2Options: { settings: { maxFrameSize: 39_999 } } })
     onTestFinished(() => small.destroy())
-    const answer = await small.request(GET)
-    await expect(answer.body.text()).rejects.toMatchObject({ processed: 'yes' })
+    const response = await small.request(GET)
+    await expect(response.body.text()).rejects.toMatchObject({ processed: 'yes' })
   })
 
   it('hold for the header blocks of the server: of a table that we make smaller it uses no more', async () => {

@@ -22,8 +22,8 @@ async function expectHello(client: Client): Promise<void> {
   expect(await (await client.request({ path: '/hello', method: 'GET' })).body.text()).toBe('hello')
 }
 
-describe('informational answers', () => {
-  it('go to onInfo, each with its own fields and in their order, before the final answer', async () => {
+describe('informational responses', () => {
+  it('go to onInfo, each with its own fields and in their order, before the final response', async () => {
     const { client } = await start((stream) => {
       stream.additionalHeaders({ ':status': 100 })
       stream.additionalHeaders({ ':status': 102, 'x-step': '1' })
@@ -155,7 +155,7 @@ describe('expectContinue', () => {
     const body = toBody()
     const { client } = await start((stream, headers) => {
       heard.push(headers.expect, body.pulled)
-      // What is on its way has come before the answer to a PING.
+      // What is on its way has come before the response to a PING.
       stream.session?.ping(() => {
         heard.push(body.pulled, stream.readableLength)
         stream.additionalHeaders({ ':status': 100 })
@@ -166,25 +166,25 @@ describe('expectContinue', () => {
       })
     })
     const infos: number[] = []
-    const { body: answer } = await client.request({
+    const { body: response } = await client.request({
       ...POST,
       body: body.factory(),
       onInfo: ({ statusCode }) => infos.push(statusCode),
     })
-    expect(await answer.text()).toBe('the body')
+    expect(await response.text()).toBe('the body')
     expect(heard).toEqual(['100-continue', 0, 0, 0])
     expect(infos).toEqual([100])
   })
 
-  it('sends no body at all when the answer is final', async () => {
+  it('sends no body at all when the response is final', async () => {
     const body = toBody()
     const { client } = await start((stream) => {
       stream.respond({ ':status': 417 })
       stream.end('no')
     })
     const generator = body.factory()
-    const { statusCode, body: answer } = await client.request({ ...POST, body: generator })
-    expect(await answer.text()).toBe('no')
+    const { statusCode, body: response } = await client.request({ ...POST, body: generator })
+    expect(await response.text()).toBe('no')
     expect([statusCode, body.pulled]).toEqual([417, 0])
     await expectHello(client)
     expect(client.stats.running).toBe(0)
@@ -194,15 +194,15 @@ describe('expectContinue', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const body = toBody()
-    let answered: Promise<void> | null = null
+    let responded: Promise<void> | null = null
     const { client } = await start((stream) => {
-      answered = read(stream).then((text) => {
+      responded = read(stream).then((text) => {
         stream.respond({ ':status': 200 })
         stream.end(text)
       })
     })
     const call = client.request({ ...POST, body: body.factory() })
-    while (answered === null) await new Promise((resolve) => setImmediate(resolve))
+    while (responded === null) await new Promise((resolve) => setImmediate(resolve))
     await vi.advanceTimersByTimeAsync(900)
     expect(body.pulled).toBe(0)
     await vi.advanceTimersByTimeAsync(2_000)

@@ -42,13 +42,13 @@ const FAIL = (): never => {
 }
 
 const CASES: readonly Case[] = [
-  { what: 'an answer without a body', path: '/empty' },
-  { what: 'an answer with a body', path: '/text' },
-  { what: 'an answer to HEAD', path: '/text', options: { method: 'HEAD' } },
+  { what: 'a response without a body', path: '/empty' },
+  { what: 'a response with a body', path: '/text' },
+  { what: 'a response to HEAD', path: '/text', options: { method: 'HEAD' } },
   { what: 'duplicates and latin1', path: '/fields' },
   { what: 'trailers', path: '/trailers' },
   {
-    what: 'an onHeaders that returns false for an informational answer',
+    what: 'an onHeaders that returns false for an informational response',
     path: '/hints',
     acts: { onHeaders: (_heard, statusCode) => statusCode >= 200 },
   },
@@ -107,7 +107,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** Answers by the path. Over HTTP/1.1 and HTTP/2 alike. */
+/** Responses by the path. Over HTTP/1.1 and HTTP/2 alike. */
 async function startBoth(): Promise<Place> {
   const { private: key, cert } = await toCertificate()
   const server = createSecureServer({ key, cert, allowHTTP1: true })

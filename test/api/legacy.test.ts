@@ -121,7 +121,7 @@ describe('a handler of the older shape that returns false', () => {
     ])
   })
 
-  it('for an informational answer is not held back by that', async () => {
+  it('for an informational response is not held back by that', async () => {
     const { run } = await start((stream) => {
       stream.additionalHeaders({ ':status': 103, link: '</a.css>' })
       stream.respond({ ':status': 200 })
@@ -307,7 +307,7 @@ describe('a tunnel for a handler of the older shape', () => {
     socket?.destroy()
   })
 
-  it('that is refused is an answer', async () => {
+  it('that is refused is a response', async () => {
     const { run } = await start((stream) => {
       stream.respond({ ':status': 403 })
       stream.end('no')

@@ -116,7 +116,7 @@ describe('a value of another realm', () => {
   })
 })
 
-describe('a connector answers', () => {
+describe('a connector responses', () => {
   it.each([
     ['a promise of another realm', 'async () => dial()'],
     ['a thenable', '() => ({ then(resolve) { resolve(dial()) } })'],

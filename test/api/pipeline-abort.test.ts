@@ -35,7 +35,7 @@ describe('pipeline()', () => {
       expect(server.sessions).toHaveLength(0)
     })
 
-    it('while it waits for the answer, the stream is reset', async () => {
+    it('while it waits for the response, the stream is reset', async () => {
       let duplex = new PassThrough() as ReturnType<Client['pipeline']>
       const { server, codes, closed } = await startWatched(() => duplex.destroy(new Error('late')))
       const client = connect(server)
@@ -48,12 +48,12 @@ describe('pipeline()', () => {
       await expectHello(client)
     })
 
-    it('midway through the answer, the stream is reset and the body fails', async () => {
+    it('midway through the response, the stream is reset and the body fails', async () => {
       const { server, codes, closed } = await startWatched(echo)
       const client = connect(server)
-      let answer: Readable = new PassThrough()
+      let response: Readable = new PassThrough()
       const duplex = client.pipeline(PUT, ({ body }) => {
-        answer = body
+        response = body
         return body
       })
       duplex.write('data')
@@ -63,7 +63,7 @@ describe('pipeline()', () => {
       expect(error).toMatchObject({ name: 'AbortError' })
       await closed
       expect(codes).toEqual([8])
-      expect(answer.destroyed).toBe(true)
+      expect(response.destroyed).toBe(true)
       await expectHello(client)
     })
 

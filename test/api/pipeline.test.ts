@@ -82,7 +82,7 @@ describe('pipeline()', () => {
     expect([received, right]).toEqual([128 * 65_536, true])
   })
 
-  it('gives what a handler makes of the answer', async () => {
+  it('gives what a handler makes of the response', async () => {
     const client = connect(await startServer(echo))
     const duplex = client.pipeline(PUT, ({ body }) => {
       const upper = new Transform({
@@ -108,7 +108,7 @@ describe('pipeline()', () => {
     expect(await duplex.toArray()).toEqual([{ a: 1 }])
   })
 
-  it('ends without a word of data for an answer without a body', async () => {
+  it('ends without a word of data for a response without a body', async () => {
     const server = await startServer((stream) => stream.respond({ ':status': 204 }, { endStream: true }))
     const duplex = connect(server).pipeline({ path: '/', method: 'GET' }, ({ body }) => body)
     duplex.end()
@@ -152,14 +152,14 @@ describe('pipeline()', () => {
     })
 
     it.each([
-      { what: 'nothing', answer: undefined },
-      { what: 'null', answer: null },
-      { what: 'a string', answer: 'text' },
-      { what: 'an EventEmitter', answer: new EventEmitter() },
-    ])('returns $what, the duplex fails with InvalidReturnValueError', async ({ answer }) => {
+      { what: 'nothing', response: undefined },
+      { what: 'null', response: null },
+      { what: 'a string', response: 'text' },
+      { what: 'an EventEmitter', response: new EventEmitter() },
+    ])('returns $what, the duplex fails with InvalidReturnValueError', async ({ response }) => {
       const { server, codes, closed } = await startWatched(echo)
       const client = connect(server)
-      const duplex = client.pipeline(PUT, (() => answer) as never)
+      const duplex = client.pipeline(PUT, (() => response) as never)
       duplex.write('data')
       const [error] = await once(duplex, 'error')
       expect(error).toBeInstanceOf(errors.InvalidReturnValueError)
@@ -171,19 +171,19 @@ describe('pipeline()', () => {
     it.each([
       {
         what: 'errors',
-        end: (answer: Readable) => answer.destroy(new Error('bad data')),
+        end: (response: Readable) => response.destroy(new Error('bad data')),
         message: 'bad data',
       },
-      { what: 'is closed', end: (answer: Readable) => answer.destroy(), message: 'before its end' },
+      { what: 'is closed', end: (response: Readable) => response.destroy(), message: 'before its end' },
     ])('returns a stream that $what, the duplex fails and the stream is reset', async ({ end, message }) => {
       const { server, codes, closed } = await startWatched(echo)
       const client = connect(server)
-      const answer = new PassThrough()
-      const duplex = client.pipeline(PUT, ({ body }) => body.pipe(answer))
+      const response = new PassThrough()
+      const duplex = client.pipeline(PUT, ({ body }) => body.pipe(response))
       const failed = once(duplex, 'error')
       duplex.write('data')
       await once(duplex, 'data')
-      end(answer)
+      end(response)
       const [error] = await failed
       expect(error.message).toContain(message)
       await closed
@@ -193,7 +193,7 @@ describe('pipeline()', () => {
   })
 
   describe('when the server', () => {
-    it('answers early, what is written later goes nowhere, and the pipeline ends well', async () => {
+    it('responses early, what is written later goes nowhere, and the pipeline ends well', async () => {
       const server = await startServer((stream) => {
         stream.respond({ ':status': 200 })
         stream.end('enough')
@@ -214,7 +214,7 @@ describe('pipeline()', () => {
       expect(made).toBe(64)
     })
 
-    it('begins its answer before the request has ended, both flow at once', async () => {
+    it('begins its response before the request has ended, both flow at once', async () => {
       const client = connect(await startServer(echo))
       const duplex = client.pipeline(PUT, ({ body }) => body)
       for (const word of ['one', 'two', 'three']) {
@@ -230,13 +230,13 @@ describe('pipeline()', () => {
         stream.respond({ ':status': 200 })
         stream.write('half', () => stream.destroy(new Error('broken')))
       })
-      const answer = new PassThrough()
-      const duplex = connect(server).pipeline(PUT, ({ body }) => body.pipe(answer))
-      answer.on('error', () => {})
+      const response = new PassThrough()
+      const duplex = connect(server).pipeline(PUT, ({ body }) => body.pipe(response))
+      response.on('error', () => {})
       duplex.resume()
       const [error] = await once(duplex, 'error')
       expect(error).toMatchObject({ code: 'DODICI_ERR_STREAM', processed: 'yes' })
-      expect(answer.errored).toBe(error)
+      expect(response.errored).toBe(error)
     })
 
     it('reads nothing, writers are held back', async () => {
@@ -262,7 +262,7 @@ describe('pipeline()', () => {
     })
   })
 
-  it('holds an answer back that nobody reads', async () => {
+  it('holds a response back that nobody reads', async () => {
     let written = 0
     const { server } = await startWatched((stream) => {
       stream.respond({ ':status': 200 })
@@ -286,16 +286,16 @@ describe('pipeline()', () => {
 
 describe('pipeline(), when its handler returns a Readable whose end was told already,', () => {
   it.each(['destroyed', 'read to its end'])('fails: %s', async (how) => {
-    const answer = new PassThrough()
+    const response = new PassThrough()
     if (how === 'destroyed') {
-      answer.destroy()
-      await once(answer, 'close')
+      response.destroy()
+      await once(response, 'close')
     } else {
-      answer.end()
-      answer.resume()
-      await once(answer, 'end')
+      response.end()
+      response.resume()
+      await once(response, 'end')
     }
-    const duplex = connect(await startServer(echo)).pipeline(PUT, () => answer)
+    const duplex = connect(await startServer(echo)).pipeline(PUT, () => response)
     duplex.write('x')
     const [error] = await once(duplex, 'error')
     expect(error).toBeInstanceOf(errors.InvalidReturnValueError)

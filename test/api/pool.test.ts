@@ -8,22 +8,22 @@ import { startServer } from '../support/server.ts'
 const LIMIT = 5
 const GET = { path: '/', method: 'GET' } as const
 
-/** A server that answers `/warm`, and holds all other requests until they are released. */
+/** A server that responds `/warm`, and holds all other requests until they are released. */
 async function startHolder(limit = LIMIT) {
   const held: (() => void)[] = []
   const server = await startServer(
     (stream, headers) => {
-      const answer = (): void => {
+      const response = (): void => {
         stream.respond({ ':status': 200 })
         stream.end(String(headers[':path']))
       }
-      if (headers[':path'] === '/warm') answer()
-      else held.push(answer)
+      if (headers[':path'] === '/warm') response()
+      else held.push(response)
     },
     { settings: { maxConcurrentStreams: limit } },
   )
   const release = (): void => {
-    for (const answer of held.splice(0)) answer()
+    for (const response of held.splice(0)) response()
   }
   return { server, held, release }
 }
@@ -52,7 +52,7 @@ async function begin(options: PoolOptions, limit = LIMIT) {
   return { ...holder, pool }
 }
 
-/** Answers all of them, however many may run at once. */
+/** Responds to all of them, however many may run at once. */
 async function finish(calls: Promise<string>[], release: () => void): Promise<string[]> {
   let left = calls.length
   for (const call of calls) call.then(() => left--).catch(() => left--)

@@ -49,14 +49,14 @@ describe.each([
   ])('sends a $kind', async ({ body, length }) => {
     const client = connect(await startServer(echo, { tls }))
     const expected = body instanceof Readable ? 'one, two' : Buffer.from(body as Uint8Array).toString()
-    const { headers, body: answer } = await client.request({ path: '/', method: 'POST', body })
-    const text = await answer.text()
+    const { headers, body: response } = await client.request({ path: '/', method: 'POST', body })
+    const text = await response.text()
     expect(text).toBe(body instanceof Uint16Array ? 'bb' : expected)
     expect(headers['x-length']).toBe(length)
   })
 })
 
-describe('the headers of an answer', () => {
+describe('the headers of a response', () => {
   const serveDuplicates: StreamListener = (stream) => {
     stream.respond(
       { ':status': 200, 'x-dup': ['1', '2'], 'set-cookie': ['a=1', 'b=2'] },
@@ -94,7 +94,7 @@ describe('the headers of an answer', () => {
     expect(trailers).toEqual({ 'x-sum': '3, 4' })
   })
 
-  it('of informational answers go to onInfo', async () => {
+  it('of informational responses go to onInfo', async () => {
     const server = await startServer((stream) => {
       stream.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] })
       serveHello(stream, {})
@@ -148,12 +148,12 @@ describe('the headers of a request', () => {
     const server = await startServer(serveHello, { settings: { maxHeaderListSize: 262_144 } })
     const client = connect(server)
     const headers = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`x-${i}`, 'v'.repeat(10_000)]))
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       client.request(GET),
       client.request({ ...GET, headers }),
       client.request(GET),
     ])
-    for (const { body } of answers) expect(await body.text()).toBe('hello')
+    for (const { body } of responses) expect(await body.text()).toBe('hello')
     expect(server.sessions).toHaveLength(1)
   })
 
@@ -228,7 +228,7 @@ describe('bad input', () => {
     await expect(refused).rejects.toThrow(names)
     await expect(refused).rejects.toBeInstanceOf(errors.DodiciError)
     await expect(refused).rejects.toMatchObject({ processed: 'no', streamId: null })
-    const texts = await Promise.all([before, after].map(async (answer) => (await answer).body.text()))
+    const texts = await Promise.all([before, after].map(async (response) => (await response).body.text()))
     expect(texts).toEqual(['1', '2'])
     expect(server.sessions).toHaveLength(1)
   })
@@ -306,7 +306,7 @@ describe('aborting', () => {
     expect(client.stats).toMatchObject({ connected: true, pending: 0, running: 0, size: 0 })
   })
 
-  it('leaves no listener on a signal whose answers have no body', async () => {
+  it('leaves no listener on a signal whose responses have no body', async () => {
     const client = connect(await startServer(serveHello))
     const { signal } = new AbortController()
     for (let i = 0; i < 5; i++) await client.request({ path: '/', method: 'HEAD', signal })
@@ -356,7 +356,7 @@ describe('aborting', () => {
   })
 })
 
-describe('the body of an answer', () => {
+describe('the body of a response', () => {
   async function ask(listener: StreamListener = serveHello): Promise<BodyReadable> {
     const { body } = await connect(await startServer(listener)).request(GET)
     return body as unknown as BodyReadable

@@ -18,7 +18,7 @@ const HIGH_WATER_MARK = 65_536
 const OPTIONS = { maxSessionBuffer: 16 * MIB, initialWindowSize: MIB, connectionWindowSize: MIB } as const
 const GET = { path: '/', method: 'GET' } as const
 
-/** Takes nothing of the answer's body. */
+/** Takes nothing of the response's body. */
 class PausedRecorder extends Recorder {
   override onRequestStart(controller: DispatchController): void {
     super.onRequestStart(controller)
@@ -59,7 +59,7 @@ async function small(client: Client): Promise<string> {
   return body.text()
 }
 
-describe('answers that nobody reads', () => {
+describe('responses that nobody reads', () => {
   it.each([
     { what: 'all at once', batch: STREAMS },
     { what: 'ten after ten, when the ones before have filled their windows', batch: 10 },
@@ -82,9 +82,9 @@ describe('answers that nobody reads', () => {
 
   it('of request() have a highWaterMark each beside that', async () => {
     const { script, client, fill } = await start()
-    const answers = Array.from({ length: STREAMS }, () => client.request(GET))
+    const responses = Array.from({ length: STREAMS }, () => client.request(GET))
     await fill(STREAMS)
-    for (const { body } of await Promise.all(answers)) body.on('error', () => {})
+    for (const { body } of await Promise.all(responses)) body.on('error', () => {})
     expect(await small(client)).toBe('small')
     const kept = STREAMS * HIGH_WATER_MARK
     expect(script.sent).toBeGreaterThan(kept)
@@ -109,7 +109,7 @@ describe('answers that nobody reads', () => {
   })
 })
 
-describe('answers that fill large windows', () => {
+describe('responses that fill large windows', () => {
   it('leave others waiting when they have used the bound up, and more of these go on when they are gone', async () => {
     const sizes = { maxSessionBuffer: 2 * MIB, initialWindowSize: MIB / 2, connectionWindowSize: 65_535 }
     const { script, peer, client, fill, fillUp } = await start(sizes)
@@ -140,7 +140,7 @@ describe('answers that fill large windows', () => {
 })
 
 describe('the windows of streams', () => {
-  it('are small for a burst, and large again for one large answer after it', async () => {
+  it('are small for a burst, and large again for one large response after it', async () => {
     // The windows of engine wire grow with what the path holds: over one that is shorter, they would have no reason to.
     const { script, client, fill, toWindow } = await start(OPTIONS, 50)
     const calls = Array.from({ length: STREAMS }, () => pauseOne(client))

@@ -49,8 +49,8 @@ describe('a Readable that somebody else reads, too', () => {
     const client = await start(echo)
     await (await client.request(GET)).body.dump()
     const { body, other, others } = toShared()
-    const { body: answer } = await client.request({ ...POST, body })
-    expect(Buffer.from(await answer.arrayBuffer()).equals(Buffer.concat(BLOCKS))).toBe(true)
+    const { body: response } = await client.request({ ...POST, body })
+    expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.concat(BLOCKS))).toBe(true)
     if (!other.writableFinished) await once(other, 'finish')
     expect(Buffer.concat(others).equals(Buffer.concat(BLOCKS))).toBe(true)
   })
@@ -71,7 +71,7 @@ describe('a Readable that somebody else reads, too', () => {
   })
 })
 
-describe('expectContinue, with a final answer and no 100', () => {
+describe('expectContinue, with a final response and no 100', () => {
   it.each([200, 201])('sends the body after a %d', async (status) => {
     const client = await start((stream) => {
       stream.respond({ ':status': status })

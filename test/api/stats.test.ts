@@ -12,8 +12,8 @@ import { startServer } from '../support/server.ts'
 const GET = { path: '/', method: 'GET' } as const
 const UNLIMITED = 2 ** 32 - 1
 
-/** Answers `/warm`, and holds everything else. */
-const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.answer() }
+/** Responses `/warm`, and holds everything else. */
+const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.respondWith() }
 
 function withLimit(limit: number): PeerScript {
   return { ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, limit]] }
@@ -154,9 +154,9 @@ describe('stats', () => {
         { state: 'ready', openedFor: 'replacement', streams: 1 },
       ],
     })
-    peer.request('/held/0').answer()
+    peer.request('/held/0').respondWith()
     const first = peer.connection(0).streams.at(-1)
-    first?.answer()
+    first?.respondWith()
     await peer.until(() => peer.connection(0).isClosed)
     await expect.poll(() => client.stats.sessions).toMatchObject([{ openedFor: 'replacement' }])
   })
@@ -171,7 +171,7 @@ describe('stats', () => {
     peer.connection(0).break()
     await peer.until(() => peer.requests.length === 3)
     expect(pool.stats.sessions).toMatchObject([{ state: 'ready', openedFor: 'replacement', streams: 1 }])
-    peer.request('/again').answer()
+    peer.request('/again').respondWith()
     expect(await (await call).body.text()).toBe('GET /again')
   })
 

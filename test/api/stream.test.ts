@@ -57,7 +57,7 @@ class SlowSink extends Writable {
   }
 }
 
-/** A server that begins each answer, tells when its stream was reset, and answers `/hello` whole. */
+/** A server that begins each response, tells when its stream was reset, and responds to `/hello` whole. */
 async function startEndless() {
   const resets = new EventEmitter()
   const codes: number[] = []
@@ -95,7 +95,7 @@ describe('stream()', () => {
     expect(data).toEqual({ opaque: sink, trailers: {} })
   })
 
-  it('calls the factory for an answer whose status is an error, too', async () => {
+  it('calls the factory for a response whose status is an error, too', async () => {
     const server = await startServer((stream) => {
       stream.respond({ ':status': 500 })
       stream.end('sorry')
@@ -110,7 +110,7 @@ describe('stream()', () => {
   })
 
   it.each([
-    { what: 'an answer to HEAD', method: 'HEAD', status: 200 },
+    { what: 'a response to HEAD', method: 'HEAD', status: 200 },
     { what: 'a 204', method: 'GET', status: 204 },
     { what: 'a 304', method: 'GET', status: 304 },
     { what: 'an empty 200', method: 'GET', status: 200 },
@@ -145,7 +145,7 @@ describe('stream()', () => {
   })
 
   describe('when the Writable is slow', () => {
-    it('pauses the answer, and the server is held back at the window', async () => {
+    it('pauses the response, and the server is held back at the window', async () => {
       // Not a multiple of the window: Node's server resets with NO_ERROR where it ends a stream whose window is used up.
       const total = 4 * 1024 * 1024 + 1
       let written = 0
@@ -295,7 +295,7 @@ describe('stream()', () => {
       await expectHello(client)
     })
 
-    it('fails in its last write, the call fails although the answer is complete', async () => {
+    it('fails in its last write, the call fails although the response is complete', async () => {
       const client = connect(await startServer(serveHello))
       const sink = new Writable({ final: (callback) => callback(new Error('no room')) })
       sink._write = (_chunk, _encoding, callback) => callback()
@@ -303,7 +303,7 @@ describe('stream()', () => {
     })
   })
 
-  describe('when the answer breaks off', () => {
+  describe('when the response breaks off', () => {
     it('destroys the Writable with the error of the call', async () => {
       const server = await startServer((stream) => {
         stream.respond({ ':status': 200 })

@@ -166,7 +166,7 @@ describe('the trailers of a request', () => {
   })
 })
 
-describe('the trailers of an answer', () => {
+describe('the trailers of a response', () => {
   const TRAILERS = { 'x-sum': 'abc', 'set-cookie': ['a=1', 'b=2'] }
 
   /** A server that sends a piece and waits for `finish`, or sends trailers alone. */

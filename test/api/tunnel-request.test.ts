@@ -92,13 +92,13 @@ describe('a tunnel that stands', () => {
     const { socket } = await client.connect(TARGET)
     const [session] = server.sessions
     await new Promise((resolve) => session?.ping(resolve))
-    let isAnswered = false
+    let isResponded = false
     const waiting = client.request(GET).then(({ body }) => {
-      isAnswered = true
+      isResponded = true
       return body.text()
     })
     for (let i = 0; i < 3; i++) await new Promise((resolve) => session?.ping(resolve))
-    expect(isAnswered).toBe(false)
+    expect(isResponded).toBe(false)
     expect(client.stats.pending).toBe(1)
     socket.end()
     socket.resume()

@@ -12,7 +12,7 @@ const STREAM_WINDOW = 4_194_304
 const TARGET = { path: 'example.test:443' } as const
 const GET = { path: '/hello', method: 'GET' } as const
 
-/** Answers `/hello`; what asks for a tunnel is the listener's. */
+/** Responses `/hello`; what asks for a tunnel is the listener's. */
 async function start(listener: StreamListener, options: { tls?: boolean } = {}) {
   const server = await startServer(
     (stream, headers) => {

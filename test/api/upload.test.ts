@@ -35,7 +35,7 @@ function toClient(origin: string): Client {
   return client
 }
 
-/** A server that reads no upload before it is told to; anything else it answers. */
+/** A server that reads no upload before it is told to; anything else it responds. */
 async function startDeaf() {
   const held: ServerHttp2Stream[] = []
   const server = await startServer((stream, headers) => {
@@ -109,13 +109,13 @@ describe('small pieces of a body', () => {
       })
     })
     const source = new Readable({ read() {} })
-    const answer = toClient(origin).request({ path: '/', method: 'POST', body: source })
+    const response = toClient(origin).request({ path: '/', method: 'POST', body: source })
     for (const word of ['one', 'two']) {
       source.push(word)
       await expect.poll(() => heard.at(-1)).toBe(word)
     }
     source.push(null)
-    await (await answer).body.dump()
+    await (await response).body.dump()
     expect(heard).toEqual(['one', 'two'])
   })
 })

@@ -40,11 +40,11 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** What one request tells the load, and what it gave to fetch(). */
-async function ask(body: Buffer | null, answer: string): Promise<{ outcome: Outcome; init: Init }> {
+async function ask(body: Buffer | null, response: string): Promise<{ outcome: Outcome; init: Init }> {
   let init: Init = {}
   const start = toFetchStart(async (_, given) => {
     init = given
-    return new Response(answer)
+    return new Response(response)
   })
   const target = { url, path: '/1024.json', method: body === null ? 'GET' : 'POST', body }
   const outcome = await new Promise<Outcome>((resolve) => start(target, (...told) => resolve(told)))
@@ -86,15 +86,15 @@ describe('fetch() of a path that ends in .json', () => {
   })
 
   it.each([
-    { what: 'JSON of another size', answer: JSON.stringify(toJsonDocument(512)), bytes: 512 },
-    { what: 'another object', answer: '{"users":[]}', bytes: Number.NaN },
-    { what: 'null', answer: 'null', bytes: Number.NaN },
-    { what: 'a number', answer: '1024', bytes: Number.NaN },
-  ])('tells another size when the answer is $what', async ({ answer, bytes }) => {
-    expect((await ask(null, answer)).outcome).toEqual([null, 200, bytes])
+    { what: 'JSON of another size', response: JSON.stringify(toJsonDocument(512)), bytes: 512 },
+    { what: 'another object', response: '{"users":[]}', bytes: Number.NaN },
+    { what: 'null', response: 'null', bytes: Number.NaN },
+    { what: 'a number', response: '1024', bytes: Number.NaN },
+  ])('tells another size when the response is $what', async ({ response, bytes }) => {
+    expect((await ask(null, response)).outcome).toEqual([null, 200, bytes])
   })
 
-  it('tells the error when the answer is no JSON', async () => {
+  it('tells the error when the response is no JSON', async () => {
     expect((await ask(null, 'a'.repeat(1024))).outcome).toEqual([expect.any(SyntaxError), 0, 0])
   })
 })
@@ -120,12 +120,12 @@ describe('a run of the scenarios with JSON', () => {
   })
 
   it.each([
-    { what: 'text of the right length', answer: "'a'.repeat(1024)", message: /is not valid JSON/ },
-    { what: 'JSON of another size', answer: `'{"bytes":1000}'`, message: /1000 bytes instead of 1024/ },
-  ])('fails when a client gets $what', async ({ answer, message }) => {
+    { what: 'text of the right length', response: "'a'.repeat(1024)", message: /is not valid JSON/ },
+    { what: 'JSON of another size', response: `'{"bytes":1000}'`, message: /1000 bytes instead of 1024/ },
+  ])('fails when a client gets $what', async ({ response, message }) => {
     const outfile = join(folder, 'broken.mjs')
     const dispatcher = 'export class Agent {}\nexport class Client {}\n'
-    await writeFile(outfile, `${dispatcher}export const fetch = async () => new Response(${answer})\n`)
+    await writeFile(outfile, `${dispatcher}export const fetch = async () => new Response(${response})\n`)
     const args = ['--scenario', 'get-1k-json', '--clients', 'dodici', '--dodici', outfile]
     const { code, stderr } = await bench(...args)
     expect(code).toBe(1)

@@ -10,7 +10,7 @@ interface Shape {
   readonly targets: readonly string[]
   readonly inFlight: number
   readonly pattern: 'steady' | 'rounds'
-  readonly answerBytes: number
+  readonly responseBytes: number
 }
 
 interface LoadModule {
@@ -25,7 +25,7 @@ interface HeapMeterModule {
 const { Load, percentile } = await loadModule<LoadModule>('bench/e2e/load.mjs')
 const { HeapMeter } = await loadModule<HeapMeterModule>('bench/e2e/heap-meter.mjs')
 
-/** A client that answers the oldest request whenever it is told to. */
+/** A client that responds to the oldest request whenever it is told to. */
 class SlowClient {
   readonly targets: string[] = []
   /** How many were in flight once each was started. */
@@ -38,14 +38,14 @@ class SlowClient {
     this.inFlight.push(this.#waiting.length)
   }
 
-  answer(error: Error | null = null, status = 200, bytes = 10): void {
+  respondWith(error: Error | null = null, status = 200, bytes = 10): void {
     this.#waiting.shift()?.(error, status, bytes)
   }
 
-  /** Answers one after the other, until nothing is in flight and nothing new comes. */
-  async answerAll(): Promise<void> {
+  /** Responds to one after the other, until nothing is in flight and nothing new comes. */
+  async respondToAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      this.answer()
+      this.respondWith()
       await nextTurn()
     }
   }
@@ -54,31 +54,31 @@ class SlowClient {
 /** The load of one pattern on such a client: 7 requests, 3 of them in flight. */
 function start(pattern: 'steady' | 'rounds', targets = ['a']) {
   const client = new SlowClient()
-  const load = new Load(client.start, { targets, inFlight: 3, pattern, answerBytes: 10 })
+  const load = new Load(client.start, { targets, inFlight: 3, pattern, responseBytes: 10 })
   return { client, load, run: load.run(7) }
 }
 
 describe('a steady load', () => {
-  it('starts the next request with each answer, so that as many are in flight until no more are to come', async () => {
+  it('starts the next request with each response, so that as many are in flight until no more are to come', async () => {
     const { client, run } = start('steady')
-    await client.answerAll()
+    await client.respondToAll()
     expect((await run).length).toBe(7)
     expect(client.inFlight).toEqual([1, 2, 3, 3, 3, 3, 3])
   })
 
   it('goes round the targets', async () => {
     const { client, run } = start('steady', ['a', 'b'])
-    await client.answerAll()
+    await client.respondToAll()
     await run
     expect(client.targets.join('')).toBe('abababa')
   })
 
   it('can be run again, and then gives the times of that run alone', async () => {
     const { client, load, run } = start('steady')
-    await client.answerAll()
+    await client.respondToAll()
     await run
     const again = load.run(2)
-    await client.answerAll()
+    await client.respondToAll()
     expect((await again).length).toBe(2)
     expect(client.targets.length).toBe(9)
   })
@@ -87,13 +87,13 @@ describe('a steady load', () => {
 describe('a load in rounds', () => {
   it('starts all of a round at once, and the next round once every one of them is answered', async () => {
     const { client, run } = start('rounds')
-    await client.answerAll()
+    await client.respondToAll()
     expect((await run).length).toBe(7)
     expect(client.inFlight).toEqual([1, 2, 3, 1, 2, 3, 1])
   })
 })
 
-describe('a load that gets a wrong answer', () => {
+describe('a load that gets a wrong response', () => {
   it.each([
     { what: 'an error', error: new Error('broken'), status: 0, bytes: 0, message: 'broken' },
     {
@@ -101,24 +101,24 @@ describe('a load that gets a wrong answer', () => {
       error: null,
       status: 404,
       bytes: 10,
-      message: 'a wrong answer: status 404, 10 bytes',
+      message: 'a wrong response: status 404, 10 bytes',
     },
     { what: 'another length', error: null, status: 200, bytes: 9, message: '9 bytes instead of 10' },
   ])('fails, and starts nothing more, when it is $what', async ({ error, status, bytes, message }) => {
     const { client, run } = start('steady')
-    client.answer()
-    client.answer(error, status, bytes)
+    client.respondWith()
+    client.respondWith(error, status, bytes)
     await expect(run).rejects.toThrow(message)
-    await client.answerAll()
+    await client.respondToAll()
     expect(client.targets.length).toBe(4)
   })
 })
 
 describe('the times of a load', () => {
-  it('are from the start of each request to its answer, in milliseconds', async () => {
+  it('are from the start of each request to its response, in milliseconds', async () => {
     const begun = performance.now()
     const { client, run } = start('steady')
-    await client.answerAll()
+    await client.respondToAll()
     const times = await run
     const all = performance.now() - begun
     expect(times.every((time) => time > 0 && time <= all)).toBe(true)

@@ -6,7 +6,7 @@ import { loadModule } from '../support/plain-module.ts'
 const script = fileURLToPath(new URL('../../bench/e2e/run.mjs', import.meta.url))
 
 interface H2loadModule {
-  readH2load(output: string, expected: { requests: number; answerBytes: number }): Record<string, unknown>
+  readH2load(output: string, expected: { requests: number; responseBytes: number }): Record<string, unknown>
 }
 
 const { readH2load } = await loadModule<H2loadModule>('bench/e2e/clients/h2load.mjs')
@@ -65,18 +65,18 @@ describe('what h2load says', () => {
   ].join('\n')
 
   it('is read as figures for each request', () => {
-    const figures = readH2load(output, { requests: 40, answerBytes: 1024 })
+    const figures = readH2load(output, { requests: 40, responseBytes: 1024 })
     expect(figures).toMatchObject({ requestsPerSecond: 1000.5, cpuMicros: 100, p50Micros: null })
   })
 
   it.each([
-    { what: 'an answer is missing', expected: { requests: 41, answerBytes: 1024 } },
-    { what: 'answers have another length', expected: { requests: 40, answerBytes: 1000 } },
+    { what: 'a response is missing', expected: { requests: 41, responseBytes: 1024 } },
+    { what: 'responses have another length', expected: { requests: 40, responseBytes: 1000 } },
   ])('is an error when $what', ({ expected }) => {
     expect(() => readH2load(output, expected)).toThrow('40 of')
   })
 
   it('is an error when it is something else', () => {
-    expect(() => readH2load('', { requests: 40, answerBytes: 1024 })).toThrow('h2load has no')
+    expect(() => readH2load('', { requests: 40, responseBytes: 1024 })).toThrow('h2load has no')
   })
 })

@@ -58,13 +58,13 @@ it('the relay keeps what many connections carry apart', async () => {
     far.once('data', ([letter]: Buffer) => far.end(Buffer.alloc(size, letter)))
   })
   const letters = [...'abcdefgh']
-  const answers = letters.map((letter) => {
+  const responses = letters.map((letter) => {
     const socket = open(port)
     socket.write(letter)
     return buffer(socket)
   })
   const expected = letters.map((letter) => Buffer.alloc(size, letter))
   expect(
-    (await Promise.all(answers)).map((answer, index) => answer.equals(expected[index] ?? answer)),
+    (await Promise.all(responses)).map((response, index) => response.equals(expected[index] ?? response)),
   ).toEqual(letters.map(() => true))
 })

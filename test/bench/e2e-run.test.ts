@@ -82,7 +82,7 @@ function findImplausible({ client, rounds }: Entry): string[] {
       p50Micros: isFigure(round.p50Micros, client === 'h2load'),
       p99Micros:
         isFigure(round.p99Micros, client === 'h2load') && (round.p99Micros ?? 0) >= (round.p50Micros ?? 0),
-      // Nobody gets an answer of 1 KiB with its headers for less.
+      // Nobody gets a response of 1 KiB with its headers for less.
       allocatedBytes: isFigure(round.allocatedBytes, isProgram, 1000),
       gcMicros: isFigure(round.gcMicros, isProgram, -1),
       residentBytes: isFigure(round.residentBytes, client === 'h2load', 2 ** 20),
@@ -233,28 +233,28 @@ describe('a run', () => {
       expect(stdout).toContain('Left out of post-1k-tls: pipeline of undici 8, which loses data there.')
   })
 
-  it('fails when a client gets a wrong answer, and names it', async () => {
+  it('fails when a client gets a wrong response, and names it', async () => {
     const outfile = join(folder, 'broken.mjs')
-    const answer = "{ statusCode: 500, body: { text: async () => '' } }"
+    const response = "{ statusCode: 500, body: { text: async () => '' } }"
     await writeFile(
       outfile,
-      `export class Client { async request() { return ${answer} } }\nexport class Agent {}\n`,
+      `export class Client { async request() { return ${response} } }\nexport class Agent {}\n`,
     )
     const args = ['--scenario', 'get-1k', '--apis', 'request', '--clients', 'dodici', '--dodici', outfile]
     const { code, stderr } = await runNode(script, ...few, '--results', folder, ...args)
     expect(code).toBe(1)
     expect(stderr).toContain('get-1k, dodici request: ended with exit code 1')
-    expect(stderr).toContain('a wrong answer: status 500, 0 bytes instead of 1024')
+    expect(stderr).toContain('a wrong response: status 500, 0 bytes instead of 1024')
   })
 
   it('fails when a client dies in the middle of a turn, and names it', async () => {
     const outfile = join(folder, 'dying.mjs')
     // Warm-up and what comes before the clock starts are 60 of them.
-    const answer = "{ statusCode: 200, body: { text: async () => 'a'.repeat(1024) } }"
+    const response = "{ statusCode: 200, body: { text: async () => 'a'.repeat(1024) } }"
     const die = 'if (++asked === 70) process.exit(7)'
     await writeFile(
       outfile,
-      `let asked = 0\nexport class Client { async request() { ${die}; return ${answer} } }\nexport class Agent {}\n`,
+      `let asked = 0\nexport class Client { async request() { ${die}; return ${response} } }\nexport class Agent {}\n`,
     )
     const args = ['--scenario', 'get-1k', '--apis', 'request', '--clients', 'dodici', '--dodici', outfile]
     const { code, stderr } = await runNode(script, ...few, '--results', folder, ...args)

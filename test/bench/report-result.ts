@@ -48,7 +48,7 @@ export function toScenario(name: string, entries: readonly Entry[], tls = false)
     apis: ['dispatch', 'request', 'stream', 'pipeline', 'fetch'],
     method: 'GET',
     bodyBytes: 0,
-    answerBytes: 1024,
+    responseBytes: 1024,
     inFlight: 100,
     connections: 1,
     origins: 1,

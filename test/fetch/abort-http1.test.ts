@@ -52,7 +52,7 @@ describe.each([
   ['a string', 'enough'],
   ['null', null],
 ])('when a signal fires with %s, over HTTP/1.1', (_what, reason) => {
-  test('while the answer is waited for: the connection is closed', async () => {
+  test('while the response is waited for: the connection is closed', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const fetched = toReason(get('/headless', { signal: controller.signal }))

@@ -28,7 +28,7 @@ function start(): Promise<Rig> {
       } else if (stream.path === '/gzip') {
         stream.respond(200, [['content-encoding', 'gzip']])
       } else {
-        stream.answer()
+        stream.respondWith()
       }
     },
   })
@@ -176,7 +176,7 @@ describe('when the signal fires during a redirect', () => {
     await expectAlive(rig)
   })
 
-  test('while the answer of the first hop has not ended: neither is left', async () => {
+  test('while the response of the first hop has not ended: neither is left', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = toReason(rig.get('/moving', { signal: controller.signal }))

@@ -31,7 +31,7 @@ function start(): Promise<Rig> {
         stream.respond(200)
         stream.end()
       } else if (kind === 'whole') {
-        stream.answer()
+        stream.respondWith()
       }
     },
   })

@@ -37,11 +37,11 @@ function start(options = {}): Promise<Rig> {
       } else if (stream.path === '/gzip') {
         stream.respond(200, [['content-encoding', 'gzip']])
       } else if (stream.path === '/whole') {
-        stream.answer()
+        stream.respondWith()
       }
     },
     onComplete(stream) {
-      if (stream.path === '/sibling') stream.answer()
+      if (stream.path === '/sibling') stream.respondWith()
     },
   })
 }
@@ -82,7 +82,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     expect(rig.peer.counts).toEqual({ 'GET /open': 1, 'GET /sibling': 1 })
   })
 
-  test('while the answer is waited for: the stream is reset', async () => {
+  test('while the response is waited for: the stream is reset', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = toReason(rig.get('/headless', { signal: controller.signal }))

@@ -120,7 +120,7 @@ describe('when a body ends in the middle of an element', () => {
     ],
   ])('the read fails, %s, and the session goes on', async (_when, finish) => {
     const rig = await startRig({
-      onRequest: (stream) => (stream.path === '/' ? stream.respond(200) : stream.answer()),
+      onRequest: (stream) => (stream.path === '/' ? stream.respond(200) : stream.respondWith()),
     })
     const reader = await toByob(rig)
     const first = await Promise.all([reader.read(new Uint32Array(4)), finish(rig)])

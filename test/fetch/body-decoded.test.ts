@@ -20,17 +20,20 @@ const BOMB = Buffer.concat([gzipSync(Buffer.alloc(64 * MIB)), toNoise(LIMIT / 2)
 
 interface Served {
   get(method?: string): Promise<Response>
-  /** Settles when the client has let go of the answer: with the code of its reset, over HTTP/2. */
+  /** Settles when the client has let go of the response: with the code of its reset, over HTTP/2. */
   dropped(): Promise<number | null>
 }
 
-interface Answer {
+interface ResponseScript {
   readonly status?: number
   readonly fields: readonly Field[]
   readonly body: Buffer
 }
 
-async function serveHttp2({ status = 200, fields, body }: Answer, options: AgentOptions): Promise<Served> {
+async function serveHttp2(
+  { status = 200, fields, body }: ResponseScript,
+  options: AgentOptions,
+): Promise<Served> {
   const rig = await startRig(
     tapped((stream, tap) => {
       if (status === 200 && stream.method !== 'HEAD') {
@@ -45,7 +48,10 @@ async function serveHttp2({ status = 200, fields, body }: Answer, options: Agent
   return { get: (method = 'GET') => rig.get('/', { method }), dropped: () => rig.resetOf('/') }
 }
 
-async function serveHttp1({ status = 200, fields, body }: Answer, options: AgentOptions): Promise<Served> {
+async function serveHttp1(
+  { status = 200, fields, body }: ResponseScript,
+  options: AgentOptions,
+): Promise<Served> {
   let drop = (): void => {}
   const dropped = new Promise<void>((resolve) => {
     drop = resolve
@@ -86,7 +92,7 @@ function coded(...codings: string[]): Field[] {
 describe.each(
   PROTOCOLS,
 )('when a body that comes by %s decodes to more than maxResponseSize', (protocol, serve) => {
-  const answer: Answer = { fields: coded('gzip'), body: BOMB }
+  const answer: ResponseScript = { fields: coded('gzip'), body: BOMB }
   const tooLarge = {
     name: 'TypeError',
     message: 'terminated',

@@ -36,7 +36,7 @@ export class Tap {
     this.connection = connection
   }
 
-  /** Answers with a body, of which as much goes out as may. */
+  /** Responds with a body, of which as much goes out as may. */
   pour(stream: PeerStream, content: Buffer, fields: readonly (readonly [string, string])[] = []): void {
     stream.respond(200, fields)
     const pouring = { stream, window: this.#initial, content, sent: 0 }

@@ -1,4 +1,4 @@
-/** Dispatchers that answer resume() at once, as undici's HTTP/1.1 does; and ends in the middle of an element. */
+/** Dispatchers that response resume() at once, as undici's HTTP/1.1 does; and ends in the middle of an element. */
 
 import { getEventListeners } from 'node:events'
 import { createServer } from 'node:http'

@@ -11,7 +11,7 @@ const ANYWHERE = 'http://a.test/'
 describe('when a dispatcher breaks off', () => {
   type Play = (handler: DispatchHandler) => void
 
-  /** One that plays the answer within dispatch(). */
+  /** One that plays the response within dispatch(). */
   function toDispatcher(play: Play) {
     return {
       dispatch(_options: DispatchOptions, handler: DispatchHandler) {
@@ -65,7 +65,7 @@ describe('when a dispatcher does what nobody has asked for', () => {
     return { dispatcher, aborted, controller, toCount: () => dispatched }
   }
 
-  test('rejects where it answers with a tunnel, and destroys that', async () => {
+  test('rejects where it responds with a tunnel, and destroys that', async () => {
     const tunnel = new PassThrough()
     const { dispatcher } = toCall((handler, controller) => {
       handler.onRequestStart?.(controller, null)
@@ -75,7 +75,7 @@ describe('when a dispatcher does what nobody has asked for', () => {
     expect(tunnel.destroyed).toBe(true)
   })
 
-  test('ends an answer that comes after the abort, by a controller that it never gave', async () => {
+  test('ends a response that comes after the abort, by a controller that it never gave', async () => {
     let answer = (): void => {}
     const { dispatcher, aborted } = toCall((handler, controller) => {
       answer = () => handler.onResponseStart?.(controller, 200, {}, '')
@@ -99,7 +99,7 @@ describe('when a dispatcher does what nobody has asked for', () => {
     expect(await (await fetch(ANYWHERE, { dispatcher })).text()).toBe('all')
   })
 
-  test('has the headers of the answer, whatever its controller says later', async () => {
+  test('has the headers of the response, whatever its controller says later', async () => {
     const { dispatcher, controller } = toCall((handler, call) => {
       handler.onRequestStart?.(call, null)
       controller.rawHeaders = ['x-a', 'first']

@@ -182,7 +182,7 @@ describe('when a redirect says where', () => {
     ['a status that is no redirect', { status: 300, fields: { location: '/to' } }],
     ['304', { status: 304, fields: { location: '/to' } }],
     ['201', { status: 201, fields: { location: '/to' } }],
-  ])('is the answer with %s', async (_what, reply) => {
+  ])('is the response with %s', async (_what, reply) => {
     const server = await startOrigin('HTTP/2', () => reply)
     const response = await fetch(server.origin, { dispatcher: toMixedAgent(server) })
     expect([response.status, response.redirected]).toEqual([reply.status, false])
@@ -190,7 +190,7 @@ describe('when a redirect says where', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('is the answer where redirects are followed by hand', async () => {
+  test('is the response where redirects are followed by hand', async () => {
     const server = await startOrigin('HTTP/2', move(302, '/to'))
     const init = { redirect: 'manual', dispatcher: toMixedAgent(server) } as const
     const response = await fetch(`${server.origin}/from`, init)

@@ -27,7 +27,7 @@ describe('when a redirect comes before the body has gone', () => {
       const call = fetch(`${peer.origin}/from`, init)
       // Not because of what comes next.
       await peer.until(() => peer.requests[1]?.isComplete === true && peer.requests[0]?.resetCode !== null)
-      peer.request('/to').answer('there')
+      peer.request('/to').respondWith('there')
       const response = await call
       expect([response.redirected, await response.text()]).toEqual([true, 'there'])
       expect(peer.request('/from').isComplete).toBe(false)
@@ -39,7 +39,7 @@ describe('when a redirect comes before the body has gone', () => {
   test('cancels a stream that a 303 drops', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
-        if (stream.path === '/to') return stream.answer('there')
+        if (stream.path === '/to') return stream.respondWith('there')
         stream.respond(303, [['location', '/to']])
         stream.end()
       },
@@ -74,7 +74,7 @@ describe('when the body of a redirect is not worth the wait', () => {
   test('asks further before it is there, and ends what is left of it', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
-        if (stream.path !== '/from') return stream.answer('there')
+        if (stream.path !== '/from') return stream.respondWith('there')
         stream.respond(302, [['location', '/to']])
         stream.data('and more will come')
       },
@@ -96,7 +96,7 @@ describe('when the body of a redirect is not worth the wait', () => {
     })
     const call = fetch(`${peer.origin}/from`, { dispatcher: toAgent({}) })
     await peer.until(() => peer.requests.length === 2 && peer.request('/from').resetCode !== null)
-    peer.request('/to').answer('there')
+    peer.request('/to').respondWith('there')
     expect(await (await call).text()).toBe('there')
   })
 
@@ -106,7 +106,7 @@ describe('when the body of a redirect is not worth the wait', () => {
         if (stream.path === '/from') {
           stream.respond(302, [['location', '/to']])
           stream.end('moved')
-        } else stream.answer('there')
+        } else stream.respondWith('there')
       },
     })
     const dispatcher = toAgent({})

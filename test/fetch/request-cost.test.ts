@@ -43,13 +43,13 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** An origin that answers, an agent that has its connection, and what is constructed from then on. */
+/** An origin that responds, an agent that has its connection, and what is constructed from then on. */
 async function start() {
   const server = await startOrigin('HTTP/2', () => ({ fields: { 'x-a': '1' }, body: '{"a":1}' }))
   const dispatcher = toMixedAgent(server)
   await (await fetch(server.origin, { dispatcher })).text()
   const counts = countConstructions()
-  // The first answer after a change of the global class looks at it.
+  // The first response after a change of the global class looks at it.
   await (await fetch(server.origin, { dispatcher })).text()
   Object.assign(counts, NOTHING)
   return { url: `${server.origin}/path?query`, dispatcher, counts }
@@ -98,7 +98,7 @@ describe('when a call is plain', () => {
 })
 
 describe('when somebody reads what a plain call does not make', () => {
-  test('makes the Headers of an answer once', async () => {
+  test('makes the Headers of a response once', async () => {
     const { url, dispatcher, counts } = await start()
     const response = await fetch(url, { dispatcher })
     expect(counts.Headers).toBe(0)
@@ -107,7 +107,7 @@ describe('when somebody reads what a plain call does not make', () => {
     expect(counts.Headers).toBe(1)
   })
 
-  test('makes the stream of an answer once', async () => {
+  test('makes the stream of a response once', async () => {
     const { url, dispatcher, counts } = await start()
     const response = await fetch(url, { dispatcher })
     const { body } = response

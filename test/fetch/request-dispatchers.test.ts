@@ -172,8 +172,8 @@ describe('when a dispatcher is not well', () => {
   })
 })
 
-describe('when a dispatcher answers from inside dispatch()', () => {
-  test('takes its answer', async () => {
+describe('when a dispatcher responses from inside dispatch()', () => {
+  test('takes its response', async () => {
     const dispatcher = new Hasty((handler) => answer(handler, 201, { 'x-a': '1' }, 'at once'))
     const response = await fetch('http://nobody.test/', { dispatcher })
     expect([response.status, response.statusText, response.headers.get('x-a')]).toEqual([201, 'Fine', '1'])
@@ -190,7 +190,7 @@ describe('when a dispatcher answers from inside dispatch()', () => {
     expect([response.url, await response.text()]).toEqual(['http://nobody.test/20', 'there'])
   })
 
-  test('ignores informational answers', async () => {
+  test('ignores informational responses', async () => {
     const dispatcher = new Hasty((handler) => {
       const controller = toController() as unknown as Parameters<
         NonNullable<DispatchHandler['onRequestStart']>

@@ -72,9 +72,9 @@ describe('when headers come in any of their forms', () => {
   test('sends what the fields were when fetch was called', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = { 'x-a': '1' }
-    const answered = call(server.origin, { headers, dispatcher: toMixedAgent(server) })
+    const responded = call(server.origin, { headers, dispatcher: toMixedAgent(server) })
     headers['x-a'] = '2'
-    await (await answered).text()
+    await (await responded).text()
     expect(toValues(toLatest(server), 'x-a')).toEqual(['1'])
   })
 })

@@ -50,7 +50,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
   }
 
   test('sends it as it comes', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.answer('answered') })
+    const peer = await startPeer({ onComplete: (stream) => stream.respondWith('answered') })
     const tap = new Tap(type)
     tap.write('first ')
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
@@ -62,7 +62,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(peer.ledger).toEqual(['0/1 POST /'])
   })
 
-  test('gets an answer that comes before any of it', async () => {
+  test('gets a response that comes before any of it', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
     const tap = new Tap(type)
     const response = await fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
@@ -76,7 +76,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
   })
 
   test('fails with the error of one that breaks before anything is sent', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.answer() })
+    const peer = await startPeer({ onComplete: (stream) => stream.respondWith() })
     const tap = new Tap(type)
     tap.error(new Error('broken'))
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })

@@ -56,7 +56,7 @@ if (symbols.length > 0) {
   describe("when somebody asks for the state of Node's own Response", () => {
     test.each(
       symbols.map((symbol) => [symbol.description ?? '', symbol] as const),
-    )('that of %s is that of the answer', async (name, symbol) => {
+    )('that of %s is that of the response', async (name, symbol) => {
       const rig = await startRig({
         onRequest(stream) {
           stream.respond(201, [['x-field', 'a']])
@@ -78,7 +78,7 @@ if (symbols.length > 0) {
     })
 
     test('a Response whose body was read has none to give', async () => {
-      const rig = await startRig({ onRequest: (stream) => stream.answer() })
+      const rig = await startRig({ onRequest: (stream) => stream.respondWith() })
       const response = await rig.get('/')
       await response.text()
       for (const symbol of symbols) {

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 afterEach(() => vi.unstubAllGlobals())
 
-describe('when the global Response is none that an answer can be made of', () => {
+describe('when the global Response is none that a response can be made of', () => {
   test.each([
     ['missing', undefined],
     ['a function without a prototype', () => {}],
@@ -58,7 +58,7 @@ describe('when the global Response is none that an answer can be made of', () =>
     await expect(fetch(`${origin}/`, { dispatcher: agent })).rejects.toThrow(new TypeError('fetch failed'))
   })
 
-  test('leaves the class of answers alone that were there before', async () => {
+  test('leaves the class of responses alone that were there before', async () => {
     const response = await fetch(`${origin}/`, { dispatcher: agent })
     const { Response } = globalThis
     vi.stubGlobal('Response', class Other {})

@@ -7,7 +7,7 @@ import { bodyOf, inSection, toDomException, toReason, toTypeError } from './stan
 
 const inBefore = inSection('5.6 Fetch methods: a signal that was aborted before')
 const inReason = inSection('5.6 Fetch methods: abort the fetch() call with the reason')
-const inHeader = inSection('4. Fetching: abort before the answer')
+const inHeader = inSection('4. Fetching: abort before the response')
 const inBody = inSection('5.6 Fetch methods: abort while the body is read')
 const inAfter = inSection('5.6 Fetch methods: abort after the end')
 const inUpload = inSection('5.6 Fetch methods: abort cancels the body of the request')
@@ -23,7 +23,7 @@ const REASONS: readonly (readonly [string, unknown])[] = [
   ['a DOMException', new DOMException('mine', 'DataError')],
 ]
 
-/** An answer whose header doesn't come; settles once the server has the request. */
+/** A response whose header doesn't come; settles once the server has the request. */
 async function askHeld(scene: Scene, init: object): Promise<{ promise: Promise<Response>; name: string }> {
   const name = scene.toName()
   const promise = scene.ask({ end: 'hold', name, early: true }, init)
@@ -87,7 +87,7 @@ const HEADER: readonly Case[] = [
       await scene.happened('ended', name)
     }),
   ),
-  inHeader('in a redirection, while the next answer is waited for', async (scene) => {
+  inHeader('in a redirection, while the next response is waited for', async (scene) => {
     const controller = new AbortController()
     const name = scene.toName()
     const location = scene.url({ end: 'hold', name })
@@ -291,7 +291,7 @@ const SIGNALS: readonly Case[] = [
     await toDomException(scene.ask({ end: 'hold' }, { signal: AbortSignal.timeout(1) }), 'TimeoutError')
   }),
   inSignals('AbortSignal.timeout() is a TimeoutError of the body', async (scene) => {
-    // Its time is the caller's to choose: this one passes when the answer has come.
+    // Its time is the caller's to choose: this one passes when the response has come.
     const timeout = new AbortController()
     const response = await askOpen(scene, AbortSignal.any([timeout.signal, AbortSignal.timeout(1 << 30)]))
     timeout.abort(new DOMException('mine', 'TimeoutError'))

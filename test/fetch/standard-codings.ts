@@ -1,4 +1,4 @@
-/** Content codings, integrity and the length of an answer. */
+/** Content codings, integrity and the length of a response. */
 
 import { createHash } from 'node:crypto'
 import zlib from 'node:zlib'
@@ -145,7 +145,7 @@ function toFlushed(text: string): Promise<Buffer> {
   })
 }
 
-/** The fetch of undici 6 may hang on such an answer once all of it is there; so they are tried without an end as well. */
+/** The fetch of undici 6 may hang on such a response once all of it is there; so they are tried without an end as well. */
 const ENDS = ['end', 'open'] as const
 
 const BAD: readonly Case[] = [
@@ -219,7 +219,7 @@ const BROKEN: readonly (readonly [string, string])[] = [
 
 const INTEGRITY: readonly Case[] = [
   ...INTEGRITIES.map(([what, integrity]) =>
-    inIntegrity(`${what} lets the answer be`, async (scene) => {
+    inIntegrity(`${what} lets the response be`, async (scene) => {
       expect(await (await scene.ask({ body: 'text', pieces: 2 }, { integrity })).text()).toBe('text')
     }),
   ),
@@ -237,13 +237,13 @@ const INTEGRITY: readonly Case[] = [
     const integrity = toHash('sha256', TEXT)
     expect(await (await askCoded(scene, 'gzip', GZIP, { integrity })).text()).toBe(TEXT)
   }),
-  inIntegrity('that of the answer after a redirection is tried', async (scene) => {
+  inIntegrity('that of the response after a redirection is tried', async (scene) => {
     const init = { integrity: toHash('sha256') }
     expect(await (await scene.redirect(302, scene.url({ body: 'text' }), init)).text()).toBe('text')
     const location: Fields = [['location', scene.url({ body: 'other' })]]
     await scene.refuse(scene.url({ status: 302, headers: location }), init)
   }),
-  inIntegrity('the answer keeps its headers, status and url', async (scene) => {
+  inIntegrity('the response keeps its headers, status and url', async (scene) => {
     const url = scene.url({ status: 404, headers: [['x-a', '1']], body: 'text' })
     const response = await scene.fetch(url, { integrity: toHash('sha256') })
     expect([response.status, response.headers.get('x-a'), response.url]).toEqual([404, '1', url])

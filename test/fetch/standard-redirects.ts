@@ -143,13 +143,13 @@ const ORIGINS: readonly Case[] = [
     const location: Fields = [['location', `${scene.other.replace('//', '//a:b@')}/inspect`]]
     await scene.refuse(scene.url({ status: 302, headers: location }))
   }),
-  inOrigin('the answer says where it came from', async (scene) => {
+  inOrigin('the response says where it came from', async (scene) => {
     const response = await scene.redirect(302, `${scene.other}/inspect`)
     expect([response.url, response.redirected]).toEqual([`${scene.other}/inspect`, true])
     // A browser would ask for leave (CORS), and hide most headers; a server-side client has nobody to hide them from.
     expect([response.type, response.headers.has('x-protocol')]).toEqual(['cors', true])
   }),
-  inOrigin('with mode: no-cors the answer is opaque', async (scene) => {
+  inOrigin('with mode: no-cors the response is opaque', async (scene) => {
     const response = await scene.redirect(302, `${scene.other}/inspect`, { mode: 'no-cors' })
     const { type, status, ok, url, redirected, body } = response
     expect([type, status, ok, url, redirected, body]).toEqual(['opaque', 0, false, '', false, null])
@@ -198,7 +198,7 @@ const LOCATION: readonly Case[] = [
     expect([response.url, (await toSeen(response)).path]).toEqual([`${scene.inspectUrl}?a`, '/inspect?a'])
   }),
   ...STATUSES.map((status) =>
-    inLocation(`a ${status} without one is the answer`, async (scene) => {
+    inLocation(`a ${status} without one is the response`, async (scene) => {
       const response = await scene.ask({ status, body: 'text' })
       expect([response.status, response.redirected, await response.text()]).toEqual([status, false, 'text'])
     }),
@@ -244,7 +244,7 @@ const MODES: readonly Case[] = [
       scene.refuse(scene.url({ status, headers: [['location', '/inspect']] }), { redirect: 'error' }),
     ),
   ),
-  // A browser gives an opaque answer without status and headers; a server-side client wants them, and Node gives them.
+  // A browser gives an opaque response without status and headers; a server-side client wants them, and Node gives them.
   ...STATUSES.map((status) =>
     inMode(`manual gives the ${status} itself`, async (scene) => {
       const headers: Fields = [
@@ -261,7 +261,7 @@ const MODES: readonly Case[] = [
     }),
   ),
   ...['error', 'manual'].map((redirect) =>
-    inMode(`${redirect} lets other answers be`, async (scene) => {
+    inMode(`${redirect} lets other responses be`, async (scene) => {
       const response = await scene.ask({ body: 'text' }, { redirect })
       expect([response.status, response.redirected, await response.text()]).toEqual([200, false, 'text'])
     }),

@@ -299,14 +299,14 @@ const TRANSMITTED: readonly Case[] = [
     })
     await scene.refuse(scene.inspectUrl, { method: 'POST', body, duplex: 'half' })
   }),
-  inTransmit('a stream is read while the answer comes', async (scene) => {
+  inTransmit('a stream is read while the response comes', async (scene) => {
     let end = (): void => {}
     const body = new ReadableStream({
       start(controller) {
         controller.enqueue(encode('a'))
         end = () => controller.close()
       },
-      // Nobody wants the rest once the answer is complete.
+      // Nobody wants the rest once the response is complete.
       cancel() {
         end = () => {}
       },
@@ -324,11 +324,11 @@ const TRANSMITTED: readonly Case[] = [
     const reason = await toReason(scene.fetch(scene.inspectUrl, { method: 'POST', body, duplex: 'half' }))
     expect(reason).toBeInstanceOf(TypeError)
   }),
-  inTransmit('the body of an answer can be that of a request', async (scene) => {
+  inTransmit('the body of a response can be that of a request', async (scene) => {
     const { body } = await scene.ask({ body: 'round trip' })
     expect(bodyOf(await post(scene, body, { duplex: 'half' }))).toBe('round trip')
   }),
-  inTransmit('the body of an answer that was sent on can not be read', async (scene) => {
+  inTransmit('the body of a response that was sent on can not be read', async (scene) => {
     const response = await scene.ask({ body: 'round trip' })
     await post(scene, response.body, { duplex: 'half' })
     await toTypeError(response.text())

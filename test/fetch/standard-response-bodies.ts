@@ -19,7 +19,7 @@ type Method = 'text' | 'json' | 'arrayBuffer' | 'bytes' | 'blob' | 'formData'
 const METHODS: readonly Method[] = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData']
 
 /** One that each method can read. */
-function toAnswer(scene: Scene): Promise<Response> {
+function toResponse(scene: Scene): Promise<Response> {
   return scene.ask({ headers: [['content-type', URLENCODED]], body: '1' })
 }
 
@@ -32,8 +32,8 @@ const NULLS: readonly (readonly [string, number, string])[] = [
   ['204', 204, 'GET'],
   ['205', 205, 'GET'],
   ['304', 304, 'GET'],
-  ['the answer to a HEAD', 200, 'HEAD'],
-  ['the answer 404 to a HEAD', 404, 'HEAD'],
+  ['the response to a HEAD', 200, 'HEAD'],
+  ['the response 404 to a HEAD', 404, 'HEAD'],
 ]
 
 const NULL_BODIES: readonly Case[] = [
@@ -179,7 +179,7 @@ const BUFFERS: readonly Case[] = [
     expect([...bytes]).toEqual([...BYTES])
     expect([bytes.byteOffset, bytes.buffer.byteLength]).toEqual([0, BYTES.length])
   }),
-  inBytes('an ArrayBuffer can be transferred, and another answer is whole', async (scene) => {
+  inBytes('an ArrayBuffer can be transferred, and another response is whole', async (scene) => {
     const [one, other] = await Promise.all([scene.ask({ body: 'one' }), scene.ask({ body: 'other' })])
     await one.arrayBuffer()
     const buffer = await other.arrayBuffer()
@@ -283,7 +283,7 @@ const FORMS: readonly Case[] = [
 const ONCE: readonly Case[] = [
   ...METHODS.map((method) =>
     inConsume(`${method}() uses the body at once, and nothing reads it after`, async (scene) => {
-      const response = await toAnswer(scene)
+      const response = await toResponse(scene)
       expect(response.bodyUsed).toBe(false)
       const promise = call(response, method)
       expect(response.bodyUsed).toBe(true)
@@ -294,7 +294,7 @@ const ONCE: readonly Case[] = [
   ),
   ...METHODS.map((method) =>
     inConsume(`${method}() of a locked body is refused`, async (scene) => {
-      const response = await toAnswer(scene)
+      const response = await toResponse(scene)
       const reader = response.body?.getReader()
       await toTypeError(call(response, method))
       expect(response.bodyUsed).toBe(false)

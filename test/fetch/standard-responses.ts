@@ -18,7 +18,7 @@ const STATUSES: readonly Case[] = [
     }),
   ),
   ...[300, 304, 400, 401, 404, 405, 418, 421, 425, 429, 451, 500, 501, 503, 599].map((status) =>
-    inStatus(`${status} is an answer, and not ok`, async (scene) => {
+    inStatus(`${status} is a response, and not ok`, async (scene) => {
       const response = await scene.ask({ status })
       expect([response.status, response.ok]).toEqual([status, false])
     }),

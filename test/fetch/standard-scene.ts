@@ -22,8 +22,8 @@ export type Fetch = (input?: unknown, init?: unknown) => Promise<Response>
 
 export type Fields = readonly (readonly [string, string])[]
 
-/** What a server is to answer. */
-export interface Answer {
+/** What a server is to respond. */
+export interface ResponseScript {
   /** @default 200 */
   readonly status?: number
   /** Over HTTP/1.1. */
@@ -36,7 +36,7 @@ export interface Answer {
   /** In how many writes the body comes. @default 1 */
   readonly pieces?: number
   /**
-   * How the answer ends: 'end', well; 'open', not at all after the header and the body; 'reset', by a failure after these; 'hold',
+   * How the response ends: 'end', well; 'open', not at all after the header and the body; 'reset', by a failure after these; 'hold',
    * not at all, without a header; 'refuse', by a failure without a header.
    *
    * @default 'end'
@@ -62,7 +62,7 @@ export interface Seen {
 }
 
 /** A URL at which that is answered. */
-export function toUrl(origin: string, answer: Answer): string {
+export function toUrl(origin: string, answer: ResponseScript): string {
   const { status = 200, headers = [], body = '', repeat = 1, pieces = 1, end = 'end' } = answer
   const bytes = Buffer.from(body).toString('base64')
   const script = JSON.stringify({ ...answer, status, headers, body: bytes, repeat, pieces, end })
@@ -76,7 +76,7 @@ export class Scene {
   readonly origin: string
   /** Another one of the same protocol. */
   readonly other: string
-  /** Answers bytes that no server of Node's would. */
+  /** Responses bytes that no server of Node's would. */
   readonly raw: string
 
   constructor(fetch: Fetch, protocol: Protocol, servers: Servers) {
@@ -92,11 +92,11 @@ export class Scene {
     return `${this.origin}/inspect`
   }
 
-  url(answer: Answer, origin = this.origin): string {
+  url(answer: ResponseScript, origin = this.origin): string {
     return toUrl(origin, answer)
   }
 
-  ask(answer: Answer, init?: unknown): Promise<Response> {
+  ask(answer: ResponseScript, init?: unknown): Promise<Response> {
     return this.fetch(this.url(answer), init)
   }
 

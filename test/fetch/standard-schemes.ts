@@ -87,7 +87,7 @@ const DATAS: readonly Case[] = [
     const response = await scene.fetch(new Request('data:application/json,{"a":1}'))
     expect([await response.json(), response.bodyUsed]).toEqual([{ a: 1 }, true])
   }),
-  inData('its answer can be cloned', async (scene) => {
+  inData('its response can be cloned', async (scene) => {
     const response = await scene.fetch('data:,text')
     const clone = response.clone()
     expect([await clone.text(), await response.text()]).toEqual(['text', 'text'])
@@ -214,20 +214,20 @@ const ERRORS: readonly Case[] = [
 ]
 
 const STATUSES: readonly Case[] = [
-  inStatus('401 is an answer', async (scene) => {
+  inStatus('401 is a response', async (scene) => {
     const headers = [['www-authenticate', 'Basic realm="a"']] as const
     const response = await scene.ask({ status: 401, headers, body: 'who?' })
     expect([response.status, await response.text()]).toEqual([401, 'who?'])
   }),
   // Where nobody can be asked for a password.
   inStatus('407 is refused', (scene) => scene.refuse(scene.url({ status: 407 }))),
-  inStatus('421 to a stream is an answer, of the only try', async (scene) => {
+  inStatus('421 to a stream is a response, of the only try', async (scene) => {
     const body = toStream(new TextEncoder().encode('a'))
     const init = { method: 'POST', body, duplex: 'half' }
     const response = await scene.ask({ status: 421, body: 'elsewhere' }, init)
     expect([response.status, await response.text()]).toEqual([421, 'elsewhere'])
   }),
-  inStatus('421 is an answer, of the second try', async (scene) => {
+  inStatus('421 is a response, of the second try', async (scene) => {
     const response = await scene.ask({ status: 421, body: 'elsewhere' })
     expect([response.status, await response.text()]).toEqual([421, 'elsewhere'])
   }),

@@ -1,5 +1,5 @@
 // The servers that the cases of the Fetch standard are tried on: two origins that speak HTTP/1.1, two that speak HTTP/2 over TLS, and
-// one that answers with any bytes. They serve the same: what the query of `answer` says, or what was asked.
+// one that responds with any bytes. They serve the same: what the query of `answer` says, or what was asked.
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -96,7 +96,7 @@ const ROUTES = {
     response.end(`${happened.has(decodeURIComponent(query))}`)
   },
 
-  /** Answers once that has happened. */
+  /** Responds once that has happened. */
   async happened(request, response, query) {
     const what = decodeURIComponent(query)
     await read(request)
@@ -116,8 +116,8 @@ function serve(request, response) {
   else request.resume().on('end', () => response.writeHead(404).end('there is nothing'))
 }
 
-/** Answers with the bytes in the query, or with what it got, for HTTP/1.1 that no server of Node's would speak. */
-function answerRaw(socket) {
+/** Responds with the bytes in the query, or with what it got, for HTTP/1.1 that no server of Node's would speak. */
+function respondRaw(socket) {
   let head = ''
   socket.on('error', ignore).on('data', (bytes) => {
     head += bytes.toString('latin1')
@@ -138,7 +138,7 @@ const secure = () =>
   createSecureServer({ key, cert }, serve)
     .on('sessionError', ignore)
     .on('session', (session) => session.on('error', ignore))
-const servers = [createServer(serve), createServer(serve), secure(), secure(), createRawServer(answerRaw)]
+const servers = [createServer(serve), createServer(serve), secure(), secure(), createRawServer(respondRaw)]
 const [http1, otherHttp1, http2, otherHttp2, raw] = await Promise.all(servers.map(listen))
 console.log(JSON.stringify({ http1, otherHttp1, http2, otherHttp2, raw }))
 

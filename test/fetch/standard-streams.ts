@@ -114,7 +114,7 @@ const BODIES: readonly Case[] = [
 ]
 
 const NETWORK: readonly Case[] = [
-  inNetwork('the answer is there before its body is', async (scene) => {
+  inNetwork('the response is there before its body is', async (scene) => {
     const reader = toBody(await askOpen(scene, scene.toName())).getReader()
     expect(Buffer.from((await reader.read()).value ?? '').toString()).toBe('begun')
     await reader.cancel()

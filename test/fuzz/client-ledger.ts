@@ -242,7 +242,7 @@ export class ClientLedger {
   /** As the peer counts. */
   #isOpen({ id, isReset, hasEnded }: SentStream): boolean {
     if (isReset) return false
-    const { resetCode, hasEnded: isAnswered } = this.#said.stream(id)
-    return resetCode === null && !(hasEnded && isAnswered)
+    const { resetCode, hasEnded: isResponded } = this.#said.stream(id)
+    return resetCode === null && !(hasEnded && isResponded)
   }
 }

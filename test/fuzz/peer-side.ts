@@ -18,7 +18,7 @@ export interface PeerOwner {
   onViolation(what: string): void
 }
 
-/** What a polite peer answers: it fits into any window. */
+/** What a polite peer responds: it fits into any window. */
 export const POLITE_BODY = '!'
 
 /** Milliseconds: so long a plan waits for a request that may never come. */
@@ -77,7 +77,7 @@ export class PeerSide implements LinkListener, LedgerListener {
     return this.#owner.isOfNode
   }
 
-  /** It may answer what it hasn't read: the client's socket takes no more at some point. */
+  /** It may respond what it hasn't read: the client's socket takes no more at some point. */
   get mayMiss(): boolean {
     return this.#plan?.takes === 'a little'
   }
@@ -115,7 +115,7 @@ export class PeerSide implements LinkListener, LedgerListener {
   onRequest(stream: SentStream): void {
     this.#requests++
     this.#onRequest()
-    if (this.#plan === null) this.#answer(stream)
+    if (this.#plan === null) this.#response(stream)
   }
 
   onFrame(frame: Frame): void {
@@ -138,7 +138,7 @@ export class PeerSide implements LinkListener, LedgerListener {
   }
 
   /** A polite response. */
-  #answer(stream: SentStream): void {
+  #response(stream: SentStream): void {
     const isTunnel = stream.field(':method') === 'CONNECT'
     // A table of size 0: whatever size the client has allowed (RFC 7541 §4.2).
     const block = Buffer.concat([Buffer.of(0x20), encodeFields([[':status', '200']])])
@@ -152,7 +152,7 @@ export class PeerSide implements LinkListener, LedgerListener {
     if (stream?.field(':method') === 'CONNECT') this.#aside(frames.data(streamId, '', Flag.END_STREAM))
   }
 
-  /** Between two groups, and never from within the client's own write: no peer answers as fast as that. */
+  /** Between two groups, and never from within the client's own write: no peer responds as fast as that. */
   #aside(bytes: Buffer): void {
     this.#asides.push(bytes)
     if (this.#asides.length > 1) return

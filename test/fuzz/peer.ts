@@ -82,7 +82,7 @@ export class Peer {
       : 'http://fuzz.example'
   }
 
-  /** Further connections get polite answers, and those that there are nothing more. */
+  /** Further connections get polite responses, and those that there are nothing more. */
   heal(isCut: boolean): void {
     this.#isHealed = true
     for (const side of this.sides) {

@@ -93,7 +93,7 @@ function cutIntoGroups(random: Random, items: readonly Item[]): GroupPlan[] {
     const some = items.slice(at, at + size)
     groups.push({
       pieces: some.map(({ bytes }) => bytes),
-      // At times a peer answers what it hasn't been asked yet.
+      // At times a peer responds what it hasn't been asked yet.
       after: random.below(20) === 0 ? 0 : Math.max(...some.map(({ after }) => after)),
       delay: random.pick([0, 0, 0, 0, 1, random.below(40), random.below(12) === 0 ? 200 : 0]),
       cut: random.pick(['whole', 'whole', 'pieces', 'bytes']),

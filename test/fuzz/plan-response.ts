@@ -1,4 +1,4 @@
-/** What a peer answers to one call: mostly what a server may say, to its last detail odd. */
+/** What a peer responds to one call: mostly what a server may say, to its last detail odd. */
 
 import type { Random } from '../protocol/hpack/support.ts'
 import { ERROR_CODES, Flag, frames, Type } from '../support/frames.ts'

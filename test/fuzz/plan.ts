@@ -23,7 +23,7 @@ export interface Plan {
   /** Whether there is a dispatcher for what HTTP/2 can't. */
   readonly hasFallback: boolean
   readonly calls: readonly CallPlan[]
-  /** What the first connections hear; all further ones get polite answers. */
+  /** What the first connections hear; all further ones get polite responses. */
   readonly connections: readonly ConnectionPlan[]
   /** What happens to the client while its calls run; null for nothing. */
   readonly interruption: { readonly at: number; readonly what: Farewell } | null

@@ -20,7 +20,7 @@ const SETTLED = 2_000_000
 const READ = 600
 const HEALTHY = 300_000
 const GONE = 20_000
-/** How often a healthy server may be asked until it answers. */
+/** How often a healthy server may be asked until it responds. */
 const TRIES = 3
 
 /** What the process has to say while a round is played. */
@@ -241,7 +241,7 @@ class Round {
     if (whole === null || plan.method === 'HEAD' || plan.api === 'pipeline') return
     if (status === 204 || status === 304) return
     const isOfCall = (stream: SentStream | undefined): boolean => stream?.field('x-call') === `${index}`
-    // A peer may answer on a stream before the client's HEADERS have left: then they may never leave.
+    // A peer may respond on a stream before the client's HEADERS have left: then they may never leave.
     const isUnseen = !this.#peer.sides.some(({ ledger }) => [...ledger.streams.values()].some(isOfCall))
     const streams = this.#peer.sides.flatMap(({ ledger, said, mayMiss }) =>
       [...said.streams]

@@ -40,8 +40,8 @@ export class Endings {
     for (const event of LAST) if (count(event) > 1) return `${said}: ${event} twice`
     if (count('close') === 0) return `${said}: no close`
     if (this.heard.at(-1) !== 'close') return `${said}: something after close`
-    const isAnswered = count('end') + count('error') + count('finish') > 0
-    if (!isAnswered && !this.isGivenUp) return `${said}: no end, and no error`
+    const isResponded = count('end') + count('error') + count('finish') > 0
+    if (!isResponded && !this.isGivenUp) return `${said}: no end, and no error`
     const error = this.heard.indexOf('error')
     if (error !== -1 && this.heard.slice(error).includes('end')) return `${said}: end after an error`
     return null

@@ -86,7 +86,7 @@ describe('the demo', () => {
     expect(ownRows.map((row) => row.api.split(', ')[0])).toContain(api)
   })
 
-  it('when the server answers wrongly, fails in every row', async () => {
+  it('when the server responds wrongly, fails in every row', async () => {
     const { origin } = await startServer((stream) => {
       stream.respond({ ':status': 200 })
       stream.end('wrong')
@@ -127,7 +127,7 @@ describe('the demo', () => {
   describe.skipIf(lacksNghttpd)('with the URL of nghttpd', () => {
     const files = { 'index.html': '<p>Hello from nghttpd</p>' }
 
-    it('over h2c shows every API that it can answer', async () => {
+    it('over h2c shows every API that it can respond', async () => {
       const { origin } = await startNghttpd({ files })
       const { code, signal, stdout, stderr } = await runDemo(origin)
       expect(stderr).toBe('')
@@ -135,7 +135,7 @@ describe('the demo', () => {
       expect(readTable(stdout)).toEqual({ h2c: foreignRows })
     })
 
-    it('over TLS with --insecure shows every API that it can answer', async () => {
+    it('over TLS with --insecure shows every API that it can respond', async () => {
       const { origin } = await startNghttpd({ tls: true, files })
       const { code, signal, stdout, stderr } = await runDemo(`${origin}/index.html`, '--insecure')
       expect(stderr).toBe('')

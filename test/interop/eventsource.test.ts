@@ -131,7 +131,7 @@ describe.each(CLIENTS)('EventSource of $client', ({ eventSource }) => {
       if (kind === 'h2') expect(server.connections()).toBe(1)
     })
 
-    test('fails when the server answers 403', async () => {
+    test('fails when the server responds 403', async () => {
       const server = await startEventServer(kind)
       expect(await listenTo(eventSource, `${server.origin}/deny`, toAgent(server.ca), 1)).toEqual([
         { type: 'error', readyState: 2 },

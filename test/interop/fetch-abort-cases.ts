@@ -1,4 +1,4 @@
-/** Aborts: before the request, while it waits for the answer, and in the middle of either body. */
+/** Aborts: before the request, while it waits for the response, and in the middle of either body. */
 
 import { ReadableStream } from 'node:stream/web'
 import { expect } from 'vitest'
@@ -43,7 +43,7 @@ export const ABORTS: readonly Case[] = [
     },
   },
   {
-    what: 'an abort while the request waits for its answer ends it',
+    what: 'an abort while the request waits for its response ends it',
     servers: KNOWING,
     async run(scene) {
       const [name, abort, reason] = [scene.toName(), new AbortController(), new Error('no more')]
@@ -56,7 +56,7 @@ export const ABORTS: readonly Case[] = [
     },
   },
   {
-    what: "an abort in the middle of the answer's body ends it",
+    what: "an abort in the middle of the response's body ends it",
     servers: KNOWING,
     async run(scene) {
       const [name, abort, reason] = [scene.toName(), new AbortController(), new Error('no more')]

@@ -17,7 +17,7 @@ const MISDIRECTED: readonly Case[] = [
   { method: 'GET' },
   { method: 'POST', body: 'a body that can be sent again' },
 ].map((init) => ({
-  what: `a 421 sends a ${init.method} to another connection, whose 200 is the answer`,
+  what: `a 421 sends a ${init.method} to another connection, whose 200 is the response`,
   servers: SERVERS,
   async run(scene) {
     const first = await scene.ask('/misdirected', init)
@@ -28,7 +28,7 @@ const MISDIRECTED: readonly Case[] = [
   },
 }))
 
-/** Asks until an answer comes by another connection than this. */
+/** Asks until a response comes by another connection than this. */
 async function retire(scene: Scene, connection: string | null): Promise<AnyResponse> {
   const { restart, retiringOrigin } = scene.server
   await restart?.()
@@ -43,7 +43,7 @@ async function retire(scene: Scene, connection: string | null): Promise<AnyRespo
 export const CONNECTIONS: readonly Case[] = [
   ...MISDIRECTED,
   {
-    what: 'a GOAWAY lets an answer that has begun finish, and the next requests go to another connection',
+    what: 'a GOAWAY lets a response that has begun finish, and the next requests go to another connection',
     servers: SERVERS,
     async run(scene) {
       const name = scene.toName()
@@ -56,7 +56,7 @@ export const CONNECTIONS: readonly Case[] = [
     },
   },
   {
-    what: 'a GOAWAY lets a request that waits for its answer finish',
+    what: 'a GOAWAY lets a request that waits for its response finish',
     servers: ['nginx', 'go', 'node'],
     async run(scene) {
       const name = scene.toName()
@@ -81,19 +81,19 @@ export const CONNECTIONS: readonly Case[] = [
     async run(scene) {
       const { retiringOrigin } = scene.server
       const connections = new Set<string | null>()
-      const answers: string[] = []
+      const responses: string[] = []
       let asked = 0
       const work = async (): Promise<void> => {
         while (asked < REQUESTS) {
           const path = ++asked % 10 === 0 ? '/retire' : '/file'
           const response = await scene.ask(path, {}, retiringOrigin)
           connections.add(toConnection(response))
-          answers.push(`${response.status} ${await response.text()}`)
+          responses.push(`${response.status} ${await response.text()}`)
         }
       }
       await Promise.all(Array.from({ length: IN_FLIGHT }, work))
-      expect(answers.filter((answer) => answer === '200 the content of a file')).toHaveLength(90)
-      expect(answers.filter((answer) => answer === '200 retired')).toHaveLength(10)
+      expect(responses.filter((answer) => answer === '200 the content of a file')).toHaveLength(90)
+      expect(responses.filter((answer) => answer === '200 retired')).toHaveLength(10)
       expect(connections.size).toBeGreaterThan(2)
     },
   },

@@ -33,7 +33,7 @@ export interface AnyInit {
   readonly signal?: AbortSignal
 }
 
-/** What the tests use of an answer. */
+/** What the tests use of a response. */
 export interface AnyResponse {
   readonly status: number
   readonly url: string

@@ -8,7 +8,7 @@ import { composeAgent, composeClient, send, startWebServer } from './interceptor
 import { NEWER_UNDICIS, UNDICIS } from './interceptors-undicis.ts'
 import { toReason } from './interceptors-ways.ts'
 
-/** The first answers in turn, then 200 with the body of the request. */
+/** The first responses in turn, then 200 with the body of the request. */
 function inTurn(...statuses: readonly number[]): Respond {
   const left = [...statuses]
   return ({ body }, reply) => {
@@ -123,7 +123,7 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('fails with what responseError makes of an answer', async () => {
+  test('fails with what responseError makes of a response', async () => {
     const server = await startWebServer((_exchange, reply) => send(reply, 404, {}, 'none'))
     const dispatcher = composeAgent(server, interceptors.responseError())
     expect(await toReason(fetch(server.origin, { dispatcher }))).toMatchObject({ statusCode: 404 })

@@ -16,7 +16,7 @@ import {
   GPT_CHUNKS,
   GPT_COMPLETION,
   toEventStream,
-} from './libraries-answers.ts'
+} from './libraries-responses.ts'
 
 type Ofetch = (url: string, options?: object) => Promise<unknown>
 

@@ -99,7 +99,7 @@ const POSTS: readonly Case[] = KINDS.map((kind) => ({
 
 export const REQUESTS: readonly Case[] = [
   {
-    what: 'GET gives the answer',
+    what: 'GET gives the response',
     servers: ALL,
     async run(scene) {
       const response = await scene.ask('/file')

@@ -34,7 +34,7 @@ export class Scene {
     onTestFinished(() => this.agent.destroy())
   }
 
-  /** The answer, which came over HTTP/2: its server says so. */
+  /** The response, which came over HTTP/2: its server says so. */
   async ask(path: string, init: Init = {}, origin = this.server.origin): Promise<AnyResponse> {
     const fetch = this.#fetch
     const response = await fetch(`${origin}${path}`, { ...init, dispatcher: this.agent })
@@ -53,7 +53,7 @@ export class Scene {
   }
 }
 
-/** Which connection brought the request of this answer. */
+/** Which connection brought the request of this response. */
 export function toConnection(response: AnyResponse): string | null {
   return response.headers.get('x-connection')
 }

@@ -20,7 +20,7 @@ export interface InteropServer {
   readonly retiringOrigin: string
   /** To be trusted by `connect: { ca }`. */
   readonly ca: string
-  /** The field by which each answer tells that it came over HTTP/2, and what that says then. */
+  /** The field by which each response tells that it came over HTTP/2, and what that says then. */
   readonly proof: { readonly name: string; readonly value: RegExp }
   /** Retires all connections; where there is none, a path does it. */
   readonly restart?: () => Promise<void>
@@ -192,7 +192,7 @@ const STARTS: Readonly<Record<ServerName, (cleaner: Cleaner) => Promise<InteropS
         /listen 127\.0\.0\.1/,
       ),
     )
-    // It speaks nothing but HTTP/2, and puts its name on each answer.
+    // It speaks nothing but HTTP/2, and puts its name on each response.
     return toServer(port, ca, { proof: { name: 'server', value: /^nghttpd / } })
   },
 

@@ -10,7 +10,7 @@ function pick(metadata: Metadata, prefix: string): Metadata {
 }
 
 describeGrpc('a gRPC call', (rig, name) => {
-  it('of one message each way brings the answer', async () => {
+  it('of one message each way brings the response', async () => {
     expect(await rig.ask(rig.toClient(), 'Echo', 'hello')).toEqual(['hello'])
   })
 
@@ -55,9 +55,9 @@ describeGrpc('a gRPC call', (rig, name) => {
     }
   })
 
-  it('with a stream of messages to the server brings one answer', async () => {
-    const [answer = ''] = await rig.ask(rig.toClient(), 'Collect', toMessages('one', 'two', 'three'))
-    expect(JSON.parse(answer)).toEqual({ Count: 3, Size: 11 })
+  it('with a stream of messages to the server brings one response', async () => {
+    const [response = ''] = await rig.ask(rig.toClient(), 'Collect', toMessages('one', 'two', 'three'))
+    expect(JSON.parse(response)).toEqual({ Count: 3, Size: 11 })
   })
 
   it('with a stream from the server brings each message', async () => {
@@ -127,7 +127,7 @@ describeGrpc('a gRPC call that fails', (rig) => {
 describeGrpc(
   'a gRPC call over TLS',
   (rig) => {
-    it('brings the answer', async () => {
+    it('brings the response', async () => {
       expect(await rig.ask(rig.toClient(), 'Echo', 'hello')).toEqual(['hello'])
     })
   },

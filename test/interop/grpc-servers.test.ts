@@ -25,7 +25,7 @@ function call(client: Client, method: string, message: string, deadline = Number
       Buffer.from(message),
       new Metadata(),
       { deadline },
-      (error, answer) => (error ? reject(error) : resolve(`${answer}`)),
+      (error, response) => (error ? reject(error) : resolve(`${response}`)),
     )
   })
 }
@@ -41,7 +41,7 @@ describe.each(GRPC_SERVERS)('the server of %s, asked by grpc-js', (name) => {
   }, GRPC_START_LIMIT)
   afterAll(() => cleaner.clean())
 
-  it('answers over h2c and TLS', async () => {
+  it('responses over h2c and TLS', async () => {
     for (const server of [plain, secure]) expect(await call(toClient(server), 'Echo', 'hello')).toBe('hello')
   })
 

@@ -16,11 +16,11 @@ const MESSAGE = Buffer.from([0, 0, 0, 0, 1, 0x61])
 describeGrpc('messages of gRPC', (rig) => {
   it('that are larger than any window go both ways', async () => {
     const message = Buffer.alloc(17 * MEBIBYTE, 'dodici')
-    const [answer] = await rig.ask(rig.toClient(), 'Echo', message.toString(), {
+    const [response] = await rig.ask(rig.toClient(), 'Echo', message.toString(), {
       maxMessageSize: message.length,
     })
     // Not by toEqual(): it would print all of it.
-    expect(answer === message.toString()).toBe(true)
+    expect(response === message.toString()).toBe(true)
   })
 
   it('that are larger than allowed end their call alone', async () => {
@@ -88,8 +88,8 @@ describeGrpc('gRPC calls on one connection', (rig) => {
     )
     const body = toOutgoing()
     body.write(MESSAGE)
-    const answer = await client.request({ ...request, body, uploadTimeout: 0 })
-    await expect(answer.body.text()).rejects.toThrow(errors.BodyTimeoutError)
+    const response = await client.request({ ...request, body, uploadTimeout: 0 })
+    await expect(response.body.text()).rejects.toThrow(errors.BodyTimeoutError)
 
     outgoing.end(Buffer.from('two'))
     expect(`${(await second).value}`).toBe('two')

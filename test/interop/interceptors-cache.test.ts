@@ -22,7 +22,7 @@ const lasting: Respond = ({ headers }, reply) => {
 
 describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(NEWER_UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('answers the second GET itself', async () => {
+    test('responses the second GET itself', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const asked = { headers: { 'x-language': 'en' } }
@@ -47,7 +47,7 @@ describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, ve
       expect(server.exchanges.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"v1"'])
     })
 
-    test('knows answers apart that vary', async () => {
+    test('knows responses apart that vary', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const texts: string[] = []
@@ -62,7 +62,7 @@ describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, ve
 })
 
 describe.each(toCases(NEWER_UNDICIS, WAYS))('the cache interceptor of $from, by $what', ({ undici, way }) => {
-  test('gives an answer for a client that wants nothing but what it has', async () => {
+  test('gives a response for a client that wants nothing but what it has', async () => {
     const server = await startWebServer(lasting)
     const dispatcher = composeAgent(server, undici.interceptors.cache())
     const asked = { headers: { 'cache-control': 'only-if-cached' } }
@@ -91,7 +91,7 @@ describe.each(NEWER_UNDICIS)('the cache interceptor of $name', ({ interceptors }
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('has raw headers for what it answers itself', async () => {
+  test('has raw headers for what it responds itself', async () => {
     const server = await startWebServer(lasting)
     const dispatcher = composeAgent(server, interceptors.cache())
     const ask = async () => {
@@ -123,12 +123,12 @@ describe.each(NEWER_UNDICIS)('the cache interceptor of $name', ({ interceptors }
   })
 })
 
-/** Answers each request once it may. */
-function toPatient(mayAnswer: Promise<void>): Respond {
+/** Responds to each request once it may. */
+function toPatient(mayRespond: Promise<void>): Respond {
   let count = 0
   return (_exchange, reply) => {
     const text = `hello ${++count}`
-    void mayAnswer.then(() => send(reply, 200, { 'content-type': 'text/plain', 'x-said': 'yes' }, text))
+    void mayRespond.then(() => send(reply, 200, { 'content-type': 'text/plain', 'x-said': 'yes' }, text))
   }
 }
 
@@ -146,16 +146,16 @@ describe.each(PROTOCOLS)('the deduplicate interceptor over $protocol', ({ protoc
     const { interceptor, reached } = countRequests(2)
     const server = await startWebServer(toPatient(reached), protocol)
     const dispatcher = composeAgent(server, undici.interceptors.deduplicate(), interceptor)
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       way.ask(undici, dispatcher, server.origin),
       way.ask(undici, dispatcher, server.origin),
     ])
-    const seen = answers.map(({ status, text }) => [status, text])
+    const seen = responses.map(({ status, text }) => [status, text])
     expect(seen).toEqual([
       [200, 'hello 1'],
       [200, 'hello 1'],
     ])
-    const said = answers.map(({ headers }) => headers['x-said'])
+    const said = responses.map(({ headers }) => headers['x-said'])
     expect(said).toEqual(readsRawAlone(undici, way) ? ['yes', undefined] : ['yes', 'yes'])
     expect(server.exchanges.map(({ version }) => version)).toEqual([version])
   })

@@ -1,4 +1,4 @@
-/** The interceptor that decodes answers: it takes fields out of the header object, and splices the raw list. */
+/** The interceptor that decodes responses: it takes fields out of the header object, and splices the raw list. */
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ describe.each(PROTOCOLS)('the decompress interceptor over $protocol', ({ protoco
       expect(Object.keys(headers)).not.toContain('content-length')
     })
 
-    test('leaves an answer as it is that has no encoding', async () => {
+    test('leaves a response as it is that has no encoding', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, { 'content-length': '5' }, 'plain'),
         protocol,
@@ -59,7 +59,7 @@ describe.each(PROTOCOLS)('the decompress interceptor over $protocol', ({ protoco
         () => null,
         (thrown: Error) => thrown,
       )
-      // A fetch has its answer by then: its body breaks off.
+      // A fetch has its response by then: its body breaks off.
       expect(error?.cause ?? error).toMatchObject({ code: 'Z_DATA_ERROR' })
     })
   })

@@ -1,4 +1,4 @@
-/** The interceptors that keep an answer from its caller: `dump` and `responseError`. */
+/** The interceptors that keep a response from its caller: `dump` and `responseError`. */
 
 import { describe, expect, test } from 'vitest'
 import type { Protocol } from './interceptors-server.ts'
@@ -29,7 +29,7 @@ describe.each(PROTOCOLS)('the dump interceptor over $protocol', ({ protocol, ver
       expect(server.exchanges.map(({ version }) => version)).toEqual([version])
     })
 
-    test('fails a call whose answer says that it is too large', async () => {
+    test('fails a call whose response says that it is too large', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, { 'content-length': '10' }, 'abcdefghij'),
         protocol,
@@ -58,7 +58,7 @@ function toDeferred(): { promise: Promise<void>; resolve: () => void } {
 
 describe.each(PROTOCOLS)('the responseError interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(NEWER_UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('makes an error of an answer of 404', async () => {
+    test('makes an error of a response of 404', async () => {
       const server = await startWebServer(
         (_exchange, reply) =>
           send(reply, 404, { 'content-type': 'application/json', 'x-said': 'no' }, '{"why":"gone"}'),
@@ -75,7 +75,7 @@ describe.each(PROTOCOLS)('the responseError interceptor over $protocol', ({ prot
       expect(server.exchanges.map(({ version }) => version)).toEqual([version])
     })
 
-    test('lets any other answer pass', async () => {
+    test('lets any other response pass', async () => {
       const server = await startWebServer((_exchange, reply) => send(reply, 201, {}, 'made'), protocol)
       const dispatcher = composeAgent(server, undici.interceptors.responseError())
       const { status, text } = await way.ask(undici, dispatcher, server.origin)

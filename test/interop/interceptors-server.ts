@@ -58,7 +58,7 @@ export interface WebServer {
   cut(): void
 }
 
-/** Answers with what there is. */
+/** Responds with what there is. */
 export function send(
   reply: Reply,
   status: number,
@@ -137,7 +137,7 @@ export function composeClient({ origin, ca }: WebServer, ...interceptors: Dispat
   return client.compose(interceptors)
 }
 
-/** An interceptor that hears of each piece of an answer's body before anybody else does, whatever the handler's shape. */
+/** An interceptor that hears of each piece of a response's body before anybody else does, whatever the handler's shape. */
 export function tapData(onData: () => void): DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const tapped = new Proxy(handler, {

@@ -33,8 +33,8 @@ interface NewerInterceptors extends Interceptors {
   responseError(): DispatcherComposeInterceptor
 }
 
-/** What of an answer all of them have. */
-export interface Answer {
+/** What of a response all of them have. */
+export interface ResponseScript {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
@@ -55,18 +55,18 @@ interface FetchResponse {
   text(): Promise<string>
 }
 
-export async function toAnswer(response: FetchResponse): Promise<Answer> {
+export async function toResponse(response: FetchResponse): Promise<ResponseScript> {
   const { status, headers } = response
   return { status, headers: Object.fromEntries(headers), text: await response.text() }
 }
 
 interface UndiciResponse {
   readonly statusCode: number
-  readonly headers: Answer['headers']
+  readonly headers: ResponseScript['headers']
   readonly body: { text(): Promise<string> }
 }
 
-async function toRequestAnswer({ statusCode, headers, body }: UndiciResponse): Promise<Answer> {
+async function toRequestResult({ statusCode, headers, body }: UndiciResponse): Promise<ResponseScript> {
   return { status: statusCode, headers, text: await body.text() }
 }
 
@@ -87,8 +87,8 @@ export interface Undici<TInterceptors extends Interceptors = Interceptors> {
   readonly major: number
   readonly interceptors: TInterceptors
   toDns(lookup: (origin: string) => DnsRecord[]): DispatcherComposeInterceptor
-  request(url: string, dispatcher: Dispatcher, asked: Asked): Promise<Answer>
-  fetch(url: string, dispatcher: Dispatcher, asked: Asked): Promise<Answer>
+  request(url: string, dispatcher: Dispatcher, asked: Asked): Promise<ResponseScript>
+  fetch(url: string, dispatcher: Dispatcher, asked: Asked): Promise<ResponseScript>
   toRetryAgent(dispatcher: Dispatcher, options: RetryOptions): Dispatcher
   toMock(): Mock
 }
@@ -108,8 +108,8 @@ export const UNDICI_6: Undici = {
       lookup: (origin, _options, callback) => callback(null, lookup(new URL(origin).hostname)),
     }),
   request: async (url, dispatcher, asked) =>
-    toRequestAnswer(await undici6.request(url, { ...asked, dispatcher })),
-  fetch: async (url, dispatcher, asked) => toAnswer(await undici6.fetch(url, { ...asked, dispatcher })),
+    toRequestResult(await undici6.request(url, { ...asked, dispatcher })),
+  fetch: async (url, dispatcher, asked) => toResponse(await undici6.fetch(url, { ...asked, dispatcher })),
   toRetryAgent: (dispatcher, options) => toOurs(new undici6.RetryAgent(dispatcher, options)),
   toMock: () => toOurs(new undici6.MockAgent()) as Mock,
 }
@@ -123,8 +123,8 @@ export const UNDICI_7: Undici<NewerInterceptors> = {
       lookup: (origin, _options, callback) => callback(null, lookup(origin.hostname)),
     }),
   request: async (url, dispatcher, asked) =>
-    toRequestAnswer(await undici7.request(url, { ...asked, dispatcher })),
-  fetch: async (url, dispatcher, asked) => toAnswer(await undici7.fetch(url, { ...asked, dispatcher })),
+    toRequestResult(await undici7.request(url, { ...asked, dispatcher })),
+  fetch: async (url, dispatcher, asked) => toResponse(await undici7.fetch(url, { ...asked, dispatcher })),
   toRetryAgent: (dispatcher, options) => toOurs(new undici7.RetryAgent(dispatcher, options)),
   toMock: () => toOurs(new undici7.MockAgent()) as Mock,
 }
@@ -142,8 +142,8 @@ async function loadUndici8(): Promise<Undici<NewerInterceptors> | null> {
         lookup: (origin, _options, callback) => callback(null, lookup(origin.hostname)),
       }),
     request: async (url, dispatcher, asked) =>
-      toRequestAnswer(await undici8.request(url, { ...asked, dispatcher })),
-    fetch: async (url, dispatcher, asked) => toAnswer(await undici8.fetch(url, { ...asked, dispatcher })),
+      toRequestResult(await undici8.request(url, { ...asked, dispatcher })),
+    fetch: async (url, dispatcher, asked) => toResponse(await undici8.fetch(url, { ...asked, dispatcher })),
     toRetryAgent: (dispatcher, options) => toOurs(new undici8.RetryAgent(dispatcher, options)),
     toMock: () => toOurs(new undici8.MockAgent()) as Mock,
   }

@@ -1,16 +1,16 @@
-/** The ways to ask through a dispatcher, each with the same answer. */
+/** The ways to ask through a dispatcher, each with the same response. */
 
 import { Writable } from 'node:stream'
 import { request } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
 import { read } from '../support/server.ts'
-import type { Answer, Asked, Undici } from './interceptors-undicis.ts'
-import { toAnswer } from './interceptors-undicis.ts'
+import type { Asked, ResponseScript, Undici } from './interceptors-undicis.ts'
+import { toResponse } from './interceptors-undicis.ts'
 
 export interface Way {
   readonly name: string
   readonly isFetch: boolean
-  ask(undici: Undici, dispatcher: Dispatcher, url: string, asked?: Asked): Promise<Answer>
+  ask(undici: Undici, dispatcher: Dispatcher, url: string, asked?: Asked): Promise<ResponseScript>
 }
 
 function toOptions(url: string, asked: Asked) {
@@ -32,7 +32,7 @@ const STREAM: Way = {
   isFetch: false,
   async ask(_undici, dispatcher, url, asked = {}) {
     const chunks: Buffer[] = []
-    let head: Omit<Answer, 'text'> = { status: 0, headers: {} }
+    let head: Omit<ResponseScript, 'text'> = { status: 0, headers: {} }
     await dispatcher.stream(toOptions(url, asked), ({ statusCode, headers }) => {
       head = { status: statusCode, headers }
       return new Writable({
@@ -51,7 +51,7 @@ export const PIPELINE: Way = {
   name: 'pipeline()',
   isFetch: false,
   async ask(_undici, dispatcher, url, asked = {}) {
-    let head: Omit<Answer, 'text'> = { status: 0, headers: {} }
+    let head: Omit<ResponseScript, 'text'> = { status: 0, headers: {} }
     const duplex = dispatcher.pipeline(toOptions(url, asked), ({ statusCode, headers, body }) => {
       head = { status: statusCode, headers }
       return body
@@ -73,7 +73,7 @@ const TOP_LEVEL: Way = {
 export const BUILTIN_FETCH: Way = {
   name: 'the built-in fetch',
   isFetch: true,
-  ask: async (_undici, dispatcher, url, asked = {}) => toAnswer(await fetch(url, { ...asked, dispatcher })),
+  ask: async (_undici, dispatcher, url, asked = {}) => toResponse(await fetch(url, { ...asked, dispatcher })),
 }
 
 /** Those of the undici whose interceptors they are. */

@@ -16,7 +16,7 @@ import {
   GPT_CHUNKS,
   GPT_COMPLETION,
   toEventStream,
-} from './libraries-answers.ts'
+} from './libraries-responses.ts'
 
 /** Loaded without its types: they need those of a browser. */
 const { ofetch }: { ofetch(url: string, options: object): Promise<unknown> } = createRequire(import.meta.url)(
@@ -167,14 +167,14 @@ describe('@octokit/request', () => {
   test('makes an issue', async () => {
     const server = await startWebServer(json({ number: 1 }, 201))
     const dispatcher = toAgent(server)
-    const answer = await request('POST /repos/{owner}/{repo}/issues', {
+    const response = await request('POST /repos/{owner}/{repo}/issues', {
       baseUrl: server.origin,
       owner: 'x',
       repo: 'y',
       title: 'Hello',
       request: { fetch: (url: string, init: RequestInit) => fetch(url, { ...init, dispatcher }) },
     })
-    expect([answer.status, answer.data]).toEqual([201, { number: 1 }])
+    expect([response.status, response.data]).toEqual([201, { number: 1 }])
     expect(toExchange(server)).toMatchObject({
       version: '2.0',
       line: 'POST /repos/x/y/issues',

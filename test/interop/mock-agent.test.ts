@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { Agent, getGlobalDispatcher, request, setGlobalDispatcher } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
 import { send, startWebServer } from './interceptors-server.ts'
-import type { Answer, Mock, Undici } from './interceptors-undicis.ts'
+import type { Mock, ResponseScript, Undici } from './interceptors-undicis.ts'
 import { UNDICIS } from './interceptors-undicis.ts'
 import type { Way } from './interceptors-ways.ts'
 import { BUILTIN_FETCH, PIPELINE, toCases, toReason, WAYS } from './interceptors-ways.ts'
@@ -23,7 +23,12 @@ function isUnderstood({ undici, way }: { undici: Undici; way: Way }): boolean {
 }
 
 /** The code under test: it knows of a dispatcher, and not of which. */
-async function tell(way: Way, undici: Undici, dispatcher: Dispatcher, origin: string): Promise<Answer> {
+async function tell(
+  way: Way,
+  undici: Undici,
+  dispatcher: Dispatcher,
+  origin: string,
+): Promise<ResponseScript> {
   const headers = { 'content-type': 'text/plain' }
   return way.ask(undici, dispatcher, `${origin}/tell?x=1`, { method: 'POST', headers, body: 'this' })
 }
@@ -96,7 +101,7 @@ describe.each(UNDICIS)('a MockAgent of $name', (undici) => {
 
     afterEach(() => setGlobalDispatcher(before))
 
-    test('answers who names no dispatcher', async () => {
+    test('responses who names no dispatcher', async () => {
       const mock = startMock(undici)
       mock.get('https://mocked.test').intercept({ path: '/', method: 'GET' }).reply(200, 'hello')
       setGlobalDispatcher(mock)

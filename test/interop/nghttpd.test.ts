@@ -57,7 +57,7 @@ describe.skipIf(lacksNghttpd).each([
       expect(await body.text()).toBe('')
     })
 
-    it('that is not there gives 404, and the next answer comes on the same connection', async () => {
+    it('that is not there gives 404, and the next response comes on the same connection', async () => {
       const nghttpd = await startNghttpd({ tls, files: { 'hello.txt': 'hello' } })
       const client = connect(nghttpd)
       const missing = await client.request({ path: '/nothing', method: 'GET' })
@@ -78,7 +78,7 @@ describe.skipIf(lacksNghttpd).each([
     })
   })
 
-  it('when 200 requests come at once, with a limit of 100 streams, answers each on one connection', async () => {
+  it('when 200 requests come at once, with a limit of 100 streams, responses each on one connection', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `${index}.txt`)
     const files = Object.fromEntries(names.map((name) => [name, `this is ${name}`]))
     const nghttpd = await startNghttpd({ tls, files, args: ['--max-concurrent-streams=100'] })
@@ -116,9 +116,9 @@ describe.skipIf(lacksNghttpd).each([
     const body = Readable.from(
       Array.from({ length: 16 }, (_, index) => content.subarray(index * 65_536, (index + 1) * 65_536)),
     )
-    const answer = await connect(nghttpd).request({ path: '/', method: 'POST', body })
-    expect(answer.statusCode).toBe(200)
-    expect(toDigest(await answer.body.arrayBuffer())).toBe(toDigest(content))
+    const response = await connect(nghttpd).request({ path: '/', method: 'POST', body })
+    expect(response.statusCode).toBe(200)
+    expect(toDigest(await response.body.arrayBuffer())).toBe(toDigest(content))
   })
 
   it('when it sends trailers, gives them after the body', async () => {

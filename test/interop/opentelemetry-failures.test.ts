@@ -27,7 +27,7 @@ const HTTP_1_1_REQUIRED = 13
 const KINDS = ['h2', 'h2c'] as const
 
 interface Asked {
-  /** The answer's body, or the error. */
+  /** The response's body, or the error. */
   readonly outcome: unknown
   readonly callerId: string
 }
@@ -102,7 +102,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.attributes).not.toHaveProperty('http.response.status_code')
     })
 
-    test('has the error and the status, in the middle of the answer', async () => {
+    test('has the error and the status, in the middle of the response', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, {
         onRequest: (stream) => {
@@ -123,15 +123,15 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
     const again: Record<string, PeerScript | PeerScript[]> = {
       'the stream is refused': {
         onComplete: (stream, { streams }) =>
-          streams.length === 1 ? stream.reset(REFUSED_STREAM) : stream.answer(),
+          streams.length === 1 ? stream.reset(REFUSED_STREAM) : stream.respondWith(),
       },
       'the connection retires': [
         { onRequest: (_, connection) => connection.goAway(0, 0) },
-        { onComplete: (stream) => stream.answer() },
+        { onComplete: (stream) => stream.respondWith() },
       ],
       'the connection is lost': [
         { onRequest: (_, connection) => void connection.socket.destroy() },
-        { onComplete: (stream) => stream.answer() },
+        { onComplete: (stream) => stream.respondWith() },
       ],
       'it is misdirected': [
         {
@@ -140,7 +140,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
             stream.end()
           },
         },
-        { onComplete: (stream) => stream.answer() },
+        { onComplete: (stream) => stream.respondWith() },
       ],
     }
 
@@ -184,7 +184,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.parentSpanContext?.spanId).toBe(callerId)
     })
 
-    test('ends, while there is no answer', async () => {
+    test('ends, while there is no response', async () => {
       const tracing = startTracing()
       const abortion = new AbortController()
       const { agent, peer } = await start(kind, { onRequest: () => abortion.abort() })
@@ -194,7 +194,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(toFailure(await tracing.request())).toEqual(ABORTED)
     })
 
-    test('ends, in the middle of the answer to a fetch', async () => {
+    test('ends, in the middle of the response to a fetch', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, { onRequest: (stream) => stream.respond(200) })
       const abortion = new AbortController()
@@ -222,7 +222,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
   describe('when the client ends it', () => {
     test('has the error of a handler that throws', async () => {
       const tracing = startTracing()
-      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.answer() })
+      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respondWith() })
       const call = new Recorder()
       call.onResponseStart = () => {
         throw new RangeError('of the handler')
@@ -250,7 +250,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
 
     test('there is none of what it refuses to send', async () => {
       const tracing = startTracing()
-      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.answer() })
+      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respondWith() })
       const { origin } = peer
       const bad = agent.request({ origin, path: '/', method: 'GET', headers: { 'a b': 'c' } })
       await expect(bad).rejects.toMatchObject({ code: 'UND_ERR_INVALID_ARG' })

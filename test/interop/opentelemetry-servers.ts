@@ -32,7 +32,7 @@ export interface TracedServer {
 }
 
 /**
- * Answers `/404` with that status, and so on, a redirection to `/target`; everything else with 200. The body is the method and
+ * Responses `/404` with that status, and so on, a redirection to `/target`; everything else with 200. The body is the method and
  * the path.
  *
  * @param settings of a server that speaks HTTP/2

@@ -63,7 +63,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
   })
 
   describe('when it has ended', () => {
-    test('tells of the request, the answer and the connection', async () => {
+    test('tells of the request, the response and the connection', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       await ask(agent, server, '/path?query=1')
@@ -106,7 +106,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(attributes).toMatchObject({ 'user_agent.original': 'a/1', 'server.address': '127.0.0.1' })
     })
 
-    test.each([404, 500])('has the status of an answer of %s', async (status) => {
+    test.each([404, 500])('has the status of a response of %s', async (status) => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       expect(await ask(agent, server, `/${status}`)).toBe(`GET /${status}`)
@@ -135,7 +135,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
   })
 
   describe('when the instrumentation has hooks', () => {
-    test('they get the request and the answer, and what they add is sent', async () => {
+    test('they get the request and the response, and what they add is sent', async () => {
       const seen: unknown[] = []
       const tracing = startTracing({
         startSpanHook: ({ method, path }: UndiciRequest) => ({ 'a.start': `${method} ${path}` }),

@@ -9,7 +9,7 @@ import type { Agent } from '../../src/index.ts'
 import { install, request, uninstall } from '../../src/index.ts'
 import { Recorder } from '../support/recorder.ts'
 
-/** Sends a GET, and gives the answer's body once all of it has come. */
+/** Sends a GET, and gives the response's body once all of it has come. */
 export type Way = (agent: Agent, origin: string, path: string) => Promise<string>
 
 /** undici 8 doesn't load on Node 20. */

@@ -147,7 +147,7 @@ describe.each([
   { server: 'node:http2', lacksIt: false, toKind: toNodeServers, dispatchers: DISPATCHERS.slice(1, 3) },
 ])('three servers of $server behind one address', ({ lacksIt, toKind, dispatchers }) => {
   describe.skipIf(lacksIt).each(dispatchers)('under a steady load from a $what', ({ make }) => {
-    it('that are restarted gracefully in turn answer each request, and take none up twice', async () => {
+    it('that are restarted gracefully in turn response each request, and take none up twice', async () => {
       const deployment = await Deployment.start(await toKind(), make)
       const { load } = deployment
       await load.runDuring(async () => {
@@ -165,14 +165,14 @@ describe.each([
       expect(load.outcomes.filter(({ name }) => counts.get(name) !== 1)).toEqual([])
     })
 
-    it('that are killed in turn answer each GET; a POST that was out fails as maybe, and none is taken up twice', async () => {
+    it('that are killed in turn response each GET; a POST that was out fails as maybe, and none is taken up twice', async () => {
       const deployment = await Deployment.start(await toKind(), make)
       const { load, dispatcher, origin } = deployment
       await load.runDuring(async () => {
         for (let round = 0; round < SERVERS; round++) {
           await load.pass(PAUSE)
           const path = `/${round}/held`
-          // With an end, so that one which was sent again says so: nobody would answer it.
+          // With an end, so that one which was sent again says so: nobody would respond to it.
           const limits = { requestTimeout: 10_000 }
           const held = dispatcher
             .request({ origin, path, method: 'POST', body: 'x', ...limits })
@@ -185,8 +185,8 @@ describe.each([
       const posts = load.outcomes.filter(({ method }) => method === 'POST')
       expect(findLosses(load.outcomes.filter(({ method }) => method === 'GET'))).toEqual([])
       const counts = countRequests((await deployment.end()).flat())
-      for (const { name, answer, error } of posts) {
-        if (error === null) expect([answer, counts.get(name)]).toEqual([`200 ${name}`, 1])
+      for (const { name, response, error } of posts) {
+        if (error === null) expect([response, counts.get(name)]).toEqual([`200 ${name}`, 1])
         else expect([toProcessed(error), (counts.get(name) ?? 0) < 2]).toEqual(['maybe', true])
       }
       expect([0, 1, 2].map((round) => counts.get(`POST /${round}/held`))).toEqual([1, 1, 1])

@@ -62,9 +62,11 @@ async function finish(talk: Talk): Promise<CloseFacts> {
 async function echoAll(talk: Talk, messages: readonly Message[]): Promise<number[]> {
   const same: number[] = []
   for (const message of messages) {
-    const answer = await talk.echo(message)
+    const response = await talk.echo(message)
     const isSame =
-      typeof message === 'string' ? answer === message : answer instanceof Buffer && message.equals(answer)
+      typeof message === 'string'
+        ? response === message
+        : response instanceof Buffer && message.equals(response)
     if (isSame) same.push(message.length)
   }
   await finish(talk)
@@ -155,7 +157,7 @@ export const ECHO_SCENES: readonly Scene[] = [
     ),
   ),
   {
-    what: 'answers pings of each length',
+    what: 'responses pings of each length',
     expected: 'done',
     async play(stage) {
       const talk = await start(stage, '/pings')
@@ -239,12 +241,12 @@ export const DESTROY_SCENE: Scene = {
 export const HANDSHAKE_SCENES: readonly Scene[] = [
   {
     what: 'has the subprotocol that the server chose',
-    expected: { protocol: 'second', answer: 'x' },
+    expected: { protocol: 'second', response: 'x' },
     async play(stage) {
       const talk = await start(stage, '/echo', ['first', 'second'])
-      const answer = await talk.echo('x')
+      const response = await talk.echo('x')
       await finish(talk)
-      return { protocol: talk.socket.protocol, answer }
+      return { protocol: talk.socket.protocol, response }
     },
   },
   {
@@ -253,14 +255,14 @@ export const HANDSHAKE_SCENES: readonly Scene[] = [
     play: (stage) => refuse(stage, '/echo', ['first', 'third']),
   },
   {
-    what: 'fails when the server answers 403, and the next one succeeds',
-    expected: { refused: REFUSED, answer: 'x' },
+    what: 'fails when the server responds 403, and the next one succeeds',
+    expected: { refused: REFUSED, response: 'x' },
     async play(stage) {
       const refused = await refuse(stage, '/deny')
       const talk = await start(stage, '/echo')
-      const answer = await talk.echo('x')
+      const response = await talk.echo('x')
       await finish(talk)
-      return { refused, answer }
+      return { refused, response }
     },
   },
   {
@@ -340,8 +342,8 @@ export const CROWD_SCENE: Scene = {
   expected: { opened: CROWD, same: CROWD },
   async play(stage) {
     const talks = await Promise.all(Array.from({ length: CROWD }, async () => start(stage, '/echo')))
-    const answers = await Promise.all(talks.map(async (talk, i) => (await talk.echo(`${i}`)) === `${i}`))
+    const responses = await Promise.all(talks.map(async (talk, i) => (await talk.echo(`${i}`)) === `${i}`))
     await Promise.all(talks.map(finish))
-    return { opened: talks.length, same: answers.filter(Boolean).length }
+    return { opened: talks.length, same: responses.filter(Boolean).length }
   },
 }

@@ -51,11 +51,11 @@ interface Settings {
   readonly deflate?: boolean
 }
 
-/** A tunnel in the shape of a socket of HTTP/1.1: the answer that ws writes goes out as a header of HTTP/2. */
+/** A tunnel in the shape of a socket of HTTP/1.1: the response that ws writes goes out as a header of HTTP/2. */
 class UpgradedStream extends Duplex {
   readonly stream: ServerHttp2Stream
   readonly #chop: number
-  #answer = ''
+  #response = ''
 
   /** @param chop bytes that go into one write; Infinity for all */
   constructor(stream: ServerHttp2Stream, chop: number) {
@@ -79,8 +79,8 @@ class UpgradedStream extends Duplex {
       else this.#writeChopped(chunk, callback)
       return
     }
-    this.#answer += chunk.toString('latin1')
-    if (this.#answer.includes('\r\n\r\n')) this.#respond()
+    this.#response += chunk.toString('latin1')
+    if (this.#response.includes('\r\n\r\n')) this.#respond()
     callback()
   }
 
@@ -104,7 +104,7 @@ class UpgradedStream extends Duplex {
   }
 
   #respond(): void {
-    const [first = '', ...fields] = (this.#answer.split('\r\n\r\n')[0] ?? '').split('\r\n')
+    const [first = '', ...fields] = (this.#response.split('\r\n\r\n')[0] ?? '').split('\r\n')
     const status = Number(first.split(' ')[1])
     const headers: Record<string, string> = {}
     for (const field of fields) {
@@ -124,7 +124,7 @@ function lose(socket: Duplex): void {
   else socket.destroy()
 }
 
-/** What ws answers, and does then. */
+/** What ws responses, and does then. */
 class Host {
   readonly visits: Visit[] = []
   readonly #ws: WebSocketServer
@@ -137,8 +137,8 @@ class Host {
       handleProtocols: (offered) => (offered.has('second') ? 'second' : false),
       verifyClient: (
         { req }: { req: IncomingMessage },
-        answer: (isWelcome: boolean, code?: number) => void,
-      ) => (req.url?.startsWith('/deny') ? answer(false, 403) : answer(true)),
+        response: (isWelcome: boolean, code?: number) => void,
+      ) => (req.url?.startsWith('/deny') ? response(false, 403) : response(true)),
     })
   }
 

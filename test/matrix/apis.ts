@@ -34,9 +34,9 @@ export interface Setup {
  * - `answer`: well
  * - `early`: with an error, before its caller was given anything
  * - `late`: with an error, after that
- * - `dropped`: the callback that was given the answer has thrown
+ * - `dropped`: the callback that was given the response has thrown
  */
-export type End = 'answer' | 'early' | 'late' | 'dropped'
+export type End = 'response' | 'early' | 'late' | 'dropped'
 
 /** One way to make a call. */
 export interface Api {
@@ -101,7 +101,7 @@ function startDispatch(setup: Setup, watch: Watch): void {
   )
 }
 
-/** The callback of a call: `onData` takes the answer. */
+/** The callback of a call: `onData` takes the response. */
 function toCallback<TData>(
   setup: Setup,
   watch: Watch,
@@ -128,13 +128,13 @@ function follow<TData>(promise: Promise<TData>, callback: Callback<TData>): void
   )
 }
 
-interface Answer {
+interface ResponseScript {
   readonly trailers: object
   readonly body: Readable
 }
 
 function startRequest(setup: Setup, watch: Watch, hasCallback: boolean): void {
-  const callback = toCallback<Answer>(setup, watch, ({ body, trailers }) => {
+  const callback = toCallback<ResponseScript>(setup, watch, ({ body, trailers }) => {
     watch.trailers = trailers
     watch.consume(body)
   })
@@ -180,7 +180,7 @@ function startPipeline(setup: Setup, watch: Watch): void {
     throwIf(setup, 'factory')
     return body
   })
-  // An answer that came early doesn't end the caller's side.
+  // A response that came early doesn't end the caller's side.
   watch.consume(duplex, () => duplex.end())
   setup.source.pour(duplex)
 }
@@ -200,24 +200,24 @@ function startTunnel(name: 'connect' | 'upgrade', setup: Setup, watch: Watch, ha
   else follow(client.upgrade(options), callback)
 }
 
-const DISPATCH_ENDINGS = { answer: ['end'], early: ['error'], late: ['error'], dropped: ['error'] }
+const DISPATCH_ENDINGS = { response: ['end'], early: ['error'], late: ['error'], dropped: ['error'] }
 
 const REQUEST_ENDINGS = {
-  answer: ['callback', 'close', 'end'],
+  response: ['callback', 'close', 'end'],
   early: ['callback error'],
   late: ['callback', 'close', 'error'],
   dropped: ['callback', 'close', 'error'],
 }
 
 const STREAM_ENDINGS = {
-  answer: ['callback', 'close', 'finish'],
+  response: ['callback', 'close', 'finish'],
   early: ['callback error'],
   late: ['callback error', 'close', 'error'],
   dropped: ['callback', 'close', 'finish'],
 }
 
 const PIPELINE_ENDINGS = {
-  answer: ['close', 'end'],
+  response: ['close', 'end'],
   early: ['close', 'error'],
   late: ['close', 'error'],
   dropped: ['close', 'error'],

@@ -171,7 +171,7 @@ function makeStreamFactory(extent: Extent, onPull: () => void): Source {
   return { body, expected: WHOLE, pour: pourNothing, letGo }
 }
 
-/** Writes a piece a turn: after an early answer the duplex takes, and drops, whatever comes. */
+/** Writes a piece a turn: after an early response the duplex takes, and drops, whatever comes. */
 function pourForEver(duplex: Duplex): void {
   if (duplex.destroyed || duplex.writableEnded) return
   duplex.write(HELD_PIECE, () => setImmediate(pourForEver, duplex))

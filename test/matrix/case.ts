@@ -145,7 +145,7 @@ export class Case {
     await this.#checkRemains()
   }
 
-  /** The answer of the sibling has begun. */
+  /** The response of the sibling has begun. */
   async #begin(sibling: Sibling): Promise<void> {
     const stream = await this.#toStream(sibling)
     stream.respond({ ':status': 200 })
@@ -188,10 +188,10 @@ export class Case {
       return
     }
     if (queued !== null) {
-      await this.#answer(queued, 'queued')
+      await this.#response(queued, 'queued')
       expect(this.rig.requests.get('/queued')).toBe(1)
     }
-    await this.#answer(this.rig.ask('/after'), 'after')
+    await this.#response(this.rig.ask('/after'), 'after')
     if (death !== undefined) return
     const stream = await this.#toStream(long)
     stream.end('ended')
@@ -199,7 +199,7 @@ export class Case {
     expect(long.recorder.text).toBe('begun, ended')
   }
 
-  async #answer(sibling: Sibling, text: string): Promise<void> {
+  async #response(sibling: Sibling, text: string): Promise<void> {
     const { recorder } = sibling
     const stream = await this.#toStream(sibling)
     stream.respond({ ':status': 200 })
@@ -219,7 +219,7 @@ export class Case {
     const { watch, outcome, source } = this
     const isUnsent = outcome.stage !== undefined
     expect(this.attempts).toBeLessThanOrEqual(isUnsent ? 0 : (outcome.attempts ?? 1))
-    if (this.end === 'answer') {
+    if (this.end === 'response') {
       expect(watch.error).toBe(null)
       expect(watch.text).toBe(outcome.text)
       if (outcome.trailers !== undefined && this.api.kind !== 'pipeline')

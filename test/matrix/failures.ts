@@ -4,7 +4,7 @@ import type { Case } from './case.ts'
 import { LIMIT } from './case.ts'
 import type { Outcome } from './outcome.ts'
 import { notForTunnels } from './outcome.ts'
-import { respondPart, serveAnswer, serveNothing, servePart, serveSilence } from './server-side.ts'
+import { respondPart, serveNothing, servePart, serveResponse, serveSilence } from './server-side.ts'
 
 const afterTunnel = notForTunnels(
   'the call ends when the tunnel stands: signals and limits have no say any more',
@@ -47,7 +47,7 @@ export const ABORTS: readonly Outcome[] = [
   {
     name: 'an abort while it is queued',
     stage: 'queued',
-    serve: serveAnswer,
+    serve: serveResponse,
     drive: abortAtOnce,
     end: 'early',
     error: 'reason',
@@ -55,7 +55,7 @@ export const ABORTS: readonly Outcome[] = [
   {
     name: 'an abort while it connects',
     stage: 'connecting',
-    serve: serveAnswer,
+    serve: serveResponse,
     drive: abortAtOnce,
     end: 'early',
     error: 'reason',
@@ -107,7 +107,7 @@ export const TIMEOUTS: readonly Outcome[] = [
     name: 'queueTimeout',
     stage: 'queued',
     limits: { queueTimeout: LIMIT },
-    serve: serveAnswer,
+    serve: serveResponse,
     drive: passTime,
     end: 'early',
     error: 'DODICI_ERR_QUEUE_TIMEOUT',
@@ -116,7 +116,7 @@ export const TIMEOUTS: readonly Outcome[] = [
     name: 'connectTimeout',
     stage: 'connecting',
     limits: { connectTimeout: LIMIT },
-    serve: serveAnswer,
+    serve: serveResponse,
     drive: passTime,
     end: 'early',
     error: 'UND_ERR_CONNECT_TIMEOUT',
@@ -151,7 +151,7 @@ export const TIMEOUTS: readonly Outcome[] = [
     name: 'requestTimeout while it is queued',
     stage: 'queued',
     limits: { requestTimeout: LIMIT },
-    serve: serveAnswer,
+    serve: serveResponse,
     drive: passTime,
     end: 'early',
     error: 'DODICI_ERR_REQUEST_TIMEOUT',
@@ -194,7 +194,7 @@ export const THROWS: readonly Outcome[] = [
     (throwsIn): Outcome => ({
       name: `a handler that throws in ${throwsIn}`,
       throwsIn,
-      serve: serveAnswer,
+      serve: serveResponse,
       end: 'early',
       error: 'fault',
       leftOut: onlyDispatch,
@@ -212,7 +212,7 @@ export const THROWS: readonly Outcome[] = [
   {
     name: 'a factory that throws',
     throwsIn: 'factory',
-    serve: serveAnswer,
+    serve: serveResponse,
     end: 'early',
     error: 'fault',
     leftOut: (api) =>
@@ -227,9 +227,9 @@ export const THROWS: readonly Outcome[] = [
     error: 'fault',
   },
   {
-    name: 'a callback that throws at the answer',
+    name: 'a callback that throws at the response',
     throwsIn: 'callback',
-    serve: serveAnswer,
+    serve: serveResponse,
     end: 'dropped',
     isUncaught: true,
     leftOut: onlyWithCallback,

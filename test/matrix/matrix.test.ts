@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ENGINES } from '../support/engines.ts'
-import { ANSWERS, CLOSES } from './answers.ts'
 import type { Api } from './apis.ts'
 import { APIS } from './apis.ts'
 import type { BodyKind } from './bodies.ts'
@@ -8,6 +7,7 @@ import { BODY_KINDS } from './bodies.ts'
 import { Case } from './case.ts'
 import { ABORTS, DEATHS, THROWS, TIMEOUTS } from './failures.ts'
 import type { Outcome } from './outcome.ts'
+import { ANSWERS, CLOSES } from './responses.ts'
 import { Rig } from './rig.ts'
 
 const OUTCOMES: readonly Outcome[] = [...ANSWERS, ...CLOSES, ...ABORTS, ...TIMEOUTS, ...THROWS, ...DEATHS]

@@ -24,7 +24,7 @@ export interface Outcome {
   /** How often the server may be asked. @default 1 */
   readonly attempts?: number
   readonly end: End | ((kind: BodyKind) => End)
-  /** The whole answer, where there is one. */
+  /** The whole response, where there is one. */
   readonly text?: string
   readonly trailers?: object
   /** A code, the reason of the abort, or what was thrown. */

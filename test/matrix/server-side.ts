@@ -20,10 +20,10 @@ export function whenRead(stream: ServerHttp2Stream, running: Case, respond: () =
   })
 }
 
-export function serveAnswer(stream: ServerHttp2Stream, running: Case): void {
+export function serveResponse(stream: ServerHttp2Stream, running: Case): void {
   whenRead(stream, running, () => {
     stream.respond({ ':status': 200 })
-    stream.end('answer')
+    stream.end('response')
   })
 }
 

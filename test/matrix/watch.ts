@@ -7,7 +7,7 @@ export class Watch {
   readonly heard: string[] = []
   /** What is sure to be the last of them: the call is over then. */
   readonly ended = new Gate()
-  /** A part of the answer's body has come. */
+  /** A part of the response's body has come. */
   readonly receiving = new Gate()
   text = ''
   /** Null while there are none, and where the API has no trailers. */

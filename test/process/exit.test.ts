@@ -98,7 +98,7 @@ describe('a process', () => {
       expect(sessions).toHaveLength(1)
     })
 
-    it('whose request waits for its answer, stays until it has come whole', async () => {
+    it('whose request waits for its response, stays until it has come whole', async () => {
       const { origin, ca, sessions } = await startServer(
         async (stream) => {
           await roundTrips(stream.session)
@@ -109,13 +109,13 @@ describe('a process', () => {
         },
         { tls },
       )
-      const answer = [{ statusCode: 200 }, { text: 'first, last' }]
-      expect(await runChild('pending', origin, ca)).toEqual([...answer, ...answer])
+      const response = [{ statusCode: 200 }, { text: 'first, last' }]
+      expect(await runChild('pending', origin, ca)).toEqual([...response, ...response])
       expect(sessions).toHaveLength(1)
     })
   })
 
-  describe.each(['node', 'wire'])('with an answer that nobody reads, on engine %s', (engine) => {
+  describe.each(['node', 'wire'])('with a response that nobody reads, on engine %s', (engine) => {
     const SIZE = 500_000
 
     it.each([
@@ -261,7 +261,7 @@ describe('a process', () => {
       const peer = await startPeer({
         staysHalfOpen: true,
         onRequest: (stream) => stream.method === 'CONNECT' && stream.respond(200),
-        onComplete: (stream) => (stream.method === 'CONNECT' ? stream.end() : stream.answer()),
+        onComplete: (stream) => (stream.method === 'CONNECT' ? stream.end() : stream.respondWith()),
       })
       expect(await runChild('closing', mode, peer.origin)).toEqual([{ isClosed: true }, { sessions: [] }])
     })
@@ -288,14 +288,14 @@ describe('a process', () => {
 
   it('that sends 10,000 requests, 100 at a time, to a server of 10 streams, is answered each on one connection', async () => {
     const LIMIT = 10
-    let answered = 0
+    let responded = 0
     let open = 0
     let mostOpen = 0
     let lastStreamId = 0
     const held: { stream: ServerHttp2Stream; path: unknown }[] = []
-    const answer = (): void => {
+    const response = (): void => {
       for (const { stream, path } of held.splice(0)) {
-        answered++
+        responded++
         // Before the client can know of it.
         open--
         stream.respond({ ':status': 200 })
@@ -307,7 +307,7 @@ describe('a process', () => {
         lastStreamId = Math.max(lastStreamId, stream.id ?? 0)
         mostOpen = Math.max(mostOpen, ++open)
         // All that came in one turn is open at once.
-        if (held.push({ stream, path: headers[':path'] }) === 1) setImmediate(answer)
+        if (held.push({ stream, path: headers[':path'] }) === 1) setImmediate(response)
       },
       { settings: { maxConcurrentStreams: LIMIT } },
     )
@@ -317,7 +317,7 @@ describe('a process', () => {
     // The signal was listened to while there was something to abort.
     expect(facts.mostListeners).toBeGreaterThan(0)
     expect(sessions).toHaveLength(1)
-    expect(answered).toBe(10_000)
+    expect(responded).toBe(10_000)
     expect(mostOpen).toBeLessThanOrEqual(LIMIT)
     expect(mostOpen).toBeGreaterThan(1)
     // Each attempt takes the next odd id. Those above 10,000 were refused: at most what went out before SETTINGS came.

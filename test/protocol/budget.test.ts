@@ -73,7 +73,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
   })
 })
 
-describe('informational answers', () => {
+describe('informational responses', () => {
   test('on a stream that nobody wants, and that isn’t reset yet › are a flood as on any other', () => {
     const rig = new Rig()
     rig.receive(frames.settings())
@@ -90,7 +90,7 @@ describe('frames that count for all open streams', () => {
     const rig = new Rig()
     rig.receive(frames.settings([Setting.MAX_CONCURRENT_STREAMS, streams]), frames.settingsAck())
     for (let count = 0; count < streams; count++) rig.open({ hasBody: true })
-    rig.receive(frames.answer(1))
+    rig.receive(frames.response(1))
     rig.take()
     return rig
   }

@@ -48,7 +48,7 @@ describe('the windows', () => {
   test('of streams whose data is read › are opened again once half of them was used', () => {
     const rig = start(20_000, 1_000_000)
     const stream = rig.open()
-    rig.receive(frames.answer(1), data(1, 9_999))
+    rig.receive(frames.response(1), data(1, 9_999))
     expect(takeUpdates(rig)).toEqual([`0 +${1_000_000 - DEFAULT_WINDOW}`])
     rig.receive(data(1, 1))
     expect(takeUpdates(rig)).toEqual(['1 +10000'])
@@ -58,14 +58,14 @@ describe('the windows', () => {
   test('of a stream that has ended › are not', () => {
     const rig = start(20_000, 1_000_000)
     rig.open({ hasBody: true })
-    rig.receive(frames.answer(1), data(1, 15_000, Flag.END_STREAM))
+    rig.receive(frames.response(1), data(1, 15_000, Flag.END_STREAM))
     expect(takeUpdates(rig)).toEqual([`0 +${1_000_000 - DEFAULT_WINDOW}`])
   })
 
   test('of a stream whose data lies unread › are opened again when it is read, and the connection’s likewise', () => {
     const rig = start(80_000, 80_000)
     const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.answer(1), ...Array.from({ length: 5 }, () => data(1, 16_000)))
+    rig.receive(frames.response(1), ...Array.from({ length: 5 }, () => data(1, 16_000)))
     expect(takeUpdates(rig)).toEqual([`0 +${80_000 - DEFAULT_WINDOW}`])
     expect([rig.http2.held, stream.held]).toEqual([80_000, 80_000])
     rig.http2.release(stream, 40_000)
@@ -75,7 +75,7 @@ describe('the windows', () => {
   test('when padding comes › count all of it, and take it for read', () => {
     const rig = start(20_000, 80_000)
     const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.answer(1))
+    rig.receive(frames.response(1))
     const padded = frames.frame(Type.DATA, Flag.PADDED, 1, Buffer.concat([Buffer.of(255), Buffer.alloc(256)]))
     rig.take()
     for (let count = 0; count < 40; count++) rig.receive(padded)
@@ -87,7 +87,7 @@ describe('the windows', () => {
   test('of a stream that was given up › count for the connection alone', () => {
     const rig = start(60_000, DEFAULT_WINDOW)
     const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.answer(1), data(1, 16_000))
+    rig.receive(frames.response(1), data(1, 16_000))
     rig.http2.reset(stream, 8)
     rig.http2.release(stream, stream.held)
     rig.receive(data(1, 16_000), data(1, 16_000))
@@ -99,7 +99,7 @@ describe('more than the window allows', () => {
   test('on a stream › is an error of that stream (RFC 9113 §6.9.1), and its bytes count for the connection', () => {
     const rig = start(20_000, 100_000)
     const [stream, sibling] = [rig.open({ reading: 'holds' }), rig.open()]
-    rig.receive(frames.answer(1), frames.answer(3), data(1, 16_000), data(1, 4_001))
+    rig.receive(frames.response(1), frames.response(3), data(1, 16_000), data(1, 4_001))
     expect(stream.events.at(-1)).toBe('breach 3')
     expect(
       rig
@@ -114,7 +114,7 @@ describe('more than the window allows', () => {
   test('on the connection › is an error of the connection, one byte beyond and not before', () => {
     const rig = start(100_000, DEFAULT_WINDOW)
     rig.open({ reading: 'holds' })
-    rig.receive(frames.answer(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
+    rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
     expect(rig.faults).toEqual([])
     rig.receive(data(1, 1))
     expect(rig.faults.map(({ code }) => code)).toEqual([3])
@@ -123,7 +123,12 @@ describe('more than the window allows', () => {
   test('of the first SETTINGS, which aren’t acknowledged yet › is none: the peer may use 65,535 bytes until then (§6.9.2)', () => {
     const rig = startFresh(20_000, 1_000_000)
     const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.settings(), frames.answer(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
+    rig.receive(
+      frames.settings(),
+      frames.response(1),
+      ...[1, 2, 3].map(() => data(1, 16_384)),
+      data(1, 16_383),
+    )
     expect(stream.events.at(-1)).toBe('bytes 16383')
     rig.receive(frames.settingsAck())
     expect(stream.receiveWindow).toBe(20_000 - DEFAULT_WINDOW)
@@ -134,7 +139,7 @@ describe('more than the window allows', () => {
   test('of a smaller window that isn’t acknowledged yet › is none; after the ACK it is', () => {
     const rig = start(60_000, 1_000_000)
     const [early, late] = [rig.open({ reading: 'holds' }), rig.open({ reading: 'holds' })]
-    rig.receive(frames.answer(1), frames.answer(3))
+    rig.receive(frames.response(1), frames.response(3))
     let acks = 0
     rig.http2.setStreamWindow(20_000, () => acks++)
     rig.receive(...[1, 2, 3].map(() => data(1, 16_000)))
@@ -148,7 +153,7 @@ describe('more than the window allows', () => {
   test('of a larger window that isn’t acknowledged yet › is none: the ACK may come behind the data', () => {
     const rig = start(20_000, 1_000_000)
     const stream = rig.open({ reading: 'holds' })
-    rig.receive(frames.answer(1))
+    rig.receive(frames.response(1))
     rig.http2.setStreamWindow(60_000, () => {})
     rig.receive(...[1, 2, 3].map(() => data(1, 16_000)), frames.settingsAck())
     expect(stream.events.at(-1)).toBe('bytes 16000')
@@ -178,12 +183,12 @@ describe('readers', () => {
   test('when nobody reads › aren’t there: nothing is lent', () => {
     const rig = start(DEFAULT_WINDOW, DEFAULT_WINDOW, { maxBuffer: 3 * DEFAULT_WINDOW })
     rig.open({ reading: 'holds' })
-    rig.receive(frames.answer(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
+    rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
     expect(takeUpdates(rig)).toEqual([])
   })
 })
 
-describe('a large answer on a long path', () => {
+describe('a large response on a long path', () => {
   const MAX_STREAM_WINDOW = 4_000_000
   const MAX_CONNECTION_WINDOW = 8_000_000
 

@@ -97,7 +97,7 @@ describe('what a reader tells', () => {
   test('of a session of node’s server › is the same however it is cut', async () => {
     const { bytes } = await recordNode()
     const lines = read([bytes])
-    // All of this is in it: padding, CONTINUATION, an informational answer, trailers, a reset, a GOAWAY.
+    // All of this is in it: padding, CONTINUATION, an informational response, trailers, a reset, a GOAWAY.
     expect(countFrames(bytes, Type.DATA, Flag.PADDED)).toBeGreaterThan(0)
     expect(countFrames(bytes, Type.CONTINUATION, 0)).toBeGreaterThan(0)
     expect(lines.filter((line) => line.startsWith('block 9 '))).toHaveLength(2)

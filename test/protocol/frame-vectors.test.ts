@@ -122,8 +122,8 @@ describe.skipIf(lacksVectors)('the published frames', () => {
   )('$name › is no error here, with a reason', (vector) => {
     const rig = new Rig()
     rig.open()
-    rig.receive(frames.settings(), wireOf(vector), frames.answer(1, Flag.END_STREAM))
+    rig.receive(frames.settings(), wireOf(vector), frames.response(1, Flag.END_STREAM))
     expect(rig.faults).toEqual([])
-    expect(rig.streams[0]?.events).toEqual(['answer 200'])
+    expect(rig.streams[0]?.events).toEqual(['response 200'])
   })
 })

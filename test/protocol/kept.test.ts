@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toAnswerObject } from '../../src/core/header-object.ts'
+import { toResponseHeaders } from '../../src/core/header-object.ts'
 import type { ConnectionListener, ConnectionOptions } from '../../src/protocol/connection.ts'
 import { ClientConnection } from '../../src/protocol/connection.ts'
 import { HpackDecoder } from '../../src/protocol/hpack/decoder.ts'
@@ -73,7 +73,7 @@ function play(recording: Recording, random: Random, allocate: Allocate, options:
       if (!isBytes && !/^(informational|answer|trailers)/.test(event)) return
       keep(last)
       // What a handler is given of it.
-      if (Array.isArray(last)) keep(toAnswerObject(last))
+      if (Array.isArray(last)) keep(toResponseHeaders(last))
     }
   }
   for (const piece of cutAtRandom(recording.bytes, random)) rig.receive(allocate(piece))

@@ -16,7 +16,7 @@ function startBusy() {
   const upload = rig.open({ hasBody: true })
   const download = rig.open({ reading: 'holds' })
   rig.take()
-  rig.receive(frames.settings(), frames.answer(download.id), frames.data(download.id, 'unread'))
+  rig.receive(frames.settings(), frames.response(download.id), frames.data(download.id, 'unread'))
   rig.take()
   rig.http2.send(upload, Buffer.alloc(2 * DEFAULT_WINDOW), true)
   return { rig, upload, download }

@@ -17,12 +17,12 @@ function takeCredit(rig: Rig): number {
     .reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0)
 }
 
-/** Streams of a window that nothing in a test fills, and the answers' headers. */
+/** Streams of a window that nothing in a test fills, and the responses' headers. */
 function start(windows: Partial<WindowSizes>, ...readings: Reading[]) {
   const rig = new Rig({ windows: { streamWindow: 8_000_000, maxStreamWindow: 8_000_000, ...windows } })
   rig.receive(frames.settings(), frames.settingsAck())
   const streams = readings.map((reading) => rig.open({ reading }))
-  for (const { id } of streams) rig.receive(frames.answer(id))
+  for (const { id } of streams) rig.receive(frames.response(id))
   rig.take()
   return { rig, streams }
 }

@@ -72,7 +72,7 @@ describe('the budget of frames that bring nothing', () => {
 })
 
 describe('a flood', () => {
-  const open = frames.answer(1)
+  const open = frames.response(1)
   const PADDING_ALONE = frames.frame(Type.DATA, Flag.PADDED, 1, Buffer.of(0))
   test.each([
     ['SETTINGS', frames.settings()],
@@ -87,7 +87,7 @@ describe('a flood', () => {
     ['frames that nobody knows', frames.frame(0xbe, 0, 0)],
     ['GOAWAY', frames.goAway(5, 0)],
     ['DATA of a stream that was reset', frames.frame(Type.DATA, 0, 3)],
-    ['HEADERS of a stream that was reset', frames.answer(3)],
+    ['HEADERS of a stream that was reset', frames.response(3)],
   ])('of %s › ends the connection with ENHANCE_YOUR_CALM within 10,000 frames', (_name, frame) => {
     const rig = new Rig()
     rig.open()
@@ -106,7 +106,7 @@ describe('a flood', () => {
     expect(rig.http2.isOpen).toBe(false)
   })
 
-  test('of informational answers › ends the connection with ENHANCE_YOUR_CALM', () => {
+  test('of informational responses › ends the connection with ENHANCE_YOUR_CALM', () => {
     const rig = new Rig()
     rig.open()
     rig.receive(frames.settings())

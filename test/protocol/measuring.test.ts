@@ -26,10 +26,10 @@ class Peer {
     this.#hear()
   }
 
-  /** Streams whose answers have begun. */
+  /** Streams whose responses have begun. */
   open(count: number): HeardStream[] {
     const streams = Array.from({ length: count }, () => this.rig.open())
-    for (const { id } of streams) this.rig.receive(frames.answer(id))
+    for (const { id } of streams) this.rig.receive(frames.response(id))
     this.#hear()
     return streams
   }
@@ -44,7 +44,7 @@ class Peer {
     this.pass()
   }
 
-  /** A whole answer's body. */
+  /** A whole response's body. */
   end({ id }: HeardStream, bytes: number): void {
     for (let left = bytes; left > FRAME; left -= FRAME) this.#send(id, FRAME)
     this.#send(id, FRAME, Flag.END_STREAM)
@@ -111,7 +111,7 @@ describe('a larger window for streams, that is refused for the moment', () => {
 describe('the connection’s window', () => {
   const windows = { streamWindow: 128 * KIB, connectionWindow: 512 * KIB, maxConnectionWindow: 2 * MIB }
 
-  test('when many large answers use it up, and streams get no larger ones › grows up to the largest', () => {
+  test('when many large responses use it up, and streams get no larger ones › grows up to the largest', () => {
     const peer = new Peer(windows)
     const streams = peer.open(100)
     expect(peer.window).toBe(512 * KIB)
@@ -134,7 +134,7 @@ describe('the connection’s window', () => {
     expect(peer.rig.faults).toEqual([])
   })
 
-  test('when many answers use it up of which none is large › grows likewise', () => {
+  test('when many responses use it up of which none is large › grows likewise', () => {
     const peer = new Peer(windows)
     for (let millisecond = 0; millisecond < 20; millisecond++) {
       // Below half of a stream's window each.

@@ -10,7 +10,7 @@ describe('PingLedger', () => {
     return times.filter((time) => {
       if (!ledger.canSend(time, hasStreams)) return false
       ledger.onSent(time, hasStreams)
-      ledger.onAnswered(time)
+      ledger.onResponded(time)
       return true
     })
   }
@@ -44,17 +44,17 @@ describe('PingLedger', () => {
     ledger.onSent(0, true)
     ledger.onNews()
     expect(ledger.isFree).toBe(false)
-    ledger.onAnswered(50)
+    ledger.onResponded(50)
     expect(ledger.isFree).toBe(false)
     ledger.onNews()
     expect(ledger.isFree).toBe(true)
   })
 
-  test('the time between two PINGs runs from the answer of the first, since that may have come late', () => {
+  test('the time between two PINGs runs from the response of the first, since that may have come late', () => {
     const ledger = new PingLedger()
     play([0, 0], true, ledger)
     ledger.onSent(0, true)
-    ledger.onAnswered(1_000)
+    ledger.onResponded(1_000)
     expect(ledger.lastAt).toBe(1_000)
     expect(ledger.canSend(5 * MINUTE + 999, true)).toBe(false)
     expect(ledger.canSend(5 * MINUTE + 1_000, true)).toBe(true)

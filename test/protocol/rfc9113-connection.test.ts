@@ -12,7 +12,15 @@ import {
   startPeer,
   toOutcome,
 } from '../support/scripted-peer-rig.ts'
-import { answer, Dialogue, expectConnectionError, Flag, frames, Setting, Type } from './support-connection.ts'
+import {
+  Dialogue,
+  expectConnectionError,
+  Flag,
+  frames,
+  response,
+  Setting,
+  Type,
+} from './support-connection.ts'
 
 const { END_STREAM } = Flag
 const NO_ERROR = 0
@@ -42,7 +50,7 @@ describe('the preface', () => {
     { what: 'PING', bytes: frames.ping() },
     { what: 'GOAWAY', bytes: frames.goAway(0, NO_ERROR) },
     { what: 'WINDOW_UPDATE', bytes: frames.windowUpdate(0, 1) },
-    { what: 'HEADERS', bytes: answer(1, 200) },
+    { what: 'HEADERS', bytes: response(1, 200) },
     { what: 'an unknown frame', bytes: frames.frame(0xbe, 0, 0, Buffer.alloc(6)) },
   ]
   it.each(OTHERS)('RFC 9113 §3.4: of the server is SETTINGS: $what is PROTOCOL_ERROR', ({ bytes }) => {
@@ -102,8 +110,11 @@ describe('GOAWAY', () => {
     expect(dialogue.hears(frames.goAway(3, NO_ERROR, 'restarting'))).toEqual([])
     expect(dialogue.events).toEqual(['goaway NO_ERROR 3 restarting'])
     expect([one.events, two.events, three.events]).toEqual([[], [], ['refused']])
-    dialogue.hears(answer(1, 200, END_STREAM), answer(3, 200), frames.data(3, 'text', END_STREAM))
-    expect([one.events, two.events]).toEqual([['answer 200, the end'], ['answer 200', 'data text, the end']])
+    dialogue.hears(response(1, 200, END_STREAM), response(3, 200), frames.data(3, 'text', END_STREAM))
+    expect([one.events, two.events]).toEqual([
+      ['response 200, the end'],
+      ['response 200', 'data text, the end'],
+    ])
   })
 
   it('RFC 9113 §6.8: may come again with a lower last stream, and not with a higher one', () => {
@@ -124,9 +135,9 @@ describe('GOAWAY', () => {
   ])('RFC 9113 §7: with a code that nobody knows is one like any other (%i)', (code) => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(frames.goAway(1, code), answer(1, 200, END_STREAM))
+    dialogue.hears(frames.goAway(1, code), response(1, 200, END_STREAM))
     expect(dialogue.events).toEqual([`goaway ${code} 1 null`])
-    expect(stream.events).toEqual(['answer 200, the end'])
+    expect(stream.events).toEqual(['response 200, the end'])
   })
 
   it('RFC 9113 §6.8: lets HPACK and the connection’s window go on for what still comes above its last stream', () => {
@@ -138,7 +149,7 @@ describe('GOAWAY', () => {
     const said = dialogue.hears(frames.frame(Type.HEADERS, Flag.END_HEADERS, 3, indexing), full, full)
     expect(said).toEqual(['WINDOW_UPDATE(0) 32768'])
     dialogue.hears(frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, Buffer.from('88be', 'hex')))
-    expect(one.events).toEqual(['answer 200 a: b'])
+    expect(one.events).toEqual(['response 200 a: b'])
   })
 
   it('RFC 9113 §6.8: opens no further stream on its connection: the next call has another', async () => {
@@ -157,7 +168,7 @@ describe('GOAWAY', () => {
     await second.settled
     expect(toOutcome(second)).toBe('GET /second')
     expect(peer.ledger).toEqual(['0/1 GET /first', '1/1 GET /second'])
-    peer.request('/first').answer()
+    peer.request('/first').respondWith()
     await first.settled
     expect(toOutcome(first)).toBe('GET /first')
   })
@@ -193,7 +204,7 @@ describe('GOAWAY', () => {
     true,
     false,
   ])('RFC 9113 §9.1: of the client comes before it closes the connection (graceful: %s)', async (isGraceful) => {
-    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.answer() })
+    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.respondWith() })
     const harness = startHarness(peer, OPTIONS)
     await ask(harness, 'GET /').settled
     const waiting = isGraceful ? null : ask(harness, 'GET /waiting')
@@ -208,7 +219,7 @@ describe('GOAWAY', () => {
 describe('a request that was not answered', () => {
   it('RFC 9113 §8.7: is sent again after REFUSED_STREAM, a POST, too', async () => {
     const peer = await startPeer({
-      onComplete: (stream) => (peer.requests.length === 1 ? stream.reset(7) : stream.answer()),
+      onComplete: (stream) => (peer.requests.length === 1 ? stream.reset(7) : stream.respondWith()),
     })
     const call = ask(startHarness(peer, OPTIONS), 'POST /')
     await call.settled
@@ -230,7 +241,7 @@ describe('the streams of a connection', () => {
   async function startLimited(limit: number) {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, limit]],
-      onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+      onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
     })
     const harness = startHarness(peer, OPTIONS)
     await ask(harness, 'GET /warm').settled
@@ -244,7 +255,7 @@ describe('the streams of a connection', () => {
       await peer.until(() => peer.counts[`GET /${i}`] === 1)
       await peer.connection(0).ping()
       expect(peer.connection(0).open).toBe(Math.min(3, calls.length - i))
-      peer.request(`/${i}`).answer()
+      peer.request(`/${i}`).respondWith()
     }
     await Promise.all(calls.map((call) => call.settled))
     expect(peer.connection(0).maxOpen).toBe(3)
@@ -261,7 +272,7 @@ describe('the streams of a connection', () => {
     first.controller?.abort(new Error('enough'))
     await peer.until(() => peer.counts['GET /second'] === 1)
     expect([peer.request('/first').resetCode, peer.connection(0).maxOpen]).toEqual([CANCEL, 1])
-    peer.request('/second').answer()
+    peer.request('/second').respondWith()
     await second.settled
     expect(toOutcome(second)).toBe('GET /second')
   })

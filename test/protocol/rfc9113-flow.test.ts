@@ -2,12 +2,12 @@
 
 import { describe, expect, it } from 'vitest'
 import {
-  answer,
   Dialogue,
   expectConnectionError,
   expectStreamError,
   Flag,
   frames,
+  response,
   Setting,
   Type,
 } from './support-connection.ts'
@@ -163,7 +163,7 @@ describe('what the client receives', () => {
     dialogue.isReading = false
     const stream = dialogue.open()
     const full = frames.data(1, FULL)
-    dialogue.hears(answer(1, 200), full, full, full, frames.data(1, 'x'.repeat(16_383)))
+    dialogue.hears(response(1, 200), full, full, full, frames.data(1, 'x'.repeat(16_383)))
     expect(stream.events).toHaveLength(5)
     expectStreamError(dialogue, stream, 'FLOW_CONTROL_ERROR', frames.data(1, 'x'))
   })
@@ -173,7 +173,13 @@ describe('what the client receives', () => {
     dialogue.isReading = false
     const [one, other] = [dialogue.open(), dialogue.open()]
     const heard = dialogue.hears(
-      ...[answer(1, 200), answer(3, 200), frames.data(1, FULL), frames.data(3, FULL), frames.data(1, FULL)],
+      ...[
+        response(1, 200),
+        response(3, 200),
+        frames.data(1, FULL),
+        frames.data(3, FULL),
+        frames.data(1, FULL),
+      ],
       frames.data(3, 'x'.repeat(16_383)),
     )
     expect([heard, one.events.length, other.events.length]).toEqual([[], 3, 3])
@@ -184,7 +190,7 @@ describe('what the client receives', () => {
     const dialogue = new Dialogue()
     dialogue.open()
     // With less than half of its window left, each of them hears of what was read.
-    expect(dialogue.hears(answer(1, 200), frames.data(1, FULL))).toEqual([])
+    expect(dialogue.hears(response(1, 200), frames.data(1, FULL))).toEqual([])
     const said = dialogue.hears(frames.data(1, FULL))
     // A PING goes along, to measure what the path holds.
     expect(said.filter((line) => !line.startsWith('PING'))).toEqual([
@@ -197,7 +203,7 @@ describe('what the client receives', () => {
     dialogue.isReading = false
     const stream = dialogue.open()
     const payload = Buffer.concat([Buffer.from([255]), Buffer.from('text'), Buffer.alloc(255)])
-    dialogue.hears(answer(1, 200), frames.frame(Type.DATA, PADDED, 1, payload))
+    dialogue.hears(response(1, 200), frames.frame(Type.DATA, PADDED, 1, payload))
     expect([stream.receiveWindow, stream.consumed, stream.held]).toEqual([65_535 - 260, 256, 4])
   })
 
@@ -205,11 +211,11 @@ describe('what the client receives', () => {
     { what: 'on a stream that was reset', before: [frames.reset(1, 8)], code: null },
     {
       what: 'on a stream that the server had ended',
-      before: [answer(1, 200, END_STREAM)],
+      before: [response(1, 200, END_STREAM)],
       code: 'STREAM_CLOSED',
     },
     { what: 'before its header', before: [], code: 'PROTOCOL_ERROR' },
-    { what: 'where there is no content', before: [answer(1, 204)], code: 'PROTOCOL_ERROR' },
+    { what: 'where there is no content', before: [response(1, 204)], code: 'PROTOCOL_ERROR' },
   ]
   it.each(LOST)('RFC 9113 §6.9: counts for the connection also where it is in error ($what)', ({
     before,
@@ -228,27 +234,27 @@ describe('what the client receives', () => {
     dialogue.isReading = false
     const [one, other] = [dialogue.open(), dialogue.open()]
     dialogue.hears(
-      answer(1, 200),
+      response(1, 200),
       ...[FULL, FULL, FULL, 'x'.repeat(16_383)].map((text) => frames.data(1, text)),
     )
     const more = [
-      answer(3, 103),
-      answer(3, 200),
+      response(3, 103),
+      response(3, 200),
       frames.settings(),
       frames.ping(),
       frames.headers(3, [['a', 'b']], END_STREAM),
     ]
     expect(dialogue.hears(...more)).toEqual(['SETTINGS ACK', 'PING ACK 0000000000000000'])
     expect(one.events).toHaveLength(5)
-    expect(other.events).toEqual(['informational 103', 'answer 200', 'trailers a: b'])
+    expect(other.events).toEqual(['informational 103', 'response 200', 'trailers a: b'])
   })
 
-  it('RFC 9113 §5.2.2: is read while an answer lies unread: what is to be sent is not held up by it', () => {
+  it('RFC 9113 §5.2.2: is read while a response lies unread: what is to be sent is not held up by it', () => {
     const dialogue = new Dialogue()
     dialogue.isReading = false
     dialogue.hears(windowOf(2))
     dialogue.open()
-    dialogue.hears(answer(1, 200), frames.data(1, FULL), frames.data(1, FULL))
+    dialogue.hears(response(1, 200), frames.data(1, FULL), frames.data(1, FULL))
     const upload = dialogue.open(false)
     expect(dialogue.send(upload, 'text')).toEqual(['DATA(3) 2'])
     expect(dialogue.hears(frames.windowUpdate(3, 2))).toEqual(['DATA(3) 2'])
@@ -262,18 +268,18 @@ describe('a smaller window', () => {
     const stream = dialogue.open()
     dialogue.connection.setStreamWindow(1_000, () => dialogue.events.push('ack'))
     expect(dialogue.says()).toEqual(['SETTINGS 4,1000'])
-    expect(dialogue.hears(answer(1, 200), frames.data(1, FULL))).toEqual([])
-    expect([stream.events, stream.receiveWindow]).toEqual([['answer 200', `data ${FULL}`], 65_535 - 16_384])
+    expect(dialogue.hears(response(1, 200), frames.data(1, FULL))).toEqual([])
+    expect([stream.events, stream.receiveWindow]).toEqual([['response 200', `data ${FULL}`], 65_535 - 16_384])
     dialogue.hears(frames.settingsAck())
     expect([dialogue.events, stream.receiveWindow]).toEqual([['ack'], 1_000 - 16_384])
     expectStreamError(dialogue, stream, 'FLOW_CONTROL_ERROR', frames.data(1, 'x'))
   })
 
-  it('RFC 9113 §6.9.1: lets an empty frame end an answer, though less than nothing is left of it', () => {
+  it('RFC 9113 §6.9.1: lets an empty frame end a response, though less than nothing is left of it', () => {
     const dialogue = new Dialogue()
     dialogue.isReading = false
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 200), frames.data(1, 'x'.repeat(2_000)))
+    dialogue.hears(response(1, 200), frames.data(1, 'x'.repeat(2_000)))
     dialogue.connection.setStreamWindow(1_000, () => {})
     dialogue.hears(frames.settingsAck())
     expect(stream.receiveWindow).toBe(-1_000)
@@ -284,11 +290,11 @@ describe('a smaller window', () => {
   it('RFC 9113 §6.9.3: of the first SETTINGS does not count before their ACK, either', () => {
     const dialogue = new Dialogue({ isGreeted: false, windows: { streamWindow: 10 } })
     const early = dialogue.open()
-    dialogue.hears(frames.settings(), answer(1, 200), frames.data(1, 'x'.repeat(1_000), END_STREAM))
-    expect(early.events).toEqual(['answer 200', `data ${'x'.repeat(1_000)}, the end`])
+    dialogue.hears(frames.settings(), response(1, 200), frames.data(1, 'x'.repeat(1_000), END_STREAM))
+    expect(early.events).toEqual(['response 200', `data ${'x'.repeat(1_000)}, the end`])
     dialogue.hears(frames.settingsAck())
     const stream = dialogue.open()
-    dialogue.hears(answer(3, 200))
+    dialogue.hears(response(3, 200))
     expectStreamError(dialogue, stream, 'FLOW_CONTROL_ERROR', frames.data(3, 'x'.repeat(11)))
   })
 
@@ -296,7 +302,7 @@ describe('a smaller window', () => {
     const dialogue = new Dialogue()
     dialogue.isReading = false
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 200), frames.data(1, 'x'.repeat(535)))
+    dialogue.hears(response(1, 200), frames.data(1, 'x'.repeat(535)))
     dialogue.connection.setStreamWindow(100_000, () => {})
     // The peer may use it before its ACK comes.
     expect(stream.receiveWindow).toBe(100_000 - 535)

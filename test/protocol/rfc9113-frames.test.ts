@@ -3,12 +3,12 @@
 import { describe, expect, it } from 'vitest'
 import { encodeFields } from '../support/hpack.ts'
 import {
-  answer,
   Dialogue,
   expectConnectionError,
   expectStreamError,
   Flag,
   frames,
+  response,
   Type,
   uint32,
 } from './support-connection.ts'
@@ -26,12 +26,12 @@ describe('DATA', () => {
   ])('RFC 9113 §6.1: with as much padding as payload or more is PROTOCOL_ERROR (%i)', (padding) => {
     const payload = Buffer.from([padding])
     const bytes = frames.frame(Type.DATA, PADDED, 1, payload)
-    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', answer(1, 200), bytes)
+    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', response(1, 200), bytes)
   })
 
   it('RFC 9113 §4.2: with PADDED, and no octet for its length, is FRAME_SIZE_ERROR', () => {
     const bytes = frames.frame(Type.DATA, PADDED, 1)
-    expectConnectionError(new Dialogue(), 'FRAME_SIZE_ERROR', answer(1, 200), bytes)
+    expectConnectionError(new Dialogue(), 'FRAME_SIZE_ERROR', response(1, 200), bytes)
   })
 
   it('RFC 9113 §6.1: loses its padding, of any length', () => {
@@ -40,14 +40,14 @@ describe('DATA', () => {
     const padded = [0, 1, 255].map((padding) =>
       Buffer.from(`${String.fromCharCode(padding)}text${'\0'.repeat(padding)}`, 'latin1'),
     )
-    dialogue.hears(answer(1, 200), ...padded.map((payload) => frames.frame(Type.DATA, PADDED, 1, payload)))
-    expect(stream.events).toEqual(['answer 200', 'data text', 'data text', 'data text'])
+    dialogue.hears(response(1, 200), ...padded.map((payload) => frames.frame(Type.DATA, PADDED, 1, payload)))
+    expect(stream.events).toEqual(['response 200', 'data text', 'data text', 'data text'])
   })
 })
 
 describe('HEADERS', () => {
   it('RFC 9113 §6.2: on stream 0 is PROTOCOL_ERROR', () => {
-    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', answer(0, 200))
+    expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', response(0, 200))
     // At once, whatever else would follow.
     expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', frames.frame(Type.HEADERS, 0, 0, OK))
   })
@@ -79,7 +79,7 @@ describe('HEADERS', () => {
     const stream = dialogue.open()
     const payload = Buffer.concat([Buffer.from([9]), Buffer.alloc(5, 0xff), OK, Buffer.alloc(9)])
     dialogue.hears(frames.frame(Type.HEADERS, PADDED | PRIORITY | END_HEADERS | END_STREAM, 1, payload))
-    expect(stream.events).toEqual(['answer 200, the end'])
+    expect(stream.events).toEqual(['response 200, the end'])
   })
 })
 
@@ -100,7 +100,7 @@ describe('PRIORITY', () => {
   it('RFC 9113 §6.3: changes nothing, also on streams that are idle or closed', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(dialogue.open().id, 200, END_STREAM))
+    dialogue.hears(response(dialogue.open().id, 200, END_STREAM))
     const ids = [1, 2, 3, 99].map((id) => frames.frame(Type.PRIORITY, 0, id, Buffer.alloc(5)))
     expect(dialogue.hears(...ids)).toEqual([])
     expect([stream.state, stream.events]).toEqual(['half-closed (local)', []])

@@ -3,12 +3,12 @@
 import { describe, expect, it } from 'vitest'
 import { encodeFields } from '../support/hpack.ts'
 import {
-  answer,
   Dialogue,
   expectConnectionError,
   Flag,
   frames,
   GET,
+  response,
   Setting,
   Type,
   uint32,
@@ -20,7 +20,7 @@ const UNKNOWN_TYPE = 0xbe
 /** Each type of RFC 9113 §6 with a payload of the right size. */
 const ANY_FRAME = [
   { type: 'DATA', bytes: frames.data(1, 'x') },
-  { type: 'HEADERS', bytes: answer(1, 200) },
+  { type: 'HEADERS', bytes: response(1, 200) },
   { type: 'PRIORITY', bytes: frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5)) },
   { type: 'RST_STREAM', bytes: frames.reset(1, 8) },
   { type: 'SETTINGS', bytes: frames.settings() },
@@ -36,8 +36,8 @@ describe('the header of a frame', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
     const unknown = [0, 1, 2, 77].map((id) => frames.frame(UNKNOWN_TYPE, 0xff, id, Buffer.alloc(100, 1)))
-    expect(dialogue.hears(...unknown, frames.frame(0xff, 0, 1), answer(1, 200, END_STREAM))).toEqual([])
-    expect(stream.events).toEqual(['answer 200, the end'])
+    expect(dialogue.hears(...unknown, frames.frame(0xff, 0, 1), response(1, 200, END_STREAM))).toEqual([])
+    expect(stream.events).toEqual(['response 200, the end'])
   })
 
   it('RFC 9113 §4.1: has flags that mean nothing for its type, and they are ignored', () => {
@@ -50,7 +50,7 @@ describe('the header of a frame', () => {
       frames.frame(Type.DATA, END_STREAM | 0xf6, 1, Buffer.from('text')),
     )
     expect(pong).toEqual([`PING ACK ${Buffer.from('12345678').toString('hex')}`])
-    expect(stream.events).toEqual(['answer 200', 'data text, the end'])
+    expect(stream.events).toEqual(['response 200', 'data text, the end'])
     expect(dialogue.hears(frames.frame(Type.GOAWAY, 0xff, 0, Buffer.alloc(8)))).toEqual([])
     expect(dialogue.events).toEqual(['goaway NO_ERROR 0 null'])
   })
@@ -64,7 +64,7 @@ describe('the header of a frame', () => {
       frames.frame(Type.WINDOW_UPDATE, 0, bit, uint32(bit + 5)),
       frames.frame(Type.GOAWAY, 0, bit, Buffer.concat([uint32(bit + 1), uint32(0)])),
     )
-    expect(stream.events).toEqual(['answer 200'])
+    expect(stream.events).toEqual(['response 200'])
     expect(dialogue.connection.sendWindow).toBe(65_540)
     expect(dialogue.events).toEqual(['goaway NO_ERROR 1 null'])
   })
@@ -98,7 +98,7 @@ describe('the size of a frame', () => {
   it('RFC 9113 §4.2: of 16,384 octets is always taken', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 200), frames.data(1, 'x'.repeat(16_384), END_STREAM))
+    dialogue.hears(response(1, 200), frames.data(1, 'x'.repeat(16_384), END_STREAM))
     expect(stream.events[1]).toBe(`data ${'x'.repeat(16_384)}, the end`)
   })
 
@@ -111,7 +111,7 @@ describe('the size of a frame', () => {
   it('RFC 9113 §4.2: may be up to what the client has announced, and no more', () => {
     const dialogue = new Dialogue({ settings: { maxFrameSize: 20_000 } })
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 200), frames.data(1, 'x'.repeat(20_000)))
+    dialogue.hears(response(1, 200), frames.data(1, 'x'.repeat(20_000)))
     expect(stream.events).toHaveLength(2)
     expectConnectionError(dialogue, 'FRAME_SIZE_ERROR', frames.data(1, 'x'.repeat(20_001)))
   })
@@ -135,7 +135,7 @@ describe('a header block', () => {
       frames.frame(Type.CONTINUATION, 0, 1, OK.subarray(at)),
       frames.frame(Type.CONTINUATION, END_HEADERS, 1),
     )
-    expect(stream.events).toEqual(['answer 200, the end'])
+    expect(stream.events).toEqual(['response 200, the end'])
   })
 
   it.each(ANY_FRAME)('RFC 9113 §6.2: is broken by another frame within it, with PROTOCOL_ERROR ($type)', ({
@@ -166,7 +166,12 @@ describe('a header block', () => {
   ])('RFC 9113 §6.10: is not continued where there is none, which is PROTOCOL_ERROR (flags %i)', (flags) => {
     expectConnectionError(new Dialogue(), 'PROTOCOL_ERROR', frames.frame(Type.CONTINUATION, flags, 1, OK))
     const whole = new Dialogue()
-    expectConnectionError(whole, 'PROTOCOL_ERROR', answer(1, 200), frames.frame(Type.CONTINUATION, flags, 1))
+    expectConnectionError(
+      whole,
+      'PROTOCOL_ERROR',
+      response(1, 200),
+      frames.frame(Type.CONTINUATION, flags, 1),
+    )
   })
 
   it.each([

@@ -35,7 +35,7 @@ it('RFC 9113 §5.1.1: ids that are used up let what is on its way finish', async
   const harness = startHarness(peer, { engine: 'wire', ...PATIENT })
   const calls = ['/a', '/b', '/c', '/d'].map((path) => ask(harness, `POST ${path}`))
   await peer.until(() => peer.requests.length === calls.length)
-  for (const request of peer.requests) request.answer()
+  for (const request of peer.requests) request.respondWith()
   await Promise.all(calls.map((call) => call.settled))
   expect(calls.map(toOutcome)).toEqual(['POST /a', 'POST /b', 'POST /c', 'POST /d'])
   expect(peer.counts).toEqual({ 'POST /a': 1, 'POST /b': 1, 'POST /c': 1, 'POST /d': 1 })

@@ -1,13 +1,13 @@
-/** RFC 9113 §8: what makes an answer whole, and what makes it malformed. */
+/** RFC 9113 §8: what makes a response whole, and what makes it malformed. */
 
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../support/hpack.ts'
-import { answer, Dialogue, expectStreamError, Flag, frames, Setting } from './support-connection.ts'
+import { Dialogue, expectStreamError, Flag, frames, response, Setting } from './support-connection.ts'
 
 const { END_STREAM } = Flag
 const OK: Field = [':status', '200']
 
-/** The frames of an answer that is malformed by its header's fields. */
+/** The frames of a response that is malformed by its header's fields. */
 function header(...fields: readonly Field[]): Buffer {
   return frames.headers(1, fields)
 }
@@ -17,39 +17,44 @@ function expectMalformed(...bytes: readonly Buffer[]): void {
   expectStreamError(dialogue, dialogue.open(), 'PROTOCOL_ERROR', ...bytes)
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   it('RFC 9113 §8.1: is any number of interim headers, one final header, content, and trailers', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
     dialogue.hears(
-      ...[answer(1, 100), answer(1, 103, 0, ['link', '</a>']), answer(1, 103), answer(1, 200, 0, ['a', 'b'])],
+      ...[
+        response(1, 100),
+        response(1, 103, 0, ['link', '</a>']),
+        response(1, 103),
+        response(1, 200, 0, ['a', 'b']),
+      ],
       ...[frames.data(1, 'te'), frames.data(1, ''), frames.data(1, 'xt')],
       frames.headers(1, [['sum', '7']], END_STREAM),
     )
     expect(stream.events).toEqual([
       ...['informational 100', 'informational 103 link: </a>', 'informational 103'],
-      ...['answer 200 a: b', 'data te', 'data xt', 'trailers sum: 7'],
+      ...['response 200 a: b', 'data te', 'data xt', 'trailers sum: 7'],
     ])
     expect([stream.state, stream.phase]).toEqual(['closed', 'whole'])
   })
 
   it('RFC 9113 §8.1: with END_STREAM on an interim header is malformed', () => {
-    for (const status of [100, 103, 199]) expectMalformed(answer(1, status, END_STREAM))
+    for (const status of [100, 103, 199]) expectMalformed(response(1, status, END_STREAM))
   })
 
   it('RFC 9113 §8.1: with a further header that does not end it is malformed, interim or not', () => {
-    expectSecond(answer(1, 200))
+    expectSecond(response(1, 200))
     expectSecond(frames.headers(1, [['sum', '7']]))
-    expectSecond(answer(1, 103))
+    expectSecond(response(1, 103))
   })
 
-  /** The second header of an answer whose first was good. */
+  /** The second header of a response whose first was good. */
   function expectSecond(second: Buffer): void {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 200), frames.data(1, 'text'))
+    dialogue.hears(response(1, 200), frames.data(1, 'text'))
     expectStreamError(dialogue, stream, 'PROTOCOL_ERROR', second)
-    expect(stream.events).toEqual(['answer 200', 'data text', 'breach PROTOCOL_ERROR'])
+    expect(stream.events).toEqual(['response 200', 'data text', 'breach PROTOCOL_ERROR'])
   }
 
   it('RFC 9113 §8.1: with pseudo-header fields in its trailers is malformed', () => {
@@ -67,7 +72,7 @@ describe('an answer', () => {
     expectMalformed(frames.data(1, '', END_STREAM))
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 103))
+    dialogue.hears(response(1, 103))
     expectStreamError(dialogue, stream, 'PROTOCOL_ERROR', frames.data(1, 'text'))
   })
 
@@ -77,41 +82,41 @@ describe('an answer', () => {
     dialogue.hears(frames.settings([Setting.INITIAL_WINDOW_SIZE, 1]))
     dialogue.send(stream, 'much of a body')
     expect(
-      dialogue.hears(answer(1, 413), frames.data(1, 'too much', END_STREAM), frames.reset(1, 0)),
+      dialogue.hears(response(1, 413), frames.data(1, 'too much', END_STREAM), frames.reset(1, 0)),
     ).toEqual([])
-    expect(stream.events).toEqual(['answer 413', 'data too much, the end', 'reset NO_ERROR'])
+    expect(stream.events).toEqual(['response 413', 'data too much, the end', 'reset NO_ERROR'])
     expect([stream.phase, stream.state, stream.piece]).toEqual(['whole', 'closed', null])
   })
 
   it('RFC 9113 §8.1: that is whole ends nothing of the request: that goes on to its own end', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open(false)
-    dialogue.hears(answer(1, 200, END_STREAM))
+    dialogue.hears(response(1, 200, END_STREAM))
     expect(dialogue.send(stream, 'more')).toEqual(['DATA(1) 4'])
     expect(dialogue.send(stream, 'rest', true)).toEqual(['DATA(1) 4 END_STREAM'])
     expect(stream.state).toBe('closed')
   })
 
   it('RFC 9113 §8.6: of status 101 is malformed', () => {
-    expectMalformed(answer(1, 101))
+    expectMalformed(response(1, 101))
   })
 
   it('RFC 9113 §8.3.2: is told by whichever error comes first, and reset once', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    const said = dialogue.hears(header(['a', 'b']), header(['A', 'b']), answer(1, 200), frames.data(1, 'x'))
+    const said = dialogue.hears(header(['a', 'b']), header(['A', 'b']), response(1, 200), frames.data(1, 'x'))
     expect(said).toEqual(['RST_STREAM(1) PROTOCOL_ERROR'])
     expect(stream.events).toEqual(['breach PROTOCOL_ERROR'])
   })
 })
 
-describe('the pseudo-header fields of an answer', () => {
+describe('the pseudo-header fields of a response', () => {
   it('RFC 9113 §8.3.2: have to have :status, also in an interim one', () => {
     expectMalformed(header())
     expectMalformed(header(['a', 'b']))
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 100))
+    dialogue.hears(response(1, 100))
     expectStreamError(dialogue, stream, 'PROTOCOL_ERROR', header(['a', 'b']))
   })
 
@@ -157,7 +162,7 @@ describe('the pseudo-header fields of an answer', () => {
   })
 })
 
-describe('the fields of an answer', () => {
+describe('the fields of a response', () => {
   const BAD_NAMES = [...range(0x00, 0x20), ...range(0x41, 0x5a), ...range(0x7f, 0xff)]
 
   function range(first: number, last: number): string[] {
@@ -201,7 +206,7 @@ describe('the fields of an answer', () => {
       .filter((octet) => !/[A-Z:]/.test(octet))
       .join('')
     dialogue.hears(frames.headers(1, [OK, [name, value], ['empty', ''], ['a', 'b \t c']], END_STREAM))
-    expect(stream.events).toEqual([`answer 200 ${name}: ${value} empty:  a: b \t c, the end`])
+    expect(stream.events).toEqual([`response 200 ${name}: ${value} empty:  a: b \t c, the end`])
   })
 
   const SPECIFIC: readonly Field[] = [
@@ -223,27 +228,27 @@ describe('the fields of an answer', () => {
   })
 })
 
-describe('the content of an answer', () => {
+describe('the content of a response', () => {
   it.each([
     204, 304,
   ])('RFC 9113 §8.1.1: is none where the status is %i: a content-length is no matter, DATA is malformed', (status) => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(1, status, END_STREAM, ['content-length', '5']))
-    expect(stream.events).toEqual([`answer ${status} content-length: 5, the end`])
-    expectBare(answer(3, status))
+    dialogue.hears(response(1, status, END_STREAM, ['content-length', '5']))
+    expect(stream.events).toEqual([`response ${status} content-length: 5, the end`])
+    expectBare(response(3, status))
   })
 
   it('RFC 9113 §8.1.1: is none where the request was a HEAD: a content-length is no matter, DATA is malformed', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
     stream.isHead = true
-    dialogue.hears(answer(1, 200, 0, ['content-length', '5']), frames.data(1, '', END_STREAM))
-    expect(stream.events).toEqual(['answer 200 content-length: 5', 'data , the end'])
-    expectBare(answer(3, 200), true)
+    dialogue.hears(response(1, 200, 0, ['content-length', '5']), frames.data(1, '', END_STREAM))
+    expect(stream.events).toEqual(['response 200 content-length: 5', 'data , the end'])
+    expectBare(response(3, 200), true)
   })
 
-  /** An answer on stream 3 that may have no content, and has some. */
+  /** A response on stream 3 that may have no content, and has some. */
   function expectBare(bytes: Buffer, isHead = false): void {
     const dialogue = new Dialogue()
     dialogue.open()
@@ -262,32 +267,32 @@ describe('the content of an answer', () => {
     '5.0',
     '1e1',
   ])('RFC 9113 §8.1.1: has one length, which %j is not', (length) => {
-    expectMalformed(answer(1, 200, 0, ['content-length', length]))
+    expectMalformed(response(1, 200, 0, ['content-length', length]))
   })
 
   it('RFC 9113 §8.1.1: has one length, of which two are too many unless they are the same', () => {
-    expectMalformed(answer(1, 200, 0, ['content-length', '5', 'content-length', '6']))
+    expectMalformed(response(1, 200, 0, ['content-length', '5', 'content-length', '6']))
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 200, 0, ['content-length', '5', 'content-length', '5']))
+    dialogue.hears(response(1, 200, 0, ['content-length', '5', 'content-length', '5']))
     expect(stream.events).toHaveLength(1)
   })
 })
 
-describe('an unknown frame within an answer', () => {
+describe('an unknown frame within a response', () => {
   it('RFC 9113 §5.5: is discarded between its frames', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
     const grease = frames.frame(0x0b, 0xff, 1, Buffer.from('grease'))
     dialogue.hears(
       grease,
-      answer(1, 200),
+      response(1, 200),
       grease,
       frames.data(1, 'text'),
       grease,
       frames.data(1, '', END_STREAM),
       grease,
     )
-    expect(stream.events).toEqual(['answer 200', 'data text', 'data , the end'])
+    expect(stream.events).toEqual(['response 200', 'data text', 'data , the end'])
   })
 })

@@ -1,4 +1,4 @@
-/** RFC 9113 §8.2, §8.3 and §8.5, as requests of the public API keep to them on the wire; and §8.1.1, as it hears of a bad answer. */
+/** RFC 9113 §8.2, §8.3 and §8.5, as requests of the public API keep to them on the wire; and §8.1.1, as it hears of a bad response. */
 
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
@@ -125,13 +125,13 @@ describe('the fields of a request', () => {
   })
 })
 
-describe('an answer of another length than its content-length', () => {
-  /** Answers `/bad` as a test says, and all else politely. */
+describe('a response of another length than its content-length', () => {
+  /** Responses `/bad` as a test says, and all else politely. */
   function startBad(say: (peerSays: (...bytes: Buffer[]) => void, id: number) => void) {
     return start({
       onComplete: (stream, connection) => {
         if (stream.path === '/bad') say((...bytes) => connection.write(...bytes), stream.id)
-        else stream.answer()
+        else stream.respondWith()
       },
     })
   }
@@ -140,7 +140,7 @@ describe('an answer of another length than its content-length', () => {
     { what: 'longer', texts: ['hello', 'more'] },
     { what: 'shorter', texts: ['hel', ''] },
     { what: 'missing', texts: [''] },
-  ])('RFC 9113 §8.1.1: is no answer: its call fails, others do not ($what)', async ({ texts }) => {
+  ])('RFC 9113 §8.1.1: is no response: its call fails, others do not ($what)', async ({ texts }) => {
     const { peer, harness } = await startBad((write, id) => {
       const header = frames.headers(id, [
         [':status', '200'],
@@ -190,12 +190,12 @@ describe('an answer of another length than its content-length', () => {
   })
 })
 
-describe('a malformed answer', () => {
-  it('RFC 9113 §8.1.1: is no answer: its call fails with PROTOCOL_ERROR, the stream is reset, and others go on', async () => {
+describe('a malformed response', () => {
+  it('RFC 9113 §8.1.1: is no response: its call fails with PROTOCOL_ERROR, the stream is reset, and others go on', async () => {
     const { peer, harness } = await start({
       onComplete: (stream) => {
         if (stream.path === '/bad') stream.respond(200, [['Bad', 'name']])
-        else stream.answer()
+        else stream.respondWith()
       },
     })
     const [bad, good] = [ask(harness, 'GET /bad'), ask(harness, 'GET /good')]
@@ -218,7 +218,7 @@ describe('a malformed answer', () => {
         if (stream.method === 'CONNECT') {
           connection.write(frames.headers(stream.id, [[':status', '200']]), frames.data(stream.id, 'text'))
           connection.write(frames.headers(stream.id, [['a', 'b']], 1))
-        } else stream.answer()
+        } else stream.respondWith()
       },
     })
     const tunnel = new Recorder()

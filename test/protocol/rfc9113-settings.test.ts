@@ -200,7 +200,7 @@ describe('the SETTINGS of the client', () => {
     const stream = early.open()
     const header = frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, block)
     early.hears(frames.settings(), header)
-    expect(stream.events).toEqual(['answer 200'])
+    expect(stream.events).toEqual(['response 200'])
     expectConnectionError(
       early,
       'COMPRESSION_ERROR',
@@ -216,6 +216,6 @@ describe('the SETTINGS of the client', () => {
       frames.settingsAck(),
       frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, update),
     )
-    expect(other.events).toEqual(['answer 200'])
+    expect(other.events).toEqual(['response 200'])
   })
 })

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { encodeFields } from '../support/hpack.ts'
 import type { RecordingStream } from './support-connection.ts'
 import {
-  answer,
   Dialogue,
   expectConnectionError,
   expectStreamError,
   Flag,
   frames,
+  response,
   Setting,
   Type,
 } from './support-connection.ts'
@@ -20,7 +20,7 @@ const CANCEL = 8
 describe('an idle stream', () => {
   const KINDS = [
     { type: 'DATA', toFrame: (id: number) => frames.data(id, 'x') },
-    { type: 'HEADERS', toFrame: (id: number) => answer(id, 200) },
+    { type: 'HEADERS', toFrame: (id: number) => response(id, 200) },
     { type: 'RST_STREAM', toFrame: (id: number) => frames.reset(id, CANCEL) },
     { type: 'WINDOW_UPDATE', toFrame: (id: number) => frames.windowUpdate(id, 1) },
   ]
@@ -47,7 +47,7 @@ describe('the streams that the client opens', () => {
   it('RFC 9113 §5.1.1: have odd ids, each above all before it', () => {
     const dialogue = new Dialogue()
     const ids = [1, 2, 3].map(() => dialogue.open().id)
-    dialogue.hears(answer(1, 200, END_STREAM), frames.reset(3, CANCEL), answer(5, 200, END_STREAM))
+    dialogue.hears(response(1, 200, END_STREAM), frames.reset(3, CANCEL), response(5, 200, END_STREAM))
     expect([...ids, dialogue.open().id]).toEqual([1, 3, 5, 7])
     const opened = dialogue.frames.filter(({ type }) => type === Type.HEADERS)
     expect(opened.map(({ streamId }) => streamId)).toEqual([1, 3, 5, 7])
@@ -58,28 +58,28 @@ describe('a stream that the server has ended', () => {
   it('RFC 9113 §5.1: while the client still sends, is closed by the next HEADERS, with STREAM_CLOSED', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open(false)
-    dialogue.hears(answer(1, 200, END_STREAM))
+    dialogue.hears(response(1, 200, END_STREAM))
     expect([stream.state, stream.phase]).toEqual(['half-closed (remote)', 'whole'])
-    expectStreamError(dialogue, stream, 'STREAM_CLOSED', answer(1, 200))
+    expectStreamError(dialogue, stream, 'STREAM_CLOSED', response(1, 200))
   })
 
   it('RFC 9113 §6.1: while the client still sends, is closed by the next DATA, with STREAM_CLOSED', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open(false)
-    dialogue.hears(answer(1, 200), frames.data(1, 'text', END_STREAM))
+    dialogue.hears(response(1, 200), frames.data(1, 'text', END_STREAM))
     expectStreamError(dialogue, stream, 'STREAM_CLOSED', frames.data(1, 'x'))
-    expect(stream.events).toEqual(['answer 200', 'data text, the end', 'breach STREAM_CLOSED'])
+    expect(stream.events).toEqual(['response 200', 'data text, the end', 'breach STREAM_CLOSED'])
   })
 
   it('RFC 9113 §5.1: while the client still sends, may get WINDOW_UPDATE, PRIORITY and RST_STREAM', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open(false)
-    dialogue.hears(frames.settings([Setting.INITIAL_WINDOW_SIZE, 0]), answer(1, 200, END_STREAM))
+    dialogue.hears(frames.settings([Setting.INITIAL_WINDOW_SIZE, 0]), response(1, 200, END_STREAM))
     dialogue.send(stream, 'text')
     const priority = frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5))
     expect(dialogue.hears(priority, frames.windowUpdate(1, 4))).toEqual(['DATA(1) 4'])
     expect(dialogue.hears(frames.reset(1, CANCEL))).toEqual([])
-    expect(stream.events).toEqual(['answer 200, the end', 'reset CANCEL'])
+    expect(stream.events).toEqual(['response 200, the end', 'reset CANCEL'])
   })
 
   it.each([
@@ -88,17 +88,17 @@ describe('a stream that the server has ended', () => {
   ])('RFC 9113 §5.1: after both sides have, makes a further %s STREAM_CLOSED for all', (type) => {
     const dialogue = new Dialogue()
     dialogue.open()
-    dialogue.hears(answer(1, 200, END_STREAM))
-    const bytes = type === 'DATA' ? frames.data(1, 'x') : answer(1, 200)
+    dialogue.hears(response(1, 200, END_STREAM))
+    const bytes = type === 'DATA' ? frames.data(1, 'x') : response(1, 200)
     expectConnectionError(dialogue, 'STREAM_CLOSED', bytes)
   })
 
   it('RFC 9113 §6.9: after both sides have, may get WINDOW_UPDATE and RST_STREAM for a while', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    dialogue.hears(answer(1, 200, END_STREAM))
+    dialogue.hears(response(1, 200, END_STREAM))
     expect(dialogue.hears(frames.windowUpdate(1, 10), frames.reset(1, 0))).toEqual([])
-    expect([stream.events, dialogue.events]).toEqual([['answer 200, the end'], []])
+    expect([stream.events, dialogue.events]).toEqual([['response 200, the end'], []])
   })
 })
 
@@ -116,8 +116,8 @@ describe('a stream that the client has reset', () => {
   it('RFC 9113 §5.1: may get any frame that was on its way, and none of them is answered or heard of', () => {
     const { dialogue, stream } = startReset()
     const late = [
-      answer(1, 103),
-      answer(1, 200),
+      response(1, 103),
+      response(1, 200),
       frames.data(1, 'text'),
       frames.windowUpdate(1, 1),
       frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5)),
@@ -136,7 +136,7 @@ describe('a stream that the client has reset', () => {
     dialogue.hears(frames.frame(Type.HEADERS, END_HEADERS, 1, block))
     const indexed = Buffer.concat([encodeFields([[':status', '200']]), Buffer.from('be', 'hex')])
     dialogue.hears(frames.frame(Type.HEADERS, END_HEADERS, sibling.id, indexed))
-    expect(sibling.events).toEqual(['answer 200 a: b'])
+    expect(sibling.events).toEqual(['response 200 a: b'])
   })
 
   it('RFC 9113 §5.1: still counts for the connection’s window, which is opened again', () => {
@@ -195,8 +195,8 @@ describe('a stream that the server has reset', () => {
   ])('RFC 9113 §7: with a code that nobody knows is reset like any other (%i)', (code) => {
     const dialogue = new Dialogue()
     const [stream, sibling] = [dialogue.open(), dialogue.open()]
-    expect(dialogue.hears(frames.reset(1, code), answer(3, 200, END_STREAM))).toEqual([])
-    expect([stream.events, sibling.events]).toEqual([[`reset ${code}`], ['answer 200, the end']])
+    expect(dialogue.hears(frames.reset(1, code), response(3, 200, END_STREAM))).toEqual([])
+    expect([stream.events, sibling.events]).toEqual([[`reset ${code}`], ['response 200, the end']])
   })
 })
 
@@ -204,15 +204,15 @@ describe('an error of a stream', () => {
   it('RFC 9113 §5.4.2: is told by one RST_STREAM, whatever follows on it', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open(false)
-    dialogue.hears(answer(1, 200, END_STREAM))
+    dialogue.hears(response(1, 200, END_STREAM))
     const said = dialogue.hears(
       frames.data(1, 'a'),
       frames.data(1, 'b'),
       frames.windowUpdate(1, 0),
-      answer(1, 200),
+      response(1, 200),
     )
     expect(said).toEqual(['RST_STREAM(1) STREAM_CLOSED'])
-    expect(stream.events).toEqual(['answer 200, the end', 'breach STREAM_CLOSED'])
+    expect(stream.events).toEqual(['response 200, the end', 'breach STREAM_CLOSED'])
   })
 
   it('RFC 9113 §5.4.2: is the last thing that is sent on it', () => {
@@ -236,7 +236,7 @@ describe('a stream that the client has ended', () => {
     dialogue.connection.send(stream, Buffer.from('more'), true)
     dialogue.connection.sendTrailers(stream, ['a', 'b'])
     expect(dialogue.says()).toEqual([])
-    dialogue.hears(answer(1, 200))
+    dialogue.hears(response(1, 200))
     expect(
       dialogue.hears(frames.data(1, 'x'.repeat(16_384)), frames.data(1, 'x'.repeat(16_384))),
     ).toContainEqual('WINDOW_UPDATE(1) 32768')

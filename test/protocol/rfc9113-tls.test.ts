@@ -73,7 +73,7 @@ function toClientHello(record: Buffer): ClientHello {
   return { ciphers, compressions, extensions }
 }
 
-/** What the client says first; nobody answers it. */
+/** What the client says first; nobody responses it. */
 async function hear(): Promise<ClientHello> {
   const server = createServer()
   const record = new Promise<Buffer>((resolve) => {

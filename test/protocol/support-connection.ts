@@ -46,8 +46,8 @@ export class RecordingStream extends Http2Stream {
     this.events.push(`informational ${status}${toText(fields)}`)
   }
 
-  onAnswer(status: number, fields: string[]): void {
-    this.events.push(`answer ${status}${toText(fields)}${this.#ending}`)
+  onResponse(status: number, fields: string[]): void {
+    this.events.push(`response ${status}${toText(fields)}${this.#ending}`)
   }
 
   onBytes(bytes: Buffer, start: number, end: number): void {
@@ -102,7 +102,7 @@ export interface DialogueOptions {
 }
 
 /**
- * One connection. `hears()` gives it what the server sends, and returns what the client answers, each frame as a line such as
+ * One connection. `hears()` gives it what the server sends, and returns what the client responses, each frame as a line such as
  * `RST_STREAM(1) PROTOCOL_ERROR`.
  */
 export class Dialogue implements ConnectionListener {
@@ -220,7 +220,12 @@ function toFlags(flags: number): string {
 }
 
 /** A header block of literals in one HEADERS frame; `:status` in front where there is one. */
-export function answer(streamId: number, status: number, flags = 0, fields: readonly string[] = []): Buffer {
+export function response(
+  streamId: number,
+  status: number,
+  flags = 0,
+  fields: readonly string[] = [],
+): Buffer {
   const pairs: [string, string][] = [[':status', String(status)]]
   for (let i = 0; i < fields.length; i += 2) pairs.push([fields[i] ?? '', fields[i + 1] ?? ''])
   return frames.headers(streamId, pairs, flags)
@@ -234,7 +239,7 @@ export function uint32(value: number): Buffer {
 }
 
 /**
- * These bytes are a connection error (RFC 9113 §5.4.1): the one thing that the client answers is GOAWAY with that code, it says
+ * These bytes are a connection error (RFC 9113 §5.4.1): the one thing that the client responses is GOAWAY with that code, it says
  * why, and it neither reads on nor takes another stream.
  */
 export function expectConnectionError(dialogue: Dialogue, code: CodeName, ...bytes: readonly Buffer[]): void {
@@ -244,14 +249,14 @@ export function expectConnectionError(dialogue: Dialogue, code: CodeName, ...byt
   expect(dialogue.events).toEqual([`fault ${code}`])
   expect(dialogue.connection.isOpen).toBe(false)
   stream.events.length = 0
-  expect(dialogue.hears(frames.ping(), answer(stream.id, 200, Flag.END_STREAM))).toEqual([])
+  expect(dialogue.hears(frames.ping(), response(stream.id, 200, Flag.END_STREAM))).toEqual([])
   expect(stream.events).toEqual([])
   expect(dialogue.events).toHaveLength(1)
 }
 
 /**
  * These bytes are an error of this stream alone (RFC 9113 §5.4.2): it is sent RST_STREAM with that code, once, and hears of it; a
- * sibling gets its answer, and a later one, too.
+ * sibling gets its response, and a later one, too.
  */
 export function expectStreamError(
   dialogue: Dialogue,
@@ -270,9 +275,9 @@ export function expectStreamError(
   expect(stream.events).toHaveLength(length + 1)
   const late = dialogue.open()
   expect(
-    dialogue.hears(answer(sibling.id, 200, Flag.END_STREAM), answer(late.id, 204, Flag.END_STREAM)),
+    dialogue.hears(response(sibling.id, 200, Flag.END_STREAM), response(late.id, 204, Flag.END_STREAM)),
   ).toEqual([])
-  expect(sibling.events).toEqual(['answer 200, the end'])
-  expect(late.events).toEqual(['answer 204, the end'])
+  expect(sibling.events).toEqual(['response 200, the end'])
+  expect(late.events).toEqual(['response 204, the end'])
   expect(dialogue.events.filter((event) => event.startsWith('fault'))).toEqual([])
 }

@@ -168,14 +168,14 @@ describe('an upload that is given up from within', () => {
     expect(takeData(rig)).toEqual(['1:10', '3:16384', '1:1', '3:13616!', '1:1!'])
   })
 
-  test('when its answer was whole already, and its last byte goes › is closed, and told of it', () => {
+  test('when its response was whole already, and its last byte goes › is closed, and told of it', () => {
     const rig = start(100_000)
     const stream = rig.open({ hasBody: true })
-    rig.receive(frames.answer(1, Flag.END_STREAM))
+    rig.receive(frames.response(1, Flag.END_STREAM))
     expect(stream.state).toBe('half-closed (remote)')
     rig.http2.send(stream, bytes(10), true)
     expect(takeData(rig)).toEqual(['1:10!'])
     expect(stream.state).toBe('closed')
-    expect(stream.events).toEqual(['answer 200', 'sent all'])
+    expect(stream.events).toEqual(['response 200', 'sent all'])
   })
 })

@@ -19,7 +19,7 @@ class Peer {
   constructor(options: OpenOptions = {}) {
     this.rig.receive(frames.settings(), frames.settingsAck())
     this.stream = this.rig.open(options)
-    this.rig.receive(frames.answer(1))
+    this.rig.receive(frames.response(1))
     this.hear()
   }
 

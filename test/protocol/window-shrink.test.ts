@@ -16,12 +16,12 @@ function takeUpdates(rig: Rig): number[] {
     .map(({ payload }) => payload.readUInt32BE(0))
 }
 
-/** One stream with a large window, whose answer has begun. */
+/** One stream with a large window, whose response has begun. */
 function start(options: OpenOptions = {}): { rig: Rig; stream: HeardStream } {
   const rig = new Rig({ windows: { streamWindow: LARGE } })
   rig.receive(frames.settings(), frames.settingsAck())
   const stream = rig.open(options)
-  rig.receive(frames.answer(1))
+  rig.receive(frames.response(1))
   rig.take()
   return { rig, stream }
 }
@@ -74,7 +74,7 @@ describe('a smaller window for streams', () => {
     expect(takeUpdates(rig)).toEqual([])
   })
 
-  test('when nobody wants the answer any more › says nothing of the stream', () => {
+  test('when nobody wants the response any more › says nothing of the stream', () => {
     const { rig, stream } = start()
     rig.receive(data(14_000), data(14_000))
     rig.http2.abandon(stream)

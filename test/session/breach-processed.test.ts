@@ -10,17 +10,17 @@ const MAX_WINDOW = 2 ** 31 - 1
 describe.each(ENGINES)('a peer that opens the window of a stream too far, on engine %s', (engine) => {
   it.each([
     ['hasn’t answered it › may have processed it', false, 'maybe'],
-    ['has begun to answer it › has processed it', true, 'yes'],
-  ] as const)('when it %s', async (_name, isAnswered, processed) => {
+    ['has begun to respond to it › has processed it', true, 'yes'],
+  ] as const)('when it %s', async (_name, isResponded, processed) => {
     const peer = await startPeer({
       onRequest: ({ id }, connection) => {
-        if (isAnswered) connection.write(frames.answer(id))
+        if (isResponded) connection.write(frames.response(id))
         connection.write(frames.windowUpdate(id, MAX_WINDOW))
       },
     })
     const call = ask(startHarness(peer, { ...PATIENT, engine }), 'POST /')
     await call.settled
-    expect(call.statuses).toEqual(isAnswered ? [200] : [])
+    expect(call.statuses).toEqual(isResponded ? [200] : [])
     expect(call.error).toMatchObject({ processed, attempts: 1 })
     // node:http2 takes it for the end of the whole session.
     if (engine === 'wire') {

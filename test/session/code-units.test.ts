@@ -102,7 +102,7 @@ describe.each(ENGINES)('with engine %s', (engine) => {
         stream.end()
       },
       onComplete: (stream) => {
-        if (stream.method !== 'CONNECT') stream.answer()
+        if (stream.method !== 'CONNECT') stream.respondWith()
       },
     })
     const cases = await run(toPool(peer.origin, engine), () => true)
@@ -133,12 +133,12 @@ describe.each(ENGINES)('with engine %s', (engine) => {
         seen.trailers = toPairs(rest[0] as string[])
       })
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      const answer = (): void => {
+      const response = (): void => {
         seen.body = Buffer.concat(chunks)
         stream.respond({ ':status': headers[':method'] === 'CONNECT' ? 404 : 200 }, { endStream: true })
       }
-      if (headers[':method'] === 'CONNECT') answer()
-      else stream.on('end', answer)
+      if (headers[':method'] === 'CONNECT') response()
+      else stream.on('end', response)
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -402,7 +402,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         expect(error.message).toMatch(/^Invalid connect: .*a function that yields a socket$/)
       })
 
-      // With undefined: it answers by its callback.
+      // With undefined: it responds by its callback.
       it.each(strange.slice(1))('that resolves with $what, fails with an InvalidArgumentError', async ({
         value,
       }) => {

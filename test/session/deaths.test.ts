@@ -105,7 +105,7 @@ function die(connection: PeerConnection, code: number): void {
   connection.end()
 }
 
-/** Takes an upload of any size, and answers nothing. */
+/** Takes an upload of any size, and responds to nothing. */
 const HOLD: PeerScript = {
   settings: [[Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW]],
   grantsCredit: false,
@@ -219,7 +219,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         await scene.connection.ping()
       }
       expect(scene.calls.running).toBe(1)
-      scene.stream.answer()
+      scene.stream.respondWith()
       await expect.poll(() => scene.calls.running, { interval: 5, timeout: 10_000 }).toBe(0)
       expect(scene.connection.of(Type.RST_STREAM)).toEqual([])
     })
@@ -274,7 +274,7 @@ describe('on engine node, a session that node destroys while a write to its peer
     connection.socket.pause()
     await untilStuck(harness)
     const { id } = peer.request('/long')
-    connection.write(frames.answer(id, 0, 4), frames.data(id, 'longer than that'))
+    connection.write(frames.response(id, 0, 4), frames.data(id, 'longer than that'))
     for (let left = 20; left > 0; left--) await turn()
     if (!isKnown) for (const time of [INTERVAL, SLACK, TIMEOUT, SLACK, SLACK]) await elapse(clock, time)
     await upload.settled

@@ -54,7 +54,7 @@ function has204({ events }: CallSeen): boolean {
   return events.some((event) => event.startsWith('response 204'))
 }
 
-/** Its content is longer or shorter than the answer says. */
+/** Its content is longer or shorter than the response says. */
 function isMismatch(plan: Plan, index: number): boolean {
   const frames = toFrames(plan, index)
   const announced = toAnnouncedLength(frames)
@@ -132,7 +132,7 @@ const KNOWN: readonly KnownDifference[] = [
     },
   },
   {
-    name: 'a sibling of such an answer',
+    name: 'a sibling of such a response',
     reason:
       'Node 22 and later: nghttp2 ends the whole session at content beyond its length (docs/differences.md)',
     explains: ({ plan, node }) =>
@@ -149,7 +149,7 @@ const KNOWN: readonly KnownDifference[] = [
     },
   },
   {
-    name: 'a body that waited, and an answer that comes whole',
+    name: 'a body that waited, and a response that comes whole',
     reason:
       'the 2xx lets the body go, its end a moment later makes it needless: how much of it goes out is a race',
     explains: ({ call, node, wire }) =>
@@ -168,7 +168,7 @@ const KNOWN: readonly KnownDifference[] = [
       ),
   },
   {
-    name: 'a whole answer that is held after a graceful GOAWAY',
+    name: 'a whole response that is held after a graceful GOAWAY',
     reason: 'node closes the session, so that it is handed on paused or not; wire waits for its reader',
     explains: ({ plan, node, wire }) =>
       toGoawayCode(plan) === 0 &&

@@ -25,7 +25,7 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
 
   it('when the peer has retired the connection, has the code and the debug data of the GOAWAY', async () => {
     const error = await toDisconnect((stream, connection) => {
-      stream.answer()
+      stream.respondWith()
       connection.goAway(stream.id, NO_ERROR, 'max_age token=secret')
     })
     expect(error).toBeInstanceOf(errors.SocketError)
@@ -36,7 +36,7 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
 
   it('when the peer has complained, has that of its complaint', async () => {
     const error = await toDisconnect((stream, connection) => {
-      stream.answer()
+      stream.respondWith()
       connection.goAway(stream.id, ENHANCE_YOUR_CALM, 'too many')
       // Node's server ends each connection with one that gives no reason.
       connection.goAway(stream.id, NO_ERROR)

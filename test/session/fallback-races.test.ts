@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Connector, DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { answer, begin, FakeFallback, Http1Harness } from '../support/fallback-fake.ts'
+import { begin, FakeFallback, Http1Harness, respondTo } from '../support/fallback-fake.ts'
 import { Setting } from '../support/frames.ts'
 import { Recorder } from '../support/recorder.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
@@ -35,7 +35,7 @@ async function turns(count = 20): Promise<void> {
 
 describe('a subscriber of undici:request:create that aborts the call', () => {
   it('ends it, once, and nothing is sent', async () => {
-    const fallback = new FakeFallback((request) => answer(request))
+    const fallback = new FakeFallback((request) => respondTo(request))
     const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respond(200) })
     // A fallback: it isn't known yet who serves it, so that it is announced late; upgrades wait even over http.
     const harness = startHarness(peer, { fallback })
@@ -59,7 +59,7 @@ describe('a subscriber of undici:request:create that aborts the call', () => {
 
 describe('a call behind one that a subscriber aborts as it is announced', () => {
   it('settles', async () => {
-    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.answer() })
+    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respondWith() })
     const harness = startHarness(peer, { fallback: new FakeFallback() })
     const call = new Recorder()
     const onCreate = (message: unknown): void => {
@@ -75,7 +75,7 @@ describe('a call behind one that a subscriber aborts as it is announced', () => 
 })
 
 describe('a held 421', () => {
-  it('reaches a handler that has paused before the answer', async () => {
+  it('reaches a handler that has paused before the response', async () => {
     const peer = await startPeer(MISDIRECT)
     const harness = startHarness(peer, {})
     const call = new (class extends Recorder {
@@ -149,7 +149,7 @@ describe('a call that was answered with 421', () => {
   })
 
   it('has its own connectTimeout, whatever other connections there are', async () => {
-    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.answer() }
+    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respondWith() }
     const peer = await startPeer(held)
     const clock = new FakeClock()
     const options = { ...PATIENT, connections: 2, connect: dialOnce(peer.origin, 2).connect }
@@ -171,7 +171,7 @@ describe('a call that was answered with 421', () => {
   })
 
   it('goes to a newer connection that has to be verified first', async () => {
-    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.answer() }
+    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respondWith() }
     const peer = await startPeer([held, held, SERVE])
     const clock = new FakeClock()
     const options = { ...PATIENT, connections: 2, pingInterval: 10_000, pingTimeout: 5_000 }
@@ -198,10 +198,10 @@ describe('a call that was answered with 421', () => {
 
 describe('a call for the fallback', () => {
   it('does not wait behind one that waits for a session', async () => {
-    const fallback = new FakeFallback((request) => answer(request))
+    const fallback = new FakeFallback((request) => respondTo(request))
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
-      onComplete: (s) => s.path === '/first' && s.answer(),
+      onComplete: (s) => s.path === '/first' && s.respondWith(),
     })
     const harness = startHarness(peer, { ...PATIENT, fallback }, new FakeClock())
     await ask(harness, 'GET /first').settled
@@ -228,7 +228,7 @@ describe('a fallback attempt', () => {
     expect(socket.destroyed).toBe(true)
   })
 
-  it('lets go of an upload whose answer is complete', async () => {
+  it('lets go of an upload whose response is complete', async () => {
     const fallback = new FakeFallback()
     const harness = new Http1Harness(fallback)
     const source = new Readable({ read() {} })
@@ -249,7 +249,7 @@ describe('a fallback attempt', () => {
 
   it('lets go of an upload over HTTP/2 in the same case', async () => {
     const peer = await startPeer({
-      onData: (stream) => stream.answer(),
+      onData: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, {})
     const source = new Readable({ read() {} })

@@ -17,16 +17,16 @@ const MINUTE = 60_000
 /** Whether something was read is looked for four times in an interval; a deadline may be met a little late. */
 const SLACK = 100
 
-/** As a server of gRPC answers. */
-function answer(stream: PeerStream, contentType = 'application/grpc'): void {
+/** As a server of gRPC responses. */
+function response(stream: PeerStream, contentType = 'application/grpc'): void {
   stream.respond(200, [['content-type', contentType]])
   stream.end(stream.path)
 }
 
-/** Answers what is whole, but for paths that say `/held`. */
+/** Responses what is whole, but for paths that say `/held`. */
 const SERVE: PeerScript = {
   onComplete(stream) {
-    if (!stream.path.startsWith('/held')) answer(stream)
+    if (!stream.path.startsWith('/held')) response(stream)
   },
 }
 
@@ -84,12 +84,12 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
       clock.advance(SECOND)
     }
     expect(connection.pings).toHaveLength(1)
-    answer(peer.request('/held'))
+    response(peer.request('/held'))
     expect(await toOutcomes([sibling])).toEqual(['/held'])
     expect(harness.connections).toEqual(['connect'])
   })
 
-  it('uploads that are cancelled between answers, and between hours without a call, leave it alone', async () => {
+  it('uploads that are cancelled between responses, and between hours without a call, leave it alone', async () => {
     const { clock, peer, harness } = await begin(SERVE, { keepAliveTimeout: 0 })
     expect(await toOutcomes([ask(harness, 'POST /first')])).toEqual(['/first'])
     const connection = peer.connection(0)
@@ -117,7 +117,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
       while (pongs() < connection.pings.length) await turn()
     }
     expect(connection.pings).toHaveLength(14)
-    answer(peer.request('/held/watch'))
+    response(peer.request('/held/watch'))
     expect(await toOutcomes([watch])).toEqual(['/held/watch'])
     expect(harness.connections).toEqual(['connect'])
   })
@@ -131,9 +131,9 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
       options: { pingInterval: 2 * MINUTE },
       minutes: 2,
     },
-  ])('one that answers $what and then dies is found out $minutes minutes later', async (scene) => {
+  ])('one that responds $what and then dies is found out $minutes minutes later', async (scene) => {
     const { contentType, options, minutes } = scene
-    const script: PeerScript = { onComplete: (stream) => void answer(stream, contentType) }
+    const script: PeerScript = { onComplete: (stream) => void response(stream, contentType) }
     const { clock, peer, harness } = await begin(script, { ...options, replaySafe: false })
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
     const connection = peer.connection(0)
@@ -152,7 +152,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
   })
 
   it('one that has complained gets no further PING with a reset, on no connection', async () => {
-    const script: PeerScript = { onComplete: (stream) => void (stream.path === '/warm' && answer(stream)) }
+    const script: PeerScript = { onComplete: (stream) => void (stream.path === '/warm' && response(stream)) }
     const { peer, harness, clock } = await begin(script)
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
     peer.connection(0).goAway(1, 11, 'too_many_pings')

@@ -14,10 +14,10 @@ const RATE = 30
 describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1, pingInterval: 60_000, pingTimeout: 15_000 }
 
-  /** Answers what isn't one of the many. */
+  /** Responses what isn't one of the many. */
   const HOLD: PeerScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, 4_000]],
-    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
   }
 
   async function abortAll(count: number, script: PeerScript = HOLD) {
@@ -51,7 +51,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
       expect(resets()).toBeLessThanOrEqual(BURST + second * RATE)
     }
     expect(connection.pings.length).toBeLessThanOrEqual(6)
-    peer.request('/sibling').answer()
+    peer.request('/sibling').respondWith()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
     expect(peer.connections).toHaveLength(1)
   })
@@ -59,7 +59,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
   it('a thousand leave nothing behind once the server has answered those that were not reset', async () => {
     const { harness, peer, sibling, connection } = await abortAll(1_000)
     await connection.ping()
-    for (const stream of connection.streams) if (stream.isOpen) stream.answer()
+    for (const stream of connection.streams) if (stream.isOpen) stream.respondWith()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
     await connection.ping()
     expect(connection.open).toBe(0)

@@ -31,12 +31,12 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const HOLD: PeerScript = {
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 2 * COUNT]],
       staysHalfOpen: true,
-      onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+      onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
     }
 
     async function begin() {
       const clock = new FakeClock()
-      const peer = await startPeer([HOLD, { onComplete: (stream) => stream.answer() }])
+      const peer = await startPeer([HOLD, { onComplete: (stream) => stream.respondWith() }])
       const harness = startHarness(peer, options, clock)
       expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
       const connection = peer.connection(0)

@@ -42,7 +42,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
       onComplete: (stream) => {
         if (stream.isRefused) return
         served.push(stream)
-        stream.answer()
+        stream.respondWith()
       },
     }
   }
@@ -58,7 +58,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     await peer.connection(0).settings([MAX_CONCURRENT_STREAMS, COUNT])
     await expectStreams(peer.connection(0), COUNT)
     expect(countBeforeSettings(peer.connection(0))).toBe(BEFORE_SETTINGS)
-    for (const stream of peer.requests) stream.answer()
+    for (const stream of peer.requests) stream.respondWith()
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(peer.requests.map(String)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(peer.connections).toHaveLength(1)
@@ -90,7 +90,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     expect(connection.maxOpen).toBe(10)
     for (let served = 0; served < COUNT; served++) {
       await peer.until(() => connection.streams.some((it) => it.isOpen && it.isComplete))
-      connection.streams.find((it) => it.isOpen && it.isComplete)?.answer()
+      connection.streams.find((it) => it.isOpen && it.isComplete)?.respondWith()
     }
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(connection.maxOpen).toBe(10)
@@ -102,7 +102,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     { what: 'a hundred, where the one before had more', limit: 500, expected: BEFORE_SETTINGS },
   ])('sends before the SETTINGS of a second connection $what', async ({ limit, expected }) => {
     const peer = await startPeer([
-      { settings: [[MAX_CONCURRENT_STREAMS, limit]], onComplete: (stream) => stream.answer() },
+      { settings: [[MAX_CONCURRENT_STREAMS, limit]], onComplete: (stream) => stream.respondWith() },
       { settings: null },
     ])
     const harness = startHarness(peer, { engine, connections: 1 })
@@ -127,7 +127,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     await expectStreams(peer.connection(0), 7)
     for (let served = 0; served < COUNT; served++) {
       await peer.until(() => peer.requests[served]?.isComplete === true)
-      peer.requests[served]?.answer()
+      peer.requests[served]?.respondWith()
     }
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(peer.connection(0).maxOpen).toBe(7)

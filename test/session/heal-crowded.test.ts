@@ -23,10 +23,10 @@ const INTERVAL = 5_000
 /** The peer has so long to close its side. */
 const LINGER = 1_000
 
-/** Answers what isn't one of the many, or a sibling of theirs. */
+/** Responses what isn't one of the many, or a sibling of theirs. */
 const HOLD: PeerScript = {
   settings: [[Setting.MAX_CONCURRENT_STREAMS, PLACES]],
-  onComplete: (stream) => /^.(many|sibling)/.test(stream.path) || stream.answer(),
+  onComplete: (stream) => /^.(many|sibling)/.test(stream.path) || stream.respondWith(),
 }
 
 describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', (engine) => {
@@ -96,7 +96,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await old?.ping()
     expect(resets()).toBeGreaterThan(MANY - STUCK + 8 * RATE)
     expect(resets()).toBeLessThanOrEqual(MANY - STUCK + 10 * RATE)
-    peer.request('/sibling').answer()
+    peer.request('/sibling').respondWith()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
     clock.advance(LINGER)
     await heard(harness, ['connect', 'connect', 'disconnect'])
@@ -128,7 +128,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       '/waiting/1',
       '/waiting/2',
     ])
-    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.answer()
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respondWith()
     const outcomes = new Set(await toOutcomes(siblings))
     expect(outcomes.size).toBe(rest)
   })
@@ -146,7 +146,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect([harness.scheduler.pending, statesOf(scene)]).toEqual([0, ['ready']])
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     expect(peer.ledger.at(-1)).toBe('1/1 GET /next')
-    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.answer()
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respondWith()
     await Promise.all(waiting.map((call) => call.settled))
   })
 
@@ -169,7 +169,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       'POST /waiting/2',
     ])
     await until(scene, 'draining', 'ready')
-    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.answer()
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respondWith()
     await Promise.all(rest.map((call) => call.settled))
   })
 
@@ -186,7 +186,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       expect(peer.connections).toHaveLength(2)
     }
     await isRefused()
-    peer.request('/sibling').answer()
+    peer.request('/sibling').respondWith()
     await first.settled
     clock.advance(LINGER)
     await until(scene, 'ready')
@@ -202,7 +202,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await toOutcomes([ask(harness, 'GET /next')])
     await peer.connection(2).ping()
     expect(statesOf(scene)).toEqual(['draining', 'ready'])
-    peer.request('/sibling/2').answer()
+    peer.request('/sibling/2').respondWith()
     expect(await toOutcomes([second])).toEqual(['POST /sibling/2'])
   })
 
@@ -267,7 +267,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(await toOutcomes([after])).toEqual(['GET /after'])
     expect(statesOf(scene)).toEqual(['draining', 'ready'])
     expect(peer.ledger.at(-1)).toBe('1/1 GET /after')
-    peer.request('/sibling').answer()
+    peer.request('/sibling').respondWith()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
   })
 
@@ -307,7 +307,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(harness.scheduler.toSessionStats()[2]).toMatchObject({ openedFor: 'crowded', streams: 0 })
     expect(await toOutcomes([ask(harness, 'GET /after')])).toEqual(['GET /after'])
     expect(peer.ledger.at(-1)).toBe('2/1 GET /after')
-    for (const stream of peer.requests) if (stream.path.startsWith('/sibling/')) stream.answer()
+    for (const stream of peer.requests) if (stream.path.startsWith('/sibling/')) stream.respondWith()
     expect(new Set(await toOutcomes(siblings)).size).toBe(rest)
   })
 
@@ -318,7 +318,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await toOutcomes([ask(harness, 'GET /next')])
     await until(scene, 'draining', 'ready')
     if (isGraceful) {
-      peer.request('/sibling').answer()
+      peer.request('/sibling').respondWith()
       await harness.scheduler.finish()
       const gone = harness.scheduler.tearDown(null, true)
       clock.advance(LINGER)

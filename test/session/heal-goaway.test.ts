@@ -27,7 +27,7 @@ function leaving(lastStreamId: number, code: number, debugData?: string) {
 describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }
 
-  /** Takes so many streams on its first connection, does something, and answers whatever comes on later ones. */
+  /** Takes so many streams on its first connection, does something, and responds to whatever comes on later ones. */
   function retiring(count: number, act: (connection: PeerConnection) => void): readonly PeerScript[] {
     const first: PeerScript = {
       settings: [[Setting.MAX_CONCURRENT_STREAMS, count]],
@@ -71,7 +71,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     const replayed = calls.slice(3)
     expect(await toOutcomes(replayed)).toEqual(what.slice(3))
     expect(calls.slice(0, 3).map(({ events }) => events)).toEqual(Array(3).fill(['start']))
-    for (const stream of peer.connection(0).streams.slice(0, 3)) stream.answer(`late ${stream}`)
+    for (const stream of peer.connection(0).streams.slice(0, 3)) stream.respondWith(`late ${stream}`)
     expect(await toOutcomes(calls.slice(0, 3))).toEqual(['late GET /0', 'late POST /1', 'late GET /2'])
     expect(peer.ledger.slice(6)).toEqual(['1/1 GET /3', '1/3 POST /4', '1/5 DELETE /5'])
     expect(peer.request('/4').body).toBe('body')
@@ -93,7 +93,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     await Promise.all(rest.slice(1).map((call) => call.settled))
     expect(pathsOf(peer.connection(0))).toEqual(['/0', '/1', '/2', '/3'])
     expect(pathsOf(peer.connection(1))).toEqual(['/2', '/3', '/4', '/5', '/6', '/7', '/8', '/9'])
-    for (const path of ['/0', '/1']) peer.request(path).answer('late')
+    for (const path of ['/0', '/1']) peer.request(path).respondWith('late')
     expect((await toOutcomes([first, ...rest])).slice(0, 3)).toEqual(['late', 'late', 'GET /2'])
   })
 
@@ -107,7 +107,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     await gone.settled
     expect(gone.error).toMatchObject({ processed: 'no', attempts: 1, streamId: 3 })
     expect(String(Object(gone.error).goawayDebugData)).toBe('moving')
-    peer.request('/0').answer()
+    peer.request('/0').respondWith()
     expect(await toOutcomes([first])).toEqual(['GET /0'])
     expect(peer.counts).toEqual({ 'GET /0': 1, 'POST /1': 1 })
   })
@@ -125,7 +125,10 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   })
 
   it('after all streams, as the next call is on its way: that one is replayed', async () => {
-    const peer = await startPeer([{ onComplete: (stream) => stream.path !== '/2' && stream.answer() }, SERVE])
+    const peer = await startPeer([
+      { onComplete: (stream) => stream.path !== '/2' && stream.respondWith() },
+      SERVE,
+    ])
     const harness = startHarness(peer, options)
     expect(await toOutcomes([ask(harness, 'GET /0')])).toEqual(['GET /0'])
     const crossing = ask(harness, 'POST /2')
@@ -147,8 +150,8 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.ledger.slice(3)).toEqual(['1/1 POST /3'])
     peer.connection(0).goAway(3, NO_ERROR)
     expect(await toOutcomes(calls.slice(2))).toEqual(['POST /2'])
-    peer.request('/0').answer()
-    peer.request('/1').answer()
+    peer.request('/0').respondWith()
+    peer.request('/1').respondWith()
     expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1', 'POST /2'])
     expect(peer.ledger.slice(4)).toEqual(['1/3 POST /2'])
     expect(peer.connections).toHaveLength(2)
@@ -172,7 +175,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   it('with the code REFUSED_STREAM: what lies above is no refusal either, and is sent again at once', async () => {
     const leave: PeerScript = {
       onComplete: (stream, connection) => {
-        if (stream.path === '/warm') stream.answer()
+        if (stream.path === '/warm') stream.respondWith()
         else connection.goAway(Math.max(0, stream.id - 2), REFUSED_STREAM)
       },
     }

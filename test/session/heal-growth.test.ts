@@ -18,7 +18,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   /** Serves `/warm`, and holds everything else. */
   const HOLD: PeerScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, LIMIT]],
-    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
   }
 
   /** With one session, whose limit is known. */
@@ -42,11 +42,11 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
 
   const openOf = (peer: ScriptedPeer): number[] => peer.connections.map(({ open }) => open)
 
-  async function answerAll(peer: ScriptedPeer, calls: readonly Recorder[]): Promise<string[]> {
+  async function respondToAll(peer: ScriptedPeer, calls: readonly Recorder[]): Promise<string[]> {
     let left = calls.length
     for (const call of calls) void call.settled.then(() => left--)
     while (left > 0) {
-      for (const stream of peer.requests) if (stream.isOpen && stream.isComplete) stream.answer()
+      for (const stream of peer.requests) if (stream.isOpen && stream.isComplete) stream.respondWith()
       await rest(peer)
     }
     return toOutcomes(calls)
@@ -58,14 +58,14 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === LIMIT + 1)
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT])
-    await answerAll(peer, calls)
+    await respondToAll(peer, calls)
     expect(peer.connections).toHaveLength(1)
   })
 
   it('one is enough for a caller that asks for one thing after another, whatever the limit', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, options)
     for (const what of ['GET /0', 'POST /1', 'GET /2', 'POST /3']) {
@@ -81,7 +81,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT, 1])
     expect(peer.ledger.at(-1)).toBe('1/1 POST /10')
-    expect(await answerAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
+    expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
   })
 
   it('there are never more than connections allows, and what has no room waits', async () => {
@@ -91,7 +91,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT, LIMIT, LIMIT, LIMIT])
     expect(harness.scheduler.pending).toBe(1_000 - 4 * LIMIT)
-    expect(await answerAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
+    expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
     expect(peer.connections).toHaveLength(4)
     expect(peer.connections.map(({ maxOpen }) => maxOpen)).toEqual([LIMIT, LIMIT, LIMIT, LIMIT])
     for (const count of Object.values(peer.counts)) expect(count).toBe(1)
@@ -103,7 +103,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     await peer.until(() => peer.requests.length === 12 * LIMIT + 1)
     await rest(peer)
     expect(openOf(peer)).toEqual(Array(12).fill(LIMIT))
-    expect(await answerAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
+    expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
   })
 
   it('they are opened one at a time', async () => {
@@ -129,7 +129,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     }
     await rest(peer)
     expect(waiting).toHaveLength(0)
-    expect(await answerAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
+    expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
     expect(peer.connections).toHaveLength(4)
   })
 
@@ -138,7 +138,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     const { peer, harness } = await begin(given, clock)
     const calls = askMany(harness, 4 * LIMIT)
     await peer.until(() => peer.requests.length === 4 * LIMIT + 1)
-    await answerAll(peer, calls)
+    await respondToAll(peer, calls)
     expect(openOf(peer)).toEqual([0, 0, 0, 0])
     return { peer, harness }
   }
@@ -151,7 +151,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(openOf(peer)).toEqual([2, 2, 2, 2])
     // One has more room than the others from now on.
     const [roomy] = peer.connections.slice(2)
-    for (const stream of roomy?.streams ?? []) if (stream.isOpen) stream.answer()
+    for (const stream of roomy?.streams ?? []) if (stream.isOpen) stream.respondWith()
     await roomy?.ping()
     askMany(harness, 2)
     await peer.until(() => peer.requests.length === before + 10)
@@ -174,7 +174,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
       if (isBusy) await connection.ping()
       expect(connection.isClosed).toBe(!isBusy)
     }
-    peer.request('/busy').answer()
+    peer.request('/busy').respondWith()
     expect(await toOutcomes([busy])).toEqual(['GET /busy'])
     await rest(peer)
     clock.advance(60_200)
@@ -202,7 +202,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     await peer.until(() => peer.requests.length === before + 4 * LIMIT)
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT, 0, LIMIT, LIMIT, LIMIT])
-    expect(await answerAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
+    expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
     expect(peer.connections).toHaveLength(5)
   })
 })

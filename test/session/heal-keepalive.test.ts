@@ -25,7 +25,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
   }
 
   /** Serves `/warm`, and holds everything else. */
-  const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.answer() }
+  const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.respondWith() }
 
   async function begin(scripts: PeerScript | readonly PeerScript[]) {
     const clock = new FakeClock()
@@ -70,16 +70,16 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
     })
 
-    it('a peer that answers PINGs is asked once an interval, and its session lives', async () => {
+    it('a peer that responds to PINGs is asked once an interval, and its session lives', async () => {
       const { clock, peer, harness, connection } = await begin(HOLD)
       const calls = await run(harness, connection)
       for (let count = 1; count <= 5; count++) {
         clock.advance(INTERVAL + SLACK)
         await peer.until(() => connection.pings.length === count)
-        // The answer was heard, too.
+        // The response was heard, too.
         await connection.ping()
       }
-      for (const path of ['/0', '/1']) peer.request(path).answer('at last')
+      for (const path of ['/0', '/1']) peer.request(path).respondWith('at last')
       expect(await toOutcomes(calls)).toEqual(['at last', 'at last'])
       expect(peer.connections).toHaveLength(1)
     })
@@ -113,7 +113,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
     })
   })
 
-  /** Answers the PING that came last. */
+  /** Acknowledges the PING that came last. */
   function acknowledge(connection: PeerConnection): void {
     connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
   }
@@ -160,7 +160,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       { what: 'retires it', act: (connection: PeerConnection) => connection.goAway(1, 0) },
       { what: 'ends it', act: (connection: PeerConnection) => connection.end() },
       { what: 'breaks it', act: (connection: PeerConnection) => connection.break() },
-    ])('is sent once, on another session, when the peer $what instead of an answer', async ({ act }) => {
+    ])('is sent once, on another session, when the peer $what instead of a response', async ({ act }) => {
       const { clock, peer, harness, connection } = await begin([{ ...SERVE, acksPings: false }, SERVE])
       clock.advance(INTERVAL + SLACK)
       const calls = [ask(harness, 'POST /next'), ask(harness, 'GET /other')]

@@ -27,10 +27,10 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     pingTimeout: TIMEOUT,
   }
 
-  /** Serves `/warm`, holds everything else, and answers no PING. */
+  /** Serves `/warm`, holds everything else, and acknowledges no PING. */
   const HOLD: PeerScript = {
     acksPings: false,
-    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
   }
 
   async function begin(options: PoolOptions = {}, clock = new FakeClock()) {
@@ -63,7 +63,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     return { ...scene, call, stream }
   }
 
-  /** Answers the PING that came last. */
+  /** Acknowledges the PING that came last. */
   function acknowledge(connection: PeerConnection): void {
     connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
   }
@@ -73,7 +73,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect([call.text, call.errors]).toEqual([text, []])
   }
 
-  describe('a PING whose answer is late', () => {
+  describe('a PING whose response is late', () => {
     it('ends no session on which other bytes keep coming', async () => {
       const { clock, harness, connection, call, stream } = await download()
       expect(connection.pings).toHaveLength(1)
@@ -123,7 +123,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       return scene
     }
 
-    it('reads the answer that it has before it judges', async () => {
+    it('reads the response that it has before it judges', async () => {
       const { clock, harness, connection, call, stream } = await beginAndLook()
       // All in one turn: it lies in the kernel, and nobody has read it.
       acknowledge(connection)
@@ -136,7 +136,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(connection.pings).toHaveLength(1)
     })
 
-    it('reads whatever else it has: the answer may be behind it', async () => {
+    it('reads whatever else it has: the response may be behind it', async () => {
       const { clock, harness, connection, call, stream } = await beginAndLook()
       stream.data('first, ')
       clock.skip(3 * TIMEOUT)
@@ -210,12 +210,12 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect'])
     })
 
-    it('no session has to prove itself, since its answer could be waited for for ever', async () => {
+    it('no session has to prove itself, since its response could be waited for for ever', async () => {
       const { clock, harness, peer, connection } = await begin({ pingTimeout: 0 })
       clock.advance(2 * INTERVAL)
       const call = ask(harness, 'POST /next')
       await peer.until(() => connection.streams.at(-1)?.body === 'body')
-      peer.request('/next').answer()
+      peer.request('/next').respondWith()
       expect(await toOutcomes([call])).toEqual(['POST /next'])
       expect(connection.pings).toHaveLength(0)
     })

@@ -13,10 +13,10 @@ import { toTlsPeer } from '../support/scripted-peer-tls.ts'
 describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }
 
-  /** Answers what its client begins with, and then nothing more. */
+  /** Responses what its client begins with, and then nothing more. */
   const FIRST: PeerScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, 2]],
-    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
   }
 
   /** Two calls are on the wire, two wait. */

@@ -86,7 +86,7 @@ describe('the ledger of a scripted peer', () => {
     expect([connection.open, connection.maxOpen]).toEqual([3, 3])
     streams[0]?.close(8)
     await peer.until(() => peer.requests[0]?.resetCode === 8)
-    peer.requests[1]?.answer()
+    peer.requests[1]?.respondWith()
     peer.requests[2]?.reset(7)
     expect([connection.open, connection.maxOpen]).toEqual([0, 3])
   })

@@ -27,7 +27,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
   /** Refuses one path, and serves all others. */
   const PICKY: PeerScript = {
-    onComplete: (stream) => (stream.path === '/no' ? stream.reset(REFUSED_STREAM) : stream.answer()),
+    onComplete: (stream) => (stream.path === '/no' ? stream.reset(REFUSED_STREAM) : stream.respondWith()),
   }
 
   describe('a call that the peer refuses again and again', () => {
@@ -115,7 +115,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         {
           onComplete: (stream) => {
             if (stream.path === '/no' && refusals++ < 3) stream.reset(REFUSED_STREAM)
-            else stream.answer()
+            else stream.respondWith()
           },
         },
       )
@@ -189,7 +189,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  describe('a peer that breaks each connection in the middle of an answer', () => {
+  describe('a peer that breaks each connection in the middle of a response', () => {
     it('fails those calls alone: what waits is not given up for, since each session has answered', async () => {
       const clock = new FakeClock()
       const peer = await startPeer({
@@ -205,7 +205,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       for (const call of calls) {
         expect(call.events).toEqual(['start', 'response 200', 'data', 'error'])
         expect(call.error).toMatchObject({ processed: 'yes', attempts: 1 })
-        expect(call.error.message).not.toContain('without an answer')
+        expect(call.error.message).not.toContain('without a response')
       }
       expect(peer.ledger).toEqual(calls.map((_, i) => `${i}/1 GET /${i}`))
     })

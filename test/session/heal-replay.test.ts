@@ -23,7 +23,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
     }
   }
 
-  describe('before any part of an answer', () => {
+  describe('before any part of a response', () => {
     const REPLAYED: { what: string; request: Partial<DispatchOptions> & { method: string } }[] = [
       { what: 'a GET', request: { method: 'GET' } },
       { what: 'a HEAD', request: { method: 'HEAD' } },
@@ -128,7 +128,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
     expect(peer.ledger).toEqual(['0/1 GET /', '0/3 GET /', '1/1 GET /'])
   })
 
-  describe('after a part of the answer', () => {
+  describe('after a part of the response', () => {
     it.each<{ what: string; act: (stream: PeerStream) => void; processed: string }>([
       { what: 'its header', act: (stream) => stream.respond(200), processed: 'yes' },
       {

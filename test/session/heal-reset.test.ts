@@ -18,13 +18,13 @@ const FINAL = ALL.filter(({ code }) => code !== REFUSED_STREAM)
 describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }
 
-  /** Does something to the first request of `/bad`, and answers everything else. */
+  /** Does something to the first request of `/bad`, and responds to everything else. */
   function onFirst(act: (stream: PeerStream) => void): PeerScript {
     let isDone = false
     return {
       onComplete: (stream) => {
         if (stream.path !== '/bad' || isDone) {
-          stream.answer()
+          stream.respondWith()
         } else {
           isDone = true
           act(stream)
@@ -33,13 +33,13 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
     }
   }
 
-  describe('before an answer', () => {
+  describe('before a response', () => {
     it.each(FINAL)('with $name: a call of any method fails as maybe processed, and is seen once', async ({
       name,
       code,
     }) => {
       const peer = await startPeer({
-        onComplete: (stream) => (stream.path === '/bad' ? stream.reset(code) : stream.answer()),
+        onComplete: (stream) => (stream.path === '/bad' ? stream.reset(code) : stream.respondWith()),
       })
       const harness = startHarness(peer, options)
       const bad = ['GET', 'POST', 'DELETE'].map((method) => ask(harness, `${method} /bad`))
@@ -70,7 +70,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
     }) => {
       const peer = await startPeer({
         onData: (stream) => stream.sentResetCode === null && stream.reset(code),
-        onComplete: (stream) => stream.answer(),
+        onComplete: (stream) => stream.respondWith(),
       })
       const harness = startHarness(peer, options)
       const body = new Readable({
@@ -121,13 +121,13 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
 
   it.each(
     ALL,
-  )('with $name in the middle of an answer: the call fails as processed, and is seen once', async ({
+  )('with $name in the middle of a response: the call fails as processed, and is seen once', async ({
     code,
   }) => {
     const peer = await startPeer({
       onComplete: (stream) => {
         if (stream.path !== '/bad') {
-          stream.answer()
+          stream.respondWith()
           return
         }
         stream.respond(200)
@@ -148,7 +148,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
     expect(harness.connections).toEqual(['connect'])
   })
 
-  it('with NO_ERROR after a whole answer, while the request is still being sent: that answer is good', async () => {
+  it('with NO_ERROR after a whole response, while the request is still being sent: that response is good', async () => {
     const peer = await startPeer([
       {
         onRequest: (stream) => {

@@ -22,7 +22,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
     async function begin(limit: number, clock?: FakeClock) {
       const script: PeerScript = {
         settings: [[MAX_CONCURRENT_STREAMS, limit]],
-        onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+        onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
       }
       const peer = await startPeer(script)
       const harness = startHarness(peer, options, clock)
@@ -35,11 +35,11 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
     const askMany = (harness: Harness, count: number, from = 0): Recorder[] =>
       Array.from({ length: count }, (_, i) => ask(harness, `${i % 2 === 0 ? 'GET' : 'POST'} /${from + i}`))
 
-    /** Answers what is open, until so many were. */
+    /** Responses what is open, until so many were. */
     async function serve(peer: ScriptedPeer, count: number): Promise<void> {
       for (let served = 0; served < count; served++) {
         await peer.until(() => peer.requests.some(({ isOpen, isComplete }) => isOpen && isComplete))
-        peer.requests.find(({ isOpen, isComplete }) => isOpen && isComplete)?.answer()
+        peer.requests.find(({ isOpen, isComplete }) => isOpen && isComplete)?.respondWith()
       }
     }
 
@@ -72,7 +72,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
       const clock = new FakeClock()
       const script: PeerScript = {
         settings: [[MAX_CONCURRENT_STREAMS, 0]],
-        onComplete: (stream) => (isOpen ? stream.answer() : stream.reset(7)),
+        onComplete: (stream) => (isOpen ? stream.respondWith() : stream.reset(7)),
       }
       let isOpen = false
       const peer = await startPeer(script)
@@ -95,7 +95,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
   it('raises its limit, and lowers it: as many are open as it says, and none is refused', async () => {
     const peer = await startPeer({
       settings: [[MAX_CONCURRENT_STREAMS, 2]],
-      onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+      onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
     })
     const harness = startHarness(peer, options)
     await ask(harness, 'GET /warm').settled
@@ -107,16 +107,16 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
     await connection.ping()
     expect(connection.open).toBe(4)
     await connection.settings([MAX_CONCURRENT_STREAMS, 1])
-    for (const stream of connection.streams.slice(1, 4)) stream.answer()
+    for (const stream of connection.streams.slice(1, 4)) stream.respondWith()
     await connection.ping()
     // One is left of the four, and that is as many as there may be.
     expect([connection.open, connection.streams.length]).toEqual([1, 5])
     for (let next = 4; next < 8; next++) {
-      connection.streams[next]?.answer()
+      connection.streams[next]?.respondWith()
       await connection.ping()
       expect([connection.open, connection.streams.length]).toEqual([1, next + 2])
     }
-    connection.streams[8]?.answer()
+    connection.streams[8]?.respondWith()
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => `POST /${i}`))
     expect(Object.values(peer.counts)).toEqual(Array(9).fill(1))
   })
@@ -142,7 +142,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
   })
 
   it('offers extended CONNECT late: before that there is none, and then there is', async () => {
-    const peer = await startPeer({ onRequest: (stream) => stream.answer() })
+    const peer = await startPeer({ onRequest: (stream) => stream.respondWith() })
     const harness = startHarness(peer, options)
     await ask(harness, 'GET /').settled
     const upgrade = () => {

@@ -65,7 +65,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
               stream.reset(REFUSED_STREAM)
             } else {
               served.push(stream)
-              stream.answer()
+              stream.respondWith()
             }
           },
         })
@@ -126,7 +126,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   /** Takes only what it said it would. */
   const holding: PeerScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, LIMIT]],
-    onComplete: (stream) => stream.path === '/warm' && stream.answer(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
   }
 
   /** As a server does that keeps to its limit. */
@@ -136,7 +136,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       if (connection.open > LIMIT) stream.reset(REFUSED_STREAM)
     },
     onComplete: (stream) => {
-      if (stream.isOpen) stream.answer()
+      if (stream.isOpen) stream.respondWith()
     },
   }
 
@@ -176,7 +176,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         if (connection.streams.length === 51) connection.goAway(stream.id - 2, 0)
       },
       onComplete: (stream, connection) => {
-        if (connection.streams.indexOf(stream) < 50) stream.answer()
+        if (connection.streams.indexOf(stream) < 50) stream.respondWith()
       },
     })
     const harness = startHarness(peer, { engine, connections: 1, ...PATIENT }, clock)

@@ -17,7 +17,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const clock = new FakeClock()
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 0]],
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, options, clock)
     await ask(harness, 'GET /').settled
@@ -43,7 +43,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 1_000_000]],
       grantsCredit: false,
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, options)
     const upload = ask(harness, 'POST /upload', { body: Buffer.alloc(100_000) })
@@ -61,7 +61,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 10]],
       grantsCredit: false,
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, options)
     await ask(harness, 'GET /').settled
@@ -92,7 +92,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 1_000_000]],
       onConnection: (connection) => connection.grant(0, 10_000_000),
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, options)
     const upload = async (path: string): Promise<number> => {
@@ -118,7 +118,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
   })
 
   it('with a header larger than a frame is sent in several, none larger than the peer takes', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.answer() })
+    const peer = await startPeer({ onComplete: (stream) => stream.respondWith() })
     const harness = startHarness(peer, options)
     const headers = { 'x-large': '~'.repeat(40_000) }
     expect(await toOutcomes([ask(harness, 'POST /', { headers })])).toEqual(['POST /'])

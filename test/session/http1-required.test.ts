@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { answer, FakeFallback, toFields } from '../support/fallback-fake.ts'
+import { FakeFallback, respondTo, toFields } from '../support/fallback-fake.ts'
 import type { PeerScript } from '../support/scripted-peer-connection.ts'
 import {
   ask,
@@ -19,11 +19,11 @@ import {
 const HTTP_1_1_REQUIRED = 13
 const NO_ERROR = 0
 
-/** Refuses what is under `/old`, and answers everything else. */
+/** Refuses what is under `/old`, and responds to everything else. */
 const REQUIRE: PeerScript = {
   onComplete: (stream) => {
     if (stream.path.startsWith('/old')) stream.reset(HTTP_1_1_REQUIRED)
-    else stream.answer()
+    else stream.respondWith()
   },
 }
 
@@ -32,15 +32,15 @@ function isIterable(body: unknown): body is AsyncIterable<unknown> {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }
 
-/** Answers with the body that it was given. */
+/** Responds with the body that it was given. */
 function toEcho(): FakeFallback {
   return new FakeFallback((request) => {
     const { body } = request.options
     if (isIterable(body)) {
       const onError = (error: Error): void => request.handler.onResponseError?.(request.controller, error)
-      readText(Readable.from(body)).then((text) => answer(request, `echo ${text}`), onError)
+      readText(Readable.from(body)).then((text) => respondTo(request, `echo ${text}`), onError)
     } else {
-      answer(request, body instanceof Uint8Array ? `echo ${Buffer.from(body)}` : 'no body')
+      respondTo(request, body instanceof Uint8Array ? `echo ${Buffer.from(body)}` : 'no body')
     }
   })
 }
@@ -137,7 +137,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
   it.each([
     'header',
     'body',
-  ])('fails the request when the %s of an answer has come before it', async (what) => {
+  ])('fails the request when the %s of a response has come before it', async (what) => {
     const peer = await startPeer({
       onComplete: (stream) => {
         stream.respond(200)
@@ -204,7 +204,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     expect(call.events).toEqual(['start', 'error'])
     expect(fallback.request.controller.events).toEqual(['abort'])
     // What the fallback says afterwards nobody hears.
-    answer(fallback.request)
+    respondTo(fallback.request)
     expect(call.events).toEqual(['start', 'error'])
   })
 })
@@ -242,7 +242,7 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('is remembered when it hits an answer that has begun', async () => {
+  it('is remembered when it hits a response that has begun', async () => {
     const peer = await startPeer([
       {
         onComplete: (stream, connection) => {

@@ -10,7 +10,7 @@ import { DEAF, startPeer } from '../support/scripted-peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 describe.each(ENGINES)('on engine %s', (engine) => {
-  describe('bodyTimeout and the trailers of an answer', () => {
+  describe('bodyTimeout and the trailers of a response', () => {
     /** A call whose body has come, and whose trailers are the test's to send. */
     async function receive() {
       const clock = new FakeClock()
@@ -93,7 +93,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const connected = once(server, 'connection')
     const call = harness.dispatch()
     const [socket] = await connected
-    // It has said its hello, and no answer comes.
+    // It has said its hello, and no response comes.
     await once(socket, 'data')
     const closed = once(socket, 'close')
     socket.on('error', () => {})

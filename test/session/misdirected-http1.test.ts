@@ -3,11 +3,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import type { DispatchController, DispatchOptions } from '../../types/index.ts'
 import type { TakenRequest } from '../support/fallback-fake.ts'
-import { answer, begin, FakeFallback, Http1Harness } from '../support/fallback-fake.ts'
+import { begin, FakeFallback, Http1Harness, respondTo } from '../support/fallback-fake.ts'
 import { startHttp1 } from '../support/fallback-http1.ts'
 import { Recorder } from '../support/recorder.ts'
 
-/** Answers by 421 as often as that, and then well. */
+/** Responses by 421 as often as that, and then well. */
 async function start(times: number) {
   let left = times
   const server = await startHttp1(
@@ -29,10 +29,10 @@ function misdirect({ handler, controller }: TakenRequest): void {
   handler.onResponseData?.(controller, Buffer.from('misdirected'))
 }
 
-/** The first answer is 421. */
+/** The first response is 421. */
 function dispatch(options: Partial<DispatchOptions>, recorder = new Recorder()) {
   const fallback = new FakeFallback((request) => {
-    if (fallback.requests.length > 1) answer(request)
+    if (fallback.requests.length > 1) respondTo(request)
     else begin(request)
   })
   const call = new Http1Harness(fallback).dispatch(options, recorder)
@@ -47,7 +47,7 @@ const BODIES: readonly { readonly what: string; readonly body: () => DispatchOpt
   { what: 'a function that returns a Readable', body: () => () => Readable.from(['te', 'xt']) },
 ]
 
-describe('an answer of 421 over HTTP/1.1', () => {
+describe('a response of 421 over HTTP/1.1', () => {
   it.each(
     BODIES,
   )('to a request with $what is not handed over: it is sent once more, by another connection', async ({

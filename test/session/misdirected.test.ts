@@ -31,7 +31,7 @@ function misdirect(stream: PeerStream): void {
 const MISDIRECT: PeerScript = {
   onComplete: (stream) => {
     if (stream.path.startsWith('/elsewhere')) misdirect(stream)
-    else if (!stream.path.startsWith('/held')) stream.answer()
+    else if (!stream.path.startsWith('/held')) stream.respondWith()
   },
 }
 
@@ -44,7 +44,7 @@ const BODIES: readonly { readonly what: string; readonly body: () => DispatchOpt
   { what: 'a function that returns a Readable', body: () => () => Readable.from(['te', 'xt']) },
 ]
 
-describe('an answer of 421', () => {
+describe('a response of 421', () => {
   it.each([
     'GET',
     'HEAD',
@@ -91,7 +91,7 @@ describe('an answer of 421', () => {
     expect(peer.connections).toHaveLength(2)
   })
 
-  it('leaves informational answers before it where they are', async () => {
+  it('leaves informational responses before it where they are', async () => {
     const peer = await startPeer([
       {
         onComplete: (stream) => {
@@ -113,7 +113,7 @@ describe('an answer of 421', () => {
     const held = ask(harness, 'GET /held')
     const call = ask(harness, 'GET /elsewhere')
     expect(await toOutcomes([call, ask(harness, 'GET /next')])).toEqual(['GET /elsewhere', 'GET /next'])
-    peer.request('/held').answer()
+    peer.request('/held').respondWith()
     expect(await toOutcomes([held])).toEqual(['GET /held'])
     expect(await toOutcomes([ask(harness, 'GET /last')])).toEqual(['GET /last'])
     expect(peer.connections).toHaveLength(2)
@@ -173,7 +173,7 @@ describe('a pool that is answered with 421', () => {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
     onComplete: (stream) => {
       if (stream.path === '/elsewhere') misdirect(stream)
-      else if (stream.path !== '/held') stream.answer()
+      else if (stream.path !== '/held') stream.respondWith()
     },
   }
 
@@ -196,7 +196,7 @@ describe('a pool that is answered with 421', () => {
       // Its limit is known then.
       await peer.connection(index).ping()
     }
-    for (const stream of peer.requests) stream.answer()
+    for (const stream of peer.requests) stream.respondWith()
     await toOutcomes(held)
     return { peer, harness, clock, dials }
   }
@@ -319,7 +319,7 @@ describe('a call that is answered with 421 and', () => {
       {
         onComplete: (stream, connection) => {
           if (connection.streams.length === 1) stream.reset(REFUSED_STREAM)
-          else stream.answer()
+          else stream.respondWith()
         },
       },
     ])

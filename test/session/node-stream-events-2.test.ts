@@ -56,13 +56,13 @@ describe('over a connection that is no socket of the system', () => {
   it.each([
     ['with a body', true],
     ['without one', false],
-  ])('an answer %s keeps the trailers that come in the same packet as its header', async (_what, hasBody) => {
+  ])('a response %s keeps the trailers that come in the same packet as its header', async (_what, hasBody) => {
     const { options, ca } = await toTlsPeer()
     const script: PeerScript = {
       onComplete: ({ id, connection }) => {
         const body = hasBody ? [frames.data(id, 'whole')] : []
         const trailers = frames.headers(id, [['grpc-status', '0']], Flag.END_STREAM)
-        connection.write(frames.answer(id), ...body, trailers)
+        connection.write(frames.response(id), ...body, trailers)
       },
     }
     const peer = await startPeer(script, options)

@@ -22,7 +22,7 @@ async function startWatch(onStream: (stream: ClientHttp2Stream) => void): Promis
 
 /** A header, a piece of a body, and trailers that end it: as one packet. */
 function toWhole(id: number): Buffer[] {
-  return [frames.answer(id), frames.data(id, 'whole'), toTrailers(id)]
+  return [frames.response(id), frames.data(id, 'whole'), toTrailers(id)]
 }
 
 function toTrailers(id: number): Buffer {
@@ -45,7 +45,7 @@ function toStreams(harness: Harness): number[] {
 }
 
 describe("whoever listens on node's own stream", () => {
-  it('hears of its answer, its trailers and its close, once each, beside the call', async () => {
+  it('hears of its response, its trailers and its close, once each, beside the call', async () => {
     const heard: string[] = []
     await startWatch((stream) => {
       stream.on('response', (headers) => heard.push(`response ${headers['x-field']}`))
@@ -84,7 +84,7 @@ describe("whoever listens on node's own stream", () => {
       stream.on('close', () => listeners.push(stream.listenerCount('error')))
     })
     const peer = await startPeer({
-      onComplete: (stream) => (stream.path === '/bad' ? stream.reset(INTERNAL_ERROR) : stream.answer()),
+      onComplete: (stream) => (stream.path === '/bad' ? stream.reset(INTERNAL_ERROR) : stream.respondWith()),
     })
     const harness = startHarness(peer, {})
     const calls = ['GET /bad', 'POST /bad', 'GET /good'].map((what) => ask(harness, what))
@@ -120,7 +120,7 @@ describe('header fields on the wire', () => {
     'a factory',
   ])('are the same when a request with a body of %s is sent again', async (kind) => {
     const peer = await startPeer({
-      onComplete: (stream) => (peer.requests.length < 3 ? stream.reset(7) : stream.answer()),
+      onComplete: (stream) => (peer.requests.length < 3 ? stream.reset(7) : stream.respondWith()),
     })
     const body = kind === 'bytes' ? 'body' : () => 'body'
     const call = ask(startHarness(peer, {}), 'PUT /', { headers, body })
@@ -135,7 +135,7 @@ describe('header fields on the wire', () => {
   })
 })
 
-describe('an answer that a reader holds back', () => {
+describe('a response that a reader holds back', () => {
   async function startHeld(script: PeerScript) {
     let close = (): void => {}
     const closed = new Promise<void>((resolve) => {
@@ -165,7 +165,7 @@ describe('an answer that a reader holds back', () => {
   it("gives its place back when it is aborted after node's stream has closed", async () => {
     const { harness, call, closed } = await startHeld({
       onComplete: (stream) =>
-        stream.path === '/' ? stream.connection.write(...toWhole(stream.id)) : stream.answer(),
+        stream.path === '/' ? stream.connection.write(...toWhole(stream.id)) : stream.respondWith(),
     })
     await closed
     call.controller?.abort(new Error('not wanted'))
@@ -180,8 +180,8 @@ describe('an answer that a reader holds back', () => {
       'a GOAWAY with an error comes right behind it',
       ({ id, connection }: PeerStream) => connection.write(...toWhole(id), frames.goAway(id, INTERNAL_ERROR)),
     ],
-  ])('is had whole when %s', async (_what, answer) => {
-    const { peer, call, closed } = await startHeld({ onComplete: answer })
+  ])('is had whole when %s', async (_what, response) => {
+    const { peer, call, closed } = await startHeld({ onComplete: response })
     await closed
     peer.connection(0).break()
     await call.settled
@@ -191,7 +191,7 @@ describe('an answer that a reader holds back', () => {
   })
 })
 
-describe('a peer that ends its answer early', () => {
+describe('a peer that ends its response early', () => {
   it.each([
     ['END_STREAM', []],
     ['END_STREAM and RST_STREAM with NO_ERROR', [NO_ERROR]],
@@ -203,7 +203,7 @@ describe('a peer that ends its answer early', () => {
         if (chunks.length === 1)
           connection.write(...toWhole(id), ...codes.map((code) => frames.reset(id, code)))
       },
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, {})
     const body = new Readable({ read() {} })
@@ -223,7 +223,7 @@ describe('a peer that ends its answer early', () => {
       onRequest: ({ id, path, connection }) => {
         if (path === '/') connection.write(frames.headers(id, [[':status', '417']], Flag.END_STREAM))
       },
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, {})
     const call = ask(harness, 'POST /', { body, expectContinue: true })
@@ -234,14 +234,14 @@ describe('a peer that ends its answer early', () => {
     expect(peer.request('/').chunks).toEqual([])
   })
 
-  it('by refusing a tunnel in its header alone: the call has that answer, and its place is free', async () => {
+  it('by refusing a tunnel in its header alone: the call has that response, and its place is free', async () => {
     const peer = await startPeer({
       ...ONE_BY_ONE,
       onRequest: ({ id, method, connection }) => {
         if (method !== 'CONNECT') return
         connection.write(frames.headers(id, [[':status', '403']], Flag.END_STREAM))
       },
-      onComplete: (stream) => stream.answer(),
+      onComplete: (stream) => stream.respondWith(),
     })
     const harness = startHarness(peer, {})
     const call = harness.dispatch(CONNECT)

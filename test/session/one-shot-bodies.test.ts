@@ -126,18 +126,18 @@ describe.each(ENGINES)('a body that can be had only once, on engine %s', (engine
   }
 
   describe.each(KINDS)('$what', ({ toOneShot }) => {
-    describe.each(['header', 'data', 'end'])('dispatched at the %s of an answer', (at) => {
+    describe.each(['header', 'data', 'end'])('dispatched at the %s of a response', (at) => {
       it.each([
-        { what: 'ahead of the answer', isAhead: true, last: 1 },
-        { what: 'behind the answer', isAhead: false, last: 1 },
-        { what: 'in two steps behind the answer', isAhead: false, last: MAX_STREAM_ID },
+        { what: 'ahead of the response', isAhead: true, last: 1 },
+        { what: 'behind the response', isAhead: false, last: 1 },
+        { what: 'in two steps behind the response', isAhead: false, last: MAX_STREAM_ID },
       ])('with a GOAWAY $what, in one packet › goes out once, on the next connection', async (scene) => {
         const { isAhead, last } = scene
-        const answer = [frames.answer(1), frames.data(1, 'first', Flag.END_STREAM)]
+        const response = [frames.response(1), frames.data(1, 'first', Flag.END_STREAM)]
         const goaway = [frames.goAway(last, NO_ERROR), ...(last === 1 ? [] : [frames.goAway(1, NO_ERROR)])]
         const retiring: PeerScript = {
           onComplete(_stream, connection) {
-            connection.write(...(isAhead ? [...goaway, ...answer] : [...answer, ...goaway]))
+            connection.write(...(isAhead ? [...goaway, ...response] : [...response, ...goaway]))
           },
         }
         const { peer, harness } = await begin([retiring, SERVE])
@@ -168,12 +168,12 @@ describe.each(ENGINES)('a body that can be had only once, on engine %s', (engine
     it('that the server has not asked for yet is sent again when its stream is refused', async () => {
       const refusing: PeerScript = {
         onRequest(stream) {
-          if (stream.path === '/warm') stream.answer()
+          if (stream.path === '/warm') stream.respondWith()
           else if (stream.id === 3) stream.reset(REFUSED_STREAM)
           else stream.respond(100)
         },
         onComplete(stream) {
-          if (stream.path === '/upload') stream.answer()
+          if (stream.path === '/upload') stream.respondWith()
         },
       }
       const { peer, harness } = await begin(refusing)

@@ -44,7 +44,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     { method: 'HEAD', status: 200, headers: { 'content-length': '5' } },
     { method: 'GET', status: 204, headers: {} },
     { method: 'GET', status: 304, headers: { 'content-length': '5' } },
-  ])('with an answer to $method of status $status completes without data', async ({
+  ])('with a response to $method of status $status completes without data', async ({
     method,
     status,
     headers,
@@ -62,7 +62,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       { code: 1, name: 'PROTOCOL_ERROR' },
       { code: 8, name: 'CANCEL' },
       { code: 11, name: 'ENHANCE_YOUR_CALM' },
-    ])('with $name before an answer fails as maybe processed', async ({ code, name }) => {
+    ])('with $name before a response fails as maybe processed', async ({ code, name }) => {
       const harness = start(
         await startFirst((stream) => {
           // `close()` alone would end the stream properly first.
@@ -199,7 +199,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(draining.text).toBe('first done')
     })
 
-    it('again and again without an answer fails what waits, after a bounded number of connections', async () => {
+    it('again and again without a response fails what waits, after a bounded number of connections', async () => {
       let connections = 0
       const server = createServer((socket: Socket) => {
         connections++
@@ -283,7 +283,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(await Promise.all(resets)).toEqual([8])
     })
 
-    it('that the server answers early is stopped, and the answer delivered', async () => {
+    it('that the server responds early is stopped, and the response delivered', async () => {
       const harness = start(
         await startServer((stream) => {
           stream.respond({ ':status': 413 })

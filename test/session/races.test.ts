@@ -78,7 +78,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const ends = calls.map((call, index) => call.settled.then(() => order.push(index + 1)))
     await harness.scheduler.tearDown(null)
     await Promise.all(ends)
-    // The second had its answer before anybody listened here.
+    // The second had its response before anybody listened here.
     expect(order).toEqual([2, 1, 3, 4, 5])
   })
 
@@ -95,10 +95,10 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   it('a body that breaks after its end leaves the call alone', async () => {
-    let answer = () => {}
+    let response = () => {}
     const server = await startServer((stream) => {
       stream.resume()
-      answer = () => serveHello(stream, {})
+      response = () => serveHello(stream, {})
       stream.on('end', () => body.destroy(new Error('too late')))
     })
     const body = new Duplex({ read() {}, write() {}, autoDestroy: false })
@@ -107,7 +107,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const closed = once(body, 'close').catch(() => {})
     const call = start(server).dispatch({ method: 'POST', body })
     await closed
-    answer()
+    response()
     await call.settled
     expect(call.text).toBe('hello')
   })

@@ -233,11 +233,11 @@ export const PLACES: Place[] = [
   },
 ]
 
-/** Answers, but for what is told to be reset, or to be the last on its connection. */
+/** Responses, but for what is told to be reset, or to be the last on its connection. */
 export const PEER: PeerScript = {
   onComplete: (stream, connection) => {
     if (stream.path === '/reset') stream.reset(CANCEL)
-    else stream.answer()
+    else stream.respondWith()
     if (stream.path === '/retire') connection.goAway(stream.id, 0)
   },
 }

@@ -22,11 +22,11 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     return client
   }
 
-  /** Refuses the first stream once a part of its body has come, and answers the others. */
+  /** Refuses the first stream once a part of its body has come, and responds to the others. */
   async function startRefusing() {
     const peer = await startPeer({
       grantsCredit: false,
-      onRequest: (stream) => stream.id !== 1 && stream.answer(),
+      onRequest: (stream) => stream.id !== 1 && stream.respondWith(),
       onData: (stream) => stream.id === 1 && stream.chunks.length === 1 && stream.reset(REFUSED_STREAM),
     })
     return { peer, client: toClient(peer.origin) }
@@ -107,8 +107,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         throw mine
       }
       for (const recorder of recorders) client.dispatch({ ...POST, body }, recorder)
-      const { body: answer } = await client.request(GET)
-      expect(await answer.text()).toBe('hello')
+      const { body: response } = await client.request(GET)
+      expect(await response.text()).toBe('hello')
       for (const { events, errors } of recorders) {
         expect(events).toEqual(['start', 'error'])
         expect(errors).toEqual([mine])
@@ -128,8 +128,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         const onBodySent = () => recorder.controller?.abort(mine)
         client.dispatch({ ...POST, body: 'x' }, Object.assign(recorder, { onBodySent }))
       }
-      const { body: answer } = await client.request(GET)
-      expect(await answer.text()).toBe('hello')
+      const { body: response } = await client.request(GET)
+      expect(await response.text()).toBe('hello')
       for (const { events, errors } of recorders) {
         expect(events).toEqual(['start', 'error'])
         expect(errors).toEqual([mine])

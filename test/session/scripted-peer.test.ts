@@ -46,7 +46,7 @@ describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', 
   it('writes a frame cut anywhere, and the client reads it', async () => {
     const { peer, client } = await start({
       onComplete: ({ id }, connection) => {
-        const bytes = Buffer.concat([frames.answer(id), frames.data(id, 'hello', Flag.END_STREAM)])
+        const bytes = Buffer.concat([frames.response(id), frames.data(id, 'hello', Flag.END_STREAM)])
         void connection.writeCut(bytes, 1, 8, 9, 9, 10, 12, 22)
       },
     })

@@ -112,7 +112,7 @@ describe.each([
 it.each(
   ENGINES,
 )('when a connector yields what stands in for a socket, without such methods, engine %s › uses it', async (engine) => {
-  const peer = await startPeer({ onComplete: (stream) => stream.answer('hello') })
+  const peer = await startPeer({ onComplete: (stream) => stream.respondWith('hello') })
   expect(await get(peer.origin, { engine, connect: toConnector(peer) })).toBe('hello')
 })
 

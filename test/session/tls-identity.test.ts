@@ -162,7 +162,7 @@ describe.each(ENGINES)('with engine %s', (engine) => {
       ])
     }
 
-    it('is reached by the one that answers (RFC 8305), though the first refuses', async () => {
+    it('is reached by the one that responds (RFC 8305), though the first refuses', async () => {
       const { origin, handshakes, cert } = await startTls()
       await expectHello(toClient(origin, { connect: { ca: cert, lookup } }))
       expect(handshakes).toHaveLength(1)

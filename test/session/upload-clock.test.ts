@@ -44,7 +44,7 @@ async function start(engine: Engine) {
     settings: [[Setting.INITIAL_WINDOW_SIZE, PIECE]],
     grantsCredit: false,
     onConnection: (connection) => connection.grant(0, 1_000_000),
-    onComplete: (stream) => stream.answer('taken'),
+    onComplete: (stream) => stream.respondWith('taken'),
   })
   const harness = startHarness(peer, { ...PATIENT, engine, uploadTimeout: TIMEOUT }, clock)
   await ask(harness, 'GET /first').settled
@@ -102,7 +102,7 @@ describe('the clock of an upload, on engine wire', () => {
     await peer.until(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
     const { id } = peer.request('/upload')
     connection.write(
-      frames.answer(id),
+      frames.response(id),
       frames.data(id, 'enough', Flag.END_STREAM),
       frames.reset(id, NO_ERROR),
     )

@@ -15,7 +15,7 @@ async function quiet(connection: PeerConnection): Promise<void> {
   }
 }
 
-describe.each(ENGINES)('an answer that comes in events, on engine %s', (engine) => {
+describe.each(ENGINES)('a response that comes in events, on engine %s', (engine) => {
   it('goes on when a burst of calls has made the windows smaller than what it has brought', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1_000]],

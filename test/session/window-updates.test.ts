@@ -11,7 +11,7 @@ const BODY = 12_000_000
 
 /**
  * Sends bodies in frames of one size, and goes on at a WINDOW_UPDATE of the stream alone: SETTINGS that come while it waits count from the
- * next one on. It answers a PING when it can send no more.
+ * next one on. It responses a PING when it can send no more.
  */
 class StubbornScript implements PeerScript {
   readonly acksPings = false

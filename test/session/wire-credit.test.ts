@@ -149,7 +149,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(script.sent - reader.taken).toBeLessThanOrEqual(OPTIONS.maxSessionBuffer)
     })
 
-    it('is lent to a small answer, although another has used all of it up, and once', async () => {
+    it('is lent to a small response, although another has used all of it up, and once', async () => {
       const { connection, send, stream, taker, begin } = await startSilent()
       await send(stream.id, WINDOW)
       const small = await begin(MIB, '/small')
@@ -216,7 +216,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)
     })
 
-    it('for an answer that has come whole only when it is read', async () => {
+    it('for a response that has come whole only when it is read', async () => {
       const { connection, send, stream, taker, begin } = await startSilent()
       await send(stream.id, WINDOW - 5, Flag.END_STREAM)
       expect(toCredit(connection)).toBe(0)

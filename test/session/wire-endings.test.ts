@@ -13,7 +13,7 @@ const REFUSED_STREAM = 7
 const CANCEL = 8
 const GET = { method: 'GET', path: '/' } as const
 
-/** Holds its answer back from the header on, until the test lets it go. */
+/** Holds its response back from the header on, until the test lets it go. */
 class HeldReader extends Recorder {
   override onResponseStart(controller: DispatchController, status: number, headers: object): void {
     super.onResponseStart(controller, status, { ...headers })
@@ -22,7 +22,7 @@ class HeldReader extends Recorder {
 }
 
 async function start(script: PeerScript = {}) {
-  const peer = await startPeer({ onComplete: (stream) => stream.answer(), ...script })
+  const peer = await startPeer({ onComplete: (stream) => stream.respondWith(), ...script })
   const harness = startHarness(peer, { engine: 'wire' })
   await harness.dispatch({ ...GET, path: '/first' }).settled
   const connection = peer.connection(0)
@@ -36,9 +36,9 @@ async function start(script: PeerScript = {}) {
   return { peer, harness, connection, quiet }
 }
 
-describe('an answer on engine wire that is whole before the upload is', () => {
+describe('a response on engine wire that is whole before the upload is', () => {
   async function startUpload() {
-    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.answer() })
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
     const source = new Readable({ read() {} })
     const call = scene.harness.dispatch({ method: 'POST', path: '/upload', body: source })
     source.push('one ')
@@ -60,7 +60,11 @@ describe('an answer on engine wire that is whole before the upload is', () => {
   it('completes the call when RST_STREAM(NO_ERROR) is right behind it, and says nothing to that', async () => {
     const { call, source, stream, connection, quiet } = await startUpload()
     const { id } = stream
-    connection.write(frames.answer(id), frames.data(id, 'early', Flag.END_STREAM), frames.reset(id, NO_ERROR))
+    connection.write(
+      frames.response(id),
+      frames.data(id, 'early', Flag.END_STREAM),
+      frames.reset(id, NO_ERROR),
+    )
     expect(await toOutcomes([call])).toEqual(['early'])
     await quiet()
     expect(source.destroyed).toBe(true)
@@ -70,7 +74,7 @@ describe('an answer on engine wire that is whole before the upload is', () => {
   it('fails the call when RST_STREAM(NO_ERROR) comes before its end', async () => {
     const { call, source, stream, connection } = await startUpload()
     const { id } = stream
-    connection.write(frames.answer(id), frames.data(id, 'early'), frames.reset(id, NO_ERROR))
+    connection.write(frames.response(id), frames.data(id, 'early'), frames.reset(id, NO_ERROR))
     expect(await toOutcomes([call])).toEqual(['StreamError yes code=0 attempts=1 stream=3'])
     expect(source.destroyed).toBe(true)
   })
@@ -100,15 +104,15 @@ describe('an answer on engine wire that is whole before the upload is', () => {
     await call.settled
     const sibling = harness.dispatch({ ...GET, path: '/sibling' })
     await peer.until(() => peer.requests.length === 3)
-    peer.request('/sibling').answer()
+    peer.request('/sibling').respondWith()
     expect(await toOutcomes([sibling])).toEqual(['GET /sibling'])
     expect(peer.connections).toHaveLength(1)
   })
 })
 
-describe('an answer on engine wire that its reader holds back, and that is whole before the upload is,', () => {
+describe('a response on engine wire that its reader holds back, and that is whole before the upload is,', () => {
   async function startHeldUpload() {
-    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.answer() })
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
     const source = new Readable({ read() {} })
     const options = { method: 'POST', path: '/upload', body: source } as const
     const call = scene.harness.dispatch(options, new HeldReader())
@@ -150,9 +154,9 @@ describe('an answer on engine wire that its reader holds back, and that is whole
   })
 })
 
-describe('an answer on engine wire that its reader holds back', () => {
+describe('a response on engine wire that its reader holds back', () => {
   async function startHeld() {
-    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.answer() })
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
     const call = scene.harness.dispatch({ ...GET, path: '/held' }, new HeldReader())
     await scene.peer.until(() => scene.peer.requests.length === 2)
     return { ...scene, call, stream: scene.peer.request('/held') }

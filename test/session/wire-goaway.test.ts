@@ -28,7 +28,7 @@ const WHAT = ['GET /0', 'POST /1', 'GET /2', 'POST /3'] as const
 
 /** Where node:http2 gives up what the peer has accepted, this engine lets it finish: RFC 9113 §6.8 has nothing against that. */
 describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
-  /** Streams 1, 3, 5 and 7, which the peer has heard of on its first connection; later ones answer. */
+  /** Streams 1, 3, 5 and 7, which the peer has heard of on its first connection; later ones response. */
   async function begin(options: PoolOptions = OPTIONS) {
     const peer = await startPeer([{}, SERVE])
     const harness = startHarness(peer, options)
@@ -41,7 +41,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
   async function expectFinished(peer: ScriptedPeer, calls: readonly Recorder[]): Promise<void> {
     const connection = peer.connection(0)
     expect(calls.slice(0, 2).map(({ events }) => events)).toEqual([['start'], ['start']])
-    for (const stream of connection.streams.slice(0, 2)) stream.answer(`late ${stream}`)
+    for (const stream of connection.streams.slice(0, 2)) stream.respondWith(`late ${stream}`)
     expect(await toOutcomes(calls)).toEqual(['late GET /0', 'late POST /1', 'GET /2', 'POST /3'])
     expect(peer.ledger.slice(WHAT.length)).toEqual(['1/1 GET /2', '1/3 POST /3'])
   }
@@ -66,10 +66,10 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     await heard(harness, ['connect', 'connect', 'disconnect'])
   })
 
-  it('an answer that has begun goes on, and so does an upload', async () => {
+  it('a response that has begun goes on, and so does an upload', async () => {
     const peer = await startPeer([{ settings: [[Setting.INITIAL_WINDOW_SIZE, 2]] }, SERVE])
     const harness = startHarness(peer, OPTIONS)
-    const answered = ask(harness, 'GET /answered')
+    const responded = ask(harness, 'GET /answered')
     await peer.until(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     const uploaded = ask(harness, 'POST /uploaded', { body: 'seven b' })
@@ -83,8 +83,8 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     connection.grant(3, 5)
     await peer.until(() => peer.request('/uploaded').isComplete)
     expect(peer.request('/uploaded').body).toBe('seven b')
-    peer.request('/uploaded').answer('got it')
-    expect(await toOutcomes([answered, uploaded])).toEqual(['one, two', 'got it'])
+    peer.request('/uploaded').respondWith('got it')
+    expect(await toOutcomes([responded, uploaded])).toEqual(['one, two', 'got it'])
     expect(peer.connections).toHaveLength(1)
   })
 
@@ -95,7 +95,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     await calls[1]?.settled
     expect(calls[1]?.error).toBeInstanceOf(errors.StreamError)
     expect(calls[1]?.error).toMatchObject({ http2ErrorCode: CANCEL, processed: 'maybe', streamId: 3 })
-    for (const [index, stream] of connection.streams.entries()) if (index !== 1) stream.answer()
+    for (const [index, stream] of connection.streams.entries()) if (index !== 1) stream.respondWith()
     const rest = calls.filter((_, index) => index !== 1)
     expect(await toOutcomes(rest)).toEqual(WHAT.filter((_, index) => index !== 1))
     expect(peer.connections).toHaveLength(1)
@@ -107,7 +107,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     await connection.ping()
     expect(await toOutcomes([ask(harness, 'GET /later')])).toEqual(['GET /later'])
     expect(peer.ledger.slice(WHAT.length)).toEqual(['1/1 GET /later'])
-    for (const stream of connection.streams) stream.answer()
+    for (const stream of connection.streams) stream.respondWith()
     expect(await toOutcomes(calls)).toEqual(WHAT)
   })
 
@@ -173,18 +173,18 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     })
   })
 
-  describe('and answers what it has refused', () => {
+  describe('and responds to what it has refused', () => {
     /** Legal: it was on its way, or the peer doesn't know better (RFC 9113 §6.8). */
-    async function answerRefused(harness: Harness, connection: PeerConnection): Promise<void> {
+    async function respondRefused(harness: Harness, connection: PeerConnection): Promise<void> {
       connection.goAway(3, ENHANCE_YOUR_CALM)
-      for (const stream of connection.streams.slice(2)) stream.answer('never asked')
+      for (const stream of connection.streams.slice(2)) stream.respondWith('never asked')
       await connection.ping()
       expect(harness.errors).toEqual([])
     }
 
     it('nobody hears of it, and the accepted ones go on', async () => {
       const { peer, harness, calls, connection } = await begin()
-      await answerRefused(harness, connection)
+      await respondRefused(harness, connection)
       expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
       await expectFinished(peer, calls)
       expect(calls.map(({ statuses }) => statuses)).toEqual(Array(WHAT.length).fill([200]))
@@ -201,7 +201,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       const grants = connection.of(Type.WINDOW_UPDATE, 0).map(({ payload }) => payload.readUInt32BE(0))
       const credit = grants.reduce((sum, grant) => sum + grant, 0)
       expect(16 * 16_000 - credit).toBeLessThan(65_535 / 2)
-      for (const stream of connection.streams.slice(0, 2)) stream.answer()
+      for (const stream of connection.streams.slice(0, 2)) stream.respondWith()
       expect(await toOutcomes(calls)).toEqual(WHAT)
     })
 
@@ -217,7 +217,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 7, learn))
       connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, Buffer.from([0x88, 0xbe])))
       connection.streams[0]?.end('known')
-      connection.streams[1]?.answer()
+      connection.streams[1]?.respondWith()
       expect(await toOutcomes(calls)).toEqual(['known', 'POST /1', 'GET /2', 'POST /3'])
       expect(calls[0]?.headers).toEqual({ 'x-sum': '3' })
     })

@@ -82,11 +82,11 @@ const FLOODS: readonly Flood[] = [
   { name: 'SETTINGS that change the table’s size', bytes: Buffer.concat(TABLES) },
   { name: 'PING', bytes: frames.ping() },
   { name: 'ACKs of PINGs', bytes: frames.ping(Buffer.alloc(8), Flag.ACK) },
-  { name: 'empty DATA', bytes: frames.data(1, ''), ahead: frames.answer(1) },
+  { name: 'empty DATA', bytes: frames.data(1, ''), ahead: frames.response(1) },
   {
     name: 'DATA of padding alone',
     bytes: frame(Type.DATA, Flag.PADDED, 1, Buffer.of(0)),
-    ahead: frames.answer(1),
+    ahead: frames.response(1),
   },
   { name: 'PRIORITY', bytes: frame(Type.PRIORITY, 0, 1, Buffer.alloc(5)) },
   { name: 'WINDOW_UPDATE(1)', bytes: frames.windowUpdate(0, 1) },
@@ -123,12 +123,12 @@ describe('a flood', () => {
     expect(next.text).toBe('GET /next')
   })
 
-  it('of informational answers › fails the call that they are for, and no other', async () => {
+  it('of informational responses › fails the call that they are for, and no other', async () => {
     const early = Buffer.concat(Array.from({ length: 400 }, () => frames.headers(1, [[':status', '103']])))
     const peer = await startPeer({
       onRequest: (stream, connection) => {
         if (stream.id === 1) connection.write(early)
-        else stream.answer('sibling')
+        else stream.respondWith('sibling')
       },
     })
     const harness = startHarness(peer, { engine: 'wire', connections: 1 })
@@ -150,7 +150,7 @@ describe('a flood', () => {
     expect(read).toBeLessThan(FEW)
   })
 
-  it('of PINGs of a peer that reads no answer › is ended by the number of answers that wait', async () => {
+  it('of PINGs of a peer that reads no response › is ended by the number of responses that wait', async () => {
     const { call, read } = await suffer({
       onRequest: (_stream, connection) => {
         connection.socket.pause()
@@ -167,8 +167,8 @@ describe('more data than was asked for', () => {
     const piece = frame(Type.DATA, 0, 1, Buffer.alloc(16_384))
     const peer = await startPeer({
       onRequest: (stream, connection) => {
-        if (stream.id === 1) connection.write(frames.answer(1), ...Array.from({ length: 5 }, () => piece))
-        else stream.answer('sibling')
+        if (stream.id === 1) connection.write(frames.response(1), ...Array.from({ length: 5 }, () => piece))
+        else stream.respondWith('sibling')
       },
     })
     const harness = startHarness(peer, { engine: 'wire', connections: 1, initialWindowSize: 65_536 })
@@ -187,7 +187,7 @@ describe('more data than was asked for', () => {
     const sockets: Socket[] = []
     const peer = await startPeer({
       onRequest: (stream, connection) => {
-        connection.write(frames.answer(stream.id))
+        connection.write(frames.response(stream.id))
         if (stream.id === 5)
           pour(connection, Buffer.concat([1, 3, 5].map((id) => frame(Type.DATA, 0, id, Buffer.alloc(1_000)))))
       },
@@ -262,7 +262,7 @@ describe('traffic that is legal, and odd', () => {
       onRequest: (stream, connection) => {
         connection.write(...Array.from({ length: 4_000 }, () => frames.windowUpdate(stream.id, size / 4_000)))
       },
-      onComplete: (stream) => stream.answer(`${stream.length}`),
+      onComplete: (stream) => stream.respondWith(`${stream.length}`),
     })
     const harness = startHarness(peer, { engine: 'wire', connections: 1 })
     const call = ask(harness, 'POST /', { body: Buffer.alloc(size) })

@@ -31,11 +31,11 @@ const ON_CONNECTION: readonly Attack[] = [
   ['padded DATA without a pad length', FRAME_SIZE_ERROR, [frame(Type.DATA, Flag.PADDED, 3)]],
   ['DATA above the largest size', FRAME_SIZE_ERROR, [frame(Type.DATA, 0, 3, Buffer.alloc(16_385))]],
   ['HEADERS on stream 0', PROTOCOL_ERROR, [frame(Type.HEADERS, Flag.END_HEADERS, 0, OK)]],
-  ['HEADERS on an idle stream', PROTOCOL_ERROR, [frames.answer(99)]],
-  ['HEADERS on a server’s stream', PROTOCOL_ERROR, [frames.answer(2)]],
+  ['HEADERS on an idle stream', PROTOCOL_ERROR, [frames.response(99)]],
+  ['HEADERS on a server’s stream', PROTOCOL_ERROR, [frames.response(2)]],
   ['HEADERS that are shorter than their priority', FRAME_SIZE_ERROR, [frame(Type.HEADERS, 0x24, 1, OK)]],
   ['HEADERS with too much padding', PROTOCOL_ERROR, [frame(Type.HEADERS, 0x0c, 1, Buffer.of(7, 0x88))]],
-  ['HEADERS within a header block', PROTOCOL_ERROR, [frame(Type.HEADERS, 0, 1, OK), frames.answer(3)]],
+  ['HEADERS within a header block', PROTOCOL_ERROR, [frame(Type.HEADERS, 0, 1, OK), frames.response(3)]],
   [
     'a frame that nobody knows within a block',
     PROTOCOL_ERROR,
@@ -122,8 +122,8 @@ const ON_STREAM: readonly Attack[] = [
   ['a content-length that is no number', PROTOCOL_ERROR, [header(STATUS, ['content-length', '0x10'])]],
   ['two content-lengths', PROTOCOL_ERROR, [header(STATUS, ['content-length', '1'], ['content-length', '2'])]],
   ['an end after 103 alone', PROTOCOL_ERROR, [frames.headers(1, [[':status', '103']], Flag.END_STREAM)]],
-  ['trailers that don’t end it', PROTOCOL_ERROR, [frames.answer(1), frames.headers(1, [['x', '1']])]],
-  ['trailers with a status', PROTOCOL_ERROR, [frames.answer(1), frames.answer(1, Flag.END_STREAM)]],
+  ['trailers that don’t end it', PROTOCOL_ERROR, [frames.response(1), frames.headers(1, [['x', '1']])]],
+  ['trailers with a status', PROTOCOL_ERROR, [frames.response(1), frames.response(1, Flag.END_STREAM)]],
 ]
 
 /** The codes of the frames of one type, on one stream, that the client has sent. */
@@ -138,7 +138,7 @@ describe('a peer that breaks a rule of the connection', () => {
     const peer = await startPeer([
       {
         onRequest: (stream, connection) => {
-          if (stream.id === 3) connection.write(frames.answer(3), frames.data(3, 'half'), ...bytes)
+          if (stream.id === 3) connection.write(frames.response(3), frames.data(3, 'half'), ...bytes)
         },
       },
       SERVE,
@@ -170,7 +170,7 @@ describe('a peer that breaks a rule of a stream', () => {
   async function play(code: number, bytes: readonly Buffer[]): Promise<void> {
     const peer = await startPeer({
       onRequest: (stream, connection) => {
-        if (stream.id === 3) connection.write(frames.answer(3), frames.data(3, 'all '), ...bytes)
+        if (stream.id === 3) connection.write(frames.response(3), frames.data(3, 'all '), ...bytes)
       },
     })
     const harness = startHarness(peer, { engine: 'wire', connections: 1 })
@@ -194,7 +194,7 @@ describe('a peer that breaks a rule of a stream', () => {
 
   it('by more content than announced › is told by RST_STREAM, and its call fails by its own check', async () => {
     const peer = await startPeer({
-      onRequest: ({ id }, connection) => connection.write(frames.answer(id, 0, 3), frames.data(id, 'four')),
+      onRequest: ({ id }, connection) => connection.write(frames.response(id, 0, 3), frames.data(id, 'four')),
     })
     const call = ask(startHarness(peer, { engine: 'wire' }), 'POST /')
     await call.settled
@@ -205,7 +205,7 @@ describe('a peer that breaks a rule of a stream', () => {
   it('by less content than announced › is told nothing, as the stream is closed; its call fails', async () => {
     const peer = await startPeer({
       onRequest: ({ id }, connection) =>
-        connection.write(frames.answer(id, 0, 30), frames.data(id, 'four', Flag.END_STREAM)),
+        connection.write(frames.response(id, 0, 30), frames.data(id, 'four', Flag.END_STREAM)),
     })
     const call = ask(startHarness(peer, { engine: 'wire' }), 'POST /')
     await call.settled

@@ -43,12 +43,12 @@ function toLength(value: number): Buffer {
   return Buffer.of(...octets, rest)
 }
 
-/** An answer to the call of stream 1 that is a bomb; then the one of stream 3 is answered. */
+/** A response to the call of stream 1 that is a bomb; then the one of stream 3 is answered. */
 async function explode(block: Buffer, options: PoolOptions = {}) {
   const peer = await startPeer({
     onRequest: (stream, connection) => {
       if (stream.id === 3)
-        connection.write(toBlock(1, block), frames.answer(3), frames.data(3, 'well', Flag.END_STREAM))
+        connection.write(toBlock(1, block), frames.response(3), frames.data(3, 'well', Flag.END_STREAM))
     },
   })
   const harness = startHarness(peer, { engine: 'wire', connections: 1, ...options })
@@ -123,7 +123,7 @@ describe('a header that is a bomb', () => {
     const trailers = toBlock(1, toLiteral(0, 'x', 'v'.repeat(100_000)), Flag.END_STREAM)
     const peer = await startPeer({
       onRequest: (_stream, connection) =>
-        connection.write(frames.answer(1), frames.data(1, 'text'), trailers),
+        connection.write(frames.response(1), frames.data(1, 'text'), trailers),
     })
     const call = ask(startHarness(peer, { engine: 'wire' }), 'POST /')
     await call.settled

@@ -32,7 +32,7 @@ describe('what lies unread on engine wire, little of much that came', () => {
     { size: 1, count: 1_000, fillers: 1 },
     { size: 2_048, count: 300, fillers: 4 },
     { size: 8_000, count: 100, fillers: 4 },
-  ])('in an answer, pieces of $size › takes about as much memory as it has bytes', async ({
+  ])('in a response, pieces of $size › takes about as much memory as it has bytes', async ({
     size,
     count,
     fillers,

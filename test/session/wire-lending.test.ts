@@ -18,7 +18,7 @@ async function quiet(connection: PeerConnection): Promise<void> {
   }
 }
 
-/** Calls that hold their answers back, and the peer's way to send to them all at once. */
+/** Calls that hold their responses back, and the peer's way to send to them all at once. */
 async function start(options: PoolOptions, paths: readonly string[]) {
   const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
   const harness = startHarness(peer, { ...PATIENT, engine: 'wire', ...options })

@@ -129,7 +129,7 @@ describe.each(ENGINES)('a request with a priority, on engine %s,', (engine) => {
       for (const priority of [{ urgency: -1 }, { incremental: 1 }, 'u=1', null, undefined])
         expect(() => reprioritize(call, priority)).toThrow(errors.InvalidArgumentError)
       await peer.connection(0).ping()
-      peer.requests[0]?.answer('fine')
+      peer.requests[0]?.respondWith('fine')
       expect(await toOutcomes([call])).toEqual(['fine'])
       expect(toUpdates(peer.connection(0))).toEqual([])
     })
@@ -155,7 +155,7 @@ describe('a request whose priority changes while it is under way', () => {
       for (const [index, priority] of changes) reprioritize(calls[index] as Recorder, priority)
       await peer.connection(0).ping()
       expect(toUpdates(peer.connection(0))).toEqual(['3: u=0', '1: u=7, i', '3: i', '3: ', '3: '])
-      for (const stream of peer.requests) stream.answer()
+      for (const stream of peer.requests) stream.respondWith()
       expect(await toOutcomes(calls)).toEqual(['GET /a', 'GET /b', 'GET /c'])
     })
 
@@ -194,14 +194,14 @@ describe('a request whose priority changes while it is under way', () => {
       expect(toUpdates(peer.connection(0))).toEqual(['1: u=1', '1: u=2'])
     })
 
-    it('says nothing once it has settled, by an answer, an abort, or a tunnel', async () => {
+    it('says nothing once it has settled, by a response, an abort, or a tunnel', async () => {
       const peer = await startPeer(EXTENDED_CONNECT)
       const harness = startHarness(peer, options)
       const tunnel = Object.assign(new Recorder(), { onRequestUpgrade: () => tunnel.events.push('upgrade') })
       const calls = [ask(harness, 'GET /answered'), ask(harness, 'GET /aborted')]
       harness.dispatch({ path: '/tunnel', upgrade: 'websocket' }, tunnel)
       await peer.until(() => peer.requests.length === 3)
-      peer.request('/answered').answer()
+      peer.request('/answered').respondWith()
       peer.request('/tunnel').respond(200)
       calls[1]?.controller?.abort()
       for (const call of [...calls, tunnel]) {
@@ -225,7 +225,7 @@ describe('a request whose priority changes while it is under way', () => {
       await peer.until(() => peer.requests.length === 2)
       reprioritize(call, { urgency: 2 })
       await peer.connection(0).ping()
-      peer.requests[1]?.answer('at last')
+      peer.requests[1]?.respondWith('at last')
       expect(await toOutcomes([call])).toEqual(['at last'])
       expect(toFields(peer.connection(0))).toEqual([[], ['u=1']])
       expect(toUpdates(peer.connection(0))).toEqual(['1: u=1', '3: u=2'])
@@ -245,7 +245,7 @@ describe('a request whose priority changes while it is under way', () => {
     reprioritize(ours, { urgency: 1 })
     expect(theirs.controller?.reprioritize).toBeUndefined()
     await peer.connection(0).ping()
-    for (const stream of peer.requests) stream.answer()
+    for (const stream of peer.requests) stream.respondWith()
     expect(await toOutcomes([ours, theirs])).toEqual(['GET /', 'GET /'])
     expect(toFields(peer.connection(0))).toEqual([['u=6'], ['u=6']])
     expect(toUpdates(peer.connection(0))).toEqual(['1: u=1'])

@@ -17,7 +17,7 @@ async function start(windowSize: number, script: PeerScript = {}) {
   const peer = await startPeer({
     settings: [[INITIAL_WINDOW_SIZE, windowSize]],
     grantsCredit: false,
-    onComplete: (stream) => stream.answer(),
+    onComplete: (stream) => stream.respondWith(),
     ...script,
   })
   const harness = startHarness(peer, { engine: 'wire' })
@@ -223,7 +223,7 @@ describe('an upload of engine wire that waits for a 100', () => {
     expect(toDialogue(connection, stream.id)).toBe('HEADERS DATA END')
   })
 
-  it('sends none of it when the answer comes instead, and lets go of the stream', async () => {
+  it('sends none of it when the response comes instead, and lets go of the stream', async () => {
     const { call, stream, connection, peer } = await startWaiting()
     stream.respond(417)
     // Between its header and its end there is time to send something.

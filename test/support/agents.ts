@@ -10,7 +10,7 @@ export function toAgent(options: AgentOptions): Agent {
   return agent
 }
 
-/** The answer to a GET of `/`. */
+/** The response to a GET of `/`. */
 export async function askAgent(agent: Agent, origin: string): Promise<string> {
   const { body } = await agent.request({ path: '/', method: 'GET', origin })
   return body.text()

@@ -12,7 +12,7 @@ export interface Apache {
    * serves.
    *
    * A request that crosses the first step of the GOAWAY makes Apache 2.4.71 send a second one with the error 0xfffffc7a,
-   * and leave what it had taken up without the rest of its answer.
+   * and leave what it had taken up without the rest of its response.
    */
   restart(): Promise<void>
   /** Ends it, and gives its access log: a line for each request that it took up. */
@@ -28,7 +28,7 @@ const READY = 'resuming normal operations'
 const MODULES = '/usr/lib/apache2/modules'
 
 /**
- * A handler in Lua: files would be one answer for all, and CGI a process for each. The answer is a header alone: see
+ * A handler in Lua: files would be one response for all, and CGI a process for each. The response is a header alone: see
  * `restart()`.
  */
 const ECHO = `
@@ -38,7 +38,7 @@ const ECHO = `
     return apache2.OK
   end`
 
-/** Starts an Apache that answers each request with 204 and its method and path in `x-echo`, over h2c. It ends with the test. */
+/** Starts an Apache that responds to each request with 204 and its method and path in `x-echo`, over h2c. It ends with the test. */
 export async function startApache(): Promise<Apache> {
   const folder = await makeFolder('apache')
   await writeFile(join(folder, 'echo.lua'), ECHO)

@@ -24,7 +24,7 @@ const ARGS = [
   '--remote-debugging-pipe',
 ]
 
-/** What the DevTools protocol tells: an answer has the id of its command, an event has a method. */
+/** What the DevTools protocol tells: a response has the id of its command, an event has a method. */
 interface Message {
   readonly id?: number
   readonly method?: string

@@ -49,7 +49,7 @@ export function toGoawayCode({ steps }: Plan): number | null {
   return null
 }
 
-/** How long the answer says that its content is; null where it says nothing. */
+/** How long the response says that its content is; null where it says nothing. */
 export function toAnnouncedLength(frames: readonly PeerFrame[]): number | null {
   for (const frame of frames) {
     const field =

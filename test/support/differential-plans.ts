@@ -25,7 +25,7 @@ const INFORMATIONAL = [100, 102, 103, 199] as const
 const EVERY_CODE = [...ERROR_CODES.keys(), 0x1234, 0xffffffff] as unknown as readonly [number, ...number[]]
 const MOMENTS: readonly [Moment, ...Moment[]] = ['start', 'info', 'response', 'data', 'end', 'upgrade']
 
-/** All that an answer's header may look like, as long as it breaks no rule. */
+/** All that a response's header may look like, as long as it breaks no rule. */
 const FIELDS: readonly [Field, ...Field[]] = [
   ['x-one', '1'],
   ['x-one', '2'],
@@ -181,10 +181,10 @@ class Planner {
     const steps: Step[] = [{ do: 'dispatch', call: index }]
     if (call.tunnel !== null) return [...steps, ...this.#toTunnel(index)]
     const request = this.#toRequest(call, index)
-    const answer = this.#toAnswer(call, index)
-    // Early answers: the body's steps and the answer's in any order.
-    if (call.body === 'steps' && random.chance(0.5)) return [...steps, ...this.#shuffle([request, answer])]
-    return [...steps, ...request, ...answer]
+    const response = this.#toResponse(call, index)
+    // Early responses: the body's steps and the response's in any order.
+    if (call.body === 'steps' && random.chance(0.5)) return [...steps, ...this.#shuffle([request, response])]
+    return [...steps, ...request, ...response]
   }
 
   #toRequest(call: CallPlan, index: number): Step[] {
@@ -218,7 +218,7 @@ class Planner {
     return { type: 'data', bytes, isEnd, padding: random.chance(0.15) ? random.between(0, 255) : null }
   }
 
-  #toAnswer(call: CallPlan, index: number): Step[] {
+  #toResponse(call: CallPlan, index: number): Step[] {
     const random = this.#random
     const status = random.pick(STATUSES)
     const isBare = call.method === 'HEAD' || status === 204 || status === 304

@@ -219,7 +219,7 @@ class Scene {
     if (first !== null && !first.isClosed) {
       let isBack = false
       if (!this.#isConnectionOver) void first.ping().then(() => (isBack = true))
-      await this.#until(() => isBack || first.isClosed, 'the first connection answers')
+      await this.#until(() => isBack || first.isClosed, 'the first connection responses')
     }
     await turns(3)
   }

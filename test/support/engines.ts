@@ -50,7 +50,7 @@ const DIFFERENCES: Readonly<Record<Engine, Differences>> = {
 export const HERE: Differences = DIFFERENCES[DEFAULT_ENGINE]
 
 /**
- * Notes the header objects that the engine makes from here on, of informational answers too. For `node` those that node:http2
+ * Notes the header objects that the engine makes from here on, of informational responses too. For `node` those that node:http2
  * emits; for `wire` those that a stream gives to its call, since nothing lies below.
  */
 export function watchHeaderObjects(): () => unknown[] {

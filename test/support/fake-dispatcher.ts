@@ -1,7 +1,7 @@
 import { Dispatcher } from '../../src/index.ts'
 import type { AnyDispatchHandler, DispatchOptions } from '../../types/index.ts'
 
-/** A dispatcher of the caller's that answers nothing, and writes down what happens to it. */
+/** A dispatcher of the caller's that responds nothing, and writes down what happens to it. */
 export class FakeDispatcher extends Dispatcher {
   readonly closed = false
   readonly destroyed = false

@@ -48,7 +48,7 @@ export interface TakenRequest {
   readonly controller: FakeController
 }
 
-/** It answers nothing by itself, unless it was told how; its methods besides `dispatch()` are written down. */
+/** It responses nothing by itself, unless it was told how; its methods besides `dispatch()` are written down. */
 export class FakeFallback implements FallbackDispatcher {
   readonly requests: TakenRequest[] = []
   readonly ends: string[] = []
@@ -87,8 +87,8 @@ export function begin({ handler, controller }: TakenRequest): void {
   handler.onRequestStart?.(controller, null)
 }
 
-/** Answers in whole, by the newer shape. */
-export function answer(request: TakenRequest, text = 'by the fallback'): void {
+/** Responses in whole, by the newer shape. */
+export function respondTo(request: TakenRequest, text = 'by the fallback'): void {
   const { handler, controller } = request
   begin(request)
   handler.onRequestSent?.()

@@ -102,7 +102,7 @@ export const frames = {
     return toFrame(Type.SETTINGS, Flag.ACK, 0)
   },
   /** The header of a 200. */
-  answer(streamId: number, flags = 0, contentLength: number | null = null): Buffer {
+  response(streamId: number, flags = 0, contentLength: number | null = null): Buffer {
     const length = contentLength === null ? '' : String(contentLength)
     const field = contentLength === null ? [] : [...CONTENT_LENGTH, length.length]
     const block = Buffer.concat([Buffer.from([STATUS_200, ...field]), Buffer.from(length)])

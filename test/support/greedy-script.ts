@@ -1,4 +1,4 @@
-/** A script of a peer that answers with as much as it may send, by the windows that it was given, and counts it. */
+/** A script of a peer that responds with as much as it may send, by the windows that it was given, and counts it. */
 
 import type { Frame } from './frames.ts'
 import { Flag, frames, Setting, Type, toSettings } from './frames.ts'
@@ -9,7 +9,7 @@ const DEFAULT_WINDOW = 65_535
 const SMALL = 'small'
 const FRAME = Buffer.alloc(16_384)
 
-/** For one connection. `/small` is answered at once; all other answers never end. */
+/** For one connection. `/small` is answered at once; all other responses never end. */
 export class GreedyScript implements PeerScript {
   readonly acksPings: boolean
   /** Octets of DATA so far. */
@@ -74,7 +74,7 @@ export class GreedyScript implements PeerScript {
       const stream = this.#small.shift()
       if (stream === undefined) break
       this.#window -= SMALL.length
-      stream.answer(SMALL)
+      stream.respondWith(SMALL)
     }
     for (const [stream, window] of this.#windows) {
       let left = window

@@ -11,7 +11,7 @@ import { parseAccessLog } from './access-log.ts'
 import { toCertificate } from './server.ts'
 import { lacks, makeFolder } from './server-process.ts'
 
-/** A server that writes down each request before it answers: what it took up is known even after it was killed. */
+/** A server that writes down each request before it responds: what it took up is known even after it was killed. */
 export interface RestartingServer {
   readonly port: number
   /** What it took up so far. */

@@ -10,8 +10,8 @@ import type { PeerOptions } from './scripted-peer.ts'
 import { ScriptedPeer } from './scripted-peer.ts'
 import type { PeerScript } from './scripted-peer-connection.ts'
 
-/** Answers each request as soon as it is whole, by its own method and path. */
-export const SERVE: PeerScript = { onComplete: (stream) => stream.answer() }
+/** Responds to each request as soon as it is whole, by its own method and path. */
+export const SERVE: PeerScript = { onComplete: (stream) => stream.respondWith() }
 
 /** Never closes its side. By itself it says its SETTINGS and the ACK of the client's, and nothing else. */
 export const DEAF: PeerScript = { staysHalfOpen: true, acksPings: false, grantsCredit: false }
@@ -63,7 +63,7 @@ export function ask(harness: Harness, what: string, options: Partial<DispatchOpt
   return harness.dispatch({ method, path, ...body, ...options })
 }
 
-/** How a call ended, in a word: the answer's text, or what its error says of itself. */
+/** How a call ended, in a word: the response's text, or what its error says of itself. */
 export function toOutcome(call: Recorder): string {
   if (call.events.at(-1) === 'end') return call.text
   const { processed, http2ErrorCode, attempts, streamId } = Object(call.error)

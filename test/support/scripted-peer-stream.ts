@@ -1,4 +1,4 @@
-/** One request as a scripted peer sees it, and the ways to answer it. */
+/** One request as a scripted peer sees it, and the ways to respond to it. */
 
 import { Flag, frames } from './frames.ts'
 import type { Field } from './hpack.ts'
@@ -30,7 +30,7 @@ export class PeerStream {
   resetCode: number | null = null
   /** The code of the peer's own RST_STREAM; null without. */
   sentResetCode: number | null = null
-  #isAnswered = false
+  #isResponded = false
 
   constructor(connection: StreamOwner, id: number, fields: readonly Field[]) {
     this.connection = connection
@@ -57,7 +57,7 @@ export class PeerStream {
 
   /** Whether it counts against SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §5.1.2). */
   get isOpen(): boolean {
-    return this.resetCode === null && !(this.isComplete && this.#isAnswered)
+    return this.resetCode === null && !(this.isComplete && this.#isResponded)
   }
 
   /** The peer has said that it has done nothing about it (RFC 9113 §8.7). */
@@ -76,12 +76,12 @@ export class PeerStream {
   }
 
   /** A 200 with a body, all of it. */
-  answer(text = this.toString()): void {
+  respondWith(text = this.toString()): void {
     const { id } = this
-    this.#end(() => this.connection.write(frames.answer(id), frames.data(id, text, Flag.END_STREAM)))
+    this.#end(() => this.connection.write(frames.response(id), frames.data(id, text, Flag.END_STREAM)))
   }
 
-  /** The header of an answer: a status, and what more there is. */
+  /** The header of a response: a status, and what more there is. */
   respond(status: number, fields: readonly Field[] = []): void {
     this.connection.write(frames.headers(this.id, [[':status', String(status)], ...fields]))
   }
@@ -90,7 +90,7 @@ export class PeerStream {
     this.connection.write(frames.data(this.id, text))
   }
 
-  /** The end of an answer that has begun. */
+  /** The end of a response that has begun. */
   end(text = ''): void {
     this.#end(() => this.connection.write(frames.data(this.id, text, Flag.END_STREAM)))
   }
@@ -104,7 +104,7 @@ export class PeerStream {
 
   /** Counted as closed before it is said: the client may open another as soon as it hears of it. */
   #end(say: () => void): void {
-    this.#isAnswered = true
+    this.#isResponded = true
     this.connection.onStreamMoved(this)
     say()
   }

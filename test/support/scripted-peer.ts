@@ -4,10 +4,10 @@
  *
  * @example
  * ```ts
- * // The first connection retires before it has taken a request, all others answer.
+ * // The first connection retires before it has taken a request, all others response.
  * const peer = await ScriptedPeer.listen([
  *   { onConnection: (connection) => connection.goAway(0, 0, 'restarting') },
- *   { onRequest: (stream) => stream.answer('hello') },
+ *   { onRequest: (stream) => stream.respondWith('hello') },
  * ])
  * …
  * expect(peer.ledger).toEqual(['1/1 GET /'])

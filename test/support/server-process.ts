@@ -10,7 +10,7 @@ import { findFreePort } from './free-port.ts'
 export interface ServerProcess {
   readonly port: number
   /** Sends it a signal, and settles once it has said this. */
-  signal(name: NodeJS.Signals, answer: string): Promise<void>
+  signal(name: NodeJS.Signals, response: string): Promise<void>
   /** Ends it, and settles once it is gone. */
   stop(): Promise<void>
 }
@@ -65,10 +65,10 @@ export async function startProcess(toLaunch: (port: number) => Promise<Launch>):
       if (starts === MAX_STARTS) throw new Error(`${command} did not start ${starts} times`, { cause: error })
       continue
     }
-    const signal = async (name: NodeJS.Signals, answer: string): Promise<void> => {
-      const answered = words.hear(answer)
+    const signal = async (name: NodeJS.Signals, response: string): Promise<void> => {
+      const responded = words.hear(response)
       child.kill(name)
-      await answered
+      await responded
     }
     return { port, signal, stop }
   }

@@ -6,8 +6,8 @@ export interface Outcome {
   /** Its method and path, by which a server's log knows it. */
   readonly name: string
   readonly method: 'GET' | 'POST'
-  /** Its answer's status with the server's echo, from `x-echo` or the body; null when it failed. */
-  readonly answer: string | null
+  /** Its response's status with the server's echo, from `x-echo` or the body; null when it failed. */
+  readonly response: string | null
   readonly error: unknown
 }
 
@@ -88,11 +88,11 @@ export class SteadyLoad {
       return {
         name,
         method,
-        answer: `${statusCode} ${headers['x-echo'] ?? ''}${await content.text()}`,
+        response: `${statusCode} ${headers['x-echo'] ?? ''}${await content.text()}`,
         error: null,
       }
     } catch (error) {
-      return { name, method, answer: null, error }
+      return { name, method, response: null, error }
     }
   }
 }
@@ -103,8 +103,8 @@ const MAX_LOSSES = 20
 /** What was lost, or answered with something else than the server's echo: a line each, and the number of further ones. */
 export function findLosses(outcomes: readonly Outcome[]): string[] {
   const losses = outcomes
-    .filter(({ name, answer }) => answer !== `200 ${name}` && answer !== `204 ${name}`)
-    .map(({ name, answer, error }) => `${name}: ${error === null ? answer : toChain(error)}`)
+    .filter(({ name, response }) => response !== `200 ${name}` && response !== `204 ${name}`)
+    .map(({ name, response, error }) => `${name}: ${error === null ? response : toChain(error)}`)
   const further = losses.splice(MAX_LOSSES).length
   return further === 0 ? losses : [...losses, `and ${further} more`]
 }

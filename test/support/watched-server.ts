@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { StreamListener } from './server.ts'
 import { startServer } from './server.ts'
 
-/** A server that tells with which codes its streams were closed; `/hello` it answers, and doesn't tell of. */
+/** A server that tells with which codes its streams were closed; `/hello` it responds, and doesn't tell of. */
 export async function startWatched(listener: StreamListener) {
   const events = new EventEmitter()
   const codes: number[] = []
@@ -22,7 +22,7 @@ export async function startWatched(listener: StreamListener) {
   return { server, codes, closed: once(events, 'closed') }
 }
 
-/** Answers with so many bytes, in pieces, as fast as they are taken; `onPiece` hears how many were written so far. */
+/** Responds with so many bytes, in pieces, as fast as they are taken; `onPiece` hears how many were written so far. */
 export function writeAll(stream: ServerHttp2Stream, total: number, onPiece: (written: number) => void): void {
   const chunk = Buffer.alloc(65_536)
   let written = 0

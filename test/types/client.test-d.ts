@@ -38,7 +38,7 @@ const composed = client.compose()
 export const composedDispatchers: [Dispatcher6, Dispatcher7, Dispatcher8] = [composed, composed, composed]
 
 export const init8: RequestInit8 = { dispatcher: client }
-export const answer: Promise<Response> = fetch('http://localhost', { dispatcher: client })
+export const response: Promise<Response> = fetch('http://localhost', { dispatcher: client })
 
 // @ts-expect-error: an engine that doesn't exist
 export const wrong: Client.Options = { engine: 'steam' }

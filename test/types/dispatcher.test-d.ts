@@ -168,8 +168,8 @@ export type RawKeepsTheRest = Expect<Equal<keyof RawResponseData, keyof Response
 
 // The methods: generic in `opaque`, strict in `signal`, whatever undici 6 and 7 say.
 export async function useMethods() {
-  const answer = await client.request({ path: '/', method: 'GET', opaque: 7 })
-  const opaque: number = answer.opaque
+  const response = await client.request({ path: '/', method: 'GET', opaque: 7 })
+  const opaque: number = response.opaque
   const explicit = await client.request<{ id: string }>({
     path: '/',
     method: 'PROPFIND',

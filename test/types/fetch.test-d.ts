@@ -13,7 +13,7 @@ const url = 'https://localhost/'
 const dispatcher = new Agent()
 
 // The fetch and the WebSocket that are built into Node, by the types of `@types/node`.
-export const answers: Promise<Response>[] = [
+export const responses: Promise<Response>[] = [
   fetch(url, { dispatcher: new Agent() }),
   fetch(new URL(url), { method: 'POST', body: 'text', dispatcher: new Pool(url) }),
   fetch(new Request(url, { dispatcher: new Client(url) })),
@@ -22,7 +22,7 @@ export const answers: Promise<Response>[] = [
 export const init: RequestInit = { dispatcher }
 export const socket: WebSocket = new WebSocket(url, { dispatcher: new Agent() })
 // @ts-expect-error: an object without a dispatch()
-export const noAnswer = fetch(url, { dispatcher: {} })
+export const noResponse = fetch(url, { dispatcher: {} })
 // @ts-expect-error: what is no dispatcher, whatever events it has
 export const noInit: RequestInit = { dispatcher: new EventEmitter() }
 // @ts-expect-error: a class, and not an object of it
@@ -122,7 +122,7 @@ export const h2c: Agent[] = [
 ]
 // @ts-expect-error: it is told a URL
 export const textH2c = new Agent({ h2c: (origin: string): boolean => origin === url })
-// @ts-expect-error: it answers at once
+// @ts-expect-error: it responds at once
 export const lateH2c = new Agent({ h2c: async () => true })
 // @ts-expect-error: an Agent's own option
 export const poolH2c = new Pool(url, { h2c: true })

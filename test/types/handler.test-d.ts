@@ -37,7 +37,7 @@ export function useController() {
   controller.aborted = true
   // @ts-expect-error: a reason is an Error
   controller.abort('enough')
-  // @ts-expect-error: null until an answer came
+  // @ts-expect-error: null until a response came
   controller.rawHeaders.splice(0, 2)
   controller.rawHeaders?.splice(0, 2)
   controller.abort()

@@ -10,16 +10,16 @@ import { Agent, fetch } from '../../src/index.ts'
 const dispatcher = new Agent()
 
 export const openai = new OpenAI({ fetch, fetchOptions: { dispatcher } })
-// @ts-expect-error: what gives something else than an answer
+// @ts-expect-error: what gives something else than a response
 export const noOpenai = new OpenAI({ fetch: async () => 'text' })
 
 export const anthropic = new Anthropic({ fetch, fetchOptions: { dispatcher } })
-// @ts-expect-error: what gives something else than an answer
+// @ts-expect-error: what gives something else than a response
 export const noAnthropic = new Anthropic({ fetch: async () => 'text' })
 
 export const kyInstance = ky.create({ fetch })
-export const kyAnswer = ky('https://localhost/', { fetch, dispatcher })
-// @ts-expect-error: what gives something else than an answer
+export const kyResponse = ky('https://localhost/', { fetch, dispatcher })
+// @ts-expect-error: what gives something else than a response
 export const noKy = ky.create({ fetch: async () => 'text' })
 
 // Octokit takes any value for it.

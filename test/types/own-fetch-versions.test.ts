@@ -26,7 +26,7 @@ const OFETCH = `
 import { createFetch, ofetch } from 'ofetch'
 export const made = createFetch({ fetch })
 export const fetched = ofetch(url, { dispatcher: new Agent() })
-// @ts-expect-error: what gives something else than an answer
+// @ts-expect-error: what gives something else than a response
 export const notMade = createFetch({ fetch: async () => 'text' })
 `
 

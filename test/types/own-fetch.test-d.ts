@@ -21,7 +21,7 @@ globalThis.fetch = fetch
 export const wrapped: typeof globalThis.fetch = (input, init) =>
   fetch(input, { ...init, dispatcher: new Agent() })
 export const handed: typeof globalThis.fetch = (...args) => fetch(...args)
-// @ts-expect-error: an answer's body is not the answer
+// @ts-expect-error: a response's body is not the response
 export const late: (input: string) => Promise<string> = fetch
 
 // What is fetched.
@@ -44,7 +44,7 @@ export const requests: RequestLike[] = [
 export const noUrl = fetch(1)
 // @ts-expect-error: there is nothing to fetch
 export const nothing = fetch()
-// @ts-expect-error: an answer is no Request
+// @ts-expect-error: a response is no Request
 export const noRequest = fetch(new Response())
 // @ts-expect-error: what request() takes, and fetch() doesn't
 export const noParts = fetch({ protocol: 'https:', hostname: 'localhost' })
@@ -159,17 +159,17 @@ export const textHeaders = fetch(url, { headers: 'accept: text/plain' })
 export const policy = fetch(url, { referrerPolicy: 'x' })
 
 // What comes back: the Response that is global.
-export type Answer = Expect<Equal<ReturnType<typeof fetch>, Promise<Response>>>
-export async function read(answer: Awaited<ReturnType<typeof fetch>>): Promise<[number, string | null]> {
-  const json: unknown = await answer.json()
-  const text: string = await answer.text()
-  const buffer: ArrayBuffer = await answer.arrayBuffer()
-  const blob: Blob = await answer.blob()
-  const form: FormData = await answer.formData()
-  const copy: Response = answer.clone()
+export type ResponseScript = Expect<Equal<ReturnType<typeof fetch>, Promise<Response>>>
+export async function read(response: Awaited<ReturnType<typeof fetch>>): Promise<[number, string | null]> {
+  const json: unknown = await response.json()
+  const text: string = await response.text()
+  const buffer: ArrayBuffer = await response.arrayBuffer()
+  const blob: Blob = await response.blob()
+  const form: FormData = await response.formData()
+  const copy: Response = response.clone()
   // @ts-expect-error: the text has to be waited for
-  const early: string = answer.text()
-  const piece: Uint8Array | undefined = (await answer.body?.getReader().read())?.value
+  const early: string = response.text()
+  const piece: Uint8Array | undefined = (await response.body?.getReader().read())?.value
   void [json, piece, text, buffer, blob, form, copy, early]
-  return [answer.status, answer.headers.get('content-type')]
+  return [response.status, response.headers.get('content-type')]
 }

@@ -456,7 +456,7 @@ describe("a user's own subclass", () => {
 describe('TunnelRefusedError', () => {
   const error = new ours.TunnelRefusedError('The proxy said no', 403)
 
-  test('has its name, code and message, and the status of the answer', () => {
+  test('has its name, code and message, and the status of the response', () => {
     expect(error).toMatchObject({
       name: 'TunnelRefusedError',
       code: 'DODICI_ERR_TUNNEL_REFUSED',

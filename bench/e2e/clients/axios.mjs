@@ -23,7 +23,7 @@ export async function open(_, { ca }) {
         )
       },
     },
-    // It closes its sessions a second after their last answer, and offers no other way.
+    // It closes its sessions a second after their last response, and offers no other way.
     close: async () => {},
   }
 }

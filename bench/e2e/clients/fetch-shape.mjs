@@ -1,8 +1,8 @@
 /**
  * One adapter for every function of the shape of the Fetch standard's fetch().
  *
- * @typedef {{ status: number, text(): Promise<string>, json(): Promise<unknown> }} FetchAnswer
- * @typedef {(url: string, init: object) => Promise<FetchAnswer>} FetchLike
+ * @typedef {{ status: number, text(): Promise<string>, json(): Promise<unknown> }} FetchResult
+ * @typedef {(url: string, init: object) => Promise<FetchResult>} FetchLike
  */
 import { isJsonPath, toJsonDocument } from '../json-document.mjs'
 
@@ -29,7 +29,7 @@ function toTextStart(fetch, extra) {
     // Not null: fetch-h2 would take that for a body.
     fetch(url, { method, headers, ...extra, body: body ?? undefined }).then(
       // The body is ASCII, so the length of the text is its number of bytes.
-      (answer) => answer.text().then((text) => done(null, answer.status, text.length), failed),
+      (response) => response.text().then((text) => done(null, response.status, text.length), failed),
       failed,
     )
   }
@@ -56,7 +56,7 @@ function toJsonStart(fetch, extra) {
     const failed = (/** @type {Error} */ error) => done(error, 0, 0)
     const sent = body === null ? { headers: accept } : { headers: both, body: toText(body.length) }
     fetch(url, { method, ...sent, ...extra }).then(
-      (answer) => answer.json().then((value) => done(null, answer.status, readSize(value)), failed),
+      (response) => response.json().then((value) => done(null, response.status, readSize(value)), failed),
       failed,
     )
   }

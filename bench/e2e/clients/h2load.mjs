@@ -24,14 +24,14 @@ function find(text, pattern) {
 
 /**
  * @param {string} output
- * @param {{ requests: number, answerBytes: number }} expected
+ * @param {{ requests: number, responseBytes: number }} expected
  * @returns {import('../worker.mjs').Measurement}
  */
-export function readH2load(output, { requests, answerBytes }) {
-  const answered = find(output, /status codes: (\d+) 2xx/)
+export function readH2load(output, { requests, responseBytes }) {
+  const responded = find(output, /status codes: (\d+) 2xx/)
   const bytes = find(output, /\((\d+)\) data/)
-  if (answered !== requests || bytes !== requests * answerBytes)
-    throw new Error(`${answered} of ${requests} requests were answered, with ${bytes} bytes\n${output}`)
+  if (responded !== requests || bytes !== requests * responseBytes)
+    throw new Error(`${responded} of ${requests} requests were answered, with ${bytes} bytes\n${output}`)
   const cpuSeconds = find(output, /^user ([\d.]+)/m) + find(output, /^system ([\d.]+)/m)
   return {
     version: stdout.trim(),
@@ -46,7 +46,7 @@ export function readH2load(output, { requests, answerBytes }) {
 }
 
 /** @type {import('./index.mjs').Program['toCommand']} */
-export async function toCommand({ origins, path, file, bodyBytes, answerBytes, inFlight, warmup, ...job }) {
+export async function toCommand({ origins, path, file, bodyBytes, responseBytes, inFlight, warmup, ...job }) {
   const requests = warmup + job.requests
   const args = ['-n', requests, '-c', job.connections ?? 1, '-m', inFlight, `${origins[0]}${path}`].map(
     String,
@@ -57,6 +57,6 @@ export async function toCommand({ origins, path, file, bodyBytes, answerBytes, i
   return {
     file: 'bash',
     args: ['-c', script, 'bash', ...args],
-    read: (output) => readH2load(output, { requests, answerBytes }),
+    read: (output) => readH2load(output, { requests, responseBytes }),
   }
 }

@@ -93,13 +93,13 @@ const undici8Needs = [22, 19]
 
 /**
  * A request body that is a stream, as pipeline() has it, makes 8.12.4 listen to `data` of the HTTP/2 stream
- * before the answer's header is there, so what arrives along with the header is lost. Over TLS with some
- * requests in flight that fails one answer in ten.
+ * before the response's header is there, so what arrives along with the header is lost. Over TLS with some
+ * requests in flight that fails one response in ten.
  *
  * @param {string} api
  * @param {Scenario} scenario
  */
-const losesAnswers = (api, { tls }) => (tls && api === 'pipeline' ? 'which loses data there' : null)
+const losesResponses = (api, { tls }) => (tls && api === 'pipeline' ? 'which loses data there' : null)
 
 /** @type {Readonly<Record<string, ClientEntry>>} */
 export const clients = {
@@ -120,14 +120,14 @@ export const clients = {
     ...common,
     label: 'undici 8',
     apiFor: same,
-    whyNot: losesAnswers,
+    whyNot: losesResponses,
     minNode: undici8Needs,
     load: () => import('./undici.mjs'),
   },
   'node-http2': {
     ...common,
     label: 'node:http2 (untuned reference)',
-    // It has one way to ask and get an answer, whatever the API that it is held against.
+    // It has one way to ask and get a response, whatever the API that it is held against.
     apiFor: (api) => (api === 'connect' || api === 'upgrade' ? api : 'session.request'),
     load: () => import('./node-http2.mjs'),
   },

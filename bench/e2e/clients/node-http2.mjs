@@ -19,7 +19,7 @@ function echoOnceOpen(stream, body, done) {
 }
 
 /**
- * The reference: nothing but `session.request()` and the listeners that are needed to know that the answer is
+ * The reference: nothing but `session.request()` and the listeners that are needed to know that the response is
  * right.
  *
  * @type {import('./index.mjs').Adapter['open']}

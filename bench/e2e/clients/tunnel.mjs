@@ -4,7 +4,7 @@
  *
  * @param {import('node:stream').Duplex} socket
  * @param {Buffer | null} body
- * @param {number} status the answer's, to hand on
+ * @param {number} status the response's, to hand on
  * @param {import('./index.mjs').Done} done
  */
 export function echo(socket, body, status, done) {

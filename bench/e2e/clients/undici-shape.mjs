@@ -17,20 +17,20 @@ import { echo } from './tunnel.mjs'
  * @typedef {Record<string, string>} Headers
  * @typedef {{ origin: string | undefined, path: string, method: string, headers: Headers }} PipelineOptions
  * @typedef {PipelineOptions & { body: Buffer | null }} RequestOptions
- * @typedef {{ statusCode: number, body: { text(): Promise<string> } }} Answer
+ * @typedef {{ statusCode: number, body: { text(): Promise<string> } }} ResponseScript
  * @typedef {{ statusCode: number, opaque: Discard }} StreamStart
- * @typedef {{ statusCode: number, body: import('node:stream').Readable }} PipelineAnswer
+ * @typedef {{ statusCode: number, body: import('node:stream').Readable }} PipelineResult
  * @typedef {import('node:stream').Duplex} Duplex
  * @typedef {{
  *   dispatch(options: RequestOptions, handler: object): boolean
- *   request(options: RequestOptions): Promise<Answer>
+ *   request(options: RequestOptions): Promise<ResponseScript>
  *   stream(
  *     options: RequestOptions & { opaque: Discard },
  *     factory: (start: StreamStart) => Writable,
  *   ): Promise<{ opaque: Discard }>
  *   pipeline(
  *     options: PipelineOptions,
- *     handler: (answer: PipelineAnswer) => import('node:stream').Readable,
+ *     handler: (response: PipelineResult) => import('node:stream').Readable,
  *   ): Duplex
  *   connect(options: { path: string, headers: Headers }): Promise<{ statusCode: number, socket: Duplex }>
  *   upgrade(options: { path: string, protocol: string, headers: Headers }): Promise<{ socket: Duplex }>
@@ -160,9 +160,9 @@ export function openUndiciShape(dispatcher, fetch) {
         const headers = { accept: '*/*', 'user-agent': 'bench' }
         let status = 0
         let bytes = 0
-        const duplex = dispatcher.pipeline({ origin, path, method, headers }, (answer) => {
-          status = answer.statusCode
-          return answer.body
+        const duplex = dispatcher.pipeline({ origin, path, method, headers }, (response) => {
+          status = response.statusCode
+          return response.body
         })
         duplex.on('data', (chunk) => {
           bytes += chunk.length

@@ -2,7 +2,7 @@
  * Request bodies of every kind; the demo's own server echoes them.
  */
 import { Readable } from 'node:stream'
-import { differs, firstOf, readAnswer, upload } from '../case.mjs'
+import { differs, firstOf, readResponse, upload } from '../case.mjs'
 
 /** @typedef {import('../case.mjs').Case} Case */
 
@@ -27,7 +27,7 @@ function textCase(kind, toBody, expected) {
     api: `request, POST, ${kind}`,
     path: '/echo',
     run: async ({ client, path }) =>
-      readAnswer(
+      readResponse(
         await client.request({
           path,
           method: 'POST',

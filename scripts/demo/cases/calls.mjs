@@ -1,7 +1,7 @@
 /**
- * Plain requests: each way to send one and to get its answer.
+ * Plain requests: each way to send one and to get its response.
  */
-import { differs, firstOf, greeting, readAnswer } from '../case.mjs'
+import { differs, firstOf, greeting, readResponse } from '../case.mjs'
 
 /** @typedef {import('../case.mjs').Case} Case */
 /** @typedef {import('../case.mjs').Context} Context */
@@ -49,27 +49,27 @@ export const callCases = [
   {
     api: 'request, promise',
     run: async ({ client, path }) =>
-      readAnswer(await client.request({ path, method: 'GET' }), (text) => differs(greeting, text)),
+      readResponse(await client.request({ path, method: 'GET' }), (text) => differs(greeting, text)),
   },
   {
     api: 'request, callback',
     run: ({ client, path }) =>
       new Promise((resolve, reject) => {
-        client.request({ path, method: 'GET', opaque: 'mine' }, (error, answer) => {
+        client.request({ path, method: 'GET', opaque: 'mine' }, (error, response) => {
           if (error !== null) {
             reject(error)
             return
           }
           const check = (/** @type {string} */ text) =>
-            firstOf(differs(greeting, text), answer.opaque !== 'mine' && 'opaque did not come back')
-          readAnswer(answer, check).then(resolve, reject)
+            firstOf(differs(greeting, text), response.opaque !== 'mine' && 'opaque did not come back')
+          readResponse(response, check).then(resolve, reject)
         })
       }),
   },
   {
     api: "request, responseHeaders: 'raw'",
     run: async ({ client, path }) =>
-      readAnswer(
+      readResponse(
         await client.request({ path, method: 'GET', responseHeaders: 'raw' }),
         (text, { headers }) => {
           if (!Array.isArray(headers) || headers.length % 2 !== 0) return 'not a flat array'
@@ -84,19 +84,19 @@ export const callCases = [
     api: `request, ${burst} at once on one session`,
     elsewhere: 'left out',
     run: async ({ client, path }) => {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: burst }, async () => {
-          const answer = await client.request({ path, method: 'GET' })
-          return { session: answer.headers['x-session'], ...(await readAnswer(answer, textDiffers)) }
+          const response = await client.request({ path, method: 'GET' })
+          return { session: response.headers['x-session'], ...(await readResponse(response, textDiffers)) }
         }),
       )
-      const sessions = new Set(answers.map(({ session }) => session))
+      const sessions = new Set(responses.map(({ session }) => session))
       return {
-        status: answers.find(({ status }) => status !== 200)?.status ?? 200,
-        bytes: answers.reduce((sum, { bytes }) => sum + bytes, 0),
-        headers: answers[0]?.headers ?? [],
+        status: responses.find(({ status }) => status !== 200)?.status ?? 200,
+        bytes: responses.reduce((sum, { bytes }) => sum + bytes, 0),
+        headers: responses[0]?.headers ?? [],
         problem: firstOf(
-          ...answers.map(({ problem }) => problem),
+          ...responses.map(({ problem }) => problem),
           sessions.size !== 1 && `${sessions.size} sessions`,
         ),
       }
@@ -110,7 +110,7 @@ export const callCases = [
         seen += 1
         return next(options, handler)
       })
-      return readAnswer(await counted.request({ path, method: 'GET' }), (text) =>
+      return readResponse(await counted.request({ path, method: 'GET' }), (text) =>
         firstOf(seen !== 1 && `the interceptor saw ${seen} requests`, differs(greeting, text)),
       )
     },
@@ -118,7 +118,7 @@ export const callCases = [
   {
     api: 'Agent, request',
     run: async ({ agent, origin, path }) =>
-      readAnswer(await agent.request({ origin, path, method: 'GET' }), (text) => differs(greeting, text)),
+      readResponse(await agent.request({ origin, path, method: 'GET' }), (text) => differs(greeting, text)),
   },
 ]
 

@@ -1,5 +1,5 @@
 /**
- * Calls that end before their answer does.
+ * Calls that end before their response does.
  */
 import { differs, firstOf } from '../case.mjs'
 
@@ -13,7 +13,7 @@ const cancel = '8'
 /**
  * @param {Context} context
  * @param {object} options
- * @param {() => void} onChunk the answer has begun
+ * @param {() => void} onChunk the response has begun
  * @param {(error: Error) => string} toStatus
  * @returns {Promise<Outcome>}
  */

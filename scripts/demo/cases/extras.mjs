@@ -1,8 +1,8 @@
 /**
- * What comes before, after and around a body: trailers of both sides, informational answers.
+ * What comes before, after and around a body: trailers of both sides, informational responses.
  */
 import { createHash } from 'node:crypto'
-import { differs, firstOf, readAnswer, upload } from '../case.mjs'
+import { differs, firstOf, readResponse, upload } from '../case.mjs'
 
 /** @typedef {import('../case.mjs').Case} Case */
 
@@ -13,7 +13,7 @@ export const extraCases = [
     path: '/trailers',
     elsewhere: 'left out',
     run: async ({ client, path }) =>
-      readAnswer(await client.request({ path, method: 'GET' }), (text, { trailers }) =>
+      readResponse(await client.request({ path, method: 'GET' }), (text, { trailers }) =>
         firstOf(
           differs('the checksum follows\n', text),
           trailers['x-checksum'] !== 'a1b2c3' && 'the trailers differ',
@@ -33,14 +33,14 @@ export const extraCases = [
         }
       }
       const checksum = createHash('sha256').update(upload.repeat(2)).digest('hex')
-      const answer = await client.request({
+      const response = await client.request({
         path,
         method: 'POST',
         body: body(),
         // Called when all of the body has been read: only then there is a checksum.
         trailers: () => ({ 'x-checksum': hash.digest('hex') }),
       })
-      return readAnswer(answer, (text, { trailers }) =>
+      return readResponse(response, (text, { trailers }) =>
         firstOf(
           differs(upload.repeat(2), text),
           trailers['x-checksum'] !== checksum && `the server got the trailer: ${trailers['x-checksum']}`,
@@ -55,12 +55,12 @@ export const extraCases = [
     async run({ client, path }) {
       /** @type {string[]} */
       const infos = []
-      const answer = await client.request({
+      const response = await client.request({
         path,
         method: 'GET',
         onInfo: ({ statusCode, headers }) => infos.push(`${statusCode} ${headers.link}`),
       })
-      return readAnswer(answer, (text) =>
+      return readResponse(response, (text) =>
         firstOf(
           differs('103 </style.css>; rel=preload', infos.join()),
           differs('the style is on its way\n', text),
@@ -79,14 +79,16 @@ export const extraCases = [
         order.push('body')
         yield upload
       }
-      const answer = await client.request({
+      const response = await client.request({
         path,
         method: 'POST',
         body: body(),
         expectContinue: true,
         onInfo: ({ statusCode }) => order.push(`${statusCode}`),
       })
-      return readAnswer(answer, (text) => firstOf(differs('100,body', order.join()), differs(upload, text)))
+      return readResponse(response, (text) =>
+        firstOf(differs('100,body', order.join()), differs(upload, text)),
+      )
     },
   },
 ]

@@ -1,5 +1,5 @@
 /**
- * Answers that go into a Writable, and a request that is a Duplex.
+ * Responses that go into a Writable, and a request that is a Duplex.
  */
 import { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -53,7 +53,7 @@ export async function intoSink(send, expected, check = () => null) {
 /**
  * @param {(handler: import('dodici').PipelineHandler<null, Readable>) => import('node:stream').Duplex} send
  * @param {string} expected
- * @param {Transform} [transform] for the answer's body on its way back
+ * @param {Transform} [transform] for the response's body on its way back
  * @returns {Promise<Outcome>}
  */
 export async function throughDuplex(send, expected, transform) {

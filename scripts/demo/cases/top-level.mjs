@@ -1,7 +1,7 @@
 /**
  * The functions of a URL, over the global dispatcher; `connect(url)` and `upgrade(url)` are among the tunnels.
  */
-import { differs, firstOf, greeting, readAnswer, upload } from '../case.mjs'
+import { differs, firstOf, greeting, readResponse, upload } from '../case.mjs'
 import { intoSink, throughDuplex } from './streams.mjs'
 
 /** @typedef {import('../case.mjs').Case} Case */
@@ -21,7 +21,7 @@ export const topLevelCases = [
     api: 'request(url)',
     run: async (context) => {
       const isGlobal = context.dodici.getGlobalDispatcher() === context.agent
-      return readAnswer(await context.dodici.request(toUrl(context)), (text) =>
+      return readResponse(await context.dodici.request(toUrl(context)), (text) =>
         firstOf(differs(greeting, text), !isGlobal && 'not the dispatcher that was set'),
       )
     },
@@ -30,7 +30,7 @@ export const topLevelCases = [
     api: 'request(url), POST, dispatcher: a Client',
     path: '/echo',
     run: async (context) =>
-      readAnswer(
+      readResponse(
         await context.dodici.request(toUrl(context).href, {
           dispatcher: context.client,
           method: 'POST',

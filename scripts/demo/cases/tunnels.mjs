@@ -40,7 +40,7 @@ export const tunnelCases = [
   {
     api: 'connect, echo',
     path: authority,
-    // Many a server doesn't so much as refuse it: it never answers.
+    // Many a server doesn't so much as refuse it: it never responds.
     elsewhere: 'left out',
     run: async (context) => echo(context, await context.client.connect({ path: context.path }), authority),
   },

@@ -26,7 +26,7 @@ import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 /**
  * - `waiting`: nothing was sent yet, as far as it has told
  * - `sending`: it has begun with the request
- * - `responded`: the header of the final answer has come
+ * - `responded`: the header of the final response has come
  * - `done`: the call has heard the end, or has let go of it
  */
 type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
@@ -167,7 +167,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     if (this.#state === 'done') return
     this.#move('done')
-    // The answer is complete before the upload is: what is left of it has no reader.
+    // The response is complete before the upload is: what is left of it has no reader.
     if (this.#body?.kind === 'stream') this.#body.destroy(null)
     const raw = toRawHeaders(controller.rawTrailers ?? trailers)
     this.#call.complete(toHeaderObject(raw), raw)
@@ -189,7 +189,7 @@ export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
     }
     this.#move('done')
     const raw = toRawHeaders(controller.rawHeaders ?? headers)
-    // undici takes any answer to CONNECT for a tunnel.
+    // undici takes any response to CONNECT for a tunnel.
     if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
       this.#call.respond(statusCode, toHeaderObject(raw), raw)
       // After 421 it may be asked for once more.
@@ -264,7 +264,7 @@ async function* watchUpload(call: Call, body: Readable | Iterable<Uint8Array>): 
     }
     call.uploaded()
   } catch (thrown) {
-    // Its answer was complete before: what is left has no reader, and was let go of.
+    // Its response was complete before: what is left has no reader, and was let go of.
     if (call.state !== 'settled') throw thrown
   }
 }

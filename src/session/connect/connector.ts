@@ -269,7 +269,7 @@ export function askConnector(
       if (error !== null && error !== undefined) nextTick(onError, error)
       else nextTick(onSocket, socket)
     })
-    // undici's connectors call back and return the socket as well: only a promise is an answer.
+    // undici's connectors call back and return the socket as well: only a promise is a response.
     if (!isPromiseLike(promise)) return
     Promise.resolve(promise).then((socket) => {
       // An async function that calls back fulfils with undefined, and may do so before (undici's ProxyAgent has one).

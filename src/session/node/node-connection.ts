@@ -24,7 +24,7 @@ import { UNLIMITED } from '../peer-settings.ts'
 const MAX_HEADER_BLOCK = 1_048_576
 
 /**
- * Megabytes, beside what answers may take. Node's default of 10 makes an unrelated request fail while a large upload waits.
+ * Megabytes, beside what responses may take. Node's default of 10 makes an unrelated request fail while a large upload waits.
  */
 const MAX_SESSION_MEMORY = 1_024
 const MEGABYTE = 1_000_000

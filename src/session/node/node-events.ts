@@ -147,7 +147,7 @@ function tellClose(stream: ClientHttp2Stream): void {
   Carrier.drop(stream)
 }
 
-/** The answer, data and all. Node reads no more than the stream's first window before `read()` is called. */
+/** The response, data and all. Node reads no more than the stream's first window before `read()` is called. */
 export function listen(stream: ClientHttp2Stream, listener: StreamListener): void {
   Carrier.put(stream, listener)
   stream.push = onPush

@@ -39,9 +39,9 @@ export class NodeSession
     this.#pings?.onNews()
   }
 
-  override onAnswered(headers: IncomingHttpHeaders): void {
+  override onResponded(headers: IncomingHttpHeaders): void {
     this.#pings?.onNews()
-    super.onAnswered(headers)
+    super.onResponded(headers)
   }
 
   protected connect(socket: Socket, streamWindow: number): NodeConnection {

@@ -26,7 +26,7 @@ import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
 
-/** How the answer's data ended: not yet, by END_STREAM, or because the stream was closed without. */
+/** How the response's data ended: not yet, by END_STREAM, or because the stream was closed without. */
 type DataEnd = 'none' | 'proper' | 'closed'
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
@@ -153,7 +153,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   /** The session is gone: node may emit nothing more on this stream. */
   lose(): void {
-    // The reader holds back an answer that has come whole: it can have the rest now, or never.
+    // The reader holds back a response that has come whole: it can have the rest now, or never.
     if (this.#dataEnd === 'proper' && this.#state === 'responded') this.#complete()
     this.onClose()
   }
@@ -163,7 +163,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
     const rawList = toRawList(raw, handed)
-    if (status >= 200) this.#owner.onAnswered(handed)
+    if (status >= 200) this.#owner.onResponded(handed)
     if (status >= 200 && status < 300 && this.#call.request.isTunnel) {
       this.#becomeTunnel(status, handed, rawList)
       return
@@ -173,7 +173,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     this.#isHandingOn = true
     this.#call.respond(status, handed, rawList)
     this.#isHandingOn = false
-    // A server may say yes without a 100, and may send its answer while it reads.
+    // A server may say yes without a 100, and may send its response while it reads.
     if (status === 100 || (status < 300 && status >= 200 && this.#dataEnd === 'none')) this.proceed()
     this.resume()
   }
@@ -265,13 +265,13 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
       this.#finish(toStreamFailure(this.#owner, this.#stream, this.#error))
   }
 
-  /** Everything of the answer is here; what was held goes to the call, whether it is paused or not. */
+  /** Everything of the response is here; what was held goes to the call, whether it is paused or not. */
   #complete(): void {
     this.#giveHeld(true)
     if (this.#state !== 'responded') return
     this.#state = 'done'
     this.#upload?.forgo()
-    // The answer is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
+    // The response is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
     if (this.#stream?.writableFinished === false || this.#owesTrailers) this.#release()
     // Both sides have ended: the peer counts it no more, whatever node says some ticks later.
     else this.#owner.onStreamClosed(this)

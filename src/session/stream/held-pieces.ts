@@ -1,5 +1,5 @@
 /**
- * Pieces of an answer that nobody has read yet.
+ * Pieces of a response that nobody has read yet.
  *
  * @module
  */

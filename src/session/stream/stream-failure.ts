@@ -39,7 +39,7 @@ export function toOpenError(cause: unknown): DodiciError {
 }
 
 /**
- * The failure of a stream that was closed without a complete answer.
+ * The failure of a stream that was closed without a complete response.
  *
  * @param stream null where node has made none
  * @param error what node has said of it; null for nothing
@@ -52,7 +52,7 @@ export function toStreamFailure(
   const streamId = stream?.id ?? null
   const code = stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
   const { goaway } = context
-  // Node closes streams with the code of a GOAWAY, too: then it is no answer to this stream, whatever the code.
+  // Node closes streams with the code of a GOAWAY, too: then it is no response to this stream, whatever the code.
   const isRefused = code === REFUSED_STREAM && goaway?.code !== REFUSED_STREAM
   // RFC 9113 §6.8: the peer has promised not to process what lies above. nghttp2 calls that REFUSED_STREAM.
   const isAbove = streamId !== null && goaway !== null && streamId > goaway.lastStreamId
@@ -80,7 +80,7 @@ export function toResetError(
   const processed = isRefused ? 'no' : 'maybe'
   const message =
     code === NO_ERROR
-      ? 'The stream was closed without a complete answer'
+      ? 'The stream was closed without a complete response'
       : `The stream was reset with ${toErrorCodeName(code)}`
   return new StreamError(message, { cause, processed, http2ErrorCode: code })
 }

@@ -16,8 +16,8 @@ export interface StreamOwner<TStream> extends FailureContext {
   onStreamClosed(stream: TStream): void
   /** Null until it is connected. */
   readonly socket: Socket | null
-  /** A call has got the header of its final answer. */
-  onAnswered(headers: IncomingHttpHeaders): void
+  /** A call has got the header of its final response. */
+  onResponded(headers: IncomingHttpHeaders): void
 }
 
 /** Whatever has a stream's id; null before it has one. */

@@ -50,7 +50,7 @@ export class StreamWindow {
     this.#largest = initialWindowSize
     this.#smallest = Math.min(SMALLEST_WINDOW, initialWindowSize)
     this.#bound = maxSessionBuffer
-    // Whoever names a window gets it, where it fits; otherwise an answer that could use a larger one gets it later.
+    // Whoever names a window gets it, where it fits; otherwise a response that could use a larger one gets it later.
     this.#size = this.#toSize(Math.max(isWindowGiven ? 1 : USUAL_STREAMS, streams), maxSessionBuffer)
     this.#usable = this.#size
   }

@@ -63,7 +63,7 @@ export class Upload {
     this.#send()
   }
 
-  /** The answer is complete: what still waits will never be sent. */
+  /** The response is complete: what still waits will never be sent. */
   forgo(): void {
     if ((this.#isWaiting || this.#isDue) && this.#body.kind === 'stream') this.#body.destroy(null)
   }

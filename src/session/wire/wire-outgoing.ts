@@ -131,7 +131,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#upload?.proceed()
   }
 
-  /** The answer is complete: what still waits will never be sent. */
+  /** The response is complete: what still waits will never be sent. */
   forgo(): void {
     this.#upload?.forgo()
   }

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
-import { NO_TRAILERS, toAnswerObject } from '../../core/header-object.ts'
+import { NO_TRAILERS, toResponseHeaders } from '../../core/header-object.ts'
 import type { DodiciError } from '../../errors.ts'
 import { NO_ERROR, StreamError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
@@ -134,22 +134,22 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   lose(): void {
     this.state = 'closed'
     this.#outgoing?.stop()
-    // The reader holds back an answer that has come whole: it can have the rest now, or never.
-    if (this.#isAnswerHeld) this.#complete()
+    // The reader holds back a response that has come whole: it can have the rest now, or never.
+    if (this.#isResponseHeld) this.#complete()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#leave()
   }
 
   onInformational(status: number, fields: string[]): void {
     if (this.#stage !== 'open') return
-    this.#call.respond(status, toAnswerObject(fields), fields)
+    this.#call.respond(status, toResponseHeaders(fields), fields)
     if (status === 100) this.proceed()
   }
 
-  onAnswer(status: number, fields: string[]): void {
+  onResponse(status: number, fields: string[]): void {
     if (this.#stage !== 'open') return
-    const headers = toAnswerObject(fields)
-    this.#owner.onAnswered(headers)
+    const headers = toResponseHeaders(fields)
+    this.#owner.onResponded(headers)
     if (status < 300 && this.#call.request.isTunnel) {
       this.#becomeTunnel(status, headers, fields)
       return
@@ -162,7 +162,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     if (this.phase === 'whole') {
       if (!this.#call.paused) this.#complete()
     } else if (status < 300) {
-      // A server may say yes without a 100, and may send its answer while it reads.
+      // A server may say yes without a 100, and may send its response while it reads.
       this.proceed()
     }
   }
@@ -203,8 +203,8 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   onReset(code: number): void {
-    // Its answer is here; of our body the peer wants no more (RFC 9113 §8.1).
-    if (this.#isAnswerHeld) this.#dropUpload()
+    // Its response is here; of our body the peer wants no more (RFC 9113 §8.1).
+    if (this.#isResponseHeld) this.#dropUpload()
     else if (code === NO_ERROR && this.#stage === 'responded' && this.#call.hasWholeBody(this.held))
       this.#complete()
     else this.#onGone(toResetError(code), code === NO_ERROR)
@@ -212,8 +212,8 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   onRefused(): void {
-    // A peer that disowns what it has answered whole is odd, but the answer is here.
-    if (this.#isAnswerHeld) this.#dropUpload()
+    // A peer that disowns what it has answered whole is odd, but the response is here.
+    if (this.#isResponseHeld) this.#dropUpload()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#leave()
   }
@@ -225,17 +225,17 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   /** It has come whole, and its reader holds it back. */
-  get #isAnswerHeld(): boolean {
+  get #isResponseHeld(): boolean {
     return this.phase === 'whole' && this.#stage === 'responded'
   }
 
-  onBreach(code: number, message: string, isAnswer: boolean): void {
-    const processed = isAnswer ? 'yes' : 'maybe'
+  onBreach(code: number, message: string, isResponse: boolean): void {
+    const processed = isResponse ? 'yes' : 'maybe'
     this.#onGone(new StreamError(message, { http2ErrorCode: code, processed }), false)
     this.#leave()
   }
 
-  /** The stream is gone, without a whole answer. @param isQuiet with NO_ERROR */
+  /** The stream is gone, without a whole response. @param isQuiet with NO_ERROR */
   #onGone(error: DodiciError, isQuiet: boolean): void {
     this.#outgoing?.stop()
     if (this.#tunnel !== null) {
@@ -276,18 +276,18 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     if (this.held > 0) this.#http2?.release(this, this.held)
   }
 
-  /** Everything of the answer is here; what was held goes to the call, whether it is paused or not. */
+  /** Everything of the response is here; what was held goes to the call, whether it is paused or not. */
   #complete(): void {
     if (this.#isHandingOn) return
     this.#givePieces(true)
     if (this.#stage !== 'responded') return
     this.#stage = 'done'
     this.#outgoing?.forgo()
-    // The answer is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
+    // The response is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
     if (this.state !== 'closed') this.#release()
     else this.#owner.onStreamClosed(this)
     const trailers = this.#trailers
-    this.#call.complete(trailers === null ? NO_TRAILERS : toAnswerObject(trailers), trailers)
+    this.#call.complete(trailers === null ? NO_TRAILERS : toResponseHeaders(trailers), trailers)
   }
 
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, fields: string[]): void {

@@ -31,7 +31,7 @@ async function load() {
   return [await import(pathToFileURL(esm).href), require(cjs)]
 }
 
-/** The answer's protocol, as the server has it, or how it failed: only our agents trust the server's certificate. */
+/** The response's protocol, as the server has it, or how it failed: only our agents trust the server's certificate. */
 async function ask(fetch) {
   try {
     const response = await fetch(`${origin}/file`)

@@ -1,4 +1,4 @@
-// A server of node:http2 over TLS for the tests of fetch, which takes HTTP/1.1 as well: each answer says in `x-protocol` what was
+// A server of node:http2 over TLS for the tests of fetch, which takes HTTP/1.1 as well: each response says in `x-protocol` what was
 // spoken. Without a key it speaks HTTP/1.1 in cleartext: what nginx and Apache put HTTP/2 in front of. `fetch-server.go` is its twin.
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'

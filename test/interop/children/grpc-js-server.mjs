@@ -75,29 +75,29 @@ function toPart(metadata, prefix) {
 
 /** @type {Record<string, import('@grpc/grpc-js').handleUnaryCall<Buffer, Buffer>>} */
 const unary = {
-  Echo(call, answer) {
+  Echo(call, response) {
     call.sendMetadata(toPart(call.metadata, 'x-initial'))
-    answer(null, call.request, toPart(call.metadata, 'x-trailing'))
+    response(null, call.request, toPart(call.metadata, 'x-trailing'))
   },
-  Fail(call, answer) {
-    answer(toError(JSON.parse(call.request.toString())))
+  Fail(call, response) {
+    response(toError(JSON.parse(call.request.toString())))
   },
-  Deadline(call, answer) {
+  Deadline(call, response) {
     const left = Number(call.getDeadline()) - Date.now()
-    answer(null, Buffer.from(Number.isFinite(left) ? `${left}` : 'null'))
+    response(null, Buffer.from(Number.isFinite(left) ? `${left}` : 'null'))
   },
-  Connection(call, answer) {
-    answer(null, Buffer.from(call.getPeer()))
+  Connection(call, response) {
+    response(null, Buffer.from(call.getPeer()))
   },
-  Never(call, answer) {
+  Never(call, response) {
     what(`seen ${call.request}`).tell('seen')
     call.on('cancelled', () => {
       what(`ended ${call.request}`).tell(toReason(call))
-      answer({ code: status.CANCELLED })
+      response({ code: status.CANCELLED })
     })
   },
-  Event(call, answer) {
-    what(call.request.toString()).known.then((outcome) => answer(null, Buffer.from(outcome)))
+  Event(call, response) {
+    what(call.request.toString()).known.then((outcome) => response(null, Buffer.from(outcome)))
   },
 }
 
@@ -105,7 +105,7 @@ const unary = {
 const streams = {
   Collect(
     /** @type {import('@grpc/grpc-js').ServerReadableStream<Buffer, Buffer>} */ call,
-    /** @type {import('@grpc/grpc-js').sendUnaryData<Buffer>} */ answer,
+    /** @type {import('@grpc/grpc-js').sendUnaryData<Buffer>} */ response,
   ) {
     let count = 0
     let total = 0
@@ -113,7 +113,7 @@ const streams = {
       count++
       total += message.length
     })
-    call.on('end', () => answer(null, Buffer.from(JSON.stringify({ Count: count, Size: total }))))
+    call.on('end', () => response(null, Buffer.from(JSON.stringify({ Count: count, Size: total }))))
   },
   async Expand(/** @type {import('@grpc/grpc-js').ServerWritableStream<Buffer, Buffer>} */ call) {
     const { Count, Size, Failure } = JSON.parse(call.request.toString())

@@ -11,7 +11,7 @@ server.on('session', (session) => {
 })
 server.on('stream', (stream, headers) => {
   stream.on('error', ignore)
-  stream.resume().on('end', () => answer(stream, headers))
+  stream.resume().on('end', () => response(stream, headers))
 })
 server.listen(0, '127.0.0.1', () => say(`listening ${server.address().port}`))
 
@@ -21,7 +21,7 @@ process.on('SIGTERM', () => {
   for (const session of sessions) session.close()
 })
 
-function answer(stream, { ':method': method, ':path': path }) {
+function response(stream, { ':method': method, ':path': path }) {
   if (stream.destroyed) return
   say(`${stream.session.socket.remotePort} ${method} ${path} 200`)
   if (path.endsWith('/held')) return

@@ -30,7 +30,7 @@ const HANG = { path: '/hang', method: 'GET' } as const
 /**
  * Uses each API once.
  *
- * @param origin a server that answers `METHOD path body`; but nothing at `/hang`, and at `/refused` by REFUSED_STREAM the first time
+ * @param origin a server that responds `METHOD path body`; but nothing at `/hang`, and at `/refused` by REFUSED_STREAM the first time
  *   on each connection
  */
 export async function runBasics(

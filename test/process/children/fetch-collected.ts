@@ -33,7 +33,7 @@ const peer = await ScriptedPeer.listen(
     if (kind === 'begun' || kind === 'events') stream.data(PIECE)
   }),
 )
-/** Its answers begin, and don't end. */
+/** Its responses begin, and don't end. */
 const older = createServer((_request, response) => {
   response.on('close', () => closed++)
   response.write(PIECE)

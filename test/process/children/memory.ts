@@ -6,7 +6,7 @@ import { report } from './report.ts'
 const TOTAL = 2 ** 30
 /** Bytes between two looks at the memory. */
 const STEP = 2 ** 24
-/** Turns of the event loop between two pieces of an answer. */
+/** Turns of the event loop between two pieces of a response. */
 const TURNS = 8
 
 const [, , origin = '', way = ''] = process.argv
@@ -57,8 +57,8 @@ async function* makeAsync(): AsyncGenerator<Buffer> {
 }
 
 async function upload(body: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<number> {
-  const { body: answer } = await client.request({ path: '/', method: 'POST', body })
-  return Number(await answer.text())
+  const { body: response } = await client.request({ path: '/', method: 'POST', body })
+  return Number(await response.text())
 }
 
 const GET = { path: '/', method: 'GET', headers: { 'x-bytes': String(TOTAL) } } as const

@@ -5,7 +5,7 @@ import { report, toResources } from './report.ts'
 const [, , end = '', origin = ''] = process.argv
 const client = new Client(origin)
 const abort = new AbortController()
-const answer = client.request({ path: '/', method: 'GET', signal: abort.signal })
+const response = client.request({ path: '/', method: 'GET', signal: abort.signal })
 
 /** Whether a timer keeps the process alive. */
 function isStaying(): boolean {
@@ -26,7 +26,7 @@ function abortWaiting(): void {
 
 if (end === 'aborted') abortWaiting()
 try {
-  await answer
+  await response
 } catch (error) {
   const { name, attempts } = Object(error)
   report({ name, attempts })

@@ -54,7 +54,7 @@ function serve(
   switch (toOutcome(stream)) {
     case 'ok':
       if (isTunnel) stream.respond(200)
-      else stream.answer('fine')
+      else stream.respondWith('fine')
       break
     case 'reset':
       stream.reset(2)
@@ -70,7 +70,7 @@ function serve(
       stream.respond(200, [['Bad Name', 'x']])
       break
     case 'large':
-      stream.answer('x'.repeat(5_000))
+      stream.respondWith('x'.repeat(5_000))
       break
     case 'many':
       stream.respond(200, [

@@ -42,11 +42,11 @@ if (mode === 'silent connector') {
   // Would wait for ever: the abort has to let go of the process.
   const client = new Client(origin, { connectTimeout: 0, connect: { rejectUnauthorized: false } })
   const abort = new AbortController()
-  const answer = ask(client, abort.signal)
-  // It answers once the handshake has begun.
+  const response = ask(client, abort.signal)
+  // It responses once the handshake has begun.
   const seer = new Client(witness)
   await (await seer.request(GET)).body.dump()
   await seer.close()
   abort.abort()
-  await answer
+  await response
 }

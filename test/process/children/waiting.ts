@@ -10,12 +10,12 @@ const GET = { path: '/', method: 'GET' } as const
 await (await client.request(GET)).body.text()
 
 const abort = new AbortController()
-const answer = client.request({ ...GET, signal: abort.signal })
+const response = client.request({ ...GET, signal: abort.signal })
 const { pending, running } = client.stats
 report({ pending, running })
 if (end === 'aborted') setImmediate(() => abort.abort())
 try {
-  report({ text: await (await answer).body.text() })
+  report({ text: await (await response).body.text() })
 } catch (error) {
   report({ name: error instanceof Error ? error.name : String(error) })
 }

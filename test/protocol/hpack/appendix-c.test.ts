@@ -85,13 +85,13 @@ const SEQUENCES = [
   },
   {
     section: 'C.5',
-    what: 'answers, in a table of 256 bytes',
+    what: 'responses, in a table of 256 bytes',
     tableSize: 256,
     blocks: toBlocks(ANSWERS, 'plain'),
   },
   {
     section: 'C.6',
-    what: 'answers in the Huffman code, in a table of 256 bytes',
+    what: 'responses in the Huffman code, in a table of 256 bytes',
     tableSize: 256,
     blocks: toBlocks(ANSWERS, 'huffman'),
   },

@@ -19,7 +19,7 @@ import { makeFolder, startProcess } from '../../support/server-process.ts'
 import { Random, toFields } from './support.ts'
 import { TappedConnection } from './tapped-connection.ts'
 
-/** Interim answers; with the answer itself and its trailers, 20 lists a stream. */
+/** Interim responses; with the response itself and its trailers, 20 lists a stream. */
 const INTERIM = 18
 const LISTS_PER_STREAM = INTERIM + 2
 const TABLE_SIZES = [4_096, 512, 65_536, 0]
@@ -33,7 +33,7 @@ function toHeaders(random: Random): OutgoingHttpHeaders {
   return random.below(4) === 0 ? { ...headers, [http2.sensitiveHeaders]: fields.slice(0, 1) } : headers
 }
 
-/** A server of node:http2 whose answers have random lists. @returns its port */
+/** A server of node:http2 whose responses have random lists. @returns its port */
 async function startNodeServer(): Promise<number> {
   const random = new Random(31)
   const server = http2.createServer()
@@ -54,7 +54,7 @@ async function startNodeServer(): Promise<number> {
   return port
 }
 
-/** A server of Go's net/http whose answers have random lists, over TLS. @returns how to open a connection */
+/** A server of Go's net/http whose responses have random lists, over TLS. @returns how to open a connection */
 async function startGoServer(): Promise<() => Duplex> {
   const folder = await makeFolder('hpack')
   const binary = join(folder, 'lists')
@@ -71,7 +71,7 @@ async function startGoServer(): Promise<() => Duplex> {
   return () => tls.connect({ host: '127.0.0.1', port, ca, servername: 'localhost', ALPNProtocols: ['h2'] })
 }
 
-/** Has many answers on a connection for each table size. */
+/** Has many responses on a connection for each table size. */
 async function compareAll(toServer: () => Duplex): Promise<void> {
   const paths = Array.from({ length: STREAMS_PER_CONNECTION }, (_none, at) => `/${at}`)
   for (const tableSize of TABLE_SIZES) {

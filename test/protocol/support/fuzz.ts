@@ -148,8 +148,8 @@ class Round {
       const end = stream.events.findIndex((event) => LAST.test(event))
       require(end === -1 ||
         end === stream.events.length - 1, `stream ${stream.id}: ${stream.events.join(', ')}`)
-      const answers = stream.events.filter((event) => event.startsWith('answer') || event === 'trailers')
-      require(answers.length <= 2, `stream ${stream.id} was answered twice: ${stream.events.join(', ')}`)
+      const responses = stream.events.filter((event) => event.startsWith('answer') || event === 'trailers')
+      require(responses.length <= 2, `stream ${stream.id} was answered twice: ${stream.events.join(', ')}`)
       require(stream.held >= 0, `stream ${stream.id} holds ${stream.held} bytes`)
     }
     const { held } = this.#rig.http2

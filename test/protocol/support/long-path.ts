@@ -17,7 +17,7 @@ export interface PathOptions {
   readonly maxStreamWindow: number
 }
 
-/** A server that sends an endless answer as fast as the windows and the path let it. PINGs are answered ahead of data. */
+/** A server that sends an endless response as fast as the windows and the path let it. PINGs are answered ahead of data. */
 export class LongPath {
   /** Bytes that it has sent. */
   sent = 0
@@ -92,7 +92,7 @@ export class LongPath {
       this.#post(frames.ping(payload, Flag.ACK))
     } else if (type === Type.HEADERS) {
       this.streamWindow = this.initialWindow
-      this.#post(frames.answer(1))
+      this.#post(frames.response(1))
     } else if (type === Type.WINDOW_UPDATE) {
       if (streamId === 0) this.connectionWindow += payload.readUInt32BE(0)
       else this.streamWindow += payload.readUInt32BE(0)

@@ -77,7 +77,7 @@ export class ObedientPeer {
       this.#down.push(frames.ping(payload, Flag.ACK))
     } else if (type === Type.HEADERS) {
       this.windows.set(streamId, this.initialWindow)
-      this.#down.push(frames.answer(streamId))
+      this.#down.push(frames.response(streamId))
     } else if (type === Type.RST_STREAM) {
       this.windows.delete(streamId)
     } else if (type === Type.WINDOW_UPDATE) {

@@ -130,7 +130,7 @@ function padded(type: number, flags: number, streamId: number, content: Buffer, 
 const { frame } = frames
 const PRIORITY_FIELDS = Buffer.of(0x80, 0, 0, 1, 200)
 
-/** Every type of frame, and every flag, as a server may send them, legal and odd; answers to five requests. */
+/** Every type of frame, and every flag, as a server may send them, legal and odd; responses to five requests. */
 export const HAND_MADE: Recording = {
   methods: ['GET', 'GET', 'HEAD', 'POST', 'GET'],
   bytes: Buffer.concat([

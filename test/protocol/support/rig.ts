@@ -8,7 +8,7 @@ import { Http2Stream } from '../../../src/protocol/stream.ts'
 import type { Frame } from '../../support/frames.ts'
 import { FrameParser } from '../../support/frames.ts'
 
-/** What a stream does with a piece of its answer. */
+/** What a stream does with a piece of its response. */
 export type Reading = 'reads' | 'holds'
 
 /** A stream that writes down what it hears, and keeps every object that it is given. */
@@ -39,9 +39,9 @@ export class HeardStream extends Http2Stream {
     this.#hear(`informational ${status}`)
   }
 
-  onAnswer(status: number, fields: string[]): void {
+  onResponse(status: number, fields: string[]): void {
     this.lists.push(fields)
-    this.#hear(`answer ${status}`)
+    this.#hear(`response ${status}`)
   }
 
   onBytes(bytes: Buffer, start: number, end: number): void {

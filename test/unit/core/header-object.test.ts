@@ -5,7 +5,7 @@ import { toHeaderObject } from '../../../src/core/header-object.ts'
 import { frames } from '../../support/frames.ts'
 import { startPeer } from '../../support/scripted-peer-rig.ts'
 
-/** What node:http2 makes of an answer's fields. */
+/** What node:http2 makes of a response's fields. */
 async function toNodeObject(raw: readonly string[]): Promise<Record<string, unknown>> {
   const fields: [string, string][] = [[':status', '200']]
   for (let i = 0; i < raw.length; i += 2) fields.push([raw[i] ?? '', raw[i + 1] ?? ''])

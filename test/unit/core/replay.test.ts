@@ -11,7 +11,7 @@ const UNPROCESSED: ReplayCase = {
   isSessionLost: false,
   isSafe: false,
   wasRepeated: false,
-  isAnswered: false,
+  isResponded: false,
 }
 
 /** A GET whose session has died. */
@@ -56,7 +56,7 @@ describe('toReplayReason', () => {
       ['the session lives', { isSessionLost: false }],
       ['it may not be repeated', { isSafe: false }],
       ['it was repeated already', { wasRepeated: true }],
-      ['some of an answer has come', { isAnswered: true }],
+      ['some of a response has come', { isResponded: true }],
       ['its body cannot be had again', { replayable: false }],
     ])('is null when %s', (_what, given) => {
       expect(toReplayReason({ ...LOST, ...given })).toBe(null)

@@ -189,7 +189,7 @@ describe('Request', () => {
       const error = toRefusal({ ...options, body })
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toBe(
-        `Invalid body: got ${got}, expected none: what is written to the tunnel comes after the answer`,
+        `Invalid body: got ${got}, expected none: what is written to the tunnel comes after the response`,
       )
     })
 

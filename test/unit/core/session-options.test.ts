@@ -275,8 +275,8 @@ describe('toAgentOptions', () => {
     expect(h2c(new URL('http://a.example'))).toBe(false)
   })
 
-  test.each([undefined, null, 1, 'yes'])('refuses an h2c that answers %j', (answer) => {
-    const { h2c } = resolveAgent({ h2c: () => answer })
+  test.each([undefined, null, 1, 'yes'])('refuses an h2c that responds %j', (response) => {
+    const { h2c } = resolveAgent({ h2c: () => response })
     expect(() => h2c(new URL('http://a.example'))).toThrow(InvalidReturnValueError)
     expect(() => h2c(new URL('http://a.example'))).toThrow('expected true or false')
   })

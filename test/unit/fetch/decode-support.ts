@@ -96,7 +96,7 @@ export async function decode(codings: readonly Coding[], chunks: readonly Buffer
   return { text: sink.text, told, error: sink.errors[0] }
 }
 
-/** Lets whatever is on its way through node:zlib's threads come through: they answer within a turn or two. */
+/** Lets whatever is on its way through node:zlib's threads come through: they respond within a turn or two. */
 export async function quiesce(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()
 }

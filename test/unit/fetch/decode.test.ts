@@ -83,7 +83,7 @@ describe('Decoder', () => {
       expect(await decode([coding], [encode(Buffer.alloc(0))])).toMatchObject({ text: '', told: ['end'] })
     })
 
-    test('tells the end when the answer has ended, and not before', async () => {
+    test('tells the end when the response has ended, and not before', async () => {
       const { sink, decoder } = open([coding])
       decoder.write(encoded)
       await sink.until(() => sink.text === text)
@@ -110,7 +110,7 @@ describe('Decoder', () => {
       expect(body.error).toHaveProperty('code')
     })
 
-    test('holds back what the sink has no room for, and then the answer', async () => {
+    test('holds back what the sink has no room for, and then the response', async () => {
       const { sink, decoder } = open([coding])
       const large = encode(randomBytes(1024 * 1024))
       let at = 0

@@ -89,7 +89,7 @@ describe('when a request is redirected', () => {
     expect(toError(request, '/z')).toBe('redirect count exceeded')
   })
 
-  test('goes by the referrer policy of the answer', () => {
+  test('goes by the referrer policy of the response', () => {
     const request = toRequest({ referrerPolicy: 'origin' })
     redirectRequest(request, 302, { 'referrer-policy': 'unheard-of' }, '/z')
     expect(request.referrerPolicy).toBe('origin')

@@ -195,7 +195,7 @@ describe('Call', () => {
       expect(handler.requestsSent).toBe(1)
     })
 
-    test('tells it beside the answer, too', () => {
+    test('tells it beside the response, too', () => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to('receiving')
       scene.call.sent(Buffer.from('ab'))
@@ -253,7 +253,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('does not let it go once it has begun, or once the answer is there', () => {
+    test('does not let it go once it has begun, or once the response is there', () => {
       for (const begin of [(scene: Scene) => scene.call.sent(null), (scene: Scene) => scene.respond()]) {
         const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
         begin(scene)

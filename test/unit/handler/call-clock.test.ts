@@ -151,7 +151,7 @@ describe('CallClock', () => {
   })
 
   describe('when the body of the request is sent', () => {
-    test('is not late with the answer', () => {
+    test('is not late with the response', () => {
       const scene = new Scene({ uploadTimeout: 0 })
       scene.clock.open('sending')
       expect(scene.finish()).toEqual([])
@@ -204,7 +204,7 @@ describe('CallClock', () => {
       expect(scene.finish().map(([lateness]) => lateness)).toEqual(['upload'])
     })
 
-    test('waits no longer once the answer has come', () => {
+    test('waits no longer once the response has come', () => {
       const scene = new Scene()
       scene.clock.open('waiting')
       scene.clock.body()
@@ -212,7 +212,7 @@ describe('CallClock', () => {
     })
   })
 
-  describe('when the answer comes while the body is sent', () => {
+  describe('when the response comes while the body is sent', () => {
     test.each([
       ['body', { bodyTimeout: 5_000, uploadTimeout: 6_000 }, 5_000],
       ['upload', { bodyTimeout: 6_000, uploadTimeout: 5_000 }, 5_000],
@@ -242,7 +242,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['body', 30_000]])
     })
 
-    test('is late with the upload alone while the reader holds the answer back', () => {
+    test('is late with the upload alone while the reader holds the response back', () => {
       const scene = new Scene({ bodyTimeout: 1_000 })
       scene.clock.open('sending')
       scene.clock.body()
@@ -251,7 +251,7 @@ describe('CallClock', () => {
     })
   })
 
-  describe('when the reader holds the answer back', () => {
+  describe('when the reader holds the response back', () => {
     test('is late with nothing', () => {
       const scene = new Scene()
       scene.clock.body()

@@ -25,7 +25,7 @@ class TunnelHandler extends TestHandler {
   }
 }
 
-/** The answer's header, with a content-length. */
+/** The response's header, with a content-length. */
 function announce(scene: Scene, length: string): void {
   scene.call.respond(200, { 'content-length': length }, ['content-length', length])
 }
@@ -101,7 +101,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('does so beside the answer, too', () => {
+    test('does so beside the response, too', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('receiving')
       scene.clock.advance(500 + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(UploadTimeoutError)])
@@ -139,7 +139,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when the answer is more than it may be', () => {
+  describe('when the response is more than it may be', () => {
     test.each<[string, object, (scene: Scene) => void]>([
       ['bytes of the header', HeadersOverflowError, (scene) => scene.respond(200, ['x-a', 'a'.repeat(100)])],
       ['fields of the header', HeadersCountError, (scene) => scene.respond(200, ['a', '', 'b', '', 'c', ''])],

@@ -99,9 +99,9 @@ export class TestAttempt implements Attempt {
 export class TestOwner implements CallOwner<Call> {
   onFlow(): void {}
   readonly deadlines: Deadlines
-  /** What mayReplay() answers. */
+  /** What mayReplay() responses. */
   replays = false
-  /** What isConnecting() answers. */
+  /** What isConnecting() responses. */
   connecting = false
   readonly asked: DodiciError[] = []
   /** The state that a call was in when it came back. */

@@ -117,7 +117,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when an informational answer comes', () => {
+  describe('when an informational response comes', () => {
     test('passes it on and goes on waiting', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
@@ -137,7 +137,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('is still late without a final answer', () => {
+    test('is still late without a final response', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
       scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
@@ -157,7 +157,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when a second final answer comes', () => {
+  describe('when a second final response comes', () => {
     test('takes no notice', () => {
       const scene = new Scene().to('receiving')
       scene.respond(500, ['x-b', '2'])
@@ -166,7 +166,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when the answer is late', () => {
+  describe('when the response is late', () => {
     test('fails after headersTimeout, and resets the stream', () => {
       const scene = new Scene().to('running')
       scene.clock.advance(HEADERS_TIMEOUT - 1)
@@ -174,7 +174,7 @@ describe('Call', () => {
       scene.clock.advance(MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
       expect(scene.handler.errors[0]).toMatchObject({
-        message: 'No answer within headersTimeout (1000 ms)',
+        message: 'No response within headersTimeout (1000 ms)',
         processed: 'maybe',
         attempts: 1,
         streamId: 1,
@@ -355,7 +355,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
     })
 
-    test('does not count it either where it was paused before the answer', () => {
+    test('does not count it either where it was paused before the response', () => {
       const scene = new Scene().to('running')
       scene.call.pause()
       scene.respond()
@@ -483,7 +483,7 @@ describe('Call', () => {
       expect(scene.call.start()).toBe(false)
     })
 
-    test('ends in an informational answer', () => {
+    test('ends in an informational response', () => {
       const scene = new Scene().to('running')
       scene.handler.acts.onResponseStart = (controller) => controller.abort(reason)
       scene.respond(103)
@@ -603,7 +603,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('asks nobody when a part of the answer came', () => {
+    test('asks nobody when a part of the response came', () => {
       const scene = new Scene().to('receiving')
       scene.owner.replays = true
       scene.call.attemptFailed(new StreamError('It broke'))
@@ -744,7 +744,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('settled')
     })
 
-    test('ends in an informational answer', () => {
+    test('ends in an informational response', () => {
       const scene = new Scene().to('running')
       scene.handler.acts.onResponseStart = raise
       scene.respond(103)
@@ -813,7 +813,7 @@ describe('Call', () => {
   })
 
   describe('when rawHeaders is read', () => {
-    test('is null before an answer', () => {
+    test('is null before a response', () => {
       const { call } = new Scene().to('running')
       expect(call.rawHeaders).toBeNull()
       expect(call.rawTrailers).toBeNull()
@@ -836,7 +836,7 @@ describe('Call', () => {
       expect(call.rawHeaders).toEqual(['x-a', '2'])
     })
 
-    test('gives those of the final answer after an informational one', () => {
+    test('gives those of the final response after an informational one', () => {
       const scene = new Scene().to('running')
       scene.respond(103, [':status', '103', 'link', '</a>'])
       expect(scene.call.rawHeaders).toEqual(['link', '</a>'])
@@ -953,17 +953,17 @@ describe('a call that several things want to end', () => {
 
   const happenings: Happening[] = [
     {
-      name: 'an informational answer',
+      name: 'an informational response',
       run: (scene) => scene.respond(103),
       toEffect: () => null,
     },
     {
-      name: 'the answer',
+      name: 'the response',
       run: (scene) => scene.respond(),
       toEffect: (state) => (state === 'running' ? 'receiving' : null),
     },
     {
-      name: 'an answer that onResponseStart throws at',
+      name: 'a response that onResponseStart throws at',
       run: throwing('onResponseStart', (scene) => scene.respond()),
       toEffect: (state) => (state === 'running' ? failedBy('thrown in onResponseStart', 1) : null),
     },
@@ -1009,7 +1009,7 @@ describe('a call that several things want to end', () => {
       toEffect: (state) =>
         failedBy(
           state === 'running'
-            ? 'No answer within headersTimeout (1000 ms)'
+            ? 'No response within headersTimeout (1000 ms)'
             : 'No progress of the body within bodyTimeout (2000 ms)',
           1,
         ),

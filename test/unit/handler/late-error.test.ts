@@ -28,7 +28,7 @@ describe('toLateError', () => {
     test.each([
       ['queue', QueueTimeoutError, 'No stream within queueTimeout (1 ms)'],
       ['connect', ConnectTimeoutError, 'No connection within connectTimeout (2 ms)'],
-      ['headers', HeadersTimeoutError, 'No answer within headersTimeout (3 ms)'],
+      ['headers', HeadersTimeoutError, 'No response within headersTimeout (3 ms)'],
       ['body', BodyTimeoutError, 'No progress of the body within bodyTimeout (4 ms)'],
       ['upload', UploadTimeoutError, "No progress of the request's body within uploadTimeout (5 ms)"],
       ['request', RequestTimeoutError, 'The call took longer than requestTimeout (6 ms)'],

@@ -57,9 +57,9 @@ describe('a handler of the older shape, seen from ours', () => {
 
   it.each([undefined, null, 0, '', true])('does not pause by returning %o', (value) => {
     const controller = new FakeController()
-    const answer = value as unknown as boolean
+    const response = value as unknown as boolean
     const native = toNative(
-      new LegacyRecorder({ onHeaders: () => answer ?? undefined, onData: () => answer ?? undefined }),
+      new LegacyRecorder({ onHeaders: () => response ?? undefined, onData: () => response ?? undefined }),
     )
     native.onResponseStart?.(controller, 200, {}, '')
     native.onResponseData?.(controller, Buffer.from('x'))
@@ -191,7 +191,7 @@ describe('a handler of both shapes', () => {
     expect(handler.onData(Buffer.from('b'))).toBe(false)
   })
 
-  it('may be resumed before there is an answer', () => {
+  it('may be resumed before there is a response', () => {
     const heard = new Recorder()
     const { respond, resumed } = startOlder(heard)
     heard.controller?.pause()
@@ -257,8 +257,8 @@ describe('a handler of both shapes', () => {
         handler.onResponseData(controller, Buffer.from('text'))
         handler.onResponseEnd(controller, {})
       }
-      const answer = ['onHeaders', 200, ['a: b'], 'string']
-      expect(heard.events).toEqual(['onConnect', answer, 'onData', ['onComplete', [], 'text']])
+      const response = ['onHeaders', 200, ['a: b'], 'string']
+      expect(heard.events).toEqual(['onConnect', response, 'onData', ['onComplete', [], 'text']])
     }
   })
 })

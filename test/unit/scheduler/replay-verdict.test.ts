@@ -124,7 +124,7 @@ describe('a lost session', () => {
     expect(judge(toLost(), {}, open(toPut()))).toBe(null)
   })
 
-  it('does not repeat what an informational answer has come for', () => {
+  it('does not repeat what an informational response has come for', () => {
     const call = toCall()
     call.rawHeaders = ['link', '</a.css>']
     expect(judge(toLost(), {}, call)).toBe(null)

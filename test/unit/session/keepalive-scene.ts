@@ -30,7 +30,7 @@ export class FakeSession implements Kept {
   asked = 0
   readonly events: string[] = []
   readonly errors: Error[] = []
-  /** Answers of PINGs that went out and weren't answered. */
+  /** Responses of PINGs that went out and weren't answered. */
   readonly #acks: (() => void)[] = []
 
   get isNeeded(): boolean {
@@ -46,10 +46,10 @@ export class FakeSession implements Kept {
     return true
   }
 
-  /** The answer to the oldest PING. */
+  /** The response to the oldest PING. */
   ack(): void {
     const onAck = this.#acks.shift()
-    if (onAck === undefined) throw new Error('There is no PING to answer')
+    if (onAck === undefined) throw new Error('There is no PING to respond')
     onAck()
   }
 

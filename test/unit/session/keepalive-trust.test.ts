@@ -99,7 +99,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('is trusted with pingTimeout 0: its answer could be waited for for ever', () => {
+    test('is trusted with pingTimeout 0: its response could be waited for for ever', () => {
       const { clock, session, keepalive } = setUp({ pingTimeout: 0, keepAliveTimeout: 0 })
       clock.advance(100 * INTERVAL)
       keepalive.doubt()
@@ -195,7 +195,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('sends no other within a second of its answer, whatever comes meanwhile', () => {
+    test('sends no other within a second of its response, whatever comes meanwhile', () => {
       const { clock, session, pings, keepalive } = setUpReset()
       pings.onNews()
       clock.advance(MIN_PING_GAP - 1)
@@ -329,8 +329,8 @@ describe('Keepalive', () => {
     ])('by content-type %s › a silent one is asked after %d minutes', (contentType, minutes) => {
       const { clock, memory, session, open } = setUp(UNSAID)
       open()
-      memory.onAnswer(contentType)
-      memory.onAnswer('text/plain')
+      memory.onResponse(contentType)
+      memory.onResponse('text/plain')
       clock.advance(minutes * MINUTE - 1)
       expect(session.asked).toBe(0)
       clock.advance(minutes * MINUTE)
@@ -340,7 +340,7 @@ describe('Keepalive', () => {
     test('is asked as often as the user says, who said so', () => {
       const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: MINUTE })
       open()
-      memory.onAnswer('application/grpc')
+      memory.onResponse('application/grpc')
       clock.advance(MINUTE + MINUTE / 4)
       expect(session.asked).toBe(1)
     })
@@ -348,14 +348,14 @@ describe('Keepalive', () => {
     test('is never asked with pingInterval 0', () => {
       const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: 0 })
       open()
-      memory.onAnswer('application/grpc')
+      memory.onResponse('application/grpc')
       clock.advance(HOUR)
       expect(session.asked).toBe(0)
     })
 
     test('has to prove itself after so long without a call, and is closed where a further PING would be a strike', () => {
       const { clock, memory, session, keepalive } = setUp(UNSAID)
-      memory.onAnswer('application/grpc')
+      memory.onResponse('application/grpc')
       for (let asked = 1; asked <= 3; asked++) {
         clock.advance(5 * MINUTE - 1)
         expect(keepalive.isTrusted).toBe(true)
@@ -372,7 +372,7 @@ describe('Keepalive', () => {
 
     test('goes on being trusted when another session was lost and a PING would be a strike', () => {
       const { memory, session, keepalive, open } = setUp(UNSAID)
-      memory.onAnswer('application/grpc')
+      memory.onResponse('application/grpc')
       open()
       for (let asked = 1; asked <= 3; asked++) {
         keepalive.doubt()
@@ -394,7 +394,7 @@ describe('Keepalive', () => {
       times.push(minute)
       session.ack()
     }
-    // A PING may go out a quarter of an interval early; the time to the next one is counted from its answer.
+    // A PING may go out a quarter of an interval early; the time to the next one is counted from its response.
     expect(times).toEqual([1, 2, 3, 8, 13, 18])
   })
 })

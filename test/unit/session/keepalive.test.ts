@@ -102,7 +102,7 @@ describe('Keepalive', () => {
       }
     })
 
-    test('tells the round trip, and asks again an interval after the answer', () => {
+    test('tells the round trip, and asks again an interval after the response', () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -195,7 +195,7 @@ describe('Keepalive', () => {
       expect(session.errors[0]?.message).toContain('7654 ms')
     })
 
-    test('does not give up a peer that answers at the last moment', () => {
+    test('does not give up a peer that responds at the last moment', () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL + TIMEOUT - 1)
@@ -215,7 +215,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('does not give up a peer from which bytes come: the answer may be behind them', async () => {
+    test('does not give up a peer from which bytes come: the response may be behind them', async () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -231,7 +231,7 @@ describe('Keepalive', () => {
     })
 
     test.each([
-      'an answer',
+      'a response',
       'a byte',
     ])('takes %s into account that was there before it came to judge', async (what) => {
       const { clock, session, open } = setUp()

@@ -34,10 +34,10 @@ describe('OriginMemory', () => {
     expect(memory.isPingShy).toBe(true)
   })
 
-  test('knows nothing of gRPC before the first answer, and remembers the first one in gRPC for good', () => {
+  test('knows nothing of gRPC before the first response, and remembers the first one in gRPC for good', () => {
     const memory = new OriginMemory()
     const known = [undefined, 'text/html', 'application/grpc', undefined].map((contentType) => {
-      memory.onAnswer(contentType)
+      memory.onResponse(contentType)
       return memory.isGrpc
     })
     expect(known).toEqual([false, false, true, true])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { errors } from '../../../../src/index.ts'
 import type { RequestHeaders } from '../../../../types/index.ts'
 import type { TakenRequest } from '../../../support/fallback-fake.ts'
-import { answer, begin, FakeFallback, Http1Harness, toFields } from '../../../support/fallback-fake.ts'
+import { begin, FakeFallback, Http1Harness, respondTo, toFields } from '../../../support/fallback-fake.ts'
 
 /** Begins with each request, and does no more. */
 const toPatient = (): FakeFallback => new FakeFallback(begin)
@@ -75,7 +75,7 @@ describe('what the fallback is given', () => {
     expect(toFields(harness.fallback.request)).toEqual(['content-length: 4'])
     harness.clock.advance(1_000)
     harness.fallback.request.handler.onRequestSent?.()
-    answer(harness.fallback.request)
+    respondTo(harness.fallback.request)
   })
 
   it('of an extended CONNECT is a GET that upgrades, with its key', () => {
@@ -148,17 +148,17 @@ describe('a fallback', () => {
   })
 
   it('that says too much is heard once', () => {
-    const harness = new Http1Harness(new FakeFallback(answer))
+    const harness = new Http1Harness(new FakeFallback(respondTo))
     const call = harness.dispatch()
     const { handler, controller } = harness.fallback.request
-    answer(harness.fallback.request)
+    respondTo(harness.fallback.request)
     handler.onResponseError?.(controller, new Error('late'))
     expect(call.events).toEqual(['start', 'response 200', 'data', 'end'])
     expect([harness.scheduler.pending, harness.scheduler.running]).toEqual([0, 0])
   })
 
   it('is not ended along with its user', async () => {
-    const harness = new Http1Harness(new FakeFallback(answer))
+    const harness = new Http1Harness(new FakeFallback(respondTo))
     await harness.dispatch().settled
     await harness.scheduler.tearDown(null)
     expect(harness.fallback.ends).toEqual([])
@@ -173,7 +173,7 @@ describe('a fallback', () => {
     })
     await new Promise((resolve) => setImmediate(resolve))
     expect(isFinished).toBe(false)
-    answer(harness.fallback.request)
+    respondTo(harness.fallback.request)
     await finished
   })
 
@@ -213,7 +213,7 @@ describe('a call that the fallback serves', () => {
     expect(harness.fallback.request.controller).toMatchObject({ aborted: true, reason: MINE })
   })
 
-  it('is paused there from the answer on, when it was paused before', () => {
+  it('is paused there from the response on, when it was paused before', () => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch()
     const { controller } = harness.fallback.request

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { DispatchOptions } from '../../../../types/index.ts'
 import type { TakenRequest } from '../../../support/fallback-fake.ts'
-import { answer, begin, FakeFallback, Http1Harness } from '../../../support/fallback-fake.ts'
+import { begin, FakeFallback, Http1Harness, respondTo } from '../../../support/fallback-fake.ts'
 
 /** Begins with each request, and does no more. */
 const toPatient = (): FakeFallback => new FakeFallback(begin)
@@ -54,7 +54,7 @@ describe('a limit of a call that the fallback serves', () => {
     const call = harness.dispatch({ connectTimeout: 1_000 })
     harness.clock.advance(60_000)
     expect(call.events).toEqual(['start'])
-    answer(harness.fallback.request)
+    respondTo(harness.fallback.request)
   })
 
   it('bodyTimeout ends it, but not while its reader holds it back', () => {
@@ -80,7 +80,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(request.controller.aborted).toBe(true)
   })
 
-  it('uploadTimeout has no say once the answer has begun, although undici 7 never tells that all was sent', () => {
+  it('uploadTimeout has no say once the response has begun, although undici 7 never tells that all was sent', () => {
     const harness = new Http1Harness(toPatient())
     const limits = { uploadTimeout: 1_000, bodyTimeout: 0 }
     const call = harness.dispatch({ method: 'POST', body: 'text', ...limits })
@@ -89,7 +89,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(call.events).toEqual(['start', 'response 200'])
   })
 
-  it('is done with once the whole answer has come, whatever is left of the upload', () => {
+  it('is done with once the whole response has come, whatever is left of the upload', () => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch({
       method: 'POST',

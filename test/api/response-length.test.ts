@@ -6,9 +6,9 @@ import { startServer } from '../support/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
-async function start(answer: (stream: ServerHttp2Stream) => void): Promise<Client> {
+async function start(response: (stream: ServerHttp2Stream) => void): Promise<Client> {
   const server = await startServer((stream, headers) => {
-    if (headers[':path'] === '/') answer(stream)
+    if (headers[':path'] === '/') response(stream)
     else {
       stream.respond({ ':status': 200 })
       stream.end('hello')
@@ -19,15 +19,15 @@ async function start(answer: (stream: ServerHttp2Stream) => void): Promise<Clien
   return client
 }
 
-describe('an answer of another length than its content-length', () => {
+describe('a response of another length than its content-length', () => {
   it('that is shorter is an error of its own, and disturbs nobody else', async () => {
     const client = await start((stream) => {
       stream.respond({ ':status': 200, 'content-length': '5' })
       stream.end('four')
     })
     const sibling = client.request({ path: '/other', method: 'GET' })
-    const answer = await client.request(GET)
-    const error = await answer.body.text().catch((thrown: unknown) => thrown)
+    const response = await client.request(GET)
+    const error = await response.body.text().catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(errors.ResponseContentLengthMismatchError)
     expect(error).toMatchObject({ processed: 'yes', attempts: 1, streamId: 3 })
     // Whether nghttp2 has counted, or the call.
@@ -42,8 +42,8 @@ describe('an answer of another length than its content-length', () => {
       stream.respond({ ':status': 200, 'content-length': '5' })
       stream.end('four more')
     })
-    const answer = await client.request(GET)
-    const error = await answer.body.text().catch((thrown: unknown) => thrown)
+    const response = await client.request(GET)
+    const error = await response.body.text().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ processed: 'yes', attempts: 1, streamId: 1 })
     const type = HERE.endsForLongBody ? errors.SocketError : errors.ResponseContentLengthMismatchError
     expect(error).toBeInstanceOf(type)
@@ -56,9 +56,9 @@ describe('maxHeadersCount', () => {
     const client = await start((stream) => {
       stream.respond({ ':status': 200, a: '1', b: '2' }, { endStream: true, sendDate: false } as object)
     })
-    const answer = await client.request({ ...GET, maxHeadersCount: 3 })
-    const count = Object.keys(answer.headers).length
-    await answer.body.dump()
+    const response = await client.request({ ...GET, maxHeadersCount: 3 })
+    const count = Object.keys(response.headers).length
+    await response.body.dump()
     expect((await client.request({ ...GET, maxHeadersCount: count })).statusCode).toBe(200)
     await expect(client.request({ ...GET, maxHeadersCount: count - 1 })).rejects.toBeInstanceOf(
       errors.HeadersCountError,

@@ -1,5 +1,5 @@
 /**
- * An answer that is handed on in whole.
+ * A response that is handed on in whole.
  *
  * @module
  */
@@ -9,15 +9,15 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { Request } from '../core/request.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
-/** What is held at most. A larger answer is handed on as it comes. Bytes. */
+/** What is held at most. A larger response is handed on as it comes. Bytes. */
 const MAX_HELD = 65_536
 
 /**
  * Holds a 421 back that fetch is told of: it sends its request again by itself, as soon as it sees the header, and drops its
- * connection first. An answer that has come in whole by then is over; any other would end in an error, and take the body of the
+ * connection first. A response that has come in whole by then is over; any other would end in an error, and take the body of the
  * second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over, abort() can't end it any more.
  */
-export class HeldAnswer extends ForwardingHandler {
+export class BufferedMisdirectedResponse extends ForwardingHandler {
   /** Whether a request may be one of fetch's, with a body of which fetch has the source: it knows the length of these alone. */
   static isFor({ body, contentLength }: Request): boolean {
     return contentLength !== null && body.kind === 'stream' && body.fromIterable

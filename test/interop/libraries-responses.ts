@@ -1,4 +1,4 @@
-/** What the APIs of OpenAI and of Anthropic answer. */
+/** What the APIs of OpenAI and of Anthropic response. */
 
 const GPT = { id: 'chatcmpl-1', created: 1, model: 'gpt' }
 

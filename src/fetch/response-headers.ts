@@ -1,5 +1,5 @@
 /**
- * The headers of an answer, as a `Headers` that is made when somebody reads it.
+ * The headers of a response, as a `Headers` that is made when somebody reads it.
  *
  * @module
  */
@@ -13,12 +13,12 @@ type HeadersClass = typeof Headers
 let current: { readonly base: HeadersClass; readonly immutable: HeadersClass } | null = null
 
 /**
- * Makes the Headers of an answer. It is one of the global class, whose own methods throw where they would change it (Fetch, headers guard
+ * Makes the Headers of a response. It is one of the global class, whose own methods throw where they would change it (Fetch, headers guard
  * `immutable`).
  *
  * @param source any form of headers; each field of the flat form becomes a value of its own
  */
-export function toAnswerHeaders(source: RawHeadersSource): Headers {
+export function toFetchHeaders(source: RawHeadersSource): Headers {
   const headers = new Headers()
   const raw = toRawHeaders(source)
   for (let i = 0; i + 1 < raw.length; i += 2) addField(headers, raw[i] as string, raw[i + 1] as string)

@@ -1,4 +1,4 @@
-/** What an answer may have, and lack. */
+/** What a response may have, and lack. */
 
 import { expect } from 'vitest'
 import type { Case } from './fetch-scene.ts'
@@ -14,7 +14,7 @@ const CODINGS: Readonly<Record<string, readonly ServerName[]>> = {
 }
 
 const COMPRESSED: readonly Case[] = Object.entries(CODINGS).map(([coding, servers]) => ({
-  what: `an answer that is compressed with ${coding} is read as what it was`,
+  what: `a response that is compressed with ${coding} is read as what it was`,
   servers,
   async run(scene) {
     const response = await scene.ask('/compressed', { headers: { 'accept-encoding': coding } })
@@ -35,7 +35,7 @@ export const ANSWERS: readonly Case[] = [
   },
   ...COMPRESSED,
   {
-    what: 'an answer with trailers completes',
+    what: 'a response with trailers completes',
     servers: ['nghttpd', 'nginx', 'go', 'node'],
     async run(scene) {
       expect(await scene.askText('/trailers')).toMatch(/^with trailers$/)
@@ -71,7 +71,7 @@ export const ANSWERS: readonly Case[] = [
     },
   },
   {
-    what: 'the answer to HEAD has a length, and no body',
+    what: 'the response to HEAD has a length, and no body',
     servers: ALL,
     async run(scene) {
       const response = await scene.ask('/file', { method: 'HEAD' })

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { toAnswerHeaders } from '../../../src/fetch/answer-headers.ts'
+import { toFetchHeaders } from '../../../src/fetch/response-headers.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()
 })
 
 describe('toAnswerHeaders', () => {
-  test.each<[string, Parameters<typeof toAnswerHeaders>[0]]>([
+  test.each<[string, Parameters<typeof toFetchHeaders>[0]]>([
     ['a list', ['X-A', '1', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'x-a', '2']],
     [
       'Buffers',
@@ -14,7 +14,7 @@ describe('toAnswerHeaders', () => {
     ],
     ['an object', { 'x-a': ['1', '2'], 'set-cookie': ['a=1', 'b=2'] }],
   ])('takes %s, and keeps each value', (_what, source) => {
-    const headers = toAnswerHeaders(source)
+    const headers = toFetchHeaders(source)
     expect(headers.get('X-A')).toBe('1, 2')
     expect(headers.getSetCookie()).toEqual(['a=1', 'b=2'])
     expect([...headers]).toEqual([
@@ -25,21 +25,21 @@ describe('toAnswerHeaders', () => {
   })
 
   test('has none of none', () => {
-    expect([...toAnswerHeaders([]), ...toAnswerHeaders({})]).toEqual([])
+    expect([...toFetchHeaders([]), ...toFetchHeaders({})]).toEqual([])
   })
 
   test('keeps latin1', () => {
-    expect(toAnswerHeaders(['a', '\xfc']).get('a')).toBe('\xfc')
-    expect(toAnswerHeaders([Buffer.from('a'), Buffer.from([0xfc])]).get('a')).toBe('\xfc')
+    expect(toFetchHeaders(['a', '\xfc']).get('a')).toBe('\xfc')
+    expect(toFetchHeaders([Buffer.from('a'), Buffer.from([0xfc])]).get('a')).toBe('\xfc')
   })
 
   test('leaves out what is no field', () => {
-    const headers = toAnswerHeaders(['a b', '1', 'c', '2\n3', '', '4', 'd', '5'])
+    const headers = toFetchHeaders(['a b', '1', 'c', '2\n3', '', '4', 'd', '5'])
     expect([...headers]).toEqual([['d', '5']])
   })
 
   test('is a Headers, and looks like one', () => {
-    const headers = toAnswerHeaders(['a', '1'])
+    const headers = toFetchHeaders(['a', '1'])
     expect(headers).toBeInstanceOf(Headers)
     expect(headers.constructor).toBe(Headers)
     expect(Object.prototype.toString.call(headers)).toBe('[object Headers]')
@@ -53,7 +53,7 @@ describe('toAnswerHeaders', () => {
   })
 
   test('cannot be changed', () => {
-    const headers = toAnswerHeaders(['a', '1'])
+    const headers = toFetchHeaders(['a', '1'])
     const error = expect.objectContaining({ constructor: TypeError, message: 'immutable' })
     expect(() => headers.append('b', '2')).toThrow(error)
     expect(() => headers.set('a', '2')).toThrow(error)
@@ -62,11 +62,11 @@ describe('toAnswerHeaders', () => {
   })
 
   test('makes others that can be changed', () => {
-    const copy = new Headers(toAnswerHeaders(['a', '1', 'set-cookie', 'x', 'set-cookie', 'y']))
+    const copy = new Headers(toFetchHeaders(['a', '1', 'set-cookie', 'x', 'set-cookie', 'y']))
     copy.set('a', '2')
     copy.append('set-cookie', 'z')
     expect([copy.get('a'), copy.getSetCookie()]).toEqual(['2', ['x', 'y', 'z']])
-    const { headers } = new Response(null, { headers: toAnswerHeaders(['a', '1']) })
+    const { headers } = new Response(null, { headers: toFetchHeaders(['a', '1']) })
     headers.set('a', '2')
     expect(headers.get('a')).toBe('2')
     new Headers().set('a', '1')
@@ -74,12 +74,12 @@ describe('toAnswerHeaders', () => {
 
   test('is of the class that is global when it is made', () => {
     class Other extends Headers {}
-    const before = toAnswerHeaders(['a', '1'])
+    const before = toFetchHeaders(['a', '1'])
     vi.stubGlobal('Headers', Other)
-    const headers = toAnswerHeaders(['a', '1'])
+    const headers = toFetchHeaders(['a', '1'])
     expect([headers instanceof Other, before instanceof Other]).toEqual([true, false])
     expect(() => headers.set('a', '2')).toThrow('immutable')
     vi.unstubAllGlobals()
-    expect(toAnswerHeaders(['a', '1'])).not.toBeInstanceOf(Other)
+    expect(toFetchHeaders(['a', '1'])).not.toBeInstanceOf(Other)
   })
 })

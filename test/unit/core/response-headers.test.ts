@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import type { ClientHttp2Session } from 'node:http2'
 import { connect, sensitiveHeaders } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toAnswerObject } from '../../../src/core/header-object.ts'
+import { toResponseHeaders } from '../../../src/core/header-object.ts'
 import { Random } from '../../support/differential-random.ts'
 import { Flag, frames } from '../../support/frames.ts'
 import type { Field } from '../../support/hpack.ts'
 import { startPeer } from '../../support/scripted-peer-rig.ts'
 
-/** Fields of an answer, without `:status`. */
+/** Fields of a response, without `:status`. */
 type Fields = readonly Field[]
 
 /** Those that may be there once, those that are joined in their own way, those that objects inherit, and indices. */
@@ -37,7 +37,7 @@ function toList(fields: Fields): string[] {
   return [':status', '200', ...fields.flat()]
 }
 
-/** Asks a peer that gives each of its answers the next list; what node:http2 makes of them. */
+/** Asks a peer that gives each of its responses the next list; what node:http2 makes of them. */
 async function toNodeObjects(lists: readonly Fields[]): Promise<object[]> {
   const left = [...lists]
   const peer = await startPeer({
@@ -76,7 +76,7 @@ describe('the header object of engine wire', () => {
     const random = new Random(length)
     const lists = Array.from({ length: LISTS_OF_LENGTH }, () => toRandomFields(random, length))
     const theirs = await toNodeObjects(lists)
-    expect(lists.map((fields) => toAnatomy(toAnswerObject(toList(fields))))).toEqual(theirs.map(toAnatomy))
+    expect(lists.map((fields) => toAnatomy(toResponseHeaders(toList(fields))))).toEqual(theirs.map(toAnatomy))
   })
 
   it.each(NAMES)('is what node:http2 makes of %s that comes once, twice and three times', async (name) => {
@@ -84,20 +84,22 @@ describe('the header object of engine wire', () => {
       Array.from({ length: count }, (_none, i): Field => [name, `value ${i}`]),
     )
     const theirs = await toNodeObjects(lists)
-    expect(lists.map((fields) => toAnatomy(toAnswerObject(toList(fields))))).toEqual(theirs.map(toAnatomy))
+    expect(lists.map((fields) => toAnatomy(toResponseHeaders(toList(fields))))).toEqual(theirs.map(toAnatomy))
   })
 
   describe('of trailers, which have no :status', () => {
     it.each(LENGTHS)('is the same: %i fields', (length) => {
       const fields = toRandomFields(new Random(length), length)
-      expect(toAnatomy(toAnswerObject(fields.flat()))).toEqual(toAnatomy(toAnswerObject(toList(fields))))
+      expect(toAnatomy(toResponseHeaders(fields.flat()))).toEqual(
+        toAnatomy(toResponseHeaders(toList(fields))),
+      )
     })
   })
 
   it('leaves the list as it is, and shares nothing with the next one', () => {
     const list = Object.freeze(['set-cookie', 'a=1', 'set-cookie', 'b=2'])
-    const first = toAnswerObject(list)
-    expect(first).not.toBe(toAnswerObject(list))
-    expect(first['set-cookie']).not.toBe(toAnswerObject(list)['set-cookie'])
+    const first = toResponseHeaders(list)
+    expect(first).not.toBe(toResponseHeaders(list))
+    expect(first['set-cookie']).not.toBe(toResponseHeaders(list)['set-cookie'])
   })
 })

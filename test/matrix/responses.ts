@@ -1,13 +1,13 @@
 import { constants } from 'node:http2'
 import type { Outcome } from './outcome.ts'
 import { notForTunnels } from './outcome.ts'
-import { serveAnswer, servePart, whenRead } from './server-side.ts'
+import { servePart, serveResponse, whenRead } from './server-side.ts'
 
-/** Answers of all sorts. */
+/** Responses of all sorts. */
 export const ANSWERS: readonly Outcome[] = [
-  { name: 'an answer', serve: serveAnswer, end: 'answer', text: 'answer' },
+  { name: 'a response', serve: serveResponse, end: 'response', text: 'response' },
   {
-    name: 'an empty answer',
+    name: 'an empty response',
     serve: (stream, running) =>
       whenRead(stream, running, () => {
         if (running.api.kind === 'tunnel') {
@@ -15,7 +15,7 @@ export const ANSWERS: readonly Outcome[] = [
           stream.end()
         } else stream.respond({ ':status': 204 }, { endStream: true })
       }),
-    end: 'answer',
+    end: 'response',
     text: '',
   },
   {
@@ -24,22 +24,22 @@ export const ANSWERS: readonly Outcome[] = [
       whenRead(stream, running, () => {
         stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '42' }))
         stream.respond({ ':status': 200 }, { waitForTrailers: true })
-        stream.end('answer')
+        stream.end('response')
       }),
-    end: 'answer',
-    text: 'answer',
+    end: 'response',
+    text: 'response',
     trailers: { 'x-sum': '42' },
     leftOut: notForTunnels('a tunnel has none (RFC 9113 §8.5)'),
   },
   {
-    name: 'an early answer',
+    name: 'an early response',
     extent: 'held',
     serve: (stream) => {
       stream.respond({ ':status': 200 })
-      stream.end('answer')
+      stream.end('response')
     },
-    end: 'answer',
-    text: 'answer',
+    end: 'response',
+    text: 'response',
   },
   {
     name: 'a refusal',
@@ -49,17 +49,17 @@ export const ANSWERS: readonly Outcome[] = [
     },
     end: 'early',
     error: 'DODICI_ERR_TUNNEL_REFUSED',
-    leftOut: (api) => (api.kind === 'tunnel' ? null : 'an answer like any other'),
+    leftOut: (api) => (api.kind === 'tunnel' ? null : 'a response like any other'),
   },
   {
     name: 'REFUSED_STREAM at first',
     serve: (stream, running) => {
       if (running.attempts === 1) stream.close(constants.NGHTTP2_REFUSED_STREAM)
-      else serveAnswer(stream, running)
+      else serveResponse(stream, running)
     },
     attempts: 2,
-    end: (kind) => (kind.isReplayable ? 'answer' : 'early'),
-    text: 'answer',
+    end: (kind) => (kind.isReplayable ? 'response' : 'early'),
+    text: 'response',
     error: 'DODICI_ERR_STREAM',
   },
 ]

@@ -9,13 +9,13 @@ import { startPeer } from '../support/scripted-peer-rig.ts'
 const GET = { path: '/', method: 'GET' } as const
 const NO_ERROR = 0
 
-/** With 1 the reader holds the answer back from the first piece on. */
+/** With 1 the reader holds the response back from the first piece on. */
 const HIGH_WATER_MARKS = [1, 65_536]
 
 describe.each(ENGINES)('on engine %s', (engine) => {
-  /** Answers a GET, and gives the body, unread, once the client has heard all of the answer. */
-  async function ask(highWaterMark: number, toAnswer: (streamId: number) => Buffer[]) {
-    const peer = await startPeer({ onRequest: ({ id }, connection) => connection.write(...toAnswer(id)) })
+  /** Responds to a GET, and gives the body, unread, once the client has heard all of the response. */
+  async function ask(highWaterMark: number, toResponse: (streamId: number) => Buffer[]) {
+    const peer = await startPeer({ onRequest: ({ id }, connection) => connection.write(...toResponse(id)) })
     const client = new Client(peer.origin, { engine })
     onTestFinished(() => client.destroy())
     const { body } = await client.request({ ...GET, highWaterMark })
@@ -30,14 +30,14 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     return { client, body, lose }
   }
 
-  describe.each(HIGH_WATER_MARKS)('an answer with room for %d bytes of it', (highWaterMark) => {
+  describe.each(HIGH_WATER_MARKS)('a response with room for %d bytes of it', (highWaterMark) => {
     const toPieces = (streamId: number, flags = 0) => [
       frames.data(streamId, 'aaaaa'),
       frames.data(streamId, 'bbbbb', flags),
     ]
-    const toWhole = (id: number) => [frames.answer(id, 0, 10), ...toPieces(id), frames.reset(id, NO_ERROR)]
-    const toBroken = (id: number) => [frames.answer(id), ...toPieces(id), frames.reset(id, NO_ERROR)]
-    const toEnded = (id: number) => [frames.answer(id), ...toPieces(id, Flag.END_STREAM)]
+    const toWhole = (id: number) => [frames.response(id, 0, 10), ...toPieces(id), frames.reset(id, NO_ERROR)]
+    const toBroken = (id: number) => [frames.response(id), ...toPieces(id), frames.reset(id, NO_ERROR)]
+    const toEnded = (id: number) => [frames.response(id), ...toPieces(id, Flag.END_STREAM)]
     const brokenOff = { name: 'StreamError', http2ErrorCode: NO_ERROR, processed: 'yes' }
 
     it('is whole when its content-length has come before RST_STREAM(NO_ERROR)', async () => {
@@ -76,7 +76,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
   it('when a response that has come whole is held back, and its session dies › the upload lets go of its source', async () => {
     const toEnded = ({ id }: { id: number }) => [
-      frames.answer(id),
+      frames.response(id),
       frames.data(id, 'aaaaa'),
       frames.data(id, 'bbbbb', Flag.END_STREAM),
     ]

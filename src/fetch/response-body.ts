@@ -1,5 +1,5 @@
 /**
- * The body of an answer of fetch: kept as it comes until somebody reads it, by `text()` and its like or as a web stream.
+ * The body of a response of fetch: kept as it comes until somebody reads it, by `text()` and its like or as a web stream.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { Collector } from '../api/body-consumer.ts'
 import { joinChunks } from '../core/body-bytes.ts'
 import { later } from '../core/later.ts'
 import { toError } from '../errors.ts'
-import { toSizeError } from '../handler/answer-limits.ts'
+import { toSizeError } from '../handler/response-limits.ts'
 import { BodyDecoder } from './body-decoder.ts'
 import type { ByteSupply } from './byte-source.ts'
 import { ByteSource } from './byte-source.ts'
@@ -27,7 +27,7 @@ export interface BodyOwner {
 type State = 'receiving' | 'complete' | 'failed' | 'cancelled'
 
 /** Gives the credit of bodies back that are nobody's any more: their stream is reset. */
-const forgotten = new FinalizationRegistry((body: AnswerBody) => body.forget())
+const forgotten = new FinalizationRegistry((body: ResponseBody) => body.forget())
 
 /** Responses of this turn of the event loop, each with its body behind it. Most bodies are read, or have come, by its end. */
 let young: object[] = []
@@ -36,14 +36,14 @@ let young: object[] = []
 function watchYoung(): void {
   const pairs = young
   young = []
-  for (let i = 0; i < pairs.length; i += 2) (pairs[i + 1] as AnswerBody).watch(pairs[i] as object)
+  for (let i = 0; i < pairs.length; i += 2) (pairs[i + 1] as ResponseBody).watch(pairs[i] as object)
 }
 
 /**
  * It holds neither the Response that has it nor the web stream that is made of it: both may be collected, and then the call is
  * ended, whatever of the body is still to come.
  */
-export class AnswerBody implements DecodedSink, ByteSupply {
+export class ResponseBody implements DecodedSink, ByteSupply {
   /** Null for a body that was made of bytes at hand. */
   readonly #controller: DispatchController | null
   /** Null when it has been told. */
@@ -77,8 +77,8 @@ export class AnswerBody implements DecodedSink, ByteSupply {
   }
 
   /** A body that has come already, and was read by us. */
-  static of(bytes: Buffer, owner: BodyOwner): AnswerBody {
-    const body = new AnswerBody(null, owner, -1)
+  static of(bytes: Buffer, owner: BodyOwner): ResponseBody {
+    const body = new ResponseBody(null, owner, -1)
     body.onDecoded(bytes)
     body.finish()
     return body

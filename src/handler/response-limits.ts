@@ -1,5 +1,5 @@
 /**
- * What an answer may be: its size, its length, its number of informational answers.
+ * What a response may be: its size, its length, its number of informational responses.
  *
  * @module
  */
@@ -19,16 +19,16 @@ import {
 /** RFC 9113 §7. */
 const PROTOCOL_ERROR = 1
 
-/** More of them before one final answer are a flood: a server that says 102 every ten seconds gets nearly an hour. */
+/** More of them before one final response are a flood: a server that says 102 every ten seconds gets nearly an hour. */
 const MAX_INFORMATIONAL = 300
 
-/** Judges one attempt's answer while it comes. Each method gives what is wrong, or null. */
-export class AnswerLimits {
+/** Judges one attempt's response while it comes. Each method gives what is wrong, or null. */
+export class ResponseLimits {
   readonly #limits: Limits
   readonly #method: string
   #informational = 0
   #informationalSize = 0
-  /** Bytes of the body that must come; -1 where the answer doesn't say. */
+  /** Bytes of the body that must come; -1 where the response doesn't say. */
   #expected = -1
   #received = 0
 
@@ -42,7 +42,7 @@ export class AnswerLimits {
     return this.#expected !== -1 && this.#expected === this.#received + held
   }
 
-  /** The header of an answer: `raw` is in wire order, pseudo-headers may be in it. */
+  /** The header of a response: `raw` is in wire order, pseudo-headers may be in it. */
   checkHeader(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): DodiciError | null {
     const error = this.checkFields('header', raw)
     if (error !== null) return error
@@ -61,12 +61,12 @@ export class AnswerLimits {
     const count = raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
     if (count > maxHeadersCount) {
       const counts = `${count} fields, more than maxHeadersCount (${maxHeadersCount})`
-      return new HeadersCountError(`The answer's ${what} has ${counts}`)
+      return new HeadersCountError(`The response's ${what} has ${counts}`)
     }
     const size = toFieldsSize(raw)
     if (size <= maxHeaderSize) return null
     return new HeadersOverflowError(
-      `The answer's ${what} has ${size} bytes, more than maxHeaderSize (${maxHeaderSize})`,
+      `The response's ${what} has ${size} bytes, more than maxHeaderSize (${maxHeaderSize})`,
     )
   }
 
@@ -85,10 +85,10 @@ export class AnswerLimits {
    */
   toLengthError(cause: DodiciError): DodiciError | null {
     const { http2ErrorCode } = cause
-    // That of a GOAWAY is no word on this answer.
+    // That of a GOAWAY is no word on this response.
     const isOfStream = cause instanceof StreamError && http2ErrorCode === PROTOCOL_ERROR
     if (this.#expected === -1 || !isOfStream) return null
-    const message = `The body of the answer isn't the ${this.#expected} bytes that were announced: ${cause.message}`
+    const message = `The body of the response isn't the ${this.#expected} bytes that were announced: ${cause.message}`
     return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })
   }
 
@@ -102,12 +102,12 @@ export class AnswerLimits {
     this.#informational++
     this.#informationalSize += toFieldsSize(raw)
     if (this.#informational > MAX_INFORMATIONAL) {
-      return new HeadersCountError(`More than ${MAX_INFORMATIONAL} informational answers came`)
+      return new HeadersCountError(`More than ${MAX_INFORMATIONAL} informational responses came`)
     }
     const { maxHeaderSize } = this.#limits
     if (this.#informationalSize <= maxHeaderSize) return null
     return new HeadersOverflowError(
-      `The informational answers have more than maxHeaderSize (${maxHeaderSize}) bytes in all`,
+      `The informational responses have more than maxHeaderSize (${maxHeaderSize}) bytes in all`,
     )
   }
 
@@ -118,18 +118,18 @@ export class AnswerLimits {
   }
 
   #toLengthError(what: string): DodiciError {
-    return new ResponseContentLengthMismatchError(`The body of the answer ${what} ${this.#expected} bytes`)
+    return new ResponseContentLengthMismatchError(`The body of the response ${what} ${this.#expected} bytes`)
   }
 }
 
 /** @param maxResponseSize bytes */
 export function toSizeError(maxResponseSize: number): DodiciError {
   return new ResponseExceededMaxSizeError(
-    `The body of the answer has more bytes than maxResponseSize (${maxResponseSize})`,
+    `The body of the response has more bytes than maxResponseSize (${maxResponseSize})`,
   )
 }
 
-/** Whether a call has failed since its answer is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted. */
+/** Whether a call has failed since its response is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted. */
 export function isMalformed(error: Error): boolean {
   return error instanceof ResponseContentLengthMismatchError
 }

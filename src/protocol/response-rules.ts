@@ -1,5 +1,5 @@
 /**
- * What makes an answer malformed as a whole (RFC 9113 §8.1, §8.3.2). Of single fields HPACK's decoder judges; whether the content
+ * What makes a response malformed as a whole (RFC 9113 §8.1, §8.3.2). Of single fields HPACK's decoder judges; whether the content
  * has the announced length, the call.
  *
  * @module
@@ -59,7 +59,7 @@ export function toContentFault(stream: Http2Stream, size: number): string | null
   return stream.isBare && size > 0 ? 'it has content, where there is none (RFC 9110 §6.4.1)' : null
 }
 
-/** Whether an answer has no content, whatever its fields say (RFC 9110 §6.4.1). */
+/** Whether a response has no content, whatever its fields say (RFC 9110 §6.4.1). */
 export function isBare(status: number, isHead: boolean): boolean {
   return isHead || status === 204 || status === 304
 }

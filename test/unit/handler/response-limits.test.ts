@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest'
+import { toClientOptions } from '../../../src/core/options.ts'
+import {
+  HeadersCountError,
+  HeadersOverflowError,
+  ResponseContentLengthMismatchError,
+  ResponseExceededMaxSizeError,
+} from '../../../src/errors.ts'
+import { ResponseLimits } from '../../../src/handler/response-limits.ts'
+import type { CallLimits } from '../../../types/limits.ts'
+
+function make(limits: CallLimits = {}, method = 'GET'): ResponseLimits {
+  return new ResponseLimits(toClientOptions(limits).limits, method)
+}
+
+/** A list of `count` fields, each of 34 bytes as RFC 9113 §6.5.2 counts them. */
+function fields(count: number): string[] {
+  return Array.from({ length: count }, () => ['a', 'b']).flat()
+}
+
+/** The response's header, with a content-length. */
+function announce(response: ResponseLimits, length: string, status = 200) {
+  return response.checkHeader(status, { 'content-length': length }, ['content-length', length])
+}
+
+describe('AnswerLimits', () => {
+  describe('when no limit is reached', () => {
+    test('finds nothing wrong', () => {
+      const response = make({ maxResponseSize: 3, maxHeaderSize: 34, maxHeadersCount: 1 })
+      expect(response.checkHeader(103, {}, fields(1))).toBeNull()
+      expect(response.checkHeader(200, {}, fields(1))).toBeNull()
+      expect(response.checkData(1)).toBeNull()
+      expect(response.checkData(2)).toBeNull()
+      expect(response.checkEnd()).toBeNull()
+      expect(response.checkFields('trailers', fields(1))).toBeNull()
+    })
+
+    test('has no limit of the body by default', () => {
+      const response = make()
+      expect(announce(response, String(2 ** 50))).toBeNull()
+      expect(response.checkData(2 ** 49)).toBeNull()
+    })
+  })
+
+  describe.each(['header', 'trailers'] as const)('when the %s is too much', (what) => {
+    test('says how many fields came, and how many may', () => {
+      const error = make({ maxHeadersCount: 2 }).checkFields(what, fields(3))
+      expect(error).toBeInstanceOf(HeadersCountError)
+      expect(error?.message).toBe(`The response's ${what} has 3 fields, more than maxHeadersCount (2)`)
+    })
+
+    test('says how many bytes came, and how many may', () => {
+      const error = make({ maxHeaderSize: 67 }).checkFields(what, fields(2))
+      expect(error).toBeInstanceOf(HeadersOverflowError)
+      expect(error?.message).toBe(`The response's ${what} has 68 bytes, more than maxHeaderSize (67)`)
+    })
+  })
+
+  describe.each([103, 200])('when the header of a response is too much: status %i', (status) => {
+    test('refuses it', () => {
+      expect(make({ maxHeadersCount: 2 }).checkHeader(status, {}, fields(3))).toBeInstanceOf(
+        HeadersCountError,
+      )
+      expect(make({ maxHeaderSize: 67 }).checkHeader(status, {}, fields(2))).toBeInstanceOf(
+        HeadersOverflowError,
+      )
+    })
+  })
+
+  describe('when informational responses come', () => {
+    test('takes 300 of them, and no more', () => {
+      const response = make()
+      for (let i = 0; i < 300; i++) expect(response.checkHeader(102, {}, [])).toBeNull()
+      const error = response.checkHeader(102, {}, [])
+      expect(error).toBeInstanceOf(HeadersCountError)
+      expect(error?.message).toBe('More than 300 informational responses came')
+    })
+
+    test('counts the bytes of all of them together', () => {
+      const response = make({ maxHeaderSize: 100 })
+      expect(response.checkHeader(103, {}, fields(1))).toBeNull()
+      expect(response.checkHeader(103, {}, fields(1))).toBeNull()
+      const error = response.checkHeader(103, {}, fields(1))
+      expect(error).toBeInstanceOf(HeadersOverflowError)
+      expect(error?.message).toBe(
+        'The informational responses have more than maxHeaderSize (100) bytes in all',
+      )
+    })
+
+    test('does not count them against the final one', () => {
+      const response = make({ maxHeaderSize: 68 })
+      expect(response.checkHeader(103, {}, fields(2))).toBeNull()
+      expect(response.checkHeader(200, {}, fields(2))).toBeNull()
+    })
+
+    test('takes a content-length in one for nothing', () => {
+      const response = make()
+      expect(announce(response, '5', 103)).toBeNull()
+      expect(response.checkHeader(200, {}, [])).toBeNull()
+      expect(response.checkEnd()).toBeNull()
+    })
+  })
+
+  describe('when the body is larger than maxResponseSize', () => {
+    test('refuses it before it comes where its length is announced', () => {
+      const error = announce(make({ maxResponseSize: 3 }), '4')
+      expect(error).toBeInstanceOf(ResponseExceededMaxSizeError)
+      expect(error?.message).toBe('The body of the response has more bytes than maxResponseSize (3)')
+    })
+
+    test('refuses it at the first byte too many where it is not', () => {
+      const response = make({ maxResponseSize: 3 })
+      expect(response.checkHeader(200, {}, [])).toBeNull()
+      expect(response.checkData(3)).toBeNull()
+      expect(response.checkData(0)).toBeNull()
+      expect(response.checkData(1)).toBeInstanceOf(ResponseExceededMaxSizeError)
+    })
+
+    test('takes no body at all where it is 0', () => {
+      const response = make({ maxResponseSize: 0 })
+      expect(announce(response, '0')).toBeNull()
+      expect(response.checkEnd()).toBeNull()
+      expect(response.checkData(1)).toBeInstanceOf(ResponseExceededMaxSizeError)
+    })
+
+    test.each([
+      ['HEAD', 200],
+      ['GET', 304],
+      ['GET', 204],
+    ])('is not so where none follows: %s, %i', (method, status) => {
+      expect(announce(make({ maxResponseSize: 3 }, method), '4', status)).toBeNull()
+    })
+  })
+
+  describe('when the body is not as long as announced', () => {
+    test('refuses the first byte too many', () => {
+      const response = make()
+      expect(announce(response, '3')).toBeNull()
+      expect(response.checkData(3)).toBeNull()
+      const error = response.checkData(1)
+      expect(error).toBeInstanceOf(ResponseContentLengthMismatchError)
+      expect(error?.message).toBe('The body of the response has more than 3 bytes')
+    })
+
+    test.each([0, 2])('refuses the end after %i bytes of 3', (length) => {
+      const response = make()
+      expect(announce(response, '3')).toBeNull()
+      expect(response.checkData(length)).toBeNull()
+      const error = response.checkEnd()
+      expect(error).toBeInstanceOf(ResponseContentLengthMismatchError)
+      expect(error?.message).toBe(`The body of the response ended after ${length} bytes instead of 3 bytes`)
+    })
+
+    test.each([
+      ['HEAD', 200],
+      ['GET', 304],
+      ['GET', 204],
+    ])('is right where none follows: %s, %i', (method, status) => {
+      const response = make({}, method)
+      expect(announce(response, '3', status)).toBeNull()
+      expect(response.checkEnd()).toBeNull()
+    })
+  })
+
+  describe('isWhole', () => {
+    test('tells when all that was announced has come', () => {
+      const response = make()
+      expect(response.isWhole(0)).toBe(false)
+      announce(response, '3')
+      expect(response.isWhole(0)).toBe(false)
+      response.checkData(2)
+      expect(response.isWhole(0)).toBe(false)
+      response.checkData(1)
+      expect(response.isWhole(0)).toBe(true)
+    })
+
+    test('is so at once where nothing was announced to come', () => {
+      const response = make()
+      announce(response, '0')
+      expect(response.isWhole(0)).toBe(true)
+    })
+
+    test('is never so where no length was announced', () => {
+      const response = make()
+      response.checkHeader(200, {}, [])
+      response.checkData(3)
+      expect(response.isWhole(0)).toBe(false)
+    })
+  })
+})

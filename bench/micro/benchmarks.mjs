@@ -7,7 +7,7 @@ export const benchmarks = [
   'normalizer',
   'headers',
   'bodies',
-  'bag',
+  'unordered-list',
   'queue',
   'clock',
   'heap',

@@ -12,7 +12,7 @@ const DELAY = 300_000
 /** What a request waits for. */
 export class Wait {
   deadline = Number.POSITIVE_INFINITY
-  bagIndex = -1
+  listIndex = -1
   /** @type {NodeJS.Timeout | null} */
   timer = null
   isLate = false

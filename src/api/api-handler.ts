@@ -11,7 +11,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { toRawHeaders } from '../core/headers.ts'
-import { nextMicrotask, nextTick, throwLater } from '../core/later.ts'
+import { originalNextTick, originalQueueMicrotask, throwUncaught } from '../core/original-timers.ts'
 import { invalid, invalidKind, toInteger } from '../core/validate.ts'
 import { toError } from '../errors.ts'
 import type { Abortable } from './signal.ts'
@@ -167,7 +167,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
       return true
     } catch (thrown) {
       // The caller's own code has failed: that is for the process to hear, as with any callback, and no part of the call.
-      throwLater(thrown)
+      throwUncaught(thrown)
       return false
     }
   }
@@ -178,7 +178,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     this.#callback = null
     this.removeSignal()
     // undici's callbacks get `opaque` with an error as well.
-    if (callback !== null) nextMicrotask(() => callback(error, { opaque: this.opaque } as TData))
+    if (callback !== null) originalQueueMicrotask(() => callback(error, { opaque: this.opaque } as TData))
   }
 }
 
@@ -218,7 +218,7 @@ export function perform<TData>(
   try {
     start(settle)
   } catch (thrown) {
-    nextTick(settle, toError(thrown), { opaque: opaque ?? null })
+    originalNextTick(settle, toError(thrown), { opaque: opaque ?? null })
   }
   return undefined
 }

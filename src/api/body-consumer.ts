@@ -6,7 +6,7 @@
 
 import type { Readable } from 'node:stream'
 import { joinChunks } from '../core/body-bytes.ts'
-import { nextTick } from '../core/later.ts'
+import { originalNextTick } from '../core/original-timers.ts'
 
 /** Takes all of a body as it comes, past the buffer and the events of a Readable. */
 export interface Consumer {
@@ -100,7 +100,7 @@ export class Dump implements Consumer {
   onError(): void {
     this.#signal?.removeEventListener('abort', this)
     // A tick later: the body is closed by then.
-    nextTick(settleDump, this)
+    originalNextTick(settleDump, this)
   }
 
   settle(): void {

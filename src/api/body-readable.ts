@@ -11,7 +11,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
 import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
-import { later, nextTick } from '../core/later.ts'
+import { originalNextTick, originalSetImmediate } from '../core/original-timers.ts'
 import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
 import type { Consumer } from './body-consumer.ts'
@@ -96,8 +96,8 @@ export class BodyReadable extends Readable implements BodyReadableType {
     if (!this.#isComplete) this.#controller.abort(reason ?? new RequestAbortedError())
     consumer?.onError(reason ?? new RequestAbortedError())
     // A tick runs before the continuation of an `await`: the caller who gets this body by a promise couldn't listen for `error` yet.
-    if (hasFailed) later(callback, reason)
-    else nextTick(callback, reason)
+    if (hasFailed) originalSetImmediate(callback, reason)
+    else originalNextTick(callback, reason)
   }
 
   /** A piece has come. False asks for no more. */
@@ -175,7 +175,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
     this.#failure = error
     // The caller who gets this body by a promise can't have begun to read it yet.
-    if (!this.#isStreaming) later(failUnread, this)
+    if (!this.#isStreaming) originalSetImmediate(failUnread, this)
   }
 
   /** Nobody who reads it as a stream wants what lies here. */

@@ -9,7 +9,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
-import { nextTick } from '../core/later.ts'
+import { originalNextTick } from '../core/original-timers.ts'
 import { invalid, invalidKind, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
@@ -39,7 +39,7 @@ class PipelineRequest extends Readable {
 
   write(chunk: unknown, callback: Callback): void {
     // A tick later: a writer that goes on while it may would never let anything else happen.
-    if (this.destroyed) nextTick(callback)
+    if (this.destroyed) originalNextTick(callback)
     else if (this.push(chunk)) callback()
     else this.#onTaken = callback
   }

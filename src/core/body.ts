@@ -11,8 +11,8 @@ import type { BodySource, BytesBody, FactoryBody, NoBody, SendableBody, StreamBo
 import { NO_BODY } from './body-source.ts'
 import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
-import { throwLater } from './later.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
+import { throwUncaught } from './original-timers.ts'
 import { isUrlSearchParams } from './realms.ts'
 import { invalidKind, showKind } from './validate.ts'
 
@@ -62,7 +62,7 @@ abstract class WatchedBody implements StreamBody {
       current.destroy(error ?? undefined)
     } catch (thrown) {
       // An own destroy() of the caller's has failed: its call must hear its end all the same.
-      throwLater(thrown)
+      throwUncaught(thrown)
     }
   }
 

@@ -5,9 +5,9 @@
  */
 
 import { performance } from 'node:perf_hooks'
-import type { Bagged } from './bag.ts'
-import { Bag } from './bag.ts'
-import { startTimer, stopTimer } from './later.ts'
+import { originalClearTimeout, originalSetTimeout } from './original-timers.ts'
+import type { UnorderedItem } from './unordered-list.ts'
+import { UnorderedList } from './unordered-list.ts'
 
 /** A callback that will come unless it is cancelled. */
 export interface Alarm {
@@ -30,11 +30,11 @@ class SystemAlarm implements Alarm {
 
   constructor(delay: number, callback: () => void) {
     // Most who wait hold a socket, and that keeps the process alive: the timer alone shouldn't.
-    this.#timer = startTimer(callback, delay).unref()
+    this.#timer = originalSetTimeout(callback, delay).unref()
   }
 
   cancel(): void {
-    stopTimer(this.#timer)
+    originalClearTimeout(this.#timer)
   }
 
   setRef(isNeeded: boolean): void {
@@ -84,7 +84,7 @@ export class Hold {
 }
 
 /** What can be late. Its fields are {@link Deadlines}' own. */
-export interface Timed extends Bagged {
+export interface Timed extends UnorderedItem {
   /** When it is late, by the clock's `now()`. Infinity while nothing runs against it. */
   deadline: number
   /** It is late. It has left the list already. */
@@ -111,7 +111,7 @@ export class Deadlines {
   readonly #resolution: number
   /** The list for what is due soon; null before there was any. */
   #short: Deadlines | null = null
-  readonly #items = new Bag<Timed>()
+  readonly #items = new UnorderedList<Timed>()
   readonly #onAlarm = (): void => this.#ring()
   #alarm: Alarm | null = null
   /** When the alarm rings; Infinity without one. */
@@ -199,7 +199,7 @@ export class Deadlines {
 
   #tell(item: Timed, now: number): void {
     // A callback before this one may have taken it off the list, or given it more time.
-    if (item.bagIndex === -1 || item.deadline > now) return
+    if (item.listIndex === -1 || item.deadline > now) return
     this.delete(item)
     item.onDeadline()
   }

@@ -87,7 +87,7 @@ export class Agent extends LivingDispatcher {
     return all
   }
 
-  protected override take(options: DispatchOptions, handler: DispatchHandler): boolean {
+  protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
     const entry = this.#toEntry(options)
     entry.wasUsed = true
     return entry.dispatcher.dispatch(options, handler)

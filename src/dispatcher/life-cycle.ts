@@ -8,7 +8,7 @@ import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
-import { nextTick } from '../core/later.ts'
+import { originalNextTick } from '../core/original-timers.ts'
 import { invalid, invalidKind, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
 import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
@@ -33,7 +33,7 @@ export abstract class LivingDispatcher extends Dispatcher {
   #isGraceful = false
 
   /** Takes a request, for a handler that was checked, and is of our shape. Whatever it throws, the handler will hear. */
-  protected abstract take(options: DispatchOptions, handler: DispatchHandler): boolean
+  protected abstract dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean
 
   /** Settles when no request is left. Called once. */
   protected abstract finish(): Promise<void>
@@ -62,7 +62,7 @@ export abstract class LivingDispatcher extends Dispatcher {
       if (this.#state === 'closing') throw new ClientClosedError()
       if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
       checkTunnelHandler(options, handler)
-      return this.take(options, native)
+      return this.dispatchChecked(options, native)
     } catch (thrown) {
       const error = toError(thrown)
       native.onResponseError?.(new RefusedController(error), error)
@@ -145,8 +145,8 @@ function settle(promise: Promise<void>, callback: unknown): Promise<void> | unde
   if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
   // A dispatcher that a factory made may fail to close.
   promise.then(
-    () => nextTick(callback as () => void),
-    (reason) => nextTick(callback as (reason: unknown) => void, reason),
+    () => originalNextTick(callback as () => void),
+    (reason) => originalNextTick(callback as (reason: unknown) => void, reason),
   )
   return undefined
 }

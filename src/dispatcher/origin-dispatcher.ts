@@ -61,7 +61,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     return this.#scheduler
   }
 
-  protected override take(options: DispatchOptions, handler: DispatchHandler): boolean {
+  protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
     return this.#scheduler.add(options, handler)
   }
 

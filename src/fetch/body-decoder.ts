@@ -6,7 +6,7 @@
 
 import zlib from 'node:zlib'
 import { joinChunks } from '../core/body-bytes.ts'
-import { later } from '../core/later.ts'
+import { originalSetImmediate } from '../core/original-timers.ts'
 import type { Coding, DecodedSink } from './coding-layer.ts'
 import { BROTLI_OPTIONS, isDeflateRaw, ZLIB_OPTIONS } from './coding-layer.ts'
 import { Decoder } from './decode.ts'
@@ -41,7 +41,7 @@ export class BodyDecoder {
   /** Encoded bytes. False: pause the response until `onDecoderDrain()`. */
   write(chunk: Buffer): boolean {
     if (this.#decoder !== null) return this.#decoder.write(chunk)
-    if (this.#held.length === 0) later(streamHeld, this)
+    if (this.#held.length === 0) originalSetImmediate(streamHeld, this)
     this.#held.push(chunk)
     this.#heldSize += chunk.length
     return this.#heldSize <= MAX_HELD || this.stream()

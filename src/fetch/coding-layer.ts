@@ -83,7 +83,7 @@ export class Layer implements DecodedSink {
   /** Zstandard alone: what the engine was given and hasn't taken whole, and how many bytes came before that. */
   #unacknowledged: Buffer[] = []
   #acknowledged = 0
-  #isFull = false
+  #isSaturated = false
   #isInputEnded = false
   /** All was told: it has ended, failed, or was let go of. */
   #isOver = false
@@ -99,7 +99,7 @@ export class Layer implements DecodedSink {
     // What comes behind the end of the coded data is dropped.
     if (this.#isOver) return true
     if (chunk.length > 0) this.#write(chunk)
-    return !this.#isFull
+    return !this.#isSaturated
   }
 
   onDecodedEnd(): void {
@@ -127,11 +127,11 @@ export class Layer implements DecodedSink {
     const engine = this.#engine ?? this.#open(chunk[0])
     if (engine === null) return
     if (this.#coding !== 'zstd') {
-      this.#isFull = !engine.write(chunk)
+      this.#isSaturated = !engine.write(chunk)
       return
     }
     this.#unacknowledged.push(chunk)
-    this.#isFull = !engine.write(chunk, () => {
+    this.#isSaturated = !engine.write(chunk, () => {
       if (engine !== this.#engine) return
       this.#acknowledged += chunk.length
       this.#unacknowledged.shift()
@@ -174,10 +174,10 @@ export class Layer implements DecodedSink {
       this.#finish()
       return
     }
-    const wasFull = this.#isFull
+    const wasFull = this.#isSaturated
     this.#write(rest)
     if (this.#isInputEnded) this.#engine?.end()
-    if (wasFull && !this.#isFull) this.#drain()
+    if (wasFull && !this.#isSaturated) this.#drain()
   }
 
   /** Whoever waits for a drain gets it from the decoder, when what has been told here comes out at its end. */
@@ -187,7 +187,7 @@ export class Layer implements DecodedSink {
   }
 
   #drain(): void {
-    this.#isFull = false
+    this.#isSaturated = false
     this.input.onDecoderDrain()
   }
 

@@ -10,10 +10,10 @@ import { isReadableStream } from '../core/body.ts'
 import { toDispatcher } from '../dispatcher/top-level.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { toSpellings } from './fetch-fields.ts'
+import type { SignalOwner } from './fetch-operation.ts'
+import { FetchOperation } from './fetch-operation.ts'
 import { FetchRequest } from './fetch-request.ts'
 import { isHttp, readBase, splitUrl, toHref } from './fetch-url.ts'
-import type { SignalOwner } from './fetching.ts'
-import { Fetching } from './fetching.ts'
 import type { InitMembers } from './request-input.ts'
 import {
   checkBodyAllowed,
@@ -94,7 +94,7 @@ function start(
   const dispatcher = toDispatcher(init.dispatcher)
   const request = new FetchRequest(url, method, fields, body, redirect, dispatcher, client, rare)
   request.spellings = toSpellings(init.headers)
-  const fetching = new Fetching(request, signalOwner, resolve, reject)
+  const fetching = new FetchOperation(request, signalOwner, resolve, reject)
   if (stream === null) fetching.start()
   else fetching.startWith(stream)
 }

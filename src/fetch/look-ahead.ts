@@ -5,7 +5,7 @@
  */
 
 import type { ReadableStreamLike } from '../../types/body.ts'
-import { later } from '../core/later.ts'
+import { originalSetImmediate } from '../core/original-timers.ts'
 import type { Reader, ReadResult } from './byte-stream.ts'
 import { ByteStream, checkChunk, ignoreLateFailure } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
@@ -71,7 +71,7 @@ async function readAtOnce(read: PromiseLike<ReadResult>): Promise<ReadResult | t
 }
 
 function nextTurn(): Promise<typeof LATE> {
-  return new Promise((resolve) => later(resolve, LATE))
+  return new Promise((resolve) => originalSetImmediate(resolve, LATE))
 }
 
 /** A stream of which some was read already. */

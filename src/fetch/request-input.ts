@@ -12,8 +12,8 @@ import { getField } from '../core/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
 import { toFetchBody } from './fetch-body.ts'
 import { toFields } from './fetch-fields.ts'
+import type { SignalOwner } from './fetch-operation.ts'
 import type { RareMembers } from './fetch-request.ts'
-import type { SignalOwner } from './fetching.ts'
 
 /** `RequestInit` of the Fetch standard, with undici's `dispatcher`: a caller in JavaScript may give anything. */
 export type UncheckedInit = Readonly<Record<string, unknown>>

@@ -7,7 +7,7 @@
 import type { DispatchController } from '../../types/handler.ts'
 import { Collector } from '../api/body-consumer.ts'
 import { joinChunks } from '../core/body-bytes.ts'
-import { later } from '../core/later.ts'
+import { originalSetImmediate } from '../core/original-timers.ts'
 import { toError } from '../errors.ts'
 import { toSizeError } from '../handler/response-limits.ts'
 import { BodyDecoder } from './body-decoder.ts'
@@ -91,7 +91,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
 
   /** When this object is collected, and the body isn't read by then, it is let go of. */
   belongTo(response: object): void {
-    if (young.length === 0) later(watchYoung)
+    if (young.length === 0) originalSetImmediate(watchYoung)
     young.push(response, this)
   }
 

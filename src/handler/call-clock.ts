@@ -35,7 +35,7 @@ const NEVER = Number.POSITIVE_INFINITY
 /** Several limits, one place in the list of deadlines: that of the soonest. All of a call that may take less than a second are in the finer list. */
 export class CallClock implements Timed {
   deadline = NEVER
-  bagIndex = -1
+  listIndex = -1
   readonly #deadlines: Deadlines
   readonly #limits: Limits
   readonly #listener: LateListener

@@ -7,7 +7,7 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { throwLater } from '../core/later.ts'
+import { throwUncaught } from '../core/original-timers.ts'
 import type { Queued } from '../core/pending-queue.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
@@ -332,7 +332,7 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
     try {
       this.#handler.onResponseError?.(this, error)
     } catch (thrown) {
-      throwLater(thrown) // The handler's last word has failed: nobody is left to tell but the process.
+      throwUncaught(thrown) // The handler's last word has failed: nobody is left to tell but the process.
     }
   }
 

@@ -6,7 +6,7 @@
 
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { later } from '../core/later.ts'
+import { originalSetImmediate } from '../core/original-timers.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /**
@@ -41,7 +41,8 @@ export class FetchHandler extends ForwardingHandler {
 
   override onResponseError(controller: DispatchController, error: Error): void {
     // Of what fetch has aborted itself it hears at once: it may ask again behind that, after a 421.
-    if (this.#hasResponse && !controller.aborted) later(tellError, this.handler, controller, error)
+    if (this.#hasResponse && !controller.aborted)
+      originalSetImmediate(tellError, this.handler, controller, error)
     else super.onResponseError(controller, error)
   }
 }

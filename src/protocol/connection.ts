@@ -8,7 +8,7 @@ import type { WindowSizes } from './flow-control.ts'
 import type { FrameListener } from './frame-reader.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { ByteSink } from './frame-writer.ts'
-import { breach, ConnectionFault, ErrorCode } from './protocol-error.ts'
+import { ConnectionFault, ErrorCode, protocolError } from './protocol-error.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE, toSettingList, toWindowSetting } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
@@ -309,7 +309,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
 
   onSettingsAck(): void {
     const acknowledged = this.#settingsSent.shift()
-    if (acknowledged === undefined) breach('An ACK came without SETTINGS (RFC 9113 §6.5.3)')
+    if (acknowledged === undefined) protocolError('An ACK came without SETTINGS (RFC 9113 §6.5.3)')
     acknowledged()
   }
 
@@ -331,7 +331,8 @@ export class ClientConnection extends StreamFrames implements FrameListener {
 
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void {
     this.budget.spend()
-    if (lastStreamId > this.#lastGoaway) breach('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
+    if (lastStreamId > this.#lastGoaway)
+      protocolError('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
     const isNews = lastStreamId < this.#lastGoaway
     this.#lastGoaway = lastStreamId
     this.#listener.onGoaway(code, lastStreamId, debugData)

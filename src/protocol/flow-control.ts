@@ -93,7 +93,7 @@ export class ReceiveFlow {
     stream.receiveWindow = this.#streamWindow
     stream.toldWindow = this.#announced
     this.#reading++
-    this.#lend()
+    this.#overcommit()
   }
 
   /** A stream is closed: what lies unread of it may be read later. */
@@ -136,9 +136,9 @@ export class ReceiveFlow {
   }
 
   /** So much has come, on whatever stream. @returns false when that was more than allowed */
-  take(bytes: number): boolean {
+  receive(bytes: number): boolean {
     this.#meter.add(bytes)
-    return this.#connection.take(bytes)
+    return this.#connection.receive(bytes)
   }
 
   /** It was thrown away, or was padding. */
@@ -160,7 +160,7 @@ export class ReceiveFlow {
     if (stream.held === 0 && stream.state !== 'closed') this.#reading--
     stream.held += bytes
     this.#connection.hold(bytes)
-    this.#lend()
+    this.#overcommit()
     // What is tied up is no part of it any more: less is enough to be told of.
     if (this.#connection.isUpdateDue) this.#announceConnection()
   }
@@ -171,7 +171,7 @@ export class ReceiveFlow {
     this.#connection.release(bytes)
     if (stream.held === 0 && stream.state !== 'closed') {
       this.#reading++
-      this.#lend()
+      this.#overcommit()
     }
     if (this.#connection.isUpdateDue) this.#announceConnection()
     if (stream.phase !== 'whole' && stream.state !== 'closed' && !stream.isAbandoned)
@@ -210,9 +210,9 @@ export class ReceiveFlow {
   }
 
   /** Who reads shall not wait for those that don't. */
-  #lend(): void {
+  #overcommit(): void {
     if (this.#reading === 0 || this.#connection.held === 0) return
-    if (this.#connection.lend()) this.#announceConnection()
+    if (this.#connection.overcommit()) this.#announceConnection()
   }
 
   #announceConnection(): void {

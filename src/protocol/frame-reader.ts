@@ -6,7 +6,7 @@
 
 import { checkFrame, isKnown } from './frame-rules.ts'
 import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE } from './frames.ts'
-import { badSize, breach, flood } from './protocol-error.ts'
+import { badSize, flood, protocolError } from './protocol-error.ts'
 
 /**
  * Who hears of frames, each once and in the order of the wire. `bytes` is the very chunk that was read, or a buffer of the
@@ -148,7 +148,7 @@ export class FrameReader {
     const isContinuation = this.#type === FrameType.CONTINUATION
     const isOfBlock = this.#blockStreamId !== 0 && this.#streamId === this.#blockStreamId
     if (isContinuation ? !isOfBlock : this.#blockStreamId !== 0) {
-      breach('A header block was interrupted, or continued where there was none (RFC 9113 §6.10)')
+      protocolError('A header block was interrupted, or continued where there was none (RFC 9113 §6.10)')
     }
     checkFrame(this.#type, this.#flags, this.#streamId, this.#length)
   }
@@ -158,7 +158,7 @@ export class FrameReader {
     this.#isFirst = false
     if (this.#type === FrameType.SETTINGS && (this.#flags & Flag.ACK) === 0) return
     const isHttp1 = bytes.toString('latin1', at, at + 5) === 'HTTP/'
-    breach(`The peer began ${isHttp1 ? 'with HTTP/1.1' : 'without SETTINGS'} (RFC 9113 §3.4)`)
+    protocolError(`The peer began ${isHttp1 ? 'with HTTP/1.1' : 'without SETTINGS'} (RFC 9113 §3.4)`)
   }
 
   /** Behind a frame's header: on to its payload, which is told at once where it is there as a whole. */
@@ -220,7 +220,7 @@ export class FrameReader {
     let flow = 0
     if (this.#padding === -1) {
       const padding = chunk[at++] as number
-      if (padding >= this.#length) breach('A DATA frame has more padding than payload (RFC 9113 §6.1)')
+      if (padding >= this.#length) protocolError('A DATA frame has more padding than payload (RFC 9113 §6.1)')
       this.#padding = padding
       this.#left = this.#length - 1 - padding
       flow = 1
@@ -283,7 +283,7 @@ export class FrameReader {
       end -= bytes[start++] as number
     }
     if ((flags & Flag.PRIORITY) !== 0) start += PRIORITY_SIZE
-    if (start > end) breach('HEADERS has more padding than payload (RFC 9113 §6.2)')
+    if (start > end) protocolError('HEADERS has more padding than payload (RFC 9113 §6.2)')
     const isEnd = (flags & Flag.END_STREAM) !== 0
     if ((flags & Flag.END_HEADERS) !== 0) {
       this.#blockSize = 0

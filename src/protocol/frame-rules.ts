@@ -5,7 +5,7 @@
  */
 
 import { Flag, FrameType, PRIORITY_SIZE } from './frames.ts'
-import { badSize, breach } from './protocol-error.ts'
+import { badSize, protocolError } from './protocol-error.ts'
 
 /** Whether a frame of this type is of RFC 9113; others are ignored (§4.1, §5.5). */
 export function isKnown(type: number): boolean {
@@ -21,23 +21,23 @@ export function isKnown(type: number): boolean {
 export function checkFrame(type: number, flags: number, streamId: number, length: number): void {
   switch (type) {
     case FrameType.DATA:
-      if (streamId === 0) breach('DATA came on stream 0 (RFC 9113 §6.1)')
+      if (streamId === 0) protocolError('DATA came on stream 0 (RFC 9113 §6.1)')
       if (length === 0 && (flags & Flag.PADDED) !== 0) badSize('A padded DATA frame is empty (RFC 9113 §6.1)')
       break
     case FrameType.HEADERS:
-      if (streamId === 0) breach('HEADERS came on stream 0 (RFC 9113 §6.2)')
+      if (streamId === 0) protocolError('HEADERS came on stream 0 (RFC 9113 §6.2)')
       if (length < toPrefixSize(flags)) badSize('HEADERS is shorter than its own fields (RFC 9113 §6.2)')
       break
     case FrameType.PRIORITY:
       // Another size than 5 is an error of the stream: the listener's.
-      if (streamId === 0) breach('PRIORITY came on stream 0 (RFC 9113 §6.3)')
+      if (streamId === 0) protocolError('PRIORITY came on stream 0 (RFC 9113 §6.3)')
       break
     case FrameType.RST_STREAM:
-      if (streamId === 0) breach('RST_STREAM came on stream 0 (RFC 9113 §6.4)')
+      if (streamId === 0) protocolError('RST_STREAM came on stream 0 (RFC 9113 §6.4)')
       if (length !== 4) badSize(`RST_STREAM has ${length} bytes instead of 4 (RFC 9113 §6.4)`)
       break
     case FrameType.PUSH_PROMISE:
-      breach('PUSH_PROMISE came, which SETTINGS_ENABLE_PUSH has refused (RFC 9113 §6.6)')
+      protocolError('PUSH_PROMISE came, which SETTINGS_ENABLE_PUSH has refused (RFC 9113 §6.6)')
       break
     case FrameType.WINDOW_UPDATE:
       if (length !== 4) badSize(`WINDOW_UPDATE has ${length} bytes instead of 4 (RFC 9113 §6.9)`)
@@ -51,16 +51,16 @@ export function checkFrame(type: number, flags: number, streamId: number, length
 function checkConnectionFrame(type: number, flags: number, streamId: number, length: number): void {
   switch (type) {
     case FrameType.SETTINGS:
-      if (streamId !== 0) breach('SETTINGS came on a stream (RFC 9113 §6.5)')
+      if (streamId !== 0) protocolError('SETTINGS came on a stream (RFC 9113 §6.5)')
       if (length % 6 !== 0) badSize(`SETTINGS has ${length} bytes, no multiple of 6 (RFC 9113 §6.5)`)
       if ((flags & Flag.ACK) !== 0 && length > 0) badSize('An ACK of SETTINGS has a payload (RFC 9113 §6.5)')
       break
     case FrameType.PING:
-      if (streamId !== 0) breach('PING came on a stream (RFC 9113 §6.7)')
+      if (streamId !== 0) protocolError('PING came on a stream (RFC 9113 §6.7)')
       if (length !== 8) badSize(`PING has ${length} bytes instead of 8 (RFC 9113 §6.7)`)
       break
     case FrameType.GOAWAY:
-      if (streamId !== 0) breach('GOAWAY came on a stream (RFC 9113 §6.8)')
+      if (streamId !== 0) protocolError('GOAWAY came on a stream (RFC 9113 §6.8)')
       if (length < 8) badSize(`GOAWAY has ${length} bytes, fewer than 8 (RFC 9113 §6.8)`)
   }
 }

@@ -30,7 +30,7 @@ export class ConnectionFault extends Error {
 }
 
 /** @throws ConnectionFault of type PROTOCOL_ERROR, always */
-export function breach(message: string): never {
+export function protocolError(message: string): never {
   throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, message)
 }
 

@@ -25,7 +25,7 @@ export class ReceiveWindow {
   /** Bytes that nobody has read. */
   #held = 0
   /** Given back for bytes that nobody has read. */
-  #lent = 0
+  #overcommitted = 0
   /** How much may be unread at most, all in all. */
   readonly #maxHeld: number
 
@@ -49,7 +49,7 @@ export class ReceiveWindow {
   }
 
   /** So much has come. @returns false when that was more than allowed */
-  take(bytes: number): boolean {
+  receive(bytes: number): boolean {
     this.#available -= bytes
     return this.#available >= 0
   }
@@ -62,8 +62,8 @@ export class ReceiveWindow {
   /** What was held is read. */
   release(bytes: number): void {
     this.#held -= bytes
-    const paid = Math.min(this.#lent, bytes)
-    this.#lent -= paid
+    const paid = Math.min(this.#overcommitted, bytes)
+    this.#overcommitted -= paid
     this.#returned += bytes - paid
   }
 
@@ -73,11 +73,11 @@ export class ReceiveWindow {
   }
 
   /** Somebody else's response may have to wait. @returns whether there is something to announce */
-  lend(): boolean {
+  overcommit(): boolean {
     if ((this.#available + this.#returned) * SCARCE_PART > this.#size) return false
-    const amount = Math.min(this.#held, this.#maxHeld - this.#size) - this.#lent
+    const amount = Math.min(this.#held, this.#maxHeld - this.#size) - this.#overcommitted
     if (amount <= 0) return false
-    this.#lent += amount
+    this.#overcommitted += amount
     this.#returned += amount
     return true
   }

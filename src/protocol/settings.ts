@@ -5,7 +5,7 @@
  */
 
 import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
-import { breach, ConnectionFault, ErrorCode } from './protocol-error.ts'
+import { ConnectionFault, ErrorCode, protocolError } from './protocol-error.ts'
 
 /** Identifiers of RFC 9113 §6.5.2, RFC 8441 §3 and RFC 9218 §2.1. */
 export const Setting = Object.freeze({
@@ -64,7 +64,7 @@ export class ServerSettings {
         this.headerTableSize = value
         break
       case Setting.ENABLE_PUSH:
-        if (value !== 0) breach(`The server set SETTINGS_ENABLE_PUSH to ${value} (RFC 9113 §6.5.2)`)
+        if (value !== 0) protocolError(`The server set SETTINGS_ENABLE_PUSH to ${value} (RFC 9113 §6.5.2)`)
         break
       case Setting.MAX_CONCURRENT_STREAMS:
         this.maxConcurrentStreams = value
@@ -78,7 +78,7 @@ export class ServerSettings {
         break
       case Setting.MAX_FRAME_SIZE:
         if (value < DEFAULT_FRAME_SIZE || value > MAX_FRAME_SIZE) {
-          breach(`SETTINGS_MAX_FRAME_SIZE is ${value} (RFC 9113 §6.5.2)`)
+          protocolError(`SETTINGS_MAX_FRAME_SIZE is ${value} (RFC 9113 §6.5.2)`)
         }
         this.maxFrameSize = value
         break
@@ -89,15 +89,15 @@ export class ServerSettings {
         this.#enableConnect(value)
         break
       case Setting.NO_RFC7540_PRIORITIES:
-        if (value > 1) breach(`SETTINGS_NO_RFC7540_PRIORITIES is ${value} (RFC 9218 §2.1)`)
+        if (value > 1) protocolError(`SETTINGS_NO_RFC7540_PRIORITIES is ${value} (RFC 9218 §2.1)`)
     }
   }
 
   /** RFC 8441 §3: 0 or 1, and what was offered can't be taken back. */
   #enableConnect(value: number): void {
-    if (value > 1) breach(`SETTINGS_ENABLE_CONNECT_PROTOCOL is ${value} (RFC 8441 §3)`)
+    if (value > 1) protocolError(`SETTINGS_ENABLE_CONNECT_PROTOCOL is ${value} (RFC 8441 §3)`)
     if (value === 0 && this.enableConnectProtocol) {
-      breach('SETTINGS_ENABLE_CONNECT_PROTOCOL was taken back (RFC 8441 §3)')
+      protocolError('SETTINGS_ENABLE_CONNECT_PROTOCOL was taken back (RFC 8441 §3)')
     }
     this.enableConnectProtocol = value === 1
   }

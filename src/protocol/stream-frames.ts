@@ -14,7 +14,7 @@ import { HpackEncoder } from './hpack/encoder.ts'
 import { HpackError } from './hpack/hpack-error.ts'
 import { FrameBudget } from './limits.ts'
 import { PingLedger } from './ping-ledger.ts'
-import { breach, ConnectionFault, ErrorCode } from './protocol-error.ts'
+import { ConnectionFault, ErrorCode, protocolError } from './protocol-error.ts'
 import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from './response-rules.ts'
 import { ServerSettings } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
@@ -58,7 +58,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
   }
 
   onData(streamId: number, bytes: Buffer, start: number, end: number, flow: number, isEnd: boolean): void {
-    if (!this.flow.take(flow)) {
+    if (!this.flow.receive(flow)) {
       const message = "The peer sent more than the connection's window allows (RFC 9113 §6.9.1)"
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
     }
@@ -158,7 +158,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
 
   onReset(streamId: number, code: number): void {
     this.budget.spend()
-    if (this.streams.isIdle(streamId)) breach('RST_STREAM came on an idle stream (RFC 9113 §6.4)')
+    if (this.streams.isIdle(streamId)) protocolError('RST_STREAM came on an idle stream (RFC 9113 §6.4)')
     const stream = this.streams.get(streamId)
     if (stream === null) return
     this.close(stream, false)
@@ -171,7 +171,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
       this.#openConnectionWindow(increment)
       return
     }
-    if (this.streams.isIdle(streamId)) breach('WINDOW_UPDATE came on an idle stream (RFC 9113 §5.1)')
+    if (this.streams.isIdle(streamId)) protocolError('WINDOW_UPDATE came on an idle stream (RFC 9113 §5.1)')
     const stream = this.streams.get(streamId)
     if (stream === null) {
       // RFC 9113 §5.1: it may come for a while after the end.
@@ -193,7 +193,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
   }
 
   #openConnectionWindow(increment: number): void {
-    if (increment === 0) breach("The peer opened the connection's window by 0 (RFC 9113 §6.9)")
+    if (increment === 0) protocolError("The peer opened the connection's window by 0 (RFC 9113 §6.9)")
     this.uploads.window += increment
     if (this.uploads.window > MAX_WINDOW) {
       const message = "The peer opened the connection's window beyond 2^31-1 (RFC 9113 §6.9.1)"
@@ -224,7 +224,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
   #find(streamId: number, type: string): Http2Stream | null {
     const stream = this.streams.get(streamId)
     if (stream === null) {
-      if (this.streams.isIdle(streamId)) breach(`${type} came on an idle stream (RFC 9113 §5.1)`)
+      if (this.streams.isIdle(streamId)) protocolError(`${type} came on an idle stream (RFC 9113 §5.1)`)
       if (this.streams.hasEnded(streamId)) {
         throw new ConnectionFault(ErrorCode.STREAM_CLOSED, `${type} came after END_STREAM (RFC 9113 §5.1)`)
       }
@@ -256,7 +256,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     this.writer.reset(stream.id, code)
     this.wake()
     this.close(stream, false)
-    if (!stream.isAbandoned) stream.onBreach(code, message, isResponse)
+    if (!stream.isAbandoned) stream.onStreamError(code, message, isResponse)
   }
 
   /** The one way out of the table. @param isEnded by END_STREAM of the peer's */

@@ -17,7 +17,7 @@ const REMEMBERED = 512
  * Those that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id; one that lives so long that its
  * place is wanted by a younger one moves out of the ring.
  *
- * A Map would do, but not for what lives as short as a request: see `core/bag.ts`.
+ * A Map would do, but not for what lives as short as a request: see `core/unordered-list.ts`.
  */
 export class StreamTable {
   #ring: (Http2Stream | null)[] = new Array<Http2Stream | null>(PLACES).fill(null)

@@ -71,7 +71,7 @@ export abstract class Http2Stream {
    *
    * @param isResponse whether by what belongs to an answer: HEADERS or DATA
    */
-  abstract onBreach(code: number, message: string, isResponse: boolean): void
+  abstract onStreamError(code: number, message: string, isResponse: boolean): void
   /** It was abandoned, and is closed. */
   abstract onForgotten(): void
   /** Some of what was to be sent was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */

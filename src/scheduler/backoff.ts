@@ -17,7 +17,7 @@ const LONGEST_DELAY = 2_000
  * @param setbacks how many there were in a row
  * @returns milliseconds
  */
-export function toDelay(setbacks: number): number {
+export function toBackoffDelay(setbacks: number): number {
   if (setbacks < 2) return 0
   const longest = Math.min(FIRST_DELAY * 2 ** (setbacks - 2), LONGEST_DELAY)
   return (longest * (1 + Math.random())) / 2
@@ -44,7 +44,7 @@ export class Backoff {
    * @param keepsAlive whether somebody waits for the end of it
    */
   start(setbacks: number, keepsAlive: boolean): void {
-    const delay = toDelay(setbacks)
+    const delay = toBackoffDelay(setbacks)
     if (delay === 0 || this.#alarm !== null) return
     this.#alarm = this.#clock.after(delay, () => {
       this.#alarm = null

@@ -9,8 +9,8 @@ import type { DispatchOptions } from '../../types/request.ts'
 import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
-import { nextTick } from '../core/later.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import { originalNextTick } from '../core/original-timers.ts'
 import type { PendingQueue } from '../core/pending-queue.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
@@ -171,7 +171,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (this.#isDestroyed) return false
     const { replaySafe } = this.#options
     const verdict = toReplayVerdict(call, error, this.#progress, replaySafe, this.#fallback.isThere)
-    if (verdict === 'safe') this.#sessions.doubt()
+    if (verdict === 'safe') this.#sessions.requireVerification()
     return verdict !== null
   }
 
@@ -180,7 +180,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
     this.#waiting.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
-    nextTick(pumpLater, this)
+    originalNextTick(pumpLater, this)
   }
 
   #requeue(call: Call): void {
@@ -307,7 +307,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #announceDrain(): void {
     if (!this.#needsDrain || this.#waiting.size > 0 || this.#isDestroyed) return
     this.#needsDrain = false
-    nextTick(drainLater, this.#owner)
+    originalNextTick(drainLater, this.#owner)
   }
 
   /** Calls that wait keep the process alive. */

@@ -7,7 +7,7 @@
 import type { Clock, Timed } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Call } from '../handler/call.ts'
-import { toDelay } from './backoff.ts'
+import { toBackoffDelay } from './backoff.ts'
 
 /** Each waits for itself: that one call is refused is no reason to hold the others back. */
 export class DelayedCalls {
@@ -32,7 +32,7 @@ export class DelayedCalls {
 
   /** Keeps a call for as long as so many setbacks in a row are worth. False for no time at all. */
   add(call: Call, setbacks: number): boolean {
-    const delay = toDelay(setbacks)
+    const delay = toBackoffDelay(setbacks)
     if (delay === 0) return false
     const entry = new Delay(call, this)
     this.#delays.set(call, entry)
@@ -65,7 +65,7 @@ export class DelayedCalls {
 /** One call's wait. */
 class Delay implements Timed {
   deadline = Number.POSITIVE_INFINITY
-  bagIndex = -1
+  listIndex = -1
   readonly #call: Call
   readonly #owner: DelayedCalls
 

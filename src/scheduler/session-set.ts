@@ -140,9 +140,9 @@ export class SessionSet implements SessionOwner {
   }
 
   /** One was lost under a call that is to be repeated, once: the others have to prove themselves before they take it. */
-  doubt(): void {
+  requireVerification(): void {
     for (const session of this.#usable) {
-      session.doubt()
+      session.requireVerification()
       this.update(session)
     }
   }
@@ -288,7 +288,7 @@ export class SessionSet implements SessionOwner {
     if (this.#newest?.state.name === 'connecting') return true
     let mustWait = false
     for (const session of this.#usable) {
-      if (this.#retireIfLost(session) || session.isFull()) continue
+      if (this.#retireIfLost(session) || session.isSaturated()) continue
       if (session.isStale && !session.isVerifying) session.verify()
       // With streams on it, it gets all the time that a PING may take: too long for calls that another one could serve.
       if (!session.isStale || session.streams === 0) mustWait = true

@@ -8,13 +8,13 @@ import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
-import { Bag } from '../core/bag.ts'
+import { UnorderedList } from '../core/unordered-list.ts'
 import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connect/connector.ts'
 import { ConnectionAttempt, tuneSocket } from './connect/connector.ts'
 import type { EngineConnection, EngineListener, EngineStream } from './engine.ts'
-import type { Kept } from './keepalive.ts'
+import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
@@ -33,7 +33,7 @@ import { byStreamId, IdleLook } from './stream/stream-owner.ts'
 export abstract class BaseSession<
   TStream extends EngineStream<TConnection>,
   TConnection extends EngineConnection,
-> implements Session, StreamOwner<TStream>, Kept, EngineListener
+> implements Session, StreamOwner<TStream>, KeepaliveTarget, EngineListener
 {
   heapIndex = -1
   readonly id: number
@@ -43,7 +43,7 @@ export abstract class BaseSession<
   protected readonly context: SessionContext
   protected readonly report: SessionReport
   readonly resets: ResetBudget
-  readonly #streams = new Bag<TStream>()
+  readonly #streams = new UnorderedList<TStream>()
   readonly #windows: SessionWindows<TStream>
   #state: SessionState = { name: 'connecting' }
   /** Null before `start()`. */
@@ -128,7 +128,7 @@ export abstract class BaseSession<
     return this.#streams.size < this.settings.limit && this.#connection?.isOpen === true
   }
 
-  isFull(): boolean {
+  isSaturated(): boolean {
     const { peerLimit } = this.settings
     if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
     return peerLimit > 0 && (this.#streams.size >= this.settings.limit || !this.#windows.hasRoom)
@@ -145,8 +145,8 @@ export abstract class BaseSession<
     this.#keepalive?.verify()
   }
 
-  doubt(): void {
-    this.#keepalive?.doubt()
+  requireVerification(): void {
+    this.#keepalive?.requireVerification()
   }
 
   open(call: Call): void {

@@ -6,7 +6,7 @@
 
 import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { Bagged } from '../core/bag.ts'
+import type { UnorderedItem } from '../core/unordered-list.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
 import type { WindowAnnouncer } from './session-windows.ts'
 import type { Resettable } from './stream/reset-budget.ts'
@@ -41,7 +41,7 @@ export interface EngineConnection extends WindowAnnouncer {
 }
 
 /** One stream of an engine's. */
-export interface EngineStream<TConnection> extends Bagged, Resettable, Windowed {
+export interface EngineStream<TConnection> extends UnorderedItem, Resettable, Windowed {
   /** Null before it has one. */
   readonly streamId: number | null
   /** Nobody waits for it: it is over, or all of its request has been sent, and its reader holds the response back. */

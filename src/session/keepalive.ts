@@ -5,7 +5,7 @@
  */
 
 import type { Deadlines, Timed } from '../core/clock.ts'
-import { later } from '../core/later.ts'
+import { originalSetImmediate } from '../core/original-timers.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
@@ -13,7 +13,7 @@ import { GRPC_INTERVAL } from '../protocol/ping-ledger.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
 /** A session, as its keepalive sees it. */
-export interface Kept {
+export interface KeepaliveTarget {
   /** Grows with each byte that comes; null where that can't be told. */
   readonly bytesRead: number | null
   /** Somebody waits for its streams, or for one. */
@@ -60,8 +60,8 @@ const NEVER = Number.POSITIVE_INFINITY
 /** Watches one session from the moment it is ready until it is closed. */
 export class Keepalive implements Timed {
   deadline = NEVER
-  bagIndex = -1
-  readonly #kept: Kept
+  listIndex = -1
+  readonly #kept: KeepaliveTarget
   readonly #pings: PingLedger
   readonly #deadlines: Deadlines
   readonly #memory: OriginMemory
@@ -86,7 +86,7 @@ export class Keepalive implements Timed {
   #isOver = false
 
   constructor(
-    kept: Kept,
+    kept: KeepaliveTarget,
     pings: PingLedger,
     options: SessionOptions,
     deadlines: Deadlines,
@@ -139,7 +139,7 @@ export class Keepalive implements Timed {
    * further calls gets no other sign of life.
    */
   onGoaway(): void {
-    later(probeLeft, this, this.#kept)
+    originalSetImmediate(probeLeft, this, this.#kept)
   }
 
   /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. A peer that has complained of PINGs gets none. */
@@ -174,7 +174,7 @@ export class Keepalive implements Timed {
   }
 
   /** Another session of the same origin was lost: this one may be about to be. */
-  doubt(): void {
+  requireVerification(): void {
     if (this.#trust !== 'trusted' || !this.#mayVerify) return
     if (this.#canSpare(this.#deadlines.now())) this.#trust = 'stale'
   }
@@ -213,7 +213,7 @@ export class Keepalive implements Timed {
    */
   #lookOnce(pingAt: number): void {
     this.#isJudging = true
-    later(() => {
+    originalSetImmediate(() => {
       this.#isJudging = false
       if (this.#isOver || this.#pingAt !== pingAt) return
       const now = this.#deadlines.now()
@@ -322,6 +322,6 @@ export class Keepalive implements Timed {
   }
 }
 
-function probeLeft(keepalive: Keepalive, { liveStreams }: Kept): void {
+function probeLeft(keepalive: Keepalive, { liveStreams }: KeepaliveTarget): void {
   if (liveStreams > 0) keepalive.probe()
 }

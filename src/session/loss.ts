@@ -5,7 +5,7 @@
  */
 
 import type { Processed } from '../../types/errors.ts'
-import { later } from '../core/later.ts'
+import { originalSetImmediate } from '../core/original-timers.ts'
 import { DodiciError, NO_ERROR, SocketError, toErrorCodeName } from '../errors.ts'
 
 /** What a peer's GOAWAY said (RFC 9113 §6.8). */
@@ -86,7 +86,7 @@ export function toDisconnectError(goaway: Goaway | null, cause: Error | null): E
  * whose socket is destroyed before.
  */
 export function endLost(session: LostSession): void {
-  later(tellLoss, session)
+  originalSetImmediate(tellLoss, session)
 }
 
 interface LostSession {

@@ -5,7 +5,7 @@
  */
 
 import type { Settings } from 'node:http2'
-import { later } from '../core/later.ts'
+import { originalSetImmediate } from '../core/original-timers.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
 /** Streams that may be open before the peer has told its limit: RFC 9113 §6.5.2 recommends no limit below this. */
@@ -56,7 +56,7 @@ export class PeerSettings {
 
   /** `settle()` once the read that they came in has been handled. */
   settleLater(onSettled: () => void): void {
-    later(() => {
+    originalSetImmediate(() => {
       this.settle()
       onSettled()
     })

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Bag, Bagged } from '../core/bag.ts'
 import type { SessionOptions } from '../core/session-options.ts'
+import type { UnorderedItem, UnorderedList } from '../core/unordered-list.ts'
 import { MAX_WINDOW_SIZE, toUneven } from '../core/window-size.ts'
 import type { Windowed } from './stream/stream-window.ts'
 import { StreamWindow } from './stream/stream-window.ts'
@@ -29,9 +29,9 @@ const COVER = 2
  * the caller has given one: a stream never waits for what others hold. And Node's own server, when it has sent all of a body but
  * END_STREAM while the window is used up by other streams, would end it by RST_STREAM.
  */
-export class SessionWindows<TStream extends Windowed & Bagged> {
+export class SessionWindows<TStream extends Windowed & UnorderedItem> {
   readonly #options: SessionOptions
-  readonly #streams: Bag<TStream>
+  readonly #streams: UnorderedList<TStream>
   /** The peer has acknowledged a change: there may be room. */
   readonly #onRoom: () => void
   #window: StreamWindow
@@ -40,7 +40,7 @@ export class SessionWindows<TStream extends Windowed & Bagged> {
   /** What the connection's window has been grown to, at least. Bytes. */
   #covered: number
 
-  constructor(options: SessionOptions, streams: Bag<TStream>, onRoom: () => void) {
+  constructor(options: SessionOptions, streams: UnorderedList<TStream>, onRoom: () => void) {
     this.#options = options
     this.#streams = streams
     this.#onRoom = onRoom

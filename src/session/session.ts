@@ -92,7 +92,7 @@ export interface Session {
    */
   closeIfLost(): boolean
   /** Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of 0. */
-  isFull(): boolean
+  isSaturated(): boolean
   /** A PING has to come back before it has room again: it was idle for long, or in doubt. */
   readonly isStale: boolean
   /** That PING is under way. */
@@ -100,7 +100,7 @@ export interface Session {
   /** Sends it. */
   verify(): void
   /** Makes it stale, where it may send PINGs. */
-  doubt(): void
+  requireVerification(): void
   /**
    * Opens a stream for a call and sends its request. The call hears of everything that follows, also of a failure;
    * nothing is thrown.

@@ -31,7 +31,7 @@ export class MatrixClient extends LivingDispatcher implements SchedulerOwner {
     return { pending, running, timed: deadlines.size }
   }
 
-  protected override take(options: DispatchOptions, handler: DispatchHandler): boolean {
+  protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
     return this.scheduler.add(options, handler)
   }
 

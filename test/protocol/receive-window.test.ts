@@ -8,12 +8,12 @@ class Observed {
   /** What the peer may still send. */
   credit: number
   /** Announced already, or due by `grow()`. */
-  readonly lendable: number
+  readonly overcommittable: number
 
-  constructor(size: number, lendable: number) {
-    this.window = new ReceiveWindow(size, size + lendable)
+  constructor(size: number, overcommittable: number) {
+    this.window = new ReceiveWindow(size, size + overcommittable)
     this.credit = size
-    this.lendable = lendable
+    this.overcommittable = overcommittable
   }
 
   announce(): number {
@@ -25,13 +25,13 @@ class Observed {
   /** Takes so much, and leaves it unread. */
   hold(bytes: number): void {
     this.credit -= bytes
-    expect(this.window.take(bytes)).toBe(true)
+    expect(this.window.receive(bytes)).toBe(true)
     this.window.hold(bytes)
   }
 
   consume(bytes: number): void {
     this.credit -= bytes
-    expect(this.window.take(bytes)).toBe(true)
+    expect(this.window.receive(bytes)).toBe(true)
     this.window.consume(bytes)
   }
 }
@@ -39,10 +39,10 @@ class Observed {
 describe('credit', () => {
   test('when all is read › comes back in halves of the window', () => {
     const { window } = new Observed(1_000, 0)
-    window.take(499)
+    window.receive(499)
     window.consume(499)
     expect(window.isUpdateDue).toBe(false)
-    window.take(1)
+    window.receive(1)
     window.consume(1)
     expect([window.isUpdateDue, window.announce(), window.announce()]).toEqual([true, 500, 0])
     expect(window.isUpdateDue).toBe(false)
@@ -50,9 +50,9 @@ describe('credit', () => {
 
   test('when nothing was announced of it › is not there to be used', () => {
     const { window } = new Observed(1_000, 0)
-    window.take(900)
+    window.receive(900)
     window.consume(900)
-    expect([window.take(100), window.take(1)]).toEqual([true, false])
+    expect([window.receive(100), window.receive(1)]).toEqual([true, false])
   })
 
   test('when bytes lie unread › doesn’t come back before they are read', () => {
@@ -63,7 +63,7 @@ describe('credit', () => {
       false,
       0,
     ])
-    expect(observed.window.lend()).toBe(false)
+    expect(observed.window.overcommit()).toBe(false)
     observed.window.release(1)
     // Better than nothing: all that circulates is this byte.
     expect([observed.window.isUpdateDue, observed.announce(), observed.window.held]).toEqual([true, 1, 999])
@@ -83,12 +83,12 @@ describe('credit that is lent for what lies unread', () => {
   test('is lent when a quarter is left, up to the bound, and is paid back first', () => {
     const observed = new Observed(1_000, 600)
     observed.hold(749)
-    expect(observed.window.lend()).toBe(false)
+    expect(observed.window.overcommit()).toBe(false)
     observed.hold(1)
-    expect([observed.window.lend(), observed.announce()]).toEqual([true, 600])
+    expect([observed.window.overcommit(), observed.announce()]).toEqual([true, 600])
     expect(observed.credit).toBe(850)
     observed.hold(850)
-    expect(observed.window.lend()).toBe(false)
+    expect(observed.window.overcommit()).toBe(false)
     // The bound of all: the window and what may be lent.
     expect(observed.window.held).toBe(1_600)
     observed.window.release(600)
@@ -116,7 +116,7 @@ function step(observed: Observed, random: Random): string {
       return `release ${released}`
     }
     case 4:
-      return `lend ${window.lend()}`
+      return `lend ${window.overcommit()}`
     case 5:
       if (random.below(50) === 0) window.grow(window.size + random.below(10_000))
       return 'grow'
@@ -127,10 +127,12 @@ function step(observed: Observed, random: Random): string {
 }
 
 describe('a window, whatever happens', () => {
-  test.each([0, 1_000, 100_000])('with %i lendable bytes › loses no credit, and makes none', (lendable) => {
-    const random = new Random(lendable + 3)
+  test.each([
+    0, 1_000, 100_000,
+  ])('with %i lendable bytes › loses no credit, and makes none', (overcommittable) => {
+    const random = new Random(overcommittable + 3)
     for (let round = 0; round < 60; round++) {
-      const observed = new Observed(1 + random.below(70_000), lendable)
+      const observed = new Observed(1 + random.below(70_000), overcommittable)
       const { window } = observed
       for (let count = 0; count < 300; count++) {
         const what = step(observed, random)
@@ -138,11 +140,11 @@ describe('a window, whatever happens', () => {
         // available + returned + held - lent = size, where only what is lent can't be seen from outside.
         if (random.below(10) === 0) {
           observed.announce()
-          const lent = observed.credit + window.held - window.size
-          expect(lent, what).toBeGreaterThanOrEqual(0)
-          expect(lent, what).toBeLessThanOrEqual(Math.min(window.held, lendable))
+          const overcommitted = observed.credit + window.held - window.size
+          expect(overcommitted, what).toBeGreaterThanOrEqual(0)
+          expect(overcommitted, what).toBeLessThanOrEqual(Math.min(window.held, overcommittable))
         }
-        expect(window.held, what).toBeLessThanOrEqual(window.size + lendable)
+        expect(window.held, what).toBeLessThanOrEqual(window.size + overcommittable)
       }
       // When everything is read, at least half of it is there: nobody waits for what never comes.
       window.release(window.held)

@@ -68,7 +68,7 @@ export class RecordingStream extends Http2Stream {
     this.events.push('refused')
   }
 
-  onBreach(code: number, message: string): void {
+  onStreamError(code: number, message: string): void {
     this.events.push(`breach ${toCode(code)}`)
     expect(message).toMatch(/\S/)
   }

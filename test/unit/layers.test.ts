@@ -20,7 +20,7 @@ describe('the sources', () => {
     expect(checkLayers(tree)).toEqual([])
   })
 
-  test(`have no file longer than ${MAX_LINES} lines`, () => {
+  test(`have no file with more than ${MAX_LINES} lines of code`, () => {
     expect(findLongFiles(tree)).toEqual([])
   })
 })
@@ -263,8 +263,8 @@ describe('the layer checker', () => {
   describe('when a file is too long', () => {
     test('reports it, and no file of just the length that is allowed', () => {
       const tree = new Map([
-        ['src/core/a.ts', '//\n'.repeat(MAX_LINES)],
-        ['src/core/b.ts', '//\n'.repeat(MAX_LINES + 1)],
+        ['src/core/a.ts', `/** A comment.\n */\n${'f()\n'.repeat(MAX_LINES)}// And one more.\n`],
+        ['src/core/b.ts', 'f() // A comment beside code.\n'.repeat(MAX_LINES + 1)],
       ])
       expect(findLongFiles(tree)).toEqual([`src/core/b.ts: ${MAX_LINES + 1} lines`])
     })

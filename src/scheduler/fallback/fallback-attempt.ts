@@ -9,13 +9,13 @@ import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import type { Bagged } from '../../core/bag.ts'
 import type { SendableBody } from '../../core/body-source.ts'
 import { respell } from '../../core/field-names.ts'
 import { toHeaderObject } from '../../core/header-object.ts'
 import { toRawHeaders } from '../../core/headers.ts'
 import type { Request } from '../../core/request.ts'
 import { WEBSOCKET_KEY } from '../../core/request.ts'
+import type { UnorderedItem } from '../../core/unordered-list.ts'
 import type { WireHeaders } from '../../core/wire-headers.ts'
 import { getField } from '../../core/wire-headers.ts'
 import { NotSupportedError, TunnelRefusedError, toError, toFallbackError } from '../../errors.ts'
@@ -42,8 +42,8 @@ export interface FallbackOwner {
 }
 
 /** What the dispatcher says the call hears, which keeps its own clocks and limits. */
-export class FallbackAttempt implements Attempt, Bagged, DispatchHandler {
-  bagIndex = -1
+export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler {
+  listIndex = -1
   readonly streamId = null
   readonly #owner: FallbackOwner
   readonly #dispatcher: FallbackDispatcher

@@ -5,9 +5,9 @@
  */
 
 import type { FallbackDispatcher } from '../../../types/client.ts'
-import { Bag } from '../../core/bag.ts'
 import { Hold, systemClock } from '../../core/clock.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
+import { UnorderedList } from '../../core/unordered-list.ts'
 import type { DodiciError } from '../../errors.ts'
 import { ClientDestroyedError, NotSupportedError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
@@ -21,7 +21,7 @@ export class Fallback implements FallbackOwner {
   /** Null where it is the caller's. */
   readonly #own: BuiltinFallback | null
   readonly #connect: ResolvedClientOptions['connect']
-  readonly #attempts = new Bag<FallbackAttempt>()
+  readonly #attempts = new UnorderedList<FallbackAttempt>()
   /** While attempts wait for a connection: what connects may hold nothing that would keep the process alive. */
   readonly #hold = new Hold(systemClock)
   /** How many do. */

@@ -11,8 +11,8 @@ import { connect as connectTls, TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions, ConnectTlsOptions } from '../../../types/client.ts'
 import type { Alarm } from '../../core/clock.ts'
 import { Hold } from '../../core/clock.ts'
-import { nextTick } from '../../core/later.ts'
 import type { Origin } from '../../core/options.ts'
+import { originalNextTick } from '../../core/original-timers.ts'
 import { isPromiseLike } from '../../core/realms.ts'
 import { invalid } from '../../core/validate.ts'
 import type { DodiciError } from '../../errors.ts'
@@ -97,7 +97,7 @@ export class ConnectionAttempt {
       else Object.assign(socket, { alpnProtocol: 'h2' })
     } catch (thrown) {
       // A `ca` that is no certificate, a `localPort` out of range: Node throws at once.
-      nextTick(() => this.#fail(thrown))
+      originalNextTick(() => this.#fail(thrown))
       return
     }
     this.#socket = socket
@@ -166,7 +166,7 @@ export class ConnectionAttempt {
     } else if (this.#wasUnreferenced) {
       // A socket without a handle carries unref() out by a listener that comes after this one.
       this.#wasUnreferenced = false
-      nextTick(() => {
+      originalNextTick(() => {
         setRef(socket, true)
         this.#onSocket(socket)
       })
@@ -266,8 +266,8 @@ export function askConnector(
       // It may have failed already: its error comes a tick later, too, and is no uncaught exception.
       if (isSocket(socket)) socket.on('error', ignoreLateError)
       // Node's own way of calling back may be synchronous; ours never is.
-      if (error !== null && error !== undefined) nextTick(onError, error)
-      else nextTick(onSocket, socket)
+      if (error !== null && error !== undefined) originalNextTick(onError, error)
+      else originalNextTick(onSocket, socket)
     })
     // undici's connectors call back and return the socket as well: only a promise is a response.
     if (!isPromiseLike(promise)) return
@@ -276,7 +276,7 @@ export function askConnector(
       if (socket !== undefined) onSocket(socket)
     }, onError)
   } catch (thrown) {
-    nextTick(onError, thrown)
+    originalNextTick(onError, thrown)
   }
 }
 

@@ -13,8 +13,8 @@ import type {
 } from '../../../types/client.ts'
 import type { Alarm } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
-import { nextTick } from '../../core/later.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
+import { originalNextTick } from '../../core/original-timers.ts'
 import { invalid } from '../../core/validate.ts'
 import { AlpnError, ConnectTimeoutError, toError } from '../../errors.ts'
 import { askConnector, isSocket, openSocket, tuneSocket } from './connector.ts'
@@ -51,7 +51,7 @@ export function toHttp1Connector({ connect, socketPath, connectTimeout }: Resolv
       socket.on('error', (error) => attempt.onError(error))
       attempt.onLate = () => socket.destroy()
     } catch (thrown) {
-      nextTick(() => attempt.onError(thrown))
+      originalNextTick(() => attempt.onError(thrown))
     }
   }
 }

@@ -7,8 +7,8 @@
 import type { ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
-import { later, nextTick } from '../../core/later.ts'
 import type { Origin } from '../../core/options.ts'
+import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
 import { MAX_HEADERS_COUNT } from '../../core/session-options.ts'
 import { SocketError } from '../../errors.ts'
@@ -52,7 +52,7 @@ export class NodeConnection implements EngineConnection {
     this.socket = socket
     // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
     // the session's `error`, where it does, from a later listener of the same event.
-    socket.on('close', () => nextTick(() => listener.onClose()))
+    socket.on('close', () => originalNextTick(() => listener.onClose()))
     socket.on('error', (error) => listener.onError(error))
     this.#window = options.connectionWindowSize
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
@@ -124,7 +124,7 @@ export class NodeConnection implements EngineConnection {
   cut(): void {
     if (this.#isCut) return
     this.#isCut = true
-    later(() => {
+    originalSetImmediate(() => {
       if (!this.http2.destroyed) this.http2.destroy()
       // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.
       this.socket.destroy()

@@ -7,7 +7,7 @@
 import { errorMonitor } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { constants } from 'node:http2'
-import { later } from '../../core/later.ts'
+import { originalSetImmediate } from '../../core/original-timers.ts'
 import { REFUSED_STREAM } from '../../errors.ts'
 
 /** Who hears of one stream. */
@@ -40,7 +40,7 @@ class Foreign {
  * The way from node's stream to its attempt, for listeners that all streams share: a closure for each event of each
  * request would do as well, and cost more. A private field is neither enumerable nor reachable from elsewhere.
  */
-class Carrier extends Foreign {
+class ListenerSlot extends Foreign {
   #listener: StreamListener | null
   /** That of EventEmitter, or what an instrumentation has put there. */
   readonly #emit: ClientHttp2Stream['emit']
@@ -52,16 +52,16 @@ class Carrier extends Foreign {
   }
 
   static put(stream: ClientHttp2Stream, listener: StreamListener): void {
-    new Carrier(stream, listener)
+    new ListenerSlot(stream, listener)
   }
 
   /** Null once the stream has closed. */
   static get(stream: unknown): StreamListener | null {
-    return (stream as Carrier).#listener
+    return (stream as ListenerSlot).#listener
   }
 
   static emitOf(stream: unknown): ClientHttp2Stream['emit'] {
-    return (stream as Carrier).#emit
+    return (stream as ListenerSlot).#emit
   }
 
   /**
@@ -69,7 +69,7 @@ class Carrier extends Foreign {
    * call with its handler and all that it has made shall not be a part of that.
    */
   static drop(stream: ClientHttp2Stream): void {
-    ;(stream as unknown as Carrier).#listener = null
+    ;(stream as unknown as ListenerSlot).#listener = null
   }
 }
 
@@ -78,10 +78,10 @@ class Carrier extends Foreign {
  * events and their ticks that nobody needs. And it tells END_STREAM from a reset with NO_ERROR, which node's `end` doesn't.
  */
 function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
-  if (chunk !== null) return Carrier.get(this)?.onData(chunk) === true
+  if (chunk !== null) return ListenerSlot.get(this)?.onData(chunk) === true
   // Node pushes a last null while it destroys the stream: that is no news.
   if (this.destroyed) return false
-  const mayGo = Carrier.get(this)?.onEnd(this.closed) === true
+  const mayGo = ListenerSlot.get(this)?.onEnd(this.closed) === true
   // Otherwise node would wait for an `end` that never comes, and we would have to destroy the stream a tick later.
   if (mayGo) this.readable = false
   return false
@@ -98,7 +98,7 @@ function onEmit(
   _flags: never,
   raw: never,
 ): boolean {
-  const emit = Carrier.emitOf(this)
+  const emit = ListenerSlot.emitOf(this)
   let isHeard = false
   try {
     // With nobody else to hear of it, EventEmitter would throw it.
@@ -114,7 +114,7 @@ function onEmit(
 
 /** False for what its attempt doesn't want to hear of. */
 function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, raw: unknown): boolean {
-  const listener = Carrier.get(stream)
+  const listener = ListenerSlot.get(stream)
   switch (event) {
     case 'response':
     case 'headers':
@@ -134,7 +134,7 @@ function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, r
       return true
     case 'close':
       // nghttp2 closes what lies above a GOAWAY before anybody hears of the GOAWAY: in the next turn everybody knows.
-      if (stream.rstCode === REFUSED_STREAM) later(tellClose, stream)
+      if (stream.rstCode === REFUSED_STREAM) originalSetImmediate(tellClose, stream)
       else tellClose(stream)
       return true
     default:
@@ -143,13 +143,13 @@ function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, r
 }
 
 function tellClose(stream: ClientHttp2Stream): void {
-  Carrier.get(stream)?.onClose()
-  Carrier.drop(stream)
+  ListenerSlot.get(stream)?.onClose()
+  ListenerSlot.drop(stream)
 }
 
 /** The response, data and all. Node reads no more than the stream's first window before `read()` is called. */
 export function listen(stream: ClientHttp2Stream, listener: StreamListener): void {
-  Carrier.put(stream, listener)
+  ListenerSlot.put(stream, listener)
   stream.push = onPush
   stream.emit = onEmit
 }
@@ -183,6 +183,6 @@ export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, is
   // Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2 send empty frames for ever.
   stream.close(isBreach ? constants.NGHTTP2_PROTOCOL_ERROR : constants.NGHTTP2_CANCEL)
   // Node 22 and 26 abort the process when a stream that waits for trailers is destroyed at once.
-  if (waitsForTrailers) later(destroyLater, stream)
+  if (waitsForTrailers) originalSetImmediate(destroyLater, stream)
   else stream.destroy()
 }

@@ -8,14 +8,19 @@ import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node
 import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { NO_TRAILERS } from '../../core/header-object.ts'
-import { nextTick } from '../../core/later.ts'
+import { originalNextTick } from '../../core/original-timers.ts'
 import type { DodiciError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { EngineStream } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
 import type { ResponseStage } from '../stream/response-stage.ts'
-import { toOpenError, toStreamFailure, toTunnelBreach, toTunnelError } from '../stream/stream-failure.ts'
+import {
+  toOpenError,
+  toStreamFailure,
+  toTunnelError,
+  toTunnelProtocolError,
+} from '../stream/stream-failure.ts'
 import { Tunnel } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { NodeConnection } from './node-connection.ts'
@@ -31,7 +36,7 @@ type DataEnd = 'none' | 'proper' | 'closed'
 
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
 export class NodeStream implements Attempt, EngineStream<NodeConnection>, StreamListener {
-  bagIndex = -1
+  listIndex = -1
   readonly isConnected = true
   readonly #owner: NodeStreamOwner<NodeStream>
   readonly #call: Call
@@ -228,7 +233,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     this.#owner.onTrailers()
     this.#trailers = toHandedHeaders(headers)
     this.#rawTrailers = toRawList(raw, this.#trailers)
-    this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelBreach()))
+    this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelProtocolError()))
   }
 
   onEnd(isClosed: boolean): boolean {
@@ -241,7 +246,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     if (this.#isEndDue) return mayGo
     this.#isEndDue = true
     if (mayGo) return true
-    nextTick(endLater, this) // A tick later: so are `response` and `trailers`, which came before it.
+    originalNextTick(endLater, this) // A tick later: so are `response` and `trailers`, which came before it.
     return false
   }
 

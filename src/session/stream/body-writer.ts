@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import type { BytesBody, StreamBody } from '../../core/body-source.ts'
 import { toChunk } from '../../core/chunk-source.ts'
 import { sessionChannels } from '../../core/diagnostics.ts'
-import { later } from '../../core/later.ts'
+import { originalSetImmediate } from '../../core/original-timers.ts'
 import { RequestContentLengthMismatchError, toError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
@@ -121,7 +121,7 @@ export class BodyWriter implements SinkListener {
       this.#call.sent(slice)
       if (!this.#isBlocked || this.#isOver) continue
       this.#source?.pause()
-      if (sessionChannels.stall.hasSubscribers) later(reportStall, this)
+      if (sessionChannels.stall.hasSubscribers) originalSetImmediate(reportStall, this)
       return
     }
     if (this.#isOver) return

@@ -5,7 +5,7 @@
  */
 
 import type { Deadlines, Timed } from '../../core/clock.ts'
-import { later } from '../../core/later.ts'
+import { originalSetImmediate } from '../../core/original-timers.ts'
 
 /**
  * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a second;
@@ -32,7 +32,7 @@ export interface Resettable {
  */
 export class ResetBudget implements Timed {
   deadline = Number.POSITIVE_INFINITY
-  bagIndex = -1
+  listIndex = -1
   readonly #deadlines: Deadlines
   readonly #onReset: () => void
   readonly #onStuck: () => void
@@ -64,7 +64,7 @@ export class ResetBudget implements Timed {
 
   /** Whether more than half of so many places are held by streams that wait for a token, not only for the next turn. */
   holdMost(places: number): boolean {
-    return this.bagIndex !== -1 && this.#waiting.size > places / 2
+    return this.listIndex !== -1 && this.#waiting.size > places / 2
   }
 
   /** Resets the stream in the next turn of the event loop, or as soon as there is a token. */
@@ -72,7 +72,7 @@ export class ResetBudget implements Timed {
     this.#waiting.add(stream)
     if (this.#isFlushDue) return
     this.#isFlushDue = true
-    later(this.#flushSoon)
+    originalSetImmediate(this.#flushSoon)
   }
 
   /** The stream has closed by itself. */
@@ -96,7 +96,7 @@ export class ResetBudget implements Timed {
     }
     if (this.#waiting.size < before) this.#onReset()
     if (this.#waiting.size === 0) return
-    if (this.bagIndex === -1) this.#deadlines.set(this, now + TICK, now)
+    if (this.listIndex === -1) this.#deadlines.set(this, now + TICK, now)
     this.#onStuck()
   }
 

@@ -86,7 +86,7 @@ export function toResetError(
 }
 
 /** The peer has sent a header section on a connected stream: a stream error. */
-export function toTunnelBreach(): StreamError {
+export function toTunnelProtocolError(): StreamError {
   return new StreamError('HEADERS came within a tunnel (RFC 9113 §8.5)', { http2ErrorCode: PROTOCOL_ERROR })
 }
 

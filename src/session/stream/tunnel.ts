@@ -6,7 +6,7 @@
 
 import type { AddressInfo, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { later } from '../../core/later.ts'
+import { originalSetImmediate } from '../../core/original-timers.ts'
 import type { Request } from '../../core/request.ts'
 import { StreamError } from '../../errors.ts'
 
@@ -128,7 +128,7 @@ export class Tunnel extends Duplex {
     if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#side.resetTunnel()
     // A tick runs before the continuation of an `await`: the caller who gets this tunnel by a promise couldn't listen for `error` yet.
     if (this.#failure === null) callback(error)
-    else later(callback, error)
+    else originalSetImmediate(callback, error)
   }
 
   #onWritten(error: Error | null | undefined, callback: Callback): void {

@@ -5,7 +5,7 @@
  */
 
 import type { SendableBody } from '../../core/body-source.ts'
-import { later } from '../../core/later.ts'
+import { originalSetImmediate } from '../../core/original-timers.ts'
 import type { Call } from '../../handler/call.ts'
 import { BodyWriter } from './body-writer.ts'
 import type { UploadSink } from './upload-sink.ts'
@@ -45,7 +45,7 @@ export class Upload {
       return
     }
     this.#isDue = true
-    later(beginLater, this)
+    originalSetImmediate(beginLater, this)
   }
 
   /** The turn that it has waited for. */

@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net'
-import { later, nextTick } from '../../core/later.ts'
+import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { isUint8Array } from '../../core/realms.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
 import { invalid } from '../../core/validate.ts'
@@ -134,7 +134,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.http2.stop()
     this.flush()
     this.#isCut = true
-    later(destroyLater, this.socket)
+    originalSetImmediate(destroyLater, this.socket)
   }
 
   /** Writes what is due; as much data as the socket takes. */
@@ -160,10 +160,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   onOutput(isPatient: boolean): void {
     if (isPatient) {
       // Pieces of a body that come tick by tick make one frame.
-      later(flushLater, this)
+      originalSetImmediate(flushLater, this)
     } else if (!this.#isFlushDue) {
       this.#isFlushDue = true
-      nextTick(flushLater, this)
+      originalNextTick(flushLater, this)
     }
   }
 

@@ -29,7 +29,7 @@ export interface WireStreamOwner extends StreamOwner<WireStream>, OutgoingOwner 
 
 /** One try of a call. What the connection tells it, it tells the call, until one of them is done. */
 export class WireStream extends Http2Stream implements Attempt, EngineStream<WireConnection> {
-  bagIndex = -1
+  listIndex = -1
   window = 0
   readonly isConnected = true
   readonly #owner: WireStreamOwner
@@ -229,7 +229,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     return this.phase === 'whole' && this.#stage === 'responded'
   }
 
-  onBreach(code: number, message: string, isResponse: boolean): void {
+  onStreamError(code: number, message: string, isResponse: boolean): void {
     const processed = isResponse ? 'yes' : 'maybe'
     this.#onGone(new StreamError(message, { http2ErrorCode: code, processed }), false)
     this.#leave()

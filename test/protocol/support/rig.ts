@@ -67,7 +67,7 @@ export class HeardStream extends Http2Stream {
     this.#hear('refused')
   }
 
-  onBreach(code: number, _message: string): void {
+  onStreamError(code: number, _message: string): void {
     this.#hear(`breach ${code}`)
   }
 

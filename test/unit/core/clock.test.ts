@@ -10,7 +10,7 @@ const NEVER = Number.POSITIVE_INFINITY
 
 class Item implements Timed {
   deadline = Number.POSITIVE_INFINITY
-  bagIndex = -1
+  listIndex = -1
   /** When it was told that it is late. */
   readonly late: number[] = []
   readonly #clock: FakeClock
@@ -56,17 +56,17 @@ describe('Deadlines', () => {
       setIn(deadlines, item, 300)
       expect(deadlines.size).toBe(1)
       expect(item.deadline).toBe(300)
-      expect(item.bagIndex).not.toBe(-1)
+      expect(item.listIndex).not.toBe(-1)
       clock.advance(300)
       expect(deadlines.size).toBe(0)
       expect(item.deadline).toBe(Number.POSITIVE_INFINITY)
-      expect(item.bagIndex).toBe(-1)
+      expect(item.listIndex).toBe(-1)
     })
 
     test('has let the item go when it says so', () => {
       const { clock, deadlines } = setUp()
       const seen: number[] = []
-      const item = new Item(clock, () => seen.push(deadlines.size, item.bagIndex))
+      const item = new Item(clock, () => seen.push(deadlines.size, item.listIndex))
       setIn(deadlines, item, 300)
       clock.advance(300)
       expect(seen).toEqual([0, -1])
@@ -262,15 +262,15 @@ describe('Deadlines', () => {
         throw new Error('of a listener')
       })
       const behind = new Item(clock)
-      const later = new Item(clock)
+      const originalSetImmediate = new Item(clock)
       setIn(deadlines, thrower, 100)
       setIn(deadlines, behind, 100)
-      setIn(deadlines, later, 500)
+      setIn(deadlines, originalSetImmediate, 500)
       expect(() => clock.advance(100)).toThrow('of a listener')
       clock.advance(RESOLUTION)
       expect(behind.late).toHaveLength(1)
       clock.advance(500)
-      expect(later.late).toHaveLength(1)
+      expect(originalSetImmediate.late).toHaveLength(1)
       expect(thrower.late).toHaveLength(1)
     })
 

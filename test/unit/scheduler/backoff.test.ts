@@ -26,7 +26,7 @@ function setUp() {
 }
 
 /** What it waits for after so many setbacks, with a jitter from 0 to 1. */
-function toDelay(setbacks: number, jitter: number): number | undefined {
+function toBackoffDelay(setbacks: number, jitter: number): number | undefined {
   vi.spyOn(Math, 'random').mockReturnValue(jitter)
   const { clock, backoff } = setUp()
   backoff.start(setbacks, true)
@@ -45,14 +45,14 @@ describe('Backoff', () => {
   })
 
   test('doubles what it waits for, up to its longest', () => {
-    const delays = [2, 3, 4, 5, 6, 7, 8, 50, 2_000].map((setbacks) => toDelay(setbacks, 1))
+    const delays = [2, 3, 4, 5, 6, 7, 8, 50, 2_000].map((setbacks) => toBackoffDelay(setbacks, 1))
     expect(delays).toEqual([FIRST_DELAY, 200, 400, 800, 1_600, ...Array(4).fill(LONGEST_DELAY)])
   })
 
   test.each([2, 5, 100])('waits for at least half of it, by chance: after %i setbacks', (setbacks) => {
-    const longest = toDelay(setbacks, 1) ?? Number.NaN
-    expect(toDelay(setbacks, 0)).toBe(longest / 2)
-    expect(toDelay(setbacks, 0.5)).toBe(longest * 0.75)
+    const longest = toBackoffDelay(setbacks, 1) ?? Number.NaN
+    expect(toBackoffDelay(setbacks, 0)).toBe(longest / 2)
+    expect(toBackoffDelay(setbacks, 0.5)).toBe(longest * 0.75)
   })
 
   test('does not wait equally long twice: clients that lost one server do not come back in step', () => {

@@ -94,12 +94,12 @@ describe('DelayedCalls', () => {
 
   test('lets each wait by itself', () => {
     const { clock, delayed, released } = setUp()
-    const [long, short, later] = [toCall('long'), toCall('short'), toCall('later')]
+    const [long, short, originalSetImmediate] = [toCall('long'), toCall('short'), toCall('later')]
     delayed.add(long, 6)
     delayed.add(short, 2)
     clock.advance(FIRST_DELAY)
     expect(released).toEqual(['short'])
-    delayed.add(later, 2)
+    delayed.add(originalSetImmediate, 2)
     clock.advance(FIRST_DELAY + RESOLUTION)
     expect(released).toEqual(['short', 'later'])
     expect(toNames(delayed.toArray())).toEqual(['long'])

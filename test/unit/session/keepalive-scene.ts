@@ -3,7 +3,7 @@
 import { Deadlines } from '../../../src/core/clock.ts'
 import { toSessionOptions } from '../../../src/core/session-options.ts'
 import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
-import type { Kept } from '../../../src/session/keepalive.ts'
+import type { KeepaliveTarget } from '../../../src/session/keepalive.ts'
 import { Keepalive } from '../../../src/session/keepalive.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -16,7 +16,7 @@ export const SLACK = INTERVAL / 4 + 50
 export const HOUR = 3_600_000
 
 /** A session that writes down what its keepalive wants of it. */
-export class FakeSession implements Kept {
+export class FakeSession implements KeepaliveTarget {
   bytesRead: number | null = 0
   liveStreams = 0
   /** Somebody waits for room on it. */

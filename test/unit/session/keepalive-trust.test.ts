@@ -102,7 +102,7 @@ describe('Keepalive', () => {
     test('is trusted with pingTimeout 0: its response could be waited for for ever', () => {
       const { clock, session, keepalive } = setUp({ pingTimeout: 0, keepAliveTimeout: 0 })
       clock.advance(100 * INTERVAL)
-      keepalive.doubt()
+      keepalive.requireVerification()
       keepalive.verify()
       expect(keepalive.isTrusted).toBe(true)
       expect(session.events).toEqual([])
@@ -128,11 +128,11 @@ describe('Keepalive', () => {
   describe('when another session of the origin was lost', () => {
     test('verifies this one by a PING before it takes another call', () => {
       const { session, keepalive } = setUp()
-      keepalive.doubt()
-      keepalive.doubt()
+      keepalive.requireVerification()
+      keepalive.requireVerification()
       expect([keepalive.isTrusted, keepalive.isVerifying]).toEqual([false, false])
       keepalive.verify()
-      keepalive.doubt()
+      keepalive.requireVerification()
       expect(keepalive.isVerifying).toBe(true)
       session.ack()
       expect(keepalive.isTrusted).toBe(true)
@@ -141,7 +141,7 @@ describe('Keepalive', () => {
     test('gives it the whole pingTimeout for that while it has streams', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
-      keepalive.doubt()
+      keepalive.requireVerification()
       keepalive.verify()
       clock.advance(TIMEOUT - 1)
       await turn()
@@ -153,7 +153,7 @@ describe('Keepalive', () => {
 
     test('goes on trusting it with pingInterval 0', () => {
       const { keepalive } = setUp({ pingInterval: 0 })
-      keepalive.doubt()
+      keepalive.requireVerification()
       expect(keepalive.isTrusted).toBe(true)
     })
   })
@@ -375,11 +375,11 @@ describe('Keepalive', () => {
       memory.onResponse('application/grpc')
       open()
       for (let asked = 1; asked <= 3; asked++) {
-        keepalive.doubt()
+        keepalive.requireVerification()
         keepalive.verify()
         session.ack()
       }
-      keepalive.doubt()
+      keepalive.requireVerification()
       expect([session.asked, keepalive.isTrusted]).toEqual([3, true])
     })
   })

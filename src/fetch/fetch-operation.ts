@@ -22,7 +22,7 @@ export interface SignalOwner {
 }
 
 /** Settles the promise of `fetch()`, once, and listens to the caller's signal as long as it matters. */
-export class Fetching implements ExchangeOwner {
+export class FetchOperation implements ExchangeOwner {
   readonly #request: FetchRequest
   /** Null without a signal, and once it doesn't matter any more. */
   #signalOwner: SignalOwner | null

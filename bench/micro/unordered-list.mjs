@@ -3,11 +3,11 @@
  */
 import { loadSource, runAlone } from './harness.mjs'
 
-/** @type {typeof import('../../src/core/bag.ts')} */
-const { Bag } = await loadSource('core/bag.ts')
+/** @type {typeof import('../../src/core/unordered-list.ts')} */
+const { UnorderedList } = await loadSource('core/unordered-list.ts')
 
 class Item {
-  bagIndex = -1
+  listIndex = -1
   /** What a call holds on to. It is garbage once the item has gone, if nothing keeps it. */
   payload = new Array(64).fill(null)
 }
@@ -39,7 +39,7 @@ function churn(items, count) {
 export const comparisons = [100, 10_000].map((count) => ({
   title: `one of ${count} under way goes, another one comes`,
   ways: [
-    { name: 'Bag', run: churn(new Bag(), count) },
+    { name: 'UnorderedList', run: churn(new UnorderedList(), count) },
     { name: 'a Set', run: churn(new Set(), count) },
   ],
 }))

@@ -10,19 +10,19 @@
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
 /** The next turn of the event loop. */
-export const later: typeof setImmediate = toReal('setImmediate', setImmediate)
+export const originalSetImmediate: typeof setImmediate = toReal('setImmediate', setImmediate)
 
 /** Behind what runs now, before anything else: before promises, too. */
-export const nextTick: typeof process.nextTick = toReal('nextTick', process.nextTick)
+export const originalNextTick: typeof process.nextTick = toReal('nextTick', process.nextTick)
 
 /** Among the promises. */
-export const nextMicrotask: typeof queueMicrotask = toReal('queueMicrotask', queueMicrotask)
+export const originalQueueMicrotask: typeof queueMicrotask = toReal('queueMicrotask', queueMicrotask)
 
 /** For `core/clock.ts` alone. */
-export const startTimer: typeof setTimeout = toReal('setTimeout', setTimeout)
+export const originalSetTimeout: typeof setTimeout = toReal('setTimeout', setTimeout)
 
 /** For `core/clock.ts` alone. */
-export const stopTimer: typeof clearTimeout = toReal('clearTimeout', clearTimeout)
+export const originalClearTimeout: typeof clearTimeout = toReal('clearTimeout', clearTimeout)
 
 /**
  * What a fake stands for. Those of sinon, vitest and jest are made by `@sinonjs/fake-timers`, which notes the clock on each fake, and on
@@ -35,8 +35,8 @@ function toReal<TFunction extends object>(name: string, given: TFunction): TFunc
 }
 
 /** Makes an uncaught exception of what a caller's own code has thrown where nobody is left to be told. */
-export function throwLater(thrown: unknown): void {
-  nextTick(rethrow, thrown)
+export function throwUncaught(thrown: unknown): void {
+  originalNextTick(rethrow, thrown)
 }
 
 function rethrow(thrown: unknown): void {

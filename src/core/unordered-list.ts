@@ -4,10 +4,10 @@
  * @module
  */
 
-/** What a bag needs of what is in it. The field is the bag's own: an item is in one bag at most. */
-export interface Bagged {
+/** What a list needs of what is in it. The field is the list's own: an item is in one list at most. */
+export interface UnorderedItem {
   /** Its place, -1 outside. */
-  bagIndex: number
+  listIndex: number
 }
 
 /**
@@ -16,7 +16,7 @@ export interface Bagged {
  * A Set would do, but not for what lives as short as a request: V8 makes it a new table whenever deletions have used up the old
  * one, and a table that has grown old keeps alive all that it held, and the table after it, until the next full collection.
  */
-export class Bag<T extends Bagged> {
+export class UnorderedList<T extends UnorderedItem> {
   readonly #items: T[] = []
 
   get size(): number {
@@ -30,19 +30,19 @@ export class Bag<T extends Bagged> {
 
   /** A no-op for what is in already. */
   add(item: T): void {
-    if (item.bagIndex === -1) item.bagIndex = this.#items.push(item) - 1
+    if (item.listIndex === -1) item.listIndex = this.#items.push(item) - 1
   }
 
   /** False for what wasn't in. The last one takes its place. */
   delete(item: T): boolean {
-    const index = item.bagIndex
+    const index = item.listIndex
     if (index === -1) return false
     const last = this.#items.pop()
     if (last !== undefined && last !== item) {
       this.#items[index] = last
-      last.bagIndex = index
+      last.listIndex = index
     }
-    item.bagIndex = -1
+    item.listIndex = -1
     return true
   }
 }

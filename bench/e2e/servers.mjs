@@ -128,7 +128,7 @@ export async function startRelay(node, port, rtt) {
  */
 
 /**
- * @param {Pick<import('./scenarios.mjs').Scenario, 'answerBytes' | 'origins' | 'latency' | 'tls' | 'json'>} scenario
+ * @param {Pick<import('./scenarios.mjs').Scenario, 'responseBytes' | 'origins' | 'latency' | 'tls' | 'json'>} scenario
  * @param {{ kind: ServerKind, node: string }} options
  * @returns {Promise<Server>}
  */

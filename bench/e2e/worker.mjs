@@ -22,7 +22,7 @@ import { Load, percentile } from './load.mjs'
  * @property {string} authority where a tunnel shall lead to
  * @property {number} bodyBytes
  * @property {number} responseBytes
- * @property {string} file a file of `answerBytes` bytes, which is what a POST sends
+ * @property {string} file a file of `responseBytes` bytes, which is what a POST sends
  * @property {'steady' | 'rounds'} pattern
  * @property {number} inFlight
  * @property {number | null} connections to each origin; null: as many as the client likes

@@ -70,7 +70,7 @@ function play(recording: Recording, random: Random, allocate: Allocate, options:
     stream.onEvent = (event) => {
       const isBytes = event.startsWith('bytes')
       const last = isBytes ? stream.pieces.at(-1) : stream.lists.at(-1)
-      if (!isBytes && !/^(informational|answer|trailers)/.test(event)) return
+      if (!isBytes && !/^(informational|response|trailers)/.test(event)) return
       keep(last)
       // What a handler is given of it.
       if (Array.isArray(last)) keep(toResponseHeaders(last))

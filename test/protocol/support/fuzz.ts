@@ -148,7 +148,7 @@ class Round {
       const end = stream.events.findIndex((event) => LAST.test(event))
       require(end === -1 ||
         end === stream.events.length - 1, `stream ${stream.id}: ${stream.events.join(', ')}`)
-      const responses = stream.events.filter((event) => event.startsWith('answer') || event === 'trailers')
+      const responses = stream.events.filter((event) => event.startsWith('response') || event === 'trailers')
       require(responses.length <= 2, `stream ${stream.id} was answered twice: ${stream.events.join(', ')}`)
       require(stream.held >= 0, `stream ${stream.id} holds ${stream.held} bytes`)
     }

@@ -29,7 +29,7 @@ type job struct {
 	Path        string   `json:"path"`
 	Method      string   `json:"method"`
 	BodyBytes   int      `json:"bodyBytes"`
-	AnswerBytes int64    `json:"answerBytes"`
+	ResponseBytes int64    `json:"responseBytes"`
 	Pattern     string   `json:"pattern"`
 	InFlight    int      `json:"inFlight"`
 	Connections int      `json:"connections"`
@@ -99,14 +99,14 @@ func (c *client) ask(origin string) error {
 	}
 	request.Header.Set("Accept", "*/*")
 	request.Header.Set("User-Agent", "bench")
-	answer, err := c.http.Do(request)
+	response, err := c.http.Do(request)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
-	length, err := io.Copy(io.Discard, answer.Body)
-	if err == nil && (answer.StatusCode != 200 || length != c.AnswerBytes || answer.ProtoMajor != 2) {
-		err = fmt.Errorf("a wrong answer: status %d, %d bytes instead of %d, %s", answer.StatusCode, length, c.AnswerBytes, answer.Proto)
+	defer response.Body.Close()
+	length, err := io.Copy(io.Discard, response.Body)
+	if err == nil && (response.StatusCode != 200 || length != c.ResponseBytes || response.ProtoMajor != 2) {
+		err = fmt.Errorf("a wrong response: status %d, %d bytes instead of %d, %s", response.StatusCode, length, c.ResponseBytes, response.Proto)
 	}
 	return err
 }

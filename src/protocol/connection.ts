@@ -340,7 +340,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     for (const stream of this.streams.above(lastStreamId)) {
       if (stream.state === 'closed') continue
       this.close(stream, false)
-      if (!stream.isAbandoned) stream.onRefused()
+      if (!stream.isAbandoned) stream.listener.onRefused()
     }
   }
 

@@ -91,7 +91,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     if (isEnd) this.#endRemote(stream)
     // Padding was read, as it were (RFC 9113 §6.1).
     if (flow > size) this.flow.consume(stream, flow - size)
-    if (size > 0 || isEnd) stream.onBytes(bytes, start, end)
+    if (size > 0 || isEnd) stream.listener.onBytes(bytes, start, end)
   }
 
   onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void {
@@ -113,7 +113,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
         return
       }
       this.#endRemote(stream)
-      stream.onTrailers(fields)
+      stream.listener.onTrailers(fields)
     }
   }
 
@@ -124,13 +124,13 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
       this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The response is malformed: ${fault}`)
     } else if (status < 200) {
       this.budget.spend()
-      stream.onInformational(status, fields)
+      stream.listener.onInformational(status, fields)
     } else {
       this.budget.earn()
       stream.phase = 'header'
       stream.isBare = isBare(status, stream.isHead)
       if (isEnd) this.#endRemote(stream)
-      stream.onResponse(status, fields)
+      stream.listener.onResponse(status, fields)
     }
   }
 
@@ -162,7 +162,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     const stream = this.streams.get(streamId)
     if (stream === null) return
     this.close(stream, false)
-    if (!stream.isAbandoned) stream.onReset(code)
+    if (!stream.isAbandoned) stream.listener.onReset(code)
   }
 
   onWindowUpdate(streamId: number, increment: number): void {
@@ -256,7 +256,7 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     this.writer.reset(stream.id, code)
     this.wake()
     this.close(stream, false)
-    if (!stream.isAbandoned) stream.onStreamError(code, message, isResponse)
+    if (!stream.isAbandoned) stream.listener.onStreamError(code, message, isResponse)
   }
 
   /** The one way out of the table. @param isEnded by END_STREAM of the peer's */
@@ -266,6 +266,6 @@ export abstract class StreamFrames implements FlowOwner, UploadOwner {
     if (!this.streams.delete(stream, isEnded)) return
     this.uploads.delete(stream)
     this.flow.close(stream)
-    if (stream.isAbandoned) stream.onForgotten()
+    if (stream.isAbandoned) stream.listener.onForgotten()
   }
 }

@@ -12,16 +12,40 @@ import type { StreamState } from './stream-state.ts'
  */
 export type ResponsePhase = 'none' | 'header' | 'whole'
 
-/**
- * What the connection keeps of a stream, as fields of the stream's own object: there is one of it for each request, and no second
- * object beside it. Whoever extends it hears of what comes; once it is abandoned, it hears no more.
- */
-export abstract class Http2Stream {
-  /** RFC 9113 §5.1.1; 0 before it is opened. The connection's own, as all fields of this class are. */
+/** Who hears of one stream. Once the stream is abandoned it is told no more than `onForgotten()`, and what was sent. */
+export interface StreamListener {
+  /** A 1xx response. `fields` is a flat list in wire order, `:status` first. */
+  onInformational(status: number, fields: string[]): void
+  /** The final response's header. Where the response has nothing else, the stream's phase is `whole` already. */
+  onResponse(status: number, fields: string[]): void
+  /** A piece of data: the connection is to be told whether it was read. With the last one the phase is `whole` already. */
+  onBytes(bytes: Buffer, start: number, end: number): void
+  /** The trailer section, which ends the response: the phase is `whole`. */
+  onTrailers(fields: string[]): void
+  /** The peer has reset the stream (RFC 9113 §6.4). It is closed. */
+  onReset(code: number): void
+  /** The peer will not process the request: the stream lies above a GOAWAY's last stream (RFC 9113 §6.8). It is closed. */
+  onRefused(): void
+  /**
+   * A stream error (RFC 9113 §5.4.2): the peer was sent RST_STREAM with this code. The stream is closed.
+   *
+   * @param isResponse whether the error lies in HEADERS or DATA, which belong to a response
+   */
+  onStreamError(code: number, message: string, isResponse: boolean): void
+  /** The stream was abandoned, and is closed. */
+  onForgotten(): void
+  /** Some of what was to be sent was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */
+  onSent(isTaken: boolean): void
+}
+
+/** What the connection keeps of one stream. The fields are the connection's own: others read them. */
+export class Http2Stream {
+  readonly listener: StreamListener
+  /** RFC 9113 §5.1.1; 0 before it is opened. */
   id = 0
   state: StreamState = 'idle'
   phase: ResponsePhase = 'none'
-  /** Nobody wants what still comes: it only counts for the connection's window. */
+  /** What still comes is thrown away: it only counts for the connection's window. */
   isAbandoned = false
 
   /** Bytes that the peer takes now; below 0 after it has lowered SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2). */
@@ -54,26 +78,7 @@ export abstract class Http2Stream {
   /** Its response has no content, by its status or by the request's method. */
   isBare = false
 
-  /** A 1xx response. `fields` is a flat list in wire order, `:status` first. */
-  abstract onInformational(status: number, fields: string[]): void
-  /** The final response's header. Where the response has nothing else, its phase is `whole` already. */
-  abstract onResponse(status: number, fields: string[]): void
-  /** A piece of data: the connection is to be told whether it was read. Its last one comes when the phase is `whole` already. */
-  abstract onBytes(bytes: Buffer, start: number, end: number): void
-  /** They are the response's end: its phase is `whole`. */
-  abstract onTrailers(fields: string[]): void
-  /** The peer has reset it (RFC 9113 §6.4). It is closed. */
-  abstract onReset(code: number): void
-  /** The peer will not process it: it lies above a GOAWAY's last stream (RFC 9113 §6.8). It is closed. */
-  abstract onRefused(): void
-  /**
-   * The peer has broken a rule on it, and was sent RST_STREAM with this code. It is closed.
-   *
-   * @param isResponse whether by what belongs to an answer: HEADERS or DATA
-   */
-  abstract onStreamError(code: number, message: string, isResponse: boolean): void
-  /** It was abandoned, and is closed. */
-  abstract onForgotten(): void
-  /** Some of what was to be sent was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */
-  abstract onSent(isTaken: boolean): void
+  constructor(listener: StreamListener) {
+    this.listener = listener
+  }
 }

@@ -117,7 +117,7 @@ export class UploadQueue {
       stream.state = afterLocalEnd(stream.state)
       this.#owner.onLocalEnd(stream)
     }
-    stream.onSent(isTaken)
+    stream.listener.onSent(isTaken)
     return Math.max(1, size)
   }
 }

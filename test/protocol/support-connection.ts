@@ -6,6 +6,7 @@ import { ClientConnection } from '../../src/protocol/connection.ts'
 import type { WindowSizes } from '../../src/protocol/flow-control.ts'
 import type { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import type { OwnSettings } from '../../src/protocol/settings.ts'
+import type { StreamListener } from '../../src/protocol/stream.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
 import type { Frame } from '../support/frames.ts'
 import { ERROR_CODES, Flag, FrameParser, frames, PREFACE, Type, toSettings } from '../support/frames.ts'
@@ -32,13 +33,14 @@ function toCode(code: number): string {
   return ERROR_CODES[code] ?? String(code)
 }
 
-/** A stream that writes down what it hears. */
-export class RecordingStream extends Http2Stream {
+/** Writes down what a stream hears. */
+class Recorder implements StreamListener {
   readonly events: string[] = []
   readonly #dialogue: Dialogue
+  /** Null before it is made. */
+  stream: Http2Stream | null = null
 
   constructor(dialogue: Dialogue) {
-    super()
     this.#dialogue = dialogue
   }
 
@@ -52,8 +54,9 @@ export class RecordingStream extends Http2Stream {
 
   onBytes(bytes: Buffer, start: number, end: number): void {
     this.events.push(`data ${bytes.toString('latin1', start, end)}${this.#ending}`)
-    if (this.#dialogue.isReading) this.#dialogue.connection.consume(this, end - start)
-    else this.#dialogue.connection.hold(this, end - start)
+    if (this.stream === null) return
+    if (this.#dialogue.isReading) this.#dialogue.connection.consume(this.stream, end - start)
+    else this.#dialogue.connection.hold(this.stream, end - start)
   }
 
   onTrailers(fields: string[]): void {
@@ -80,7 +83,19 @@ export class RecordingStream extends Http2Stream {
   onSent(): void {}
 
   get #ending(): string {
-    return this.phase === 'whole' ? ', the end' : ''
+    return this.stream?.phase === 'whole' ? ', the end' : ''
+  }
+}
+
+/** A stream, and what it has heard. */
+export class RecordingStream extends Http2Stream {
+  readonly events: string[]
+
+  constructor(dialogue: Dialogue) {
+    const recorder = new Recorder(dialogue)
+    super(recorder)
+    recorder.stream = this
+    this.events = recorder.events
   }
 }
 

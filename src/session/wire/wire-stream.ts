@@ -12,6 +12,7 @@ import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { ClientConnection } from '../../protocol/connection.ts'
 import { ErrorCode } from '../../protocol/protocol-error.ts'
+import type { StreamListener } from '../../protocol/stream.ts'
 import { Http2Stream } from '../../protocol/stream.ts'
 import type { EngineStream } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
@@ -28,12 +29,14 @@ import { openStream, WireOutgoing } from './wire-outgoing.ts'
 export interface WireStreamOwner extends StreamOwner<WireStream>, OutgoingOwner {}
 
 /** One try of a call. What the connection tells it, it tells the call, until one of them is done. */
-export class WireStream extends Http2Stream implements Attempt, EngineStream<WireConnection> {
+export class WireStream implements Attempt, EngineStream<WireConnection>, StreamListener {
   listIndex = -1
   window = 0
   readonly isConnected = true
   readonly #owner: WireStreamOwner
   readonly #call: Call
+  /** The connection's own. */
+  readonly #stream: Http2Stream
   #stage: ResponseStage = 'open'
   /** Null before it is opened. */
   #http2: ClientConnection | null = null
@@ -50,17 +53,17 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   #resetCode: number = ErrorCode.CANCEL
 
   constructor(owner: WireStreamOwner, call: Call) {
-    super()
     this.#owner = owner
     this.#call = call
+    this.#stream = new Http2Stream(this)
   }
 
   get streamId(): number | null {
-    return this.id === 0 ? null : this.id
+    return this.#stream.id === 0 ? null : this.#stream.id
   }
 
   get hasBegun(): boolean {
-    return this.id !== 0
+    return this.#stream.id !== 0
   }
 
   get #isDone(): boolean {
@@ -68,11 +71,11 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   get isHeld(): boolean {
-    return this.held > 0 || this.#call.paused
+    return this.#stream.held > 0 || this.#call.paused
   }
 
   get isIdle(): boolean {
-    const isSent = this.state === 'half-closed (local)' || this.state === 'closed'
+    const isSent = this.#stream.state === 'half-closed (local)' || this.#stream.state === 'closed'
     return this.#isDone || (this.#stage === 'responded' && isSent && this.#call.paused)
   }
 
@@ -85,9 +88,9 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     const { request } = this.#call
     const { body, wire } = begun
     const hasBody = body.kind !== 'none' || request.trailers !== null || request.isTunnel
-    this.isHead = request.method === 'HEAD'
+    this.#stream.isHead = request.method === 'HEAD'
     this.#http2 = http2
-    if (!openStream(http2, this, this.#call, wire, !hasBody)) return
+    if (!openStream(http2, this.#stream, this.#call, wire, !hasBody)) return
     // The ids are used up (RFC 9113 §5.1.1).
     if (!http2.isOpen) this.#owner.close()
     if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
@@ -97,7 +100,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
       this.#call.tellSent()
       return
     }
-    this.#outgoing = new WireOutgoing(this, http2, this.#call, this.#owner, () => this.#release())
+    this.#outgoing = new WireOutgoing(this.#stream, http2, this.#call, this.#owner, () => this.#release())
     if (!request.isTunnel) this.#outgoing.upload(body)
   }
 
@@ -119,7 +122,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   reprioritize(value: string): void {
-    this.#http2?.reprioritize(this, value)
+    this.#http2?.reprioritize(this.#stream, value)
   }
 
   retire(): void {
@@ -132,7 +135,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   }
 
   lose(): void {
-    this.state = 'closed'
+    this.#stream.state = 'closed'
     this.#outgoing?.stop()
     // The reader holds back a response that has come whole: it can have the rest now, or never.
     if (this.#isResponseHeld) this.#complete()
@@ -159,7 +162,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     this.#isHandingOn = true
     this.#call.respond(status, headers, fields)
     this.#isHandingOn = false
-    if (this.phase === 'whole') {
+    if (this.#stream.phase === 'whole') {
       if (!this.#call.paused) this.#complete()
     } else if (status < 300) {
       // A server may say yes without a 100, and may send its response while it reads.
@@ -171,18 +174,18 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     const size = end - start
     if (this.#stage === 'responded' && this.#pieces === null && !this.#call.paused) {
       if (size > 0) {
-        this.#http2?.consume(this, size)
+        this.#http2?.consume(this.#stream, size)
         this.#isHandingOn = true
         const piece = size === bytes.length ? bytes : bytes.subarray(start, end)
-        this.#call.data(piece, this.phase === 'whole')
+        this.#call.data(piece, this.#stream.phase === 'whole')
         this.#isHandingOn = false
       }
-      if (this.phase === 'whole' && !this.#call.paused) this.#complete()
+      if (this.#stream.phase === 'whole' && !this.#call.paused) this.#complete()
     } else if (this.#tunnel !== null) {
       if (size > 0) this.#pushToTunnel(this.#tunnel, toKept(bytes, start, end))
-      if (this.phase === 'whole') this.#endTunnelRead(this.#tunnel)
+      if (this.#stream.phase === 'whole') this.#endTunnelRead(this.#tunnel)
     } else if (size > 0) {
-      this.#http2?.hold(this, size)
+      this.#http2?.hold(this.#stream, size)
       this.#pieces ??= new HeldPieces()
       this.#pieces.add(bytes, start, end)
     }
@@ -195,7 +198,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   onSent(isTaken: boolean): void {
     this.#outgoing?.onSent(isTaken)
-    if (this.#tunnel !== null && this.state === 'closed') this.#closeTunnel(this.#tunnel, null, true)
+    if (this.#tunnel !== null && this.#stream.state === 'closed') this.#closeTunnel(this.#tunnel, null, true)
   }
 
   onForgotten(): void {
@@ -205,7 +208,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   onReset(code: number): void {
     // Its response is here; of our body the peer wants no more (RFC 9113 §8.1).
     if (this.#isResponseHeld) this.#dropUpload()
-    else if (code === NO_ERROR && this.#stage === 'responded' && this.#call.hasWholeBody(this.held))
+    else if (code === NO_ERROR && this.#stage === 'responded' && this.#call.hasWholeBody(this.#stream.held))
       this.#complete()
     else this.#onGone(toResetError(code), code === NO_ERROR)
     this.#leave()
@@ -226,7 +229,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   /** It has come whole, and its reader holds it back. */
   get #isResponseHeld(): boolean {
-    return this.phase === 'whole' && this.#stage === 'responded'
+    return this.#stream.phase === 'whole' && this.#stage === 'responded'
   }
 
   onStreamError(code: number, message: string, isResponse: boolean): void {
@@ -252,7 +255,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   /** Hands on what was held, while the call takes it. */
   #handOn(): void {
     this.#givePieces(false)
-    if (this.#pieces === null && this.phase === 'whole' && !this.#call.paused) this.#complete()
+    if (this.#pieces === null && this.#stream.phase === 'whole' && !this.#call.paused) this.#complete()
   }
 
   #givePieces(isForced: boolean): void {
@@ -263,7 +266,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
       if (piece === null) {
         this.#pieces = null
       } else {
-        this.#http2?.release(this, piece.length)
+        this.#http2?.release(this.#stream, piece.length)
         this.#call.data(piece)
       }
     }
@@ -273,7 +276,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
   /** Nobody will read them. */
   #dropPieces(): void {
     this.#pieces = null
-    if (this.held > 0) this.#http2?.release(this, this.held)
+    if (this.#stream.held > 0) this.#http2?.release(this.#stream, this.#stream.held)
   }
 
   /** Everything of the response is here; what was held goes to the call, whether it is paused or not. */
@@ -284,7 +287,7 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     this.#stage = 'done'
     this.#outgoing?.forgo()
     // The response is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
-    if (this.state !== 'closed') this.#release()
+    if (this.#stream.state !== 'closed') this.#release()
     else this.#owner.onStreamClosed(this)
     const trailers = this.#trailers
     this.#call.complete(trailers === null ? NO_TRAILERS : toResponseHeaders(trailers), trailers)
@@ -295,22 +298,22 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
     const tunnel = Tunnel.over(this.#outgoing, this.#call.request)
     this.#stage = 'tunnel'
     this.#tunnel = tunnel
-    this.isTunnel = true
+    this.#stream.isTunnel = true
     // Whatever the status (RFC 9110 §9.3.6).
-    this.isBare = false
-    if (this.phase === 'whole') tunnel.onPeerEnd()
+    this.#stream.isBare = false
+    if (this.#stream.phase === 'whole') tunnel.onPeerEnd()
     this.#call.upgrade(status, headers, fields, tunnel)
   }
 
   #pushToTunnel(tunnel: Tunnel, piece: Buffer): void {
     // Before it is pushed: whoever reads it gives the credit back from within.
-    this.#http2?.hold(this, piece.length)
+    this.#http2?.hold(this.#stream, piece.length)
     if (tunnel.push(piece)) this.#outgoing?.readTunnel()
   }
 
   #endTunnelRead(tunnel: Tunnel): void {
     tunnel.onPeerEnd()
-    if (this.state === 'closed') this.#closeTunnel(tunnel, null, true)
+    if (this.#stream.state === 'closed') this.#closeTunnel(tunnel, null, true)
   }
 
   /** @param error why the stream is gone; null when both sides have ended @param isQuiet nobody has complained */
@@ -327,23 +330,23 @@ export class WireStream extends Http2Stream implements Attempt, EngineStream<Wir
 
   /** Tells the session, once the call has all that it will get, and the peer counts the stream no more. */
   #leave(): void {
-    if (this.#stage === 'done' && (this.state === 'closed' || this.state === 'idle'))
+    if (this.#stage === 'done' && (this.#stream.state === 'closed' || this.#stream.state === 'idle'))
       this.#owner.onStreamClosed(this)
   }
 
   /** Nobody wants the rest, of either body. */
   #release(): void {
     // First: nobody gives the stream credit for what is thrown away, and nobody hears of what wasn't sent while it still may be.
-    this.#http2?.abandon(this)
+    this.#http2?.abandon(this.#stream)
     this.#outgoing?.stop()
     this.#dropPieces()
-    if (this.state === 'closed' || this.state === 'idle') this.#owner.onStreamClosed(this)
+    if (this.#stream.state === 'closed' || this.#stream.state === 'idle') this.#owner.onStreamClosed(this)
     else this.#owner.reset(this)
   }
 
   /** Its turn has come. */
   reset(): void {
-    this.#http2?.reset(this, this.#resetCode)
+    this.#http2?.reset(this.#stream, this.#resetCode)
     this.#owner.onStreamClosed(this)
   }
 }

@@ -4,12 +4,58 @@ import type { ConnectionListener, ConnectionOptions } from '../../../src/protoco
 import { ClientConnection } from '../../../src/protocol/connection.ts'
 import type { ConnectionFault } from '../../../src/protocol/protocol-error.ts'
 import type { ServerSettings } from '../../../src/protocol/settings.ts'
+import type { StreamListener } from '../../../src/protocol/stream.ts'
 import { Http2Stream } from '../../../src/protocol/stream.ts'
 import type { Frame } from '../../support/frames.ts'
 import { FrameParser } from '../../support/frames.ts'
 
 /** What a stream does with a piece of its response. */
 export type Reading = 'reads' | 'holds'
+
+/** Tells a stream of a rig what the connection tells. */
+class Ear implements StreamListener {
+  /** Null before it is made. */
+  stream: HeardStream | null = null
+
+  onInformational(status: number, fields: string[]): void {
+    this.stream?.lists.push(fields)
+    this.stream?.hear(`informational ${status}`)
+  }
+
+  onResponse(status: number, fields: string[]): void {
+    this.stream?.lists.push(fields)
+    this.stream?.hear(`response ${status}`)
+  }
+
+  onBytes(bytes: Buffer, start: number, end: number): void {
+    this.stream?.take(bytes.subarray(start, end))
+  }
+
+  onTrailers(fields: string[]): void {
+    this.stream?.lists.push(fields)
+    this.stream?.hear('trailers')
+  }
+
+  onReset(code: number): void {
+    this.stream?.hear(`reset ${code}`)
+  }
+
+  onRefused(): void {
+    this.stream?.hear('refused')
+  }
+
+  onStreamError(code: number): void {
+    this.stream?.hear(`breach ${code}`)
+  }
+
+  onForgotten(): void {
+    this.stream?.hear('forgotten')
+  }
+
+  onSent(isTaken: boolean): void {
+    this.stream?.hear(isTaken ? 'sent all' : 'sent some')
+  }
+}
 
 /** A stream that writes down what it hears, and keeps every object that it is given. */
 export class HeardStream extends Http2Stream {
@@ -25,7 +71,9 @@ export class HeardStream extends Http2Stream {
   readonly #rig: Rig
 
   constructor(rig: Rig, reading: Reading) {
-    super()
+    const ear = new Ear()
+    super(ear)
+    ear.stream = this
     this.#rig = rig
     this.reading = reading
   }
@@ -34,52 +82,16 @@ export class HeardStream extends Http2Stream {
     return Buffer.concat(this.copies).toString('latin1')
   }
 
-  onInformational(status: number, fields: string[]): void {
-    this.lists.push(fields)
-    this.#hear(`informational ${status}`)
-  }
-
-  onResponse(status: number, fields: string[]): void {
-    this.lists.push(fields)
-    this.#hear(`response ${status}`)
-  }
-
-  onBytes(bytes: Buffer, start: number, end: number): void {
-    const piece = bytes.subarray(start, end)
+  take(piece: Buffer): void {
     this.pieces.push(piece)
     this.copies.push(Buffer.from(piece))
-    this.#hear(`bytes ${piece.length}`)
+    this.hear(`bytes ${piece.length}`)
     if (piece.length === 0) return
     if (this.reading === 'reads') this.#rig.http2.consume(this, piece.length)
     else this.#rig.http2.hold(this, piece.length)
   }
 
-  onTrailers(fields: string[]): void {
-    this.lists.push(fields)
-    this.#hear('trailers')
-  }
-
-  onReset(code: number): void {
-    this.#hear(`reset ${code}`)
-  }
-
-  onRefused(): void {
-    this.#hear('refused')
-  }
-
-  onStreamError(code: number, _message: string): void {
-    this.#hear(`breach ${code}`)
-  }
-
-  onForgotten(): void {
-    this.#hear('forgotten')
-  }
-
-  onSent(isTaken: boolean): void {
-    this.#hear(isTaken ? 'sent all' : 'sent some')
-  }
-
-  #hear(event: string): void {
+  hear(event: string): void {
     this.#rig.onEvent()
     this.onEvent(event)
     this.events.push(event)

@@ -4,13 +4,13 @@
  * @module
  */
 
+import { TokenBucket } from '../core/token-bucket.ts'
 import { flood } from './protocol-error.ts'
 
 /** So many at once: more than a burst of 1,000 resets, refusals or window updates for as many streams needs. */
 const BURST = 5_000
 /** And so many for each second since. */
 const RATE = 200
-const SECOND = 1_000
 /** A frame that brings something, or a stream that was opened, makes up for so many that don't. */
 const EARNED = 4
 
@@ -28,19 +28,18 @@ const MAX_ACKS = 1_000
  */
 export class FrameBudget {
   readonly #now: () => number
-  #tokens = BURST
-  #countedAt: number
+  readonly #bucket: TokenBucket
   #acks = 0
 
   /** @param now milliseconds since some fixed point */
   constructor(now: () => number) {
     this.#now = now
-    this.#countedAt = now()
+    this.#bucket = new TokenBucket(BURST, RATE, now())
   }
 
   /** Something of use has come, or was asked for. @param sent bytes of data that have gone */
   earn(sent = 0): void {
-    if (this.#tokens < BURST) this.#tokens += EARNED + Math.floor(sent / BYTES_EARNING)
+    this.#bucket.earn(EARNED + Math.floor(sent / BYTES_EARNING))
   }
 
   /** A WINDOW_UPDATE has come. @param increment bytes */
@@ -50,14 +49,10 @@ export class FrameBudget {
 
   /** @param cost of a frame, in tokens @throws ConnectionFault when there were too many */
   spend(cost = 1): void {
-    this.#tokens -= cost
-    if (this.#tokens >= 0) return
+    if (this.#bucket.take(cost)) return
     // The clock is only looked at when it matters.
-    const now = this.#now()
-    this.#tokens = Math.min(BURST, ((now - this.#countedAt) * RATE) / SECOND)
-    this.#countedAt = now
-    this.#tokens -= cost
-    if (this.#tokens < 0) flood('The peer sends too many frames that bring nothing (RFC 9113 §10.5)')
+    this.#bucket.refill(this.#now())
+    if (!this.#bucket.take(cost)) flood('The peer sends too many frames that bring nothing (RFC 9113 §10.5)')
   }
 
   /** One more ACK waits to be sent. @throws ConnectionFault when there are too many */

@@ -6,6 +6,7 @@
 
 import type { Deadlines, Timed } from '../../core/clock.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
+import { TokenBucket } from '../../core/token-bucket.ts'
 
 /**
  * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a second;
@@ -14,7 +15,6 @@ import { originalSetImmediate } from '../../core/original-timers.ts'
 const BURST = 400
 /** And so many for each second since. */
 const RATE = 30
-const SECOND = 1_000
 /** How often those that wait are looked at, in milliseconds. */
 const TICK = 500
 
@@ -42,9 +42,7 @@ export class ResetBudget implements Timed {
     this.onDeadline()
   }
   #isFlushDue = false
-  #tokens = BURST
-  /** When the tokens were counted last. */
-  #countedAt: number
+  readonly #bucket: TokenBucket
 
   /**
    * @param onReset called after streams were reset
@@ -54,7 +52,7 @@ export class ResetBudget implements Timed {
     this.#deadlines = deadlines
     this.#onReset = onReset
     this.#onStuck = onStuck
-    this.#countedAt = deadlines.now()
+    this.#bucket = new TokenBucket(BURST, RATE, deadlines.now())
   }
 
   /** How many streams wait for their reset. */
@@ -89,8 +87,9 @@ export class ResetBudget implements Timed {
   onDeadline(): void {
     const now = this.#deadlines.now()
     const before = this.#waiting.size
+    this.#bucket.refill(now)
     for (const stream of this.#waiting) {
-      if (!this.#take(now)) break
+      if (!this.#bucket.take()) break
       this.#waiting.delete(stream)
       stream.reset()
     }
@@ -98,13 +97,5 @@ export class ResetBudget implements Timed {
     if (this.#waiting.size === 0) return
     if (this.listIndex === -1) this.#deadlines.set(this, now + TICK, now)
     this.#onStuck()
-  }
-
-  #take(now: number): boolean {
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#countedAt) * RATE) / SECOND)
-    this.#countedAt = now
-    if (this.#tokens < 1) return false
-    this.#tokens--
-    return true
   }
 }

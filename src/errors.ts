@@ -212,41 +212,6 @@ ownClasses.delete(TunnelRefusedError)
 export class StreamError extends DodiciError {}
 brand(StreamError, 'StreamError', 'DODICI_ERR_STREAM', null)
 
-/** RFC 9113 §7, by number. */
-const ERROR_CODE_NAMES: readonly string[] = [
-  'NO_ERROR',
-  'PROTOCOL_ERROR',
-  'INTERNAL_ERROR',
-  'FLOW_CONTROL_ERROR',
-  'SETTINGS_TIMEOUT',
-  'STREAM_CLOSED',
-  'FRAME_SIZE_ERROR',
-  'REFUSED_STREAM',
-  'CANCEL',
-  'COMPRESSION_ERROR',
-  'CONNECT_ERROR',
-  'ENHANCE_YOUR_CALM',
-  'INADEQUATE_SECURITY',
-  'HTTP_1_1_REQUIRED',
-]
-
-/** RFC 9113 §7: nothing is wrong. */
-export const NO_ERROR = 0
-
-/** RFC 9113 §7: the peer has broken a rule. */
-export const PROTOCOL_ERROR = 1
-
-/** RFC 9113 §7: the endpoint wants HTTP/1.1 instead. */
-export const HTTP_1_1_REQUIRED = 13
-
-/** RFC 9113 §7: the stream was closed before any of it was processed. */
-export const REFUSED_STREAM = 7
-
-/** The name of an HTTP/2 error code, such as `REFUSED_STREAM`; unknown codes come back as `0x…`. */
-export function toErrorCodeName(code: number): string {
-  return ERROR_CODE_NAMES[code] ?? `0x${code.toString(16)}`
-}
-
 /** Whether a value is an Error, of whichever realm: also the `TimeoutError` of a signal in jest's environment, a DOMException. */
 export function isError(value: unknown): value is Error {
   return value instanceof Error || toTag(value) === '[object Error]' || isDomException(value)

@@ -5,6 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { ErrorCode } from '../core/error-codes.ts'
 import { toFieldsSize } from '../core/headers.ts'
 import type { Limits } from '../core/options.ts'
 import type { DodiciError } from '../errors.ts'
@@ -15,9 +16,6 @@ import {
   ResponseExceededMaxSizeError,
   StreamError,
 } from '../errors.ts'
-
-/** RFC 9113 §7. */
-const PROTOCOL_ERROR = 1
 
 /** More of them before one final response are a flood: a server that says 102 every ten seconds gets nearly an hour. */
 const MAX_INFORMATIONAL = 300
@@ -86,7 +84,7 @@ export class ResponseLimits {
   toLengthError(cause: DodiciError): DodiciError | null {
     const { http2ErrorCode } = cause
     // That of a GOAWAY is no word on this response.
-    const isOfStream = cause instanceof StreamError && http2ErrorCode === PROTOCOL_ERROR
+    const isOfStream = cause instanceof StreamError && http2ErrorCode === ErrorCode.PROTOCOL_ERROR
     if (this.#expected === -1 || !isOfStream) return null
     const message = `The body of the response isn't the ${this.#expected} bytes that were announced: ${cause.message}`
     return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })

@@ -4,11 +4,12 @@
  * @module
  */
 
+import { ErrorCode } from '../core/error-codes.ts'
 import type { WindowSizes } from './flow-control.ts'
 import type { FrameListener } from './frame-reader.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { ByteSink } from './frame-writer.ts'
-import { ConnectionFault, ErrorCode, protocolError } from './protocol-error.ts'
+import { ConnectionFault, protocolError } from './protocol-error.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE, toSettingList, toWindowSetting } from './settings.ts'
 import type { Http2Stream } from './stream.ts'

@@ -4,17 +4,7 @@
  * @module
  */
 
-/** RFC 9113 §7, those that we send. */
-export const ErrorCode = Object.freeze({
-  NO_ERROR: 0,
-  PROTOCOL_ERROR: 1,
-  FLOW_CONTROL_ERROR: 3,
-  STREAM_CLOSED: 5,
-  FRAME_SIZE_ERROR: 6,
-  CANCEL: 8,
-  COMPRESSION_ERROR: 9,
-  ENHANCE_YOUR_CALM: 11,
-})
+import { ErrorCode } from '../core/error-codes.ts'
 
 /** A connection error (RFC 9113 §5.4.1): the peer hears the code by GOAWAY, and the connection is closed. */
 export class ConnectionFault extends Error {

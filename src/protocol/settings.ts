@@ -4,8 +4,9 @@
  * @module
  */
 
+import { ErrorCode } from '../core/error-codes.ts'
 import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
-import { ConnectionFault, ErrorCode, protocolError } from './protocol-error.ts'
+import { ConnectionFault, protocolError } from './protocol-error.ts'
 
 /** Identifiers of RFC 9113 §6.5.2, RFC 8441 §3 and RFC 9218 §2.1. */
 export const Setting = Object.freeze({

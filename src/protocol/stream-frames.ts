@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ErrorCode } from '../core/error-codes.ts'
 import type { FlowOwner, WindowSizes } from './flow-control.ts'
 import { ReceiveFlow } from './flow-control.ts'
 import { MAX_BLOCK_SIZE } from './frame-reader.ts'
@@ -14,7 +15,7 @@ import { HpackEncoder } from './hpack/encoder.ts'
 import { HpackError } from './hpack/hpack-error.ts'
 import { FrameBudget } from './limits.ts'
 import { PingLedger } from './ping-ledger.ts'
-import { ConnectionFault, ErrorCode, protocolError } from './protocol-error.ts'
+import { ConnectionFault, protocolError } from './protocol-error.ts'
 import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from './response-rules.ts'
 import { ServerSettings } from './settings.ts'
 import type { Http2Stream } from './stream.ts'

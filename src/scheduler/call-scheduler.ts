@@ -9,6 +9,7 @@ import type { DispatchOptions } from '../../types/request.ts'
 import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
+import { ErrorCode } from '../core/error-codes.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import type { PendingQueue } from '../core/pending-queue.ts'
@@ -17,7 +18,6 @@ import type { DodiciError } from '../errors.ts'
 import {
   ClientDestroyedError,
   ConnectTimeoutError,
-  HTTP_1_1_REQUIRED,
   NotSupportedError,
   SocketError,
   toConnectError,
@@ -176,7 +176,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   onReplay(call: Call, error: DodiciError | null): void {
-    if (error?.http2ErrorCode === HTTP_1_1_REQUIRED) call.http1Required = error
+    if (error?.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) call.http1Required = error
     if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
     this.#waiting.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.

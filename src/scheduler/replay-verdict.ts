@@ -4,10 +4,11 @@
  * @module
  */
 
+import { ErrorCode } from '../core/error-codes.ts'
 import type { ReplayReason } from '../core/replay.ts'
 import { toReplayReason } from '../core/replay.ts'
 import type { DodiciError } from '../errors.ts'
-import { HTTP_1_1_REQUIRED, REFUSED_STREAM, SocketError, StreamError } from '../errors.ts'
+import { SocketError, StreamError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 
 /** `http/1.1`: the server wants it by HTTP/1.1 (RFC 9113 §7), and somebody serves that. */
@@ -15,7 +16,7 @@ export type ReplayVerdict = ReplayReason | 'http/1.1'
 
 /** The peer has refused this very stream, as opposed to all that lie above a GOAWAY of the same code. */
 export function isRefusal(error: DodiciError): boolean {
-  return error instanceof StreamError && error.http2ErrorCode === REFUSED_STREAM
+  return error instanceof StreamError && error.http2ErrorCode === ErrorCode.REFUSED_STREAM
 }
 
 /**
@@ -32,7 +33,7 @@ export function toReplayVerdict(
 ): ReplayVerdict | null {
   const { request } = call
   const isSafe = replaySafe && request.idempotent && !request.isTunnel
-  if (error.http2ErrorCode === HTTP_1_1_REQUIRED && hasFallback) {
+  if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED && hasFallback) {
     // Of the request itself it says that it wasn't processed. Of a connection it may come when some have been.
     const isUnprocessed = error instanceof StreamError || error.processed === 'no'
     return !request.body.isSpent && (isUnprocessed || isSafe) ? 'http/1.1' : null

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import { UnorderedList } from '../core/unordered-list.ts'
-import { ClientDestroyedError, DodiciError, HTTP_1_1_REQUIRED, toError } from '../errors.ts'
+import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connect/connector.ts'
 import { ConnectionAttempt, tuneSocket } from './connect/connector.ts'
@@ -18,7 +18,7 @@ import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
-import { endLost, isOfPings, toLatest, toLossError } from './loss.ts'
+import { endLost, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
 import { PeerSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
@@ -286,7 +286,7 @@ export abstract class BaseSession<
     const { memory, options } = this.context
     if (isOfPings({ code, lastStreamId, debugData })) memory.onTooManyPings()
     else this.#keepalive?.onGoaway()
-    if (code === HTTP_1_1_REQUIRED && options.fallback !== null) memory.onHttp1()
+    if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1()
     this.#drain()
     this.#lingerWhenIdle()
   }

@@ -5,8 +5,9 @@
  */
 
 import type { Processed } from '../../types/errors.ts'
+import { ErrorCode, toErrorCodeName } from '../core/error-codes.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
-import { DodiciError, NO_ERROR, SocketError, toErrorCodeName } from '../errors.ts'
+import { DodiciError, SocketError } from '../errors.ts'
 
 /** What a peer's GOAWAY said (RFC 9113 §6.8). */
 export interface Goaway {
@@ -23,17 +24,21 @@ export interface Goaway {
  */
 export function toLatest(before: Goaway | null, { code, lastStreamId, debugData }: Goaway): Goaway {
   if (before === null) return { code, lastStreamId, debugData }
-  if (before.code !== NO_ERROR && code === NO_ERROR) return { ...before, lastStreamId }
+  if (before.code !== ErrorCode.NO_ERROR && code === ErrorCode.NO_ERROR) return { ...before, lastStreamId }
   return { code, lastStreamId, debugData: debugData ?? before.debugData }
 }
 
 /** What gRPC's servers say with ENHANCE_YOUR_CALM to a client that sends more PINGs than they like. */
 const TOO_MANY_PINGS = 'too_many_pings'
-const ENHANCE_YOUR_CALM = 11
 
 /** Whether the peer ends the session because of our PINGs. */
 export function isOfPings({ code, debugData }: Goaway): boolean {
-  return code === ENHANCE_YOUR_CALM && debugData?.toString('latin1') === TOO_MANY_PINGS
+  return code === ErrorCode.ENHANCE_YOUR_CALM && debugData?.toString('latin1') === TOO_MANY_PINGS
+}
+
+/** Whether a GOAWAY of this code asks for HTTP/1.1. */
+export function isOfHttp1(code: number): boolean {
+  return code === ErrorCode.HTTP_1_1_REQUIRED
 }
 
 /**
@@ -48,7 +53,7 @@ export function toLossError(
 ): SocketError {
   const isUnprocessed = streamId === null || (goaway !== null && streamId > goaway.lastStreamId)
   const processed: Processed = isUnprocessed ? 'no' : 'maybe'
-  if (goaway !== null && goaway.code !== NO_ERROR) {
+  if (goaway !== null && goaway.code !== ErrorCode.NO_ERROR) {
     const { code, debugData } = goaway
     const message = `The peer sent GOAWAY with ${toErrorCodeName(code)}`
     return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })

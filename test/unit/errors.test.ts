@@ -272,33 +272,6 @@ describe('two copies of the module', () => {
   })
 })
 
-describe('toErrorCodeName', () => {
-  test.each([
-    [0, 'NO_ERROR'],
-    [1, 'PROTOCOL_ERROR'],
-    [2, 'INTERNAL_ERROR'],
-    [3, 'FLOW_CONTROL_ERROR'],
-    [4, 'SETTINGS_TIMEOUT'],
-    [5, 'STREAM_CLOSED'],
-    [6, 'FRAME_SIZE_ERROR'],
-    [7, 'REFUSED_STREAM'],
-    [8, 'CANCEL'],
-    [9, 'COMPRESSION_ERROR'],
-    [10, 'CONNECT_ERROR'],
-    [11, 'ENHANCE_YOUR_CALM'],
-    [12, 'INADEQUATE_SECURITY'],
-    [13, 'HTTP_1_1_REQUIRED'],
-    [14, '0xe'],
-    [0xffff_ffff, '0xffffffff'],
-  ])('names error code %i: %s', (code, name) => {
-    expect(ours.toErrorCodeName(code)).toBe(name)
-  })
-
-  test('names the code of a refused stream', () => {
-    expect(ours.toErrorCodeName(ours.REFUSED_STREAM)).toBe('REFUSED_STREAM')
-  })
-})
-
 describe('toError', () => {
   describe('when an Error was thrown', () => {
     test.each([

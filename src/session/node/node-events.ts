@@ -6,9 +6,8 @@
 
 import { errorMonitor } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
-import { constants } from 'node:http2'
+import { ErrorCode } from '../../core/error-codes.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
-import { REFUSED_STREAM } from '../../errors.ts'
 
 /** Who hears of one stream. */
 export interface StreamListener {
@@ -134,7 +133,7 @@ function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, r
       return true
     case 'close':
       // nghttp2 closes what lies above a GOAWAY before anybody hears of the GOAWAY: in the next turn everybody knows.
-      if (stream.rstCode === REFUSED_STREAM) originalSetImmediate(tellClose, stream)
+      if (stream.rstCode === ErrorCode.REFUSED_STREAM) originalSetImmediate(tellClose, stream)
       else tellClose(stream)
       return true
     default:
@@ -181,7 +180,7 @@ export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, is
   // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a whole.
   stream._final = endNothing
   // Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2 send empty frames for ever.
-  stream.close(isBreach ? constants.NGHTTP2_PROTOCOL_ERROR : constants.NGHTTP2_CANCEL)
+  stream.close(isBreach ? ErrorCode.PROTOCOL_ERROR : ErrorCode.CANCEL)
   // Node 22 and 26 abort the process when a stream that waits for trailers is destroyed at once.
   if (waitsForTrailers) originalSetImmediate(destroyLater, stream)
   else stream.destroy()

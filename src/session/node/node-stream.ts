@@ -5,8 +5,8 @@
  */
 
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
-import { constants } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import { ErrorCode } from '../../core/error-codes.ts'
 import { NO_TRAILERS } from '../../core/header-object.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import type { DodiciError } from '../../errors.ts'
@@ -256,7 +256,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     const stream = this.#stream
     if (stream === null || this.#isClosed) return
     // Of a lost session, and of a reset with a code, node tells by `close`; of everything else it waits for an `end`.
-    const isQuiet = stream.rstCode === constants.NGHTTP2_NO_ERROR && !this.#owner.isLost()
+    const isQuiet = stream.rstCode === ErrorCode.NO_ERROR && !this.#owner.isLost()
     if (this.#state === 'responded' && this.#dataEnd === 'proper') this.#handOn()
     else if (this.#dataEnd === 'closed' && isQuiet) this.#endEarly()
     if (stream.closed && !stream.destroyed && isQuiet) stream.destroy()
@@ -312,7 +312,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   }
 
   #closeTunnel(tunnel: Tunnel): void {
-    const isIdle = this.#stream?.rstCode === constants.NGHTTP2_NO_ERROR && tunnel.writableLength === 0
+    const isIdle = this.#stream?.rstCode === ErrorCode.NO_ERROR && tunnel.writableLength === 0
     const isProper = tunnel.hasPeerEnded && (tunnel.writableFinished || (isIdle && !this.#owner.isLost()))
     this.#state = 'done'
     if (isProper) tunnel.close(null)

@@ -5,15 +5,8 @@
  */
 
 import type { ClientHttp2Stream } from 'node:http2'
-import { constants } from 'node:http2'
-import {
-  DodiciError,
-  NO_ERROR,
-  PROTOCOL_ERROR,
-  REFUSED_STREAM,
-  StreamError,
-  toErrorCodeName,
-} from '../../errors.ts'
+import { ErrorCode, toErrorCodeName } from '../../core/error-codes.ts'
+import { DodiciError, StreamError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
 import type { Goaway } from '../loss.ts'
 
@@ -50,10 +43,10 @@ export function toStreamFailure(
   error: Error | null,
 ): DodiciError {
   const streamId = stream?.id ?? null
-  const code = stream?.rstCode ?? constants.NGHTTP2_NO_ERROR
+  const code = stream?.rstCode ?? ErrorCode.NO_ERROR
   const { goaway } = context
   // Node closes streams with the code of a GOAWAY, too: then it is no response to this stream, whatever the code.
-  const isRefused = code === REFUSED_STREAM && goaway?.code !== REFUSED_STREAM
+  const isRefused = code === ErrorCode.REFUSED_STREAM && goaway?.code !== ErrorCode.REFUSED_STREAM
   // RFC 9113 §6.8: the peer has promised not to process what lies above. nghttp2 calls that REFUSED_STREAM.
   const isAbove = streamId !== null && goaway !== null && streamId > goaway.lastStreamId
   // What was refused before the connection went is unprocessed all the same.
@@ -74,12 +67,12 @@ export function toStreamFailure(
  */
 export function toResetError(
   code: number,
-  isRefused = code === REFUSED_STREAM,
+  isRefused = code === ErrorCode.REFUSED_STREAM,
   cause: Error | null = null,
 ): StreamError {
   const processed = isRefused ? 'no' : 'maybe'
   const message =
-    code === NO_ERROR
+    code === ErrorCode.NO_ERROR
       ? 'The stream was closed without a complete response'
       : `The stream was reset with ${toErrorCodeName(code)}`
   return new StreamError(message, { cause, processed, http2ErrorCode: code })
@@ -87,7 +80,9 @@ export function toResetError(
 
 /** The peer has sent a header section on a connected stream: a stream error. */
 export function toTunnelProtocolError(): StreamError {
-  return new StreamError('HEADERS came within a tunnel (RFC 9113 §8.5)', { http2ErrorCode: PROTOCOL_ERROR })
+  return new StreamError('HEADERS came within a tunnel (RFC 9113 §8.5)', {
+    http2ErrorCode: ErrorCode.PROTOCOL_ERROR,
+  })
 }
 
 /** Why a tunnel ends: its call has settled, and the server has answered it. Errors that aren't ours come back untouched. */

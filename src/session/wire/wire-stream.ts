@@ -5,13 +5,13 @@
  */
 
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import { ErrorCode } from '../../core/error-codes.ts'
 import { NO_TRAILERS, toResponseHeaders } from '../../core/header-object.ts'
 import type { DodiciError } from '../../errors.ts'
-import { NO_ERROR, StreamError } from '../../errors.ts'
+import { StreamError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { ClientConnection } from '../../protocol/connection.ts'
-import { ErrorCode } from '../../protocol/protocol-error.ts'
 import type { StreamListener } from '../../protocol/stream.ts'
 import { Http2Stream } from '../../protocol/stream.ts'
 import type { EngineStream } from '../engine.ts'
@@ -208,9 +208,13 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
   onReset(code: number): void {
     // Its response is here; of our body the peer wants no more (RFC 9113 §8.1).
     if (this.#isResponseHeld) this.#dropUpload()
-    else if (code === NO_ERROR && this.#stage === 'responded' && this.#call.hasWholeBody(this.#stream.held))
+    else if (
+      code === ErrorCode.NO_ERROR &&
+      this.#stage === 'responded' &&
+      this.#call.hasWholeBody(this.#stream.held)
+    )
       this.#complete()
-    else this.#onGone(toResetError(code), code === NO_ERROR)
+    else this.#onGone(toResetError(code), code === ErrorCode.NO_ERROR)
     this.#leave()
   }
 

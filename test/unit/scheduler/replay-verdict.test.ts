@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { Deadlines, systemClock } from '../../../src/core/clock.ts'
+import { ErrorCode } from '../../../src/core/error-codes.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { Request } from '../../../src/core/request.ts'
 import type { DodiciError } from '../../../src/errors.ts'
-import { HTTP_1_1_REQUIRED, REFUSED_STREAM, SocketError, StreamError } from '../../../src/errors.ts'
+import { SocketError, StreamError } from '../../../src/errors.ts'
 import { Call } from '../../../src/handler/call.ts'
 import { isRefusal, toReplayVerdict } from '../../../src/scheduler/replay-verdict.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
@@ -44,9 +45,9 @@ function open(call: Call): Call {
 }
 
 const toRequired = (): DodiciError =>
-  new StreamError('it wants HTTP/1.1', { http2ErrorCode: HTTP_1_1_REQUIRED, processed: 'maybe' })
+  new StreamError('it wants HTTP/1.1', { http2ErrorCode: ErrorCode.HTTP_1_1_REQUIRED, processed: 'maybe' })
 const toRefused = (): DodiciError =>
-  new StreamError('refused', { http2ErrorCode: REFUSED_STREAM, processed: 'no' })
+  new StreamError('refused', { http2ErrorCode: ErrorCode.REFUSED_STREAM, processed: 'no' })
 const toLost = (): DodiciError => new SocketError('lost', { processed: 'maybe' })
 
 describe('HTTP_1_1_REQUIRED', () => {
@@ -73,7 +74,10 @@ describe('HTTP_1_1_REQUIRED', () => {
   })
 
   it('by GOAWAY is no other matter', () => {
-    const error = new SocketError('it wants HTTP/1.1', { http2ErrorCode: HTTP_1_1_REQUIRED, processed: 'no' })
+    const error = new SocketError('it wants HTTP/1.1', {
+      http2ErrorCode: ErrorCode.HTTP_1_1_REQUIRED,
+      processed: 'no',
+    })
     expect(judge(error)).toBe('http/1.1')
   })
 })
@@ -81,7 +85,7 @@ describe('HTTP_1_1_REQUIRED', () => {
 describe('a refusal', () => {
   it('is of the stream itself', () => {
     expect(isRefusal(toRefused())).toBe(true)
-    expect(isRefusal(new SocketError('', { http2ErrorCode: REFUSED_STREAM }))).toBe(false)
+    expect(isRefusal(new SocketError('', { http2ErrorCode: ErrorCode.REFUSED_STREAM }))).toBe(false)
     expect(isRefusal(toLost())).toBe(false)
   })
 

@@ -10,6 +10,8 @@ import type { FrameListener } from './frame-reader.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { ByteSink } from './frame-writer.ts'
 import { ConnectionFault, protocolError } from './protocol-error.ts'
+import { SentPings } from './sent-pings.ts'
+import { SentSettings } from './sent-settings.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE, toSettingList, toWindowSetting } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
@@ -56,11 +58,8 @@ export class ClientConnection extends StreamFrames implements FrameListener {
   readonly #listener: ConnectionListener
   readonly #options: ConnectionOptions
   readonly #reader: FrameReader
-  /** What waits for the ACK of SETTINGS, in the order in which they were sent (RFC 9113 §6.5.3). */
-  readonly #settingsSent: (() => void)[] = []
-  /** What waits for the ACK of PINGs, by the last four octets of those. */
-  readonly #pings = new Map<number, () => void>()
-  #pingsSent = 0
+  readonly #sentSettings = new SentSettings()
+  readonly #sentPings = new SentPings()
   #lastGoaway = Number.POSITIVE_INFINITY
   #isAwake = false
   /** Awake, but patient. */
@@ -109,10 +108,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     const { headerTableSize = DEFAULT_TABLE_SIZE } = settings
     this.writer.preface()
     this.writer.settings(toSettingList(settings, windows.streamWindow))
-    this.#settingsSent.push(() => {
-      this.decoder.setTableSize(headerTableSize)
-      this.flow.acknowledge(windows.streamWindow, this.streams.values())
-    })
+    this.#sentSettings.add({ headerTableSize, streamWindow: windows.streamWindow, onAck: null })
     this.flow.start()
     this.wake()
   }
@@ -236,9 +232,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
 
   /** RFC 9113 §6.7. @param onAck isn't called when the connection ends first */
   ping(onAck: () => void): void {
-    const id = ++this.#pingsSent
-    this.#pings.set(id, onAck)
-    this.writer.ping(0, id, false)
+    this.writer.ping(0, this.#sentPings.add(onAck), false)
     this.wake()
   }
 
@@ -246,10 +240,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
   setStreamWindow(size: number, onAck: () => void): void {
     this.writer.settings(toWindowSetting(size))
     this.flow.announce(size, this.streams.values())
-    this.#settingsSent.push(() => {
-      this.flow.acknowledge(size, this.streams.values())
-      onAck()
-    })
+    this.#sentSettings.add({ headerTableSize: null, streamWindow: size, onAck })
     this.wake()
   }
 
@@ -309,19 +300,17 @@ export class ClientConnection extends StreamFrames implements FrameListener {
   }
 
   onSettingsAck(): void {
-    const acknowledged = this.#settingsSent.shift()
-    if (acknowledged === undefined) protocolError('An ACK came without SETTINGS (RFC 9113 §6.5.3)')
-    acknowledged()
+    const { headerTableSize, streamWindow, onAck } = this.#sentSettings.acknowledge()
+    if (headerTableSize !== null) this.decoder.setTableSize(headerTableSize)
+    this.flow.acknowledge(streamWindow, this.streams.values())
+    onAck?.()
   }
 
   onPing(bytes: Buffer, start: number, isAck: boolean): void {
     const low = bytes.readUInt32BE(start + 4)
     if (isAck) {
-      const onAck = this.#pings.get(low)
-      // Somebody else's, as it were: it does no harm.
-      if (onAck === undefined) this.budget.spend()
-      this.#pings.delete(low)
-      onAck?.()
+      // An ACK of a PING that was never sent: harmless, but charged to the peer's budget.
+      if (!this.#sentPings.acknowledge(low)) this.budget.spend()
       return
     }
     this.budget.spend()

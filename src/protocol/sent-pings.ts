@@ -1,0 +1,28 @@
+/**
+ * PINGs that we have sent (RFC 9113 §6.7).
+ *
+ * @module
+ */
+
+/** The PINGs of one connection that wait for their ACK, in any order. */
+export class SentPings {
+  /** Who hears of the ACK, by the last four octets of the PING. */
+  readonly #waiting = new Map<number, () => void>()
+  #lastId = 0
+
+  /** Another PING goes out. @returns its last four octets; the first four are 0 */
+  add(onAck: () => void): number {
+    const id = ++this.#lastId
+    this.#waiting.set(id, onAck)
+    return id
+  }
+
+  /** An ACK has come. @param id its last four octets @returns false where no such PING waits */
+  acknowledge(id: number): boolean {
+    const onAck = this.#waiting.get(id)
+    if (onAck === undefined) return false
+    this.#waiting.delete(id)
+    onAck()
+    return true
+  }
+}

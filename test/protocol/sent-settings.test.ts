@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { ErrorCode } from '../../src/core/error-codes.ts'
+import type { AnnouncedSettings } from '../../src/protocol/sent-settings.ts'
+import { SentSettings } from '../../src/protocol/sent-settings.ts'
+
+const toAnnounced = (streamWindow: number): AnnouncedSettings => ({
+  headerTableSize: null,
+  streamWindow,
+  onAck: null,
+})
+
+describe('SentSettings', () => {
+  test('gives what was announced in the order in which it was sent', () => {
+    const settings = new SentSettings()
+    const [first, second] = [toAnnounced(1), toAnnounced(2)]
+    settings.add(first)
+    settings.add(second)
+    expect([settings.acknowledge(), settings.acknowledge()]).toEqual([first, second])
+  })
+
+  describe('when an ACK comes and nothing waits', () => {
+    test('is a connection error, at once and after all ACKs', () => {
+      const settings = new SentSettings()
+      const fault = expect.objectContaining({ name: 'ConnectionFault', code: ErrorCode.PROTOCOL_ERROR })
+      expect(() => settings.acknowledge()).toThrow(fault)
+      settings.add(toAnnounced(1))
+      settings.acknowledge()
+      expect(() => settings.acknowledge()).toThrow(fault)
+    })
+  })
+})

@@ -8,8 +8,8 @@ import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { UnorderedItem } from '../core/unordered-list.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
-import type { WindowAnnouncer } from './session-windows.ts'
 import type { Resettable } from './stream/reset-budget.ts'
+import type { WindowAnnouncer } from './stream/session-windows.ts'
 import type { Windowed } from './stream/stream-window.ts'
 
 /** A socket, and what frames HTTP/2 on it. */

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { SessionOptions } from '../core/session-options.ts'
-import type { UnorderedItem, UnorderedList } from '../core/unordered-list.ts'
-import { MAX_WINDOW_SIZE, toUneven } from '../core/window-size.ts'
-import type { Windowed } from './stream/stream-window.ts'
-import { StreamWindow } from './stream/stream-window.ts'
+import type { SessionOptions } from '../../core/session-options.ts'
+import type { UnorderedItem, UnorderedList } from '../../core/unordered-list.ts'
+import { MAX_WINDOW_SIZE, toUneven } from '../../core/window-size.ts'
+import type { Windowed } from './stream-window.ts'
+import { StreamWindow } from './stream-window.ts'
 
 /** What a connection is told of its windows. */
 export interface WindowAnnouncer {

@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { OpenReason } from '../../../types/stats.ts'
 import type { Call } from '../../handler/call.ts'
 import type { PingLedger } from '../../protocol/ping-ledger.ts'
-import { BaseSession } from '../base-session.ts'
+import { Http2Session } from '../http2-session.ts'
 import type { SessionContext } from '../session.ts'
 import { NodeConnection } from './node-connection.ts'
 import { NodeStream } from './node-stream.ts'
@@ -18,7 +18,7 @@ import { UploadBuffer } from './node-upload.ts'
 
 /** One connection of node:http2. */
 export class NodeSession
-  extends BaseSession<NodeStream, NodeConnection>
+  extends Http2Session<NodeStream, NodeConnection>
   implements NodeStreamOwner<NodeStream>
 {
   readonly uploadBuffer: UploadBuffer

@@ -6,7 +6,7 @@
 
 import type { Socket } from 'node:net'
 import type { Call } from '../../handler/call.ts'
-import { BaseSession } from '../base-session.ts'
+import { Http2Session } from '../http2-session.ts'
 import type { WireListener } from './wire-connection.ts'
 import { WireConnection } from './wire-connection.ts'
 import type { WireStreamOwner } from './wire-stream.ts'
@@ -14,7 +14,7 @@ import { WireStream } from './wire-stream.ts'
 
 /** One connection, framed by ourselves. */
 export class WireSession
-  extends BaseSession<WireStream, WireConnection>
+  extends Http2Session<WireStream, WireConnection>
   implements WireStreamOwner, WireListener
 {
   now(): number {

@@ -30,7 +30,7 @@ import type { StreamOwner } from './stream/stream-owner.ts'
 import { byStreamId, IdleLook } from './stream/stream-owner.ts'
 
 /** One connection, from the first SYN to the last event. `TStream` and `TConnection` are the engine's. */
-export abstract class BaseSession<
+export abstract class Http2Session<
   TStream extends EngineStream<TConnection>,
   TConnection extends EngineConnection,
 > implements Session, StreamOwner<TStream>, KeepaliveTarget, EngineListener

@@ -10,11 +10,11 @@ import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from '../core/replay.ts'
 import { AlpnError } from '../errors.ts'
+import { toEngine } from '../session/engines.ts'
+import { Http2Session } from '../session/http2-session.ts'
 import { toDisconnectError } from '../session/loss.ts'
-import { NodeSession } from '../session/node/node-session.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
-import { WireSession } from '../session/wire/wire-session.ts'
 import { Backoff } from './backoff.ts'
 import { Relief } from './relief.ts'
 import { SessionHeap } from './session-heap.ts'
@@ -78,7 +78,8 @@ export class SessionSet implements SessionOwner {
     owner: SessionSetOwner,
   ) {
     const deadlines = new Deadlines(clock)
-    this.#context = { origin, options, clock, deadlines, memory, owner: this }
+    const engine = toEngine(options.engine)
+    this.#context = { origin, options, engine, clock, deadlines, memory, owner: this }
     this.#connections = connections
     this.#owner = owner
     this.#backoff = new Backoff(clock, () => owner.onRoom())
@@ -167,8 +168,7 @@ export class SessionSet implements SessionOwner {
   /** @param crowded whose calls it is to take; null for nobody's */
   #open(reason: OpenReason, crowded: Session | null): void {
     if (this.#backoff.isWaiting || this.#isEnded) return
-    const Engine = this.#context.options.engine === 'wire' ? WireSession : NodeSession
-    const session = new Engine(this.#context, ++this.#opened, reason)
+    const session = new Http2Session(this.#context, ++this.#opened, reason)
     this.#newest = session
     this.#isReplacing = false
     this.#all.add(session)

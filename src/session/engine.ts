@@ -1,16 +1,47 @@
 /**
- * What an engine brings: connections, and streams on them.
+ * What an engine is: it makes connections of sockets, and a connection makes streams. What they tell the session goes through the two
+ * interfaces at the end of this file.
  *
  * @module
  */
 
 import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { Deadlines } from '../core/clock.ts'
+import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import type { UnorderedItem } from '../core/unordered-list.ts'
+import type { Call } from '../handler/call.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
 import type { Resettable } from './stream/reset-budget.ts'
 import type { WindowAnnouncer } from './stream/session-windows.ts'
+import type { FailureContext } from './stream/stream-failure.ts'
 import type { Windowed } from './stream/stream-window.ts'
+
+/** One way to speak HTTP/2 over a socket. It has no state of its own: a connection has. */
+export interface Engine {
+  /**
+   * Begins to speak HTTP/2: the client's connection preface goes out.
+   *
+   * @param socket connected, with TLS where the origin wants it
+   * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
+   * @param owner hears of the connection and of its streams
+   * @throws when `socket` isn't one after all, or a closed one
+   */
+  connect(
+    context: EngineContext,
+    socket: Socket,
+    streamWindow: number,
+    owner: ConnectionOwner,
+  ): EngineConnection
+}
+
+/** What an engine knows of the client. */
+export interface EngineContext {
+  readonly origin: Origin
+  readonly options: ResolvedClientOptions
+  readonly deadlines: Deadlines
+}
 
 /** A socket, and what frames HTTP/2 on it. */
 export interface EngineConnection extends WindowAnnouncer {
@@ -24,6 +55,8 @@ export interface EngineConnection extends WindowAnnouncer {
   readonly pings: PingLedger
   /** Whether that is our own doing, by `cut()`. */
   readonly isCut: boolean
+  /** A stream for this call, not opened yet. */
+  toStream(call: Call): EngineStream
   /** Whether it keeps the process alive. */
   setRef(isNeeded: boolean): void
   /**
@@ -40,27 +73,43 @@ export interface EngineConnection extends WindowAnnouncer {
   cut(): void
 }
 
-/** One stream of an engine's. */
-export interface EngineStream<TConnection> extends UnorderedItem, Resettable, Windowed {
+/** One stream of a connection, for one attempt of a call. */
+export interface EngineStream extends UnorderedItem, Resettable, Windowed {
   /** Null before it has one. */
   readonly streamId: number | null
-  /** Nobody waits for it: it is over, or all of its request has been sent, and its reader holds the response back. */
+  /** Its caller waits for nothing: it is over, or all of its request has been sent, and its reader holds the response back. */
   readonly isIdle: boolean
   /** Sends its request. Whatever goes wrong is the call's failure. */
-  open(connection: TConnection): void
+  open(): void
   /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
   fail(error: Error): void
-  /** The session is gone. */
+  /** The session is gone: the engine may tell nothing more of this stream. */
   lose(): void
 }
 
-/** Who hears of a connection. */
-export interface EngineListener {
+/** The session, as its streams see it. */
+export interface StreamOwner extends FailureContext {
+  /** Null until it is connected. */
+  readonly socket: Socket | null
+  /** A call has got the header of its final response. */
+  onResponded(headers: IncomingHttpHeaders): void
+  /** An upload is held up. @param sessionWindow bytes that the peer still takes on this session */
+  onStall(streamId: number, sessionWindow: number): void
+  /** Resets the stream, soon or as soon as the peer won't mind. */
+  reset(stream: EngineStream): void
+  /** The stream no longer counts against the peer's limit. */
+  onStreamClosed(stream: EngineStream): void
+}
+
+/** The session, as its connection sees it. */
+export interface ConnectionOwner extends StreamOwner {
   onError(error: Error): void
   /** It is gone; said at least once, and last. */
   onClose(): void
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
   onSettings(settings: Settings): void
+  /** Streams would go faster with windows of so many bytes; Infinity for as large as may be. */
+  onBandwidth(bytes: number): void
 }
 
 /** What stands in for a socket may count no bytes. */

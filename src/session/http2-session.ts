@@ -1,5 +1,5 @@
 /**
- * What a session does whatever frames it: its states, who may open a stream, when it is verified, drained, given up.
+ * The session: its states, whether a stream may be opened, when it is verified, drained, given up. Its engine makes the connection.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { ConnectionResult } from './connect/connector.ts'
 import { ConnectionAttempt, tuneSocket } from './connect/connector.ts'
-import type { EngineConnection, EngineListener, EngineStream } from './engine.ts'
+import type { ConnectionOwner, EngineConnection, EngineStream } from './engine.ts'
 import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
@@ -24,32 +24,27 @@ import { ProcessRef } from './process-ref.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
+import { byStreamId, IdleLook } from './stream/idle-look.ts'
 import { ResetBudget } from './stream/reset-budget.ts'
 import { SessionWindows } from './stream/session-windows.ts'
-import type { StreamOwner } from './stream/stream-owner.ts'
-import { byStreamId, IdleLook } from './stream/stream-owner.ts'
 
-/** One connection, from the first SYN to the last event. `TStream` and `TConnection` are the engine's. */
-export abstract class Http2Session<
-  TStream extends EngineStream<TConnection>,
-  TConnection extends EngineConnection,
-> implements Session, StreamOwner<TStream>, KeepaliveTarget, EngineListener
-{
+/** One connection, from the first SYN to the last event. */
+export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
   heapIndex = -1
   readonly id: number
   responded = 0
   goaway: Goaway | null = null
   readonly settings: PeerSettings
-  protected readonly context: SessionContext
-  protected readonly report: SessionReport
+  readonly #context: SessionContext
+  readonly #report: SessionReport
   readonly resets: ResetBudget
-  readonly #streams = new UnorderedList<TStream>()
-  readonly #windows: SessionWindows<TStream>
+  readonly #streams = new UnorderedList<EngineStream>()
+  readonly #windows: SessionWindows
   #state: SessionState = { name: 'connecting' }
   /** Null before `start()`. */
   #attempt: ConnectionAttempt | null = null
   /** These two are null until there is a socket. */
-  #connection: TConnection | null = null
+  #connection: EngineConnection | null = null
   #keepalive: Keepalive | null = null
   readonly #idleLook = new IdleLook()
   readonly #processRef: ProcessRef
@@ -57,8 +52,8 @@ export abstract class Http2Session<
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
     this.id = id
-    this.context = context
-    this.report = new SessionReport(context, id, openedFor)
+    this.#context = context
+    this.#report = new SessionReport(context, id, openedFor)
     this.resets = new ResetBudget(
       context.deadlines,
       () => this.#keepalive?.onReset(),
@@ -72,17 +67,11 @@ export abstract class Http2Session<
     this.settings = new PeerSettings(ownLimit, context.memory)
   }
 
-  /** What is made of a socket that is connected. @throws when it isn't one after all */
-  protected abstract connect(socket: Socket, streamWindow: number): TConnection
-
-  /** A stream of this engine's, not opened yet. */
-  protected abstract toStream(call: Call): TStream
-
   start(): void {
-    this.report.open()
+    this.#report.open()
     // Whoever was told may have ended it; and so may the connector, which is the caller's own.
     if (this.#state.name !== 'connecting') return
-    this.#attempt = new ConnectionAttempt(this.context, (result) => this.#onConnection(result))
+    this.#attempt = new ConnectionAttempt(this.#context, (result) => this.#onConnection(result))
     if (this.#state.name !== 'connecting') this.#attempt.cancel()
     else this.updateRef()
   }
@@ -151,27 +140,27 @@ export abstract class Http2Session<
 
   open(call: Call): void {
     if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
-    const stream = this.toStream(call)
+    const stream = this.#connection.toStream(call)
     this.#streams.add(stream)
     this.#windows.open(stream)
-    this.context.owner.onSessionLoad(this)
+    this.#context.owner.onSessionLoad(this)
     if (!this.#processRef.isHeld) this.updateRef()
-    stream.open(this.#connection)
+    stream.open()
   }
 
   updateRef(): void {
     const mayServe = this.#state.name === 'connecting' || this.#state.name === 'ready'
-    const isNeeded = this.liveStreams > 0 || (mayServe && this.context.owner.waiting() > 0)
+    const isNeeded = this.liveStreams > 0 || (mayServe && this.#context.owner.waiting() > 0)
     if (this.#state.name === 'connecting') this.#attempt?.setRef(isNeeded)
     const isLeft =
-      isNeeded && this.context.owner.waiting() === 0 && this.#idleLook.areIdle(this.#streams.items)
+      isNeeded && this.#context.owner.waiting() === 0 && this.#idleLook.areIdle(this.#streams.items)
     if (!this.#processRef.update(isNeeded, isLeft)) return
     if (isNeeded) this.#keepalive?.onBusy()
     else this.#keepalive?.onIdle()
   }
 
   toStats(): SessionStats {
-    return this.report.toStats(this, this.socket, this.#windows.size)
+    return this.#report.toStats(this, this.socket, this.#windows.size)
   }
 
   close(isAwaited = false): void {
@@ -195,7 +184,7 @@ export abstract class Http2Session<
     else this.#connection.cut()
   }
 
-  onStreamClosed(stream: TStream): void {
+  onStreamClosed(stream: EngineStream): void {
     if (!this.#streams.delete(stream)) return
     this.#windows.close(stream)
     if (this.resets.waiting > 0) this.resets.delete(stream)
@@ -205,15 +194,18 @@ export abstract class Http2Session<
 
   onResponded(headers: IncomingHttpHeaders): void {
     this.responded++
-    this.context.memory.onResponse(headers['content-type'])
+    this.#context.memory.onResponse(headers['content-type'])
   }
 
-  /** Streams would go faster with a larger window. @param size that is enough, in bytes */
-  protected growWindow(size: number): void {
-    this.#windows.grow(size)
+  onBandwidth(bytes: number): void {
+    this.#windows.grow(bytes)
   }
 
-  reset(stream: TStream): void {
+  onStall(streamId: number, sessionWindow: number): void {
+    this.#report.stall(streamId, sessionWindow)
+  }
+
+  reset(stream: EngineStream): void {
     this.resets.add(stream)
     this.#onFewer()
   }
@@ -235,15 +227,15 @@ export abstract class Http2Session<
   }
 
   onPong(rtt: number): void {
-    this.report.ping(rtt)
+    this.#report.ping(rtt)
   }
 
   onRoom(): void {
-    if (this.#state.name === 'ready') this.context.owner.onSessionRoom(this)
+    if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
   }
 
   onIdleTimeout(): void {
-    if (this.#state.name === 'ready') this.context.owner.onSessionIdle(this)
+    if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
   }
 
   #onConnection(result: ConnectionResult): void {
@@ -252,9 +244,10 @@ export abstract class Http2Session<
   }
 
   #start(socket: Socket): void {
-    const { options, owner, deadlines, memory } = this.context
+    const { options, engine, owner, deadlines, memory } = this.#context
     try {
-      this.#connection = this.connect(socket, this.#windows.begin(owner.waiting()))
+      const streamWindow = this.#windows.begin(owner.waiting())
+      this.#connection = engine.connect(this.#context, socket, streamWindow, this)
       tuneSocket(socket, options.connect)
     } catch (thrown) {
       // Not a socket after all: a connector may yield anything.
@@ -266,7 +259,7 @@ export abstract class Http2Session<
     this.#windows.connect(this.#connection)
     this.#processRef.connect(this.#connection)
     this.#keepalive = new Keepalive(this, this.#connection.pings, options.session, deadlines, memory)
-    this.report.ready(socket)
+    this.#report.ready(socket)
     try {
       owner.onSessionReady(this)
     } finally {
@@ -283,7 +276,7 @@ export abstract class Http2Session<
 
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     this.goaway = toLatest(this.goaway, { code, lastStreamId, debugData })
-    const { memory, options } = this.context
+    const { memory, options } = this.#context
     if (isOfPings({ code, lastStreamId, debugData })) memory.onTooManyPings()
     else this.#keepalive?.onGoaway()
     if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1()
@@ -293,8 +286,8 @@ export abstract class Http2Session<
 
   #drain(): void {
     if (!this.#move({ name: 'draining' })) return
-    this.report.draining(this.goaway)
-    this.context.owner.onSessionDraining(this)
+    this.#report.draining(this.goaway)
+    this.#context.owner.onSessionDraining(this)
   }
 
   #onFewer(): void {
@@ -332,8 +325,8 @@ export abstract class Http2Session<
     this.#processRef.stop()
     this.resets.stop()
     for (const stream of this.#streams.items.toSorted(byStreamId)) stream.lose()
-    this.report.closed(cause, wasReady)
-    this.context.owner.onSessionClosed(this, cause, wasReady)
+    this.#report.closed(cause, wasReady)
+    this.#context.owner.onSessionClosed(this, cause, wasReady)
   }
 
   #move(state: SessionState): boolean {

@@ -1,13 +1,13 @@
 /**
- * The seam: what a session engine is, and the state union that every engine moves through.
+ * The seam between the scheduler and its sessions: what a session is to it, the states of one, and what it tells.
  *
  * @module
  */
 
 import type { SessionStats } from '../../types/stats.ts'
-import type { Clock, Deadlines } from '../core/clock.ts'
-import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Call } from '../handler/call.ts'
+import type { Engine, EngineContext } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
 import type { PeerSettings } from './peer-settings.ts'
@@ -57,11 +57,9 @@ export interface SessionOwner {
 }
 
 /** What all sessions of one origin have in common. */
-export interface SessionContext {
-  readonly origin: Origin
-  readonly options: ResolvedClientOptions
+export interface SessionContext extends EngineContext {
+  readonly engine: Engine
   readonly clock: Clock
-  readonly deadlines: Deadlines
   readonly memory: OriginMemory
   readonly owner: SessionOwner
 }

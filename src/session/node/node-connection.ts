@@ -7,15 +7,20 @@
 import type { ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { Origin } from '../../core/options.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
 import { MAX_HEADERS_COUNT } from '../../core/session-options.ts'
 import { SocketError } from '../../errors.ts'
+import type { Call } from '../../handler/call.ts'
 import { PingLedger } from '../../protocol/ping-ledger.ts'
-import type { EngineConnection, EngineListener } from '../engine.ts'
+import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
+import type { NodeStreamConnection } from './node-stream.ts'
+import { NodeStream } from './node-stream.ts'
+import { UploadBuffer } from './node-upload.ts'
 
 /**
  * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM. Far
@@ -30,10 +35,14 @@ const MAX_SESSION_MEMORY = 1_024
 const MEGABYTE = 1_000_000
 
 /** Node's session and the socket below it, which only together tell what happens. */
-export class NodeConnection implements EngineConnection {
+export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly http2: ClientHttp2Session
   readonly socket: Socket
+  readonly owner: ConnectionOwner
   readonly pings = new PingLedger()
+  readonly uploadBuffer: UploadBuffer
+  /** That of each stream, as it was announced last. Bytes. */
+  #streamWindow: number
   /** That of the connection. Bytes. */
   #window: number
   #isCut = false
@@ -43,26 +52,28 @@ export class NodeConnection implements EngineConnection {
    * @throws when `socket` isn't one after all, or a closed one
    */
   constructor(
-    origin: Origin,
-    options: SessionOptions,
+    { origin, options: { session: options } }: EngineContext,
     socket: Socket,
     streamWindow: number,
-    listener: EngineListener,
+    owner: ConnectionOwner,
   ) {
     this.socket = socket
+    this.owner = owner
+    this.uploadBuffer = new UploadBuffer(owner)
+    this.#streamWindow = streamWindow
     // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
     // the session's `error`, where it does, from a later listener of the same event.
-    socket.on('close', () => originalNextTick(() => listener.onClose()))
-    socket.on('error', (error) => listener.onError(error))
+    socket.on('close', () => originalNextTick(() => owner.onClose()))
+    socket.on('error', (error) => owner.onError(error))
     this.#window = options.connectionWindowSize
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
-    this.http2.on('error', (error) => listener.onError(error))
-    this.http2.on('close', () => listener.onClose())
+    this.http2.on('error', (error) => owner.onError(error))
+    this.http2.on('close', () => owner.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => {
       // Node's own memory, used again for the next one.
-      listener.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
+      owner.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
     })
-    this.http2.on('remoteSettings', (settings) => listener.onSettings(settings))
+    this.http2.on('remoteSettings', (settings) => owner.onSettings(settings))
   }
 
   /** Node knows of a GOAWAY, and of a death, some ticks before it tells. */
@@ -82,6 +93,24 @@ export class NodeConnection implements EngineConnection {
     return toBytesRead(this.socket)
   }
 
+  toStream(call: Call): NodeStream {
+    return new NodeStream(this, call)
+  }
+
+  onResponded(headers: IncomingHttpHeaders): void {
+    this.pings.onNews()
+    this.owner.onResponded(headers)
+  }
+
+  onData(received: number): void {
+    this.pings.onNews()
+    if (received > this.#streamWindow) this.owner.onBandwidth(Number.POSITIVE_INFINITY)
+  }
+
+  onTrailers(): void {
+    this.pings.onNews()
+  }
+
   setRef(isNeeded: boolean): void {
     if (isNeeded) this.http2.ref()
     else this.http2.unref()
@@ -99,6 +128,7 @@ export class NodeConnection implements EngineConnection {
   }
 
   announceWindow(initialWindowSize: number, onAck: () => void): void {
+    this.#streamWindow = initialWindowSize
     if (this.http2.destroyed) return
     this.http2.settings({ initialWindowSize }, (error) => {
       if (error === null) onAck()

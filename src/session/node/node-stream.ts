@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
 import { NO_TRAILERS } from '../../core/header-object.ts'
@@ -12,7 +12,7 @@ import { originalNextTick } from '../../core/original-timers.ts'
 import type { DodiciError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
-import type { EngineStream } from '../engine.ts'
+import type { EngineStream, StreamOwner } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
 import type { ResponseStage } from '../stream/response-stage.ts'
 import {
@@ -23,22 +23,35 @@ import {
 } from '../stream/stream-failure.ts'
 import { Tunnel } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
-import type { NodeConnection } from './node-connection.ts'
 import type { StreamListener } from './node-events.ts'
 import { endLater, listen, read, release } from './node-events.ts'
 import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList } from './node-headers.ts'
-import type { NodeStreamOwner } from './node-stream-owner.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
+import type { UploadBuffer } from './node-upload.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
 
 /** How the response's data ended: not yet, by END_STREAM, or because the stream was closed without. */
 type DataEnd = 'none' | 'proper' | 'closed'
 
+/** The connection, as a stream of node:http2 sees it. */
+export interface NodeStreamConnection {
+  readonly http2: ClientHttp2Session
+  /** The session. */
+  readonly owner: StreamOwner
+  readonly uploadBuffer: UploadBuffer
+  /** A call has got the header of its final response. */
+  onResponded(headers: IncomingHttpHeaders): void
+  /** DATA has come. @param received bytes of that stream so far: above one window it might go faster with a larger one */
+  onData(received: number): void
+  /** HEADERS have come that are trailers. */
+  onTrailers(): void
+}
+
 /** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
-export class NodeStream implements Attempt, EngineStream<NodeConnection>, StreamListener {
+export class NodeStream implements Attempt, EngineStream, StreamListener {
   listIndex = -1
   readonly isConnected = true
-  readonly #owner: NodeStreamOwner<NodeStream>
+  readonly #connection: NodeStreamConnection
   readonly #call: Call
   #state: ResponseStage = 'open'
   /** Null until node has made it. */
@@ -68,8 +81,8 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   /** What node says of a stream that fails; its `close` follows. */
   #error: Error | null = null
 
-  constructor(owner: NodeStreamOwner<NodeStream>, call: Call) {
-    this.#owner = owner
+  constructor(connection: NodeStreamConnection, call: Call) {
+    this.#connection = connection
     this.#call = call
   }
 
@@ -79,6 +92,10 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   get hasBegun(): boolean {
     return this.streamId !== null
+  }
+
+  get #owner(): StreamOwner {
+    return this.#connection.owner
   }
 
   get #isDone(): boolean {
@@ -93,7 +110,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     return this.#isDone || (this.#state === 'responded' && this.#isSent && this.#call.paused)
   }
 
-  open({ http2 }: NodeConnection): void {
+  open(): void {
     const outgoing = this.#call.begin(this)
     if (outgoing === null) {
       this.#owner.onStreamClosed(this)
@@ -104,7 +121,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     const options = toStreamOptions(request, body)
     let stream: ClientHttp2Stream
     try {
-      stream = http2.request(toNodeHeaders(wire, request.sensitiveHeaders), options)
+      stream = this.#connection.http2.request(toNodeHeaders(wire, request.sensitiveHeaders), options)
     } catch (cause) {
       // Node 20 and 22 throw on a session that died or heard GOAWAY in this very tick; nothing was sent.
       this.#finish(toOpenError(cause))
@@ -122,7 +139,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
       return
     }
     this.#owesTrailers = request.trailers !== null
-    this.#upload = new Upload(body, new NodeUploadSink(stream, this.#owner.uploadBuffer), this.#call)
+    this.#upload = new Upload(body, new NodeUploadSink(stream, this.#connection.uploadBuffer), this.#call)
     this.#upload.start()
   }
 
@@ -168,7 +185,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
     const rawList = toRawList(raw, handed)
-    if (status >= 200) this.#owner.onResponded(handed)
+    if (status >= 200) this.#connection.onResponded(handed)
     if (status >= 200 && status < 300 && this.#call.request.isTunnel) {
       this.#becomeTunnel(status, handed, rawList)
       return
@@ -197,7 +214,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
 
   onData(chunk: Buffer): boolean {
     this.#received += chunk.length
-    this.#owner.onData(this.#received)
+    this.#connection.onData(this.#received)
     if (this.#tunnel !== null) return this.#tunnel.push(chunk)
     if (this.#state === 'done') return false
     if (this.#state === 'responded' && this.#held === null && !this.#call.paused) this.#call.data(chunk)
@@ -230,7 +247,7 @@ export class NodeStream implements Attempt, EngineStream<NodeConnection>, Stream
   }
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
-    this.#owner.onTrailers()
+    this.#connection.onTrailers()
     this.#trailers = toHandedHeaders(headers)
     this.#rawTrailers = toRawList(raw, this.#trailers)
     this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelProtocolError()))

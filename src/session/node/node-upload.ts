@@ -7,7 +7,7 @@
 import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
 import type { SendableBody } from '../../core/body-source.ts'
 import type { Request } from '../../core/request.ts'
-import type { SessionReport } from '../session-report.ts'
+import type { StreamOwner } from '../engine.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
 
 /** Bytes that go into a stream at once: more would only wait there. */
@@ -32,12 +32,12 @@ export function toStreamOptions(
 
 /** What the uploads of one session have written and the session has not sent yet. */
 export class UploadBuffer {
-  readonly #report: SessionReport
+  readonly #owner: Pick<StreamOwner, 'onStall'>
   /** Bytes. */
   #size = 0
 
-  constructor(report: SessionReport) {
-    this.#report = report
+  constructor(owner: Pick<StreamOwner, 'onStall'>) {
+    this.#owner = owner
   }
 
   get sliceSize(): number {
@@ -47,7 +47,7 @@ export class UploadBuffer {
   /** An upload is held up. */
   onStall(stream: ClientHttp2Stream): void {
     const sessionWindow = stream.session?.state.remoteWindowSize
-    if (stream.id !== undefined && sessionWindow !== undefined) this.#report.stall(stream.id, sessionWindow)
+    if (stream.id !== undefined && sessionWindow !== undefined) this.#owner.onStall(stream.id, sessionWindow)
   }
 
   /** Some more, or less, is waiting. */

@@ -5,10 +5,15 @@
  */
 
 import type { SessionOptions } from '../../core/session-options.ts'
-import type { UnorderedItem, UnorderedList } from '../../core/unordered-list.ts'
 import { MAX_WINDOW_SIZE, toUneven } from '../../core/window-size.ts'
 import type { Windowed } from './stream-window.ts'
 import { StreamWindow } from './stream-window.ts'
+
+/** The streams of a session, as they are now. */
+interface OpenStreams {
+  readonly size: number
+  readonly items: readonly Windowed[]
+}
 
 /** What a connection is told of its windows. */
 export interface WindowAnnouncer {
@@ -29,9 +34,9 @@ const COVER = 2
  * the caller has given one: a stream never waits for what others hold. And Node's own server, when it has sent all of a body but
  * END_STREAM while the window is used up by other streams, would end it by RST_STREAM.
  */
-export class SessionWindows<TStream extends Windowed & UnorderedItem> {
+export class SessionWindows {
   readonly #options: SessionOptions
-  readonly #streams: UnorderedList<TStream>
+  readonly #streams: OpenStreams
   /** The peer has acknowledged a change: there may be room. */
   readonly #onRoom: () => void
   #window: StreamWindow
@@ -40,7 +45,7 @@ export class SessionWindows<TStream extends Windowed & UnorderedItem> {
   /** What the connection's window has been grown to, at least. Bytes. */
   #covered: number
 
-  constructor(options: SessionOptions, streams: UnorderedList<TStream>, onRoom: () => void) {
+  constructor(options: SessionOptions, streams: OpenStreams, onRoom: () => void) {
     this.#options = options
     this.#streams = streams
     this.#onRoom = onRoom
@@ -75,14 +80,14 @@ export class SessionWindows<TStream extends Windowed & UnorderedItem> {
   }
 
   /** A stream is about to be opened; it is among the others. */
-  open(stream: TStream): void {
+  open(stream: Windowed): void {
     this.#window.open(stream)
     if (this.#window.shrink(this.#streams.size)) this.#announce()
     this.#cover()
   }
 
   /** A stream is gone. */
-  close(stream: TStream): void {
+  close(stream: Windowed): void {
     this.#window.close(stream)
   }
 

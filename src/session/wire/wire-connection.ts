@@ -5,30 +5,24 @@
  */
 
 import type { Socket } from 'node:net'
+import type { Deadlines } from '../../core/clock.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { isUint8Array } from '../../core/realms.ts'
-import type { SessionOptions } from '../../core/session-options.ts'
 import { invalid } from '../../core/validate.ts'
 import { SocketError } from '../../errors.ts'
+import type { Call } from '../../handler/call.ts'
 import type { ConnectionListener } from '../../protocol/connection.ts'
 import { ClientConnection } from '../../protocol/connection.ts'
 import type { ByteSink } from '../../protocol/frame-writer.ts'
 import type { PingLedger } from '../../protocol/ping-ledger.ts'
 import type { ConnectionFault } from '../../protocol/protocol-error.ts'
 import type { ServerSettings } from '../../protocol/settings.ts'
-import type { EngineConnection, EngineListener } from '../engine.ts'
+import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
+import { WireStream } from './wire-stream.ts'
 
 /** Data that is framed at a time: about what a socket takes before it says that it has had enough. Bytes. */
 const UPLOAD_SIZE = 65_536
-
-/** Who hears of a connection of this engine's. */
-export interface WireListener extends EngineListener {
-  /** Streams would go faster with windows of so many bytes. */
-  onBandwidth(bytes: number): void
-  /** Milliseconds since some fixed point, never going back. */
-  now(): number
-}
 
 /**
  * What is gathered within a tick is written at its end, in one write: requests, the data behind them, and ACKs with whatever goes out
@@ -37,7 +31,8 @@ export interface WireListener extends EngineListener {
 export class WireConnection implements EngineConnection, ByteSink, ConnectionListener {
   readonly socket: Socket
   readonly http2: ClientConnection
-  readonly #listener: WireListener
+  readonly #owner: ConnectionOwner
+  readonly #deadlines: Deadlines
   #isFlushDue = false
   /** The socket takes no more before its `drain`. */
   #isBlocked = false
@@ -49,9 +44,11 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
    * @throws when `socket` isn't one after all, or a closed one
    */
-  constructor(options: SessionOptions, socket: Socket, streamWindow: number, listener: WireListener) {
+  constructor(context: EngineContext, socket: Socket, streamWindow: number, owner: ConnectionOwner) {
     this.socket = socket
-    this.#listener = listener
+    this.#owner = owner
+    this.#deadlines = context.deadlines
+    const options = context.options.session
     const { settings, initialWindowSize, connectionWindowSize, maxSessionBuffer } = options
     this.http2 = new ClientConnection(
       {
@@ -69,8 +66,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     // A connector may yield anything.
     if (typeof socket.cork !== 'function') throw invalid('connect', socket, 'a function that yields a socket')
     if (socket.destroyed) throw new SocketError('The socket was closed before a session could begin')
-    socket.on('error', (error) => listener.onError(error))
-    socket.on('close', () => listener.onClose())
+    socket.on('error', (error) => owner.onError(error))
+    socket.on('close', () => owner.onClose())
     socket.on('end', () => this.#onEnd())
     socket.on('drain', () => this.#onDrain())
     socket.on('data', (chunk: unknown) => this.#onData(chunk))
@@ -95,6 +92,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   get isDestroyed(): boolean {
     return this.#isCut || this.socket.destroyed
+  }
+
+  toStream(call: Call): WireStream {
+    return new WireStream(this.#owner, this.http2, call)
   }
 
   setRef(isNeeded: boolean): void {
@@ -168,25 +169,25 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   onSettings(settings: ServerSettings): void {
-    this.#listener.onSettings(settings)
+    this.#owner.onSettings(settings)
   }
 
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
-    this.#listener.onGoaway(code, lastStreamId, debugData)
+    this.#owner.onGoaway(code, lastStreamId, debugData)
   }
 
   onFault(cause: ConnectionFault): void {
-    this.#listener.onError(
+    this.#owner.onError(
       new SocketError(cause.message, { cause, http2ErrorCode: cause.code, processed: 'maybe' }),
     )
   }
 
   onBandwidth(bytes: number): void {
-    this.#listener.onBandwidth(bytes)
+    this.#owner.onBandwidth(bytes)
   }
 
   now(): number {
-    return this.#listener.now()
+    return this.#deadlines.now()
   }
 
   #onData(chunk: unknown): void {
@@ -194,7 +195,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     // Of what stands in for a socket.
     else if (isUint8Array(chunk))
       this.http2.receive(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
-    else this.#listener.onError(new SocketError('The socket gives strings, where bytes are needed'))
+    else this.#owner.onError(new SocketError('The socket gives strings, where bytes are needed'))
   }
 
   #onDrain(): void {

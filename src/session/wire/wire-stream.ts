@@ -14,32 +14,25 @@ import type { Call } from '../../handler/call.ts'
 import type { ClientConnection } from '../../protocol/connection.ts'
 import type { StreamListener } from '../../protocol/stream.ts'
 import { Http2Stream } from '../../protocol/stream.ts'
-import type { EngineStream } from '../engine.ts'
+import type { EngineStream, StreamOwner } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
 import { HeldPieces, toKept } from '../stream/held-pieces.ts'
 import type { ResponseStage } from '../stream/response-stage.ts'
 import { toResetError, toTunnelError } from '../stream/stream-failure.ts'
-import type { StreamOwner } from '../stream/stream-owner.ts'
 import { Tunnel } from '../stream/tunnel.ts'
-import type { WireConnection } from './wire-connection.ts'
-import type { OutgoingOwner } from './wire-outgoing.ts'
 import { openStream, WireOutgoing } from './wire-outgoing.ts'
 
-/** The session, as a stream of this engine sees it. */
-export interface WireStreamOwner extends StreamOwner<WireStream>, OutgoingOwner {}
-
 /** One try of a call. What the connection tells it, it tells the call, until one of them is done. */
-export class WireStream implements Attempt, EngineStream<WireConnection>, StreamListener {
+export class WireStream implements Attempt, EngineStream, StreamListener {
   listIndex = -1
   window = 0
   readonly isConnected = true
-  readonly #owner: WireStreamOwner
+  readonly #owner: StreamOwner
+  readonly #http2: ClientConnection
   readonly #call: Call
   /** The connection's own. */
   readonly #stream: Http2Stream
   #stage: ResponseStage = 'open'
-  /** Null before it is opened. */
-  #http2: ClientConnection | null = null
   /** Null for one that sends nothing but its header. */
   #outgoing: WireOutgoing | null = null
   /** Null but in stage `tunnel`. */
@@ -52,8 +45,9 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
   /** What RST_STREAM is to say. */
   #resetCode: number = ErrorCode.CANCEL
 
-  constructor(owner: WireStreamOwner, call: Call) {
+  constructor(owner: StreamOwner, http2: ClientConnection, call: Call) {
     this.#owner = owner
+    this.#http2 = http2
     this.#call = call
     this.#stream = new Http2Stream(this)
   }
@@ -79,7 +73,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
     return this.#isDone || (this.#stage === 'responded' && isSent && this.#call.paused)
   }
 
-  open({ http2 }: WireConnection): void {
+  open(): void {
     const begun = this.#call.begin(this)
     if (begun === null) {
       this.#owner.onStreamClosed(this)
@@ -89,7 +83,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
     const { body, wire } = begun
     const hasBody = body.kind !== 'none' || request.trailers !== null || request.isTunnel
     this.#stream.isHead = request.method === 'HEAD'
-    this.#http2 = http2
+    const http2 = this.#http2
     if (!openStream(http2, this.#stream, this.#call, wire, !hasBody)) return
     // The ids are used up (RFC 9113 §5.1.1).
     if (!http2.isOpen) this.#owner.close()
@@ -122,7 +116,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
   }
 
   reprioritize(value: string): void {
-    this.#http2?.reprioritize(this.#stream, value)
+    this.#http2.reprioritize(this.#stream, value)
   }
 
   retire(): void {
@@ -174,7 +168,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
     const size = end - start
     if (this.#stage === 'responded' && this.#pieces === null && !this.#call.paused) {
       if (size > 0) {
-        this.#http2?.consume(this.#stream, size)
+        this.#http2.consume(this.#stream, size)
         this.#isHandingOn = true
         const piece = size === bytes.length ? bytes : bytes.subarray(start, end)
         this.#call.data(piece, this.#stream.phase === 'whole')
@@ -185,7 +179,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
       if (size > 0) this.#pushToTunnel(this.#tunnel, toKept(bytes, start, end))
       if (this.#stream.phase === 'whole') this.#endTunnelRead(this.#tunnel)
     } else if (size > 0) {
-      this.#http2?.hold(this.#stream, size)
+      this.#http2.hold(this.#stream, size)
       this.#pieces ??= new HeldPieces()
       this.#pieces.add(bytes, start, end)
     }
@@ -270,7 +264,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
       if (piece === null) {
         this.#pieces = null
       } else {
-        this.#http2?.release(this.#stream, piece.length)
+        this.#http2.release(this.#stream, piece.length)
         this.#call.data(piece)
       }
     }
@@ -280,7 +274,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
   /** Nobody will read them. */
   #dropPieces(): void {
     this.#pieces = null
-    if (this.#stream.held > 0) this.#http2?.release(this.#stream, this.#stream.held)
+    if (this.#stream.held > 0) this.#http2.release(this.#stream, this.#stream.held)
   }
 
   /** Everything of the response is here; what was held goes to the call, whether it is paused or not. */
@@ -311,7 +305,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
 
   #pushToTunnel(tunnel: Tunnel, piece: Buffer): void {
     // Before it is pushed: whoever reads it gives the credit back from within.
-    this.#http2?.hold(this.#stream, piece.length)
+    this.#http2.hold(this.#stream, piece.length)
     if (tunnel.push(piece)) this.#outgoing?.readTunnel()
   }
 
@@ -341,7 +335,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
   /** Nobody wants the rest, of either body. */
   #release(): void {
     // First: nobody gives the stream credit for what is thrown away, and nobody hears of what wasn't sent while it still may be.
-    this.#http2?.abandon(this.#stream)
+    this.#http2.abandon(this.#stream)
     this.#outgoing?.stop()
     this.#dropPieces()
     if (this.#stream.state === 'closed' || this.#stream.state === 'idle') this.#owner.onStreamClosed(this)
@@ -350,7 +344,7 @@ export class WireStream implements Attempt, EngineStream<WireConnection>, Stream
 
   /** Its turn has come. */
   reset(): void {
-    this.#http2?.reset(this.#stream, this.#resetCode)
+    this.#http2.reset(this.#stream, this.#resetCode)
     this.#owner.onStreamClosed(this)
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { IdleLook } from '../../../../src/session/stream/stream-owner.ts'
+import { IdleLook } from '../../../../src/session/stream/idle-look.ts'
 
 /** Counts how often it is looked at. */
 class Stream {

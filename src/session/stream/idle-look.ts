@@ -1,24 +1,8 @@
 /**
- * The session, as its streams see it.
+ * Looks over the streams of a session.
  *
  * @module
  */
-
-import type { Socket } from 'node:net'
-import type { IncomingHttpHeaders } from '../../../types/headers.ts'
-import type { FailureContext } from './stream-failure.ts'
-
-/** @typeParam TStream what a stream is to it */
-export interface StreamOwner<TStream> extends FailureContext {
-  /** Resets the stream, soon or as soon as the peer won't mind. */
-  reset(stream: TStream): void
-  /** The stream no longer counts against the peer's limit. */
-  onStreamClosed(stream: TStream): void
-  /** Null until it is connected. */
-  readonly socket: Socket | null
-  /** A call has got the header of its final response. */
-  onResponded(headers: IncomingHttpHeaders): void
-}
 
 /** Whatever has a stream's id; null before it has one. */
 interface Numbered {

@@ -1,0 +1,13 @@
+/**
+ * Engine 'node': HTTP/2 as node:http2 speaks it.
+ *
+ * @module
+ */
+
+import type { Engine } from '../engine.ts'
+import { NodeConnection } from './node-connection.ts'
+
+/** Connections of node:http2. */
+export const nodeEngine: Engine = {
+  connect: (context, socket, streamWindow, owner) => new NodeConnection(context, socket, streamWindow, owner),
+}

@@ -5,11 +5,11 @@
  */
 
 import { ErrorCode } from '../core/error-codes.ts'
-import type { ReplayReason } from '../core/replay.ts'
-import { toReplayReason } from '../core/replay.ts'
 import type { DodiciError } from '../errors.ts'
 import { SocketError, StreamError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
+import type { ReplayReason } from './replay-reason.ts'
+import { toReplayReason } from './replay-reason.ts'
 
 /** `http/1.1`: the server wants it by HTTP/1.1 (RFC 9113 §7), and somebody serves that. */
 export type ReplayVerdict = ReplayReason | 'http/1.1'

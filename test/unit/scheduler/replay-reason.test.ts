@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { ReplayCase } from '../../../src/core/replay.ts'
-import { MAX_FRUITLESS_ATTEMPTS, MAX_REFUSALS, toReplayReason } from '../../../src/core/replay.ts'
+import type { ReplayCase } from '../../../src/scheduler/replay-reason.ts'
+import { MAX_FRUITLESS_ATTEMPTS, MAX_REFUSALS, toReplayReason } from '../../../src/scheduler/replay-reason.ts'
 
 /** A POST of which nothing was sent, for the first time. */
 const UNPROCESSED: ReplayCase = {

@@ -10,8 +10,8 @@ import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
 import { toClientOptions, toOrigin } from '../core/options.ts'
 import { toCodedError } from '../errors.ts'
-import type { SchedulerOwner } from '../scheduler/call-scheduler.ts'
 import { CallScheduler } from '../scheduler/call-scheduler.ts'
+import type { ConnectionEvents } from '../scheduler/connection-events.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
 import { OriginMemory } from '../session/origin-memory.ts'
 import { LivingDispatcher } from './life-cycle.ts'
@@ -75,7 +75,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
 }
 
 /** Emits the dispatcher's events, as undici names and fills them. */
-class Announcer implements SchedulerOwner {
+class Announcer implements ConnectionEvents {
   readonly #dispatcher: OriginDispatcher
   readonly #origin: URL
 

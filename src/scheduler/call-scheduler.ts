@@ -30,20 +30,12 @@ import { TwoShapedHandler } from '../handler/legacy-handler.ts'
 import { hasSubscribers, trace } from '../handler/traced-handler.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
+import type { ConnectionEvents } from './connection-events.ts'
 import { Fallback } from './fallback/fallback.ts'
 import { isRefusal, toReplayVerdict } from './replay-verdict.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
-
-/** Who hears of connections that come and go. Called when the scheduler's own state is settled. */
-export interface SchedulerOwner {
-  onConnect(): void
-  onDisconnect(error: Error): void
-  onConnectionError(error: Error): void
-  /** There is room again, after `add` had returned false. */
-  onDrain(): void
-}
 
 /** How deep loops that open streams may lie one within another. */
 const MAX_PUMPS = 4
@@ -54,7 +46,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly onFlow = (): void => this.#sessions.updateRefs()
   readonly #origin: Origin
   readonly #options: ResolvedClientOptions
-  readonly #owner: SchedulerOwner
+  readonly #events: ConnectionEvents
   readonly #waiting: WaitingCalls
   readonly #sessions: SessionSet
   readonly #memory: OriginMemory
@@ -83,15 +75,15 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     connections: number,
     clock: Clock,
     memory: OriginMemory,
-    owner: SchedulerOwner,
+    events: ConnectionEvents,
   ) {
     this.#origin = origin
     this.#options = options
-    this.#owner = owner
+    this.#events = events
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
     this.#fallback = new Fallback(options)
-    this.#sessions = new SessionSet(origin, options, connections, clock, memory, this)
+    this.#sessions = new SessionSet(origin, options, connections, clock, memory, this, events)
     this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
   }
 
@@ -236,18 +228,6 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#failQueued(() => new SocketError(message, { cause }))
   }
 
-  onConnect(): void {
-    this.#owner.onConnect()
-  }
-
-  onDisconnect(error: Error): void {
-    this.#owner.onDisconnect(error)
-  }
-
-  onConnectionError(error: Error): void {
-    this.#owner.onConnectionError(error)
-  }
-
   /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
   #pump(): void {
     // Deeper, the loops above go on with what is left: a handler that dispatches from within must not use up the stack.
@@ -307,7 +287,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #announceDrain(): void {
     if (!this.#needsDrain || this.#waiting.size > 0 || this.#isDestroyed) return
     this.#needsDrain = false
-    originalNextTick(drainLater, this.#owner)
+    originalNextTick(drainLater, this.#events)
   }
 
   /** Calls that wait keep the process alive. */
@@ -345,6 +325,6 @@ function pumpLater(scheduler: CallScheduler): void {
   CallScheduler.pump(scheduler)
 }
 
-function drainLater(owner: SchedulerOwner): void {
-  owner.onDrain()
+function drainLater(events: ConnectionEvents): void {
+  events.onDrain()
 }

@@ -15,6 +15,7 @@ import { toDisconnectError } from '../session/loss.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
 import { Backoff } from './backoff.ts'
+import type { ConnectionEvents } from './connection-events.ts'
 import { Relief } from './relief.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay-reason.ts'
 import { SessionHeap } from './session-heap.ts'
@@ -31,15 +32,13 @@ export interface SessionSetOwner {
   failWaiting(cause: Error): void
   /** So many sessions in a row came and went without a response that there is no point in another one. */
   giveUp(sessions: number, cause: Error | null): void
-  onConnect(): void
-  onDisconnect(error: Error): void
-  onConnectionError(error: Error): void
 }
 
 /** Opens sessions while calls wait and all others are full, and replaces what is lost. */
 export class SessionSet implements SessionOwner {
   readonly #context: SessionContext
   readonly #owner: SessionSetOwner
+  readonly #events: ConnectionEvents
   readonly #connections: number
   /** Those with room, as far as they have told. */
   readonly #heap = new SessionHeap<Session>()
@@ -76,12 +75,14 @@ export class SessionSet implements SessionOwner {
     clock: Clock,
     memory: OriginMemory,
     owner: SessionSetOwner,
+    events: ConnectionEvents,
   ) {
     const deadlines = new Deadlines(clock)
     const engine = toEngine(options.engine)
     this.#context = { origin, options, engine, clock, deadlines, memory, owner: this }
     this.#connections = connections
     this.#owner = owner
+    this.#events = events
     this.#backoff = new Backoff(clock, () => owner.onRoom())
     this.#relief = new Relief(clock, () => this.#relieve())
   }
@@ -210,7 +211,7 @@ export class SessionSet implements SessionOwner {
     this.#context.memory.onHttp2()
     this.update(session)
     this.#owner.onRoom()
-    if (this.#all.has(session)) this.#owner.onConnect()
+    if (this.#all.has(session)) this.#events.onConnect()
   }
 
   onSessionRoom(session: Session): void {
@@ -248,7 +249,7 @@ export class SessionSet implements SessionOwner {
     if (this.#all.size === 0) this.#onAllClosed()
     if (wasReady) {
       this.#owner.onRoom()
-      this.#owner.onDisconnect(toDisconnectError(session.goaway, cause))
+      this.#events.onDisconnect(toDisconnectError(session.goaway, cause))
     } else if (!this.#isEnded && cause !== null) {
       if (this.#isForFallback(cause)) {
         this.#context.memory.onHttp1()
@@ -259,7 +260,7 @@ export class SessionSet implements SessionOwner {
       this.#owner.failWaiting(cause)
       this.#backoff.setRef(this.waiting() > 0)
       this.#owner.onRoom()
-      this.#owner.onConnectionError(cause)
+      this.#events.onConnectionError(cause)
     }
   }
 

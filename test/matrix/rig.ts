@@ -5,8 +5,8 @@ import { createConnection } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { toClientOptions, toOrigin } from '../../src/core/options.ts'
 import { LivingDispatcher } from '../../src/dispatcher/life-cycle.ts'
-import type { SchedulerOwner } from '../../src/scheduler/call-scheduler.ts'
 import { CallScheduler } from '../../src/scheduler/call-scheduler.ts'
+import type { ConnectionEvents } from '../../src/scheduler/connection-events.ts'
 import { OriginMemory } from '../../src/session/origin-memory.ts'
 import type { ClientOptions, DispatchHandler, DispatchOptions } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -16,7 +16,7 @@ import { startServer } from '../support/server.ts'
 import { Gate } from './gate.ts'
 
 /** A client like any other, but for the clock. */
-export class MatrixClient extends LivingDispatcher implements SchedulerOwner {
+export class MatrixClient extends LivingDispatcher implements ConnectionEvents {
   readonly scheduler: CallScheduler
 
   constructor(origin: string, options: ClientOptions, clock: FakeClock) {

@@ -4,8 +4,8 @@ import type { Clock } from '../../src/core/clock.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { DEFAULT_ENGINE, toClientOptions, toConnections, toOrigin } from '../../src/core/options.ts'
 import { Call } from '../../src/handler/call.ts'
-import type { SchedulerOwner } from '../../src/scheduler/call-scheduler.ts'
 import { CallScheduler } from '../../src/scheduler/call-scheduler.ts'
+import type { ConnectionEvents } from '../../src/scheduler/connection-events.ts'
 import { OriginMemory } from '../../src/session/origin-memory.ts'
 import type { ClientOptions, DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { Recorder } from './recorder.ts'
@@ -72,7 +72,7 @@ export function watchHeaderObjects(): () => unknown[] {
 }
 
 /** A scheduler with a clock of the test's own, and what it announced. */
-export class Harness implements SchedulerOwner {
+export class Harness implements ConnectionEvents {
   readonly scheduler: CallScheduler
   readonly events: string[] = []
   readonly errors: Error[] = []

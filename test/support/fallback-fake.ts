@@ -112,11 +112,11 @@ export class Http1Harness {
   readonly scheduler: CallScheduler
 
   constructor(fallback: FakeFallback, options: ClientOptions = {}, origin = 'https://example.com') {
-    const owner = { onConnect() {}, onDisconnect() {}, onConnectionError() {}, onDrain() {} }
+    const events = { onConnect() {}, onDisconnect() {}, onConnectionError() {}, onDrain() {} }
     const memory = new OriginMemory('http/1.1')
     this.fallback = fallback
     const resolved = toClientOptions({ ...options, fallback })
-    this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, this.clock, memory, owner)
+    this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, this.clock, memory, events)
     onTestFinished(() => this.scheduler.tearDown(null))
   }
 

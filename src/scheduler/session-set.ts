@@ -14,18 +14,15 @@ import { Http2Session } from '../session/http2-session.ts'
 import { toDisconnectError } from '../session/loss.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
-import { Backoff } from './backoff.ts'
 import type { ConnectionEvents } from './connection-events.ts'
+import type { ReconnectDemand } from './reconnect-policy.ts'
+import { ReconnectPolicy } from './reconnect-policy.ts'
 import { Relief } from './relief.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay-reason.ts'
 import { SessionHeap } from './session-heap.ts'
 
 /** Whose calls run on the sessions. */
-export interface SessionSetOwner {
-  /** Calls answered so far. */
-  readonly progress: number
-  /** Calls that wait for a stream. */
-  waiting(): number
+export interface SessionSetOwner extends ReconnectDemand {
   /** There may be room, or a reason to ask for some. */
   onRoom(): void
   /** No connection could be made: what no other one will serve must not wait any longer. */
@@ -46,9 +43,7 @@ export class SessionSet implements SessionOwner {
   readonly #all = new Set<Session>()
   /** Those of them that are connecting or take calls. */
   readonly #usable = new Set<Session>()
-  /** Those of them that were counted as fruitful or fruitless already. */
-  readonly #judged = new Set<Session>()
-  readonly #backoff: Backoff
+  readonly #reconnects: ReconnectPolicy
   readonly #relief: Relief
   /** The one that was opened last; null before the first. */
   #newest: Session | null = null
@@ -56,12 +51,6 @@ export class SessionSet implements SessionOwner {
   #opened = 0
   /** A session was lost with calls left, and none was opened since. */
   #isReplacing = false
-  /** Connections in a row that failed, or ended without a response. */
-  #setbacks = 0
-  /** The owner's, at the last of these. */
-  #progressAtSetback = 0
-  /** Of the setbacks those that were sessions, since the last one that had answered something or was given up for. */
-  #fruitless = 0
   #isEnded = false
   /** Resolves `end()`; null while nobody waits. */
   #onGone: (() => void) | null = null
@@ -83,7 +72,7 @@ export class SessionSet implements SessionOwner {
     this.#connections = connections
     this.#owner = owner
     this.#events = events
-    this.#backoff = new Backoff(clock, () => owner.onRoom())
+    this.#reconnects = new ReconnectPolicy(clock, owner, () => owner.onRoom())
     this.#relief = new Relief(clock, () => this.#relieve())
   }
 
@@ -168,7 +157,7 @@ export class SessionSet implements SessionOwner {
 
   /** @param crowded whose calls it is to take; null for nobody's */
   #open(reason: OpenReason, crowded: Session | null): void {
-    if (this.#backoff.isWaiting || this.#isEnded) return
+    if (!this.#reconnects.mayConnect || this.#isEnded) return
     const session = new Http2Session(this.#context, ++this.#opened, reason)
     this.#newest = session
     this.#isReplacing = false
@@ -181,7 +170,7 @@ export class SessionSet implements SessionOwner {
   /** Whether calls wait has changed: they keep the process alive. */
   updateRefs(): void {
     for (const session of this.#all) session.updateRef()
-    this.#backoff.setRef(this.waiting() > 0)
+    this.#reconnects.updateRef()
   }
 
   /**
@@ -191,7 +180,7 @@ export class SessionSet implements SessionOwner {
    */
   end(error: Error | null, isGraceful: boolean): Promise<void> {
     this.#isEnded = true
-    this.#backoff.stop()
+    this.#reconnects.stop()
     for (const session of [...this.#all]) {
       if (isGraceful) session.close(true)
       else session.destroy(error)
@@ -228,7 +217,7 @@ export class SessionSet implements SessionOwner {
 
   onSessionIdle(session: Session): void {
     // It was not the peer that ended it.
-    this.#judged.add(session)
+    this.#reconnects.exempt(session)
     session.close()
   }
 
@@ -243,7 +232,6 @@ export class SessionSet implements SessionOwner {
     if (this.#leave(session) && wasReady) this.#isReplacing = this.waiting() > 0
     if (wasReady) this.#judge(session, cause)
     this.#all.delete(session)
-    this.#judged.delete(session)
     this.#relief.onClosed(session)
     // Before anything is announced: a listener that throws must not keep a destroy() from settling.
     if (this.#all.size === 0) this.#onAllClosed()
@@ -256,9 +244,9 @@ export class SessionSet implements SessionOwner {
         this.#owner.onRoom()
         return
       }
-      this.#addSetback()
+      this.#reconnects.recordFailedConnection()
       this.#owner.failWaiting(cause)
-      this.#backoff.setRef(this.waiting() > 0)
+      this.#reconnects.updateRef()
       this.#owner.onRoom()
       this.#events.onConnectionError(cause)
     }
@@ -322,28 +310,9 @@ export class SessionSet implements SessionOwner {
     return this.#usable.delete(session)
   }
 
-  /** Each once: a peer that takes connections and drops them unanswered must not be dialled for ever. */
   #judge(session: Session, cause: Error | null): void {
-    if (this.#judged.has(session) || this.#isEnded) return
-    this.#judged.add(session)
-    if (session.responded > 0) {
-      this.#fruitless = 0
-      this.#setbacks = 0
-      return
-    }
-    if (this.#owner.progress !== this.#progressAtSetback) this.#fruitless = 0
-    this.#addSetback()
-    this.#fruitless++
-    if (this.#fruitless < MAX_FRUITLESS_ATTEMPTS || this.ready > 0) return
-    this.#fruitless = 0
+    if (this.#isEnded || !this.#reconnects.recordEnd(session, this.hasReady(0))) return
     this.#owner.giveUp(MAX_FRUITLESS_ATTEMPTS, cause)
-    this.#backoff.setRef(this.waiting() > 0)
-  }
-
-  #addSetback(): void {
-    const { progress } = this.#owner
-    this.#setbacks = progress === this.#progressAtSetback ? this.#setbacks + 1 : 1
-    this.#progressAtSetback = progress
-    this.#backoff.start(this.#setbacks, this.waiting() > 0)
+    this.#reconnects.updateRef()
   }
 }

@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Alarm } from '../../../src/core/clock.ts'
+import type { EndedSession, ReconnectDemand } from '../../../src/scheduler/reconnect-policy.ts'
+import { ReconnectPolicy } from '../../../src/scheduler/reconnect-policy.ts'
+import { MAX_FRUITLESS_ATTEMPTS } from '../../../src/scheduler/replay-reason.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const FIRST_DELAY = 100
+
+/** Notes whether its last alarm would keep the process alive. */
+class WatchedClock extends FakeClock {
+  isReferenced: boolean | null = null
+
+  override after(delay: number, callback: () => void): Alarm {
+    const alarm = super.after(delay, callback)
+    const setRef = (isNeeded: boolean): void => {
+      this.isReferenced = isNeeded
+    }
+    return { cancel: () => alarm.cancel(), setRef }
+  }
+}
+
+/** The calls that connections are made for. */
+class TestDemand implements ReconnectDemand {
+  progress = 0
+  calls = 1
+
+  waiting(): number {
+    return this.calls
+  }
+}
+
+function setUp() {
+  const clock = new WatchedClock()
+  const demand = new TestDemand()
+  const onOver = vi.fn()
+  return { clock, demand, onOver, policy: new ReconnectPolicy(clock, demand, onOver) }
+}
+
+const toSession = (responded = 0): EndedSession => ({ responded })
+
+/** Ends so many sessions without a response, and returns whether the policy gave up after each of them. */
+function endFruitless(policy: ReconnectPolicy, times: number, isServed = false): boolean[] {
+  return Array.from({ length: times }, () => policy.recordEnd(toSession(), isServed))
+}
+
+beforeEach(() => {
+  vi.spyOn(Math, 'random').mockReturnValue(1)
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('ReconnectPolicy', () => {
+  describe('when a connection could not be made', () => {
+    it('allows another one at once, the first time', () => {
+      const { clock, policy } = setUp()
+      expect(policy.mayConnect).toBe(true)
+      policy.recordFailedConnection()
+      expect([policy.mayConnect, clock.made]).toEqual([true, 0])
+    })
+
+    it('backs off from the second time in a row on, and says when that is over', () => {
+      const { clock, onOver, policy } = setUp()
+      policy.recordFailedConnection()
+      policy.recordFailedConnection()
+      clock.advance(FIRST_DELAY - 1)
+      expect([policy.mayConnect, onOver.mock.calls.length]).toEqual([false, 0])
+      clock.advance(1)
+      expect([policy.mayConnect, onOver.mock.calls.length]).toEqual([true, 1])
+    })
+
+    it('backs off for twice as long after each one', () => {
+      const { clock, policy } = setUp()
+      const waits: number[] = []
+      for (let i = 0; i < 5; i++) {
+        policy.recordFailedConnection()
+        const from = clock.now()
+        while (!policy.mayConnect) clock.advance(1)
+        waits.push(clock.now() - from)
+      }
+      expect(waits).toEqual([0, 100, 200, 400, 800])
+    })
+
+    it('never gives up: the calls have failed with each connection', () => {
+      const { policy } = setUp()
+      for (let i = 0; i < 10; i++) policy.recordFailedConnection()
+      expect(policy.recordEnd(toSession(), false)).toBe(false)
+    })
+
+    it('begins a new row after a response, by whichever session', () => {
+      const { clock, demand, policy } = setUp()
+      policy.recordFailedConnection()
+      demand.progress++
+      policy.recordFailedConnection()
+      expect([policy.mayConnect, clock.made]).toEqual([true, 0])
+      policy.recordFailedConnection()
+      expect(policy.mayConnect).toBe(false)
+    })
+  })
+
+  describe('when a session ends', () => {
+    it('without a response, that is a setback', () => {
+      const { policy } = setUp()
+      policy.recordFailedConnection()
+      policy.recordEnd(toSession(), false)
+      expect(policy.mayConnect).toBe(false)
+    })
+
+    it('with a response, that ends the row', () => {
+      const { policy } = setUp()
+      policy.recordFailedConnection()
+      policy.recordEnd(toSession(1), false)
+      policy.recordFailedConnection()
+      expect(policy.mayConnect).toBe(true)
+    })
+
+    it('counts it once', () => {
+      const { clock, policy } = setUp()
+      const session = toSession()
+      const verdicts = Array.from({ length: 10 }, () => policy.recordEnd(session, false))
+      expect(verdicts).not.toContain(true)
+      expect([policy.mayConnect, clock.made]).toEqual([true, 0])
+    })
+
+    it('does not count one that the client has closed', () => {
+      const { clock, policy } = setUp()
+      for (let i = 0; i < 10; i++) {
+        const session = toSession()
+        policy.exempt(session)
+        expect(policy.recordEnd(session, false)).toBe(false)
+      }
+      expect(clock.made).toBe(0)
+    })
+  })
+
+  describe('when sessions in a row end without a response', () => {
+    it('gives up after some, and begins a new row', () => {
+      const { policy } = setUp()
+      const row = [...Array(MAX_FRUITLESS_ATTEMPTS - 1).fill(false), true]
+      expect(endFruitless(policy, 2 * row.length)).toEqual([...row, ...row])
+    })
+
+    it('does not give up while another session takes calls, but with the next that ends when none does', () => {
+      const { policy } = setUp()
+      expect(endFruitless(policy, 2 * MAX_FRUITLESS_ATTEMPTS, true)).not.toContain(true)
+      expect(endFruitless(policy, 1)).toEqual([true])
+    })
+
+    it('counts failed connections between them for the delay alone', () => {
+      const { policy } = setUp()
+      endFruitless(policy, MAX_FRUITLESS_ATTEMPTS - 1)
+      policy.recordFailedConnection()
+      expect(endFruitless(policy, 1)).toEqual([true])
+    })
+
+    it.each([
+      {
+        what: 'a session with a response',
+        act: ({ policy }: ReturnType<typeof setUp>) => {
+          policy.recordEnd(toSession(1), false)
+        },
+      },
+      {
+        what: 'a response by another session',
+        act: ({ demand }: ReturnType<typeof setUp>) => {
+          demand.progress++
+        },
+      },
+    ])('begins a new row after $what', ({ act }) => {
+      const scene = setUp()
+      endFruitless(scene.policy, MAX_FRUITLESS_ATTEMPTS - 1)
+      act(scene)
+      const row = [...Array(MAX_FRUITLESS_ATTEMPTS - 1).fill(false), true]
+      expect(endFruitless(scene.policy, row.length)).toEqual(row)
+    })
+  })
+
+  describe('keeps the process alive during a back-off', () => {
+    it.each([0, 1])('while calls wait: %i of them', (calls) => {
+      const { clock, demand, policy } = setUp()
+      demand.calls = calls
+      policy.recordFailedConnection()
+      policy.recordFailedConnection()
+      expect(clock.isReferenced).toBe(calls > 0)
+      demand.calls = 1 - calls
+      policy.updateRef()
+      expect(clock.isReferenced).toBe(calls === 0)
+    })
+  })
+
+  it('leaves no alarm behind when it is stopped', () => {
+    const { clock, onOver, policy } = setUp()
+    policy.recordFailedConnection()
+    policy.recordFailedConnection()
+    policy.stop()
+    clock.advance(100 * FIRST_DELAY)
+    expect([clock.alarms, onOver.mock.calls.length]).toEqual([0, 0])
+  })
+})

@@ -5,8 +5,9 @@
  */
 
 /**
- * The dispatcher makes one, and all that is below it calls the same one: the set of sessions for connections, the scheduler for
- * `drain`. Each method is called when the caller's own state is settled, since a listener may dispatch, close or destroy.
+ * The dispatcher makes one, and all that is below it calls the same one: the set of sessions for connections, the
+ * scheduler for `drain`. Each method is called when the caller's own state is settled, since a listener may dispatch,
+ * close or destroy.
  */
 export interface ConnectionEvents {
   /** A connection takes calls. */

@@ -23,9 +23,10 @@ export interface EndedSession {
 }
 
 /**
- * A setback is a connection that couldn't be made, or a session that ended without a response. The first one costs nothing. From the
- * second in a row on, the policy backs off: no session is opened meanwhile. After some sessions in a row without a response it gives
- * up on the calls that wait. A session with a response ends the row, and so does a response by any other session.
+ * A setback is a connection that couldn't be made, or a session that ended without a response. The first one costs
+ * nothing. From the second in a row on, the policy backs off: no session is opened meanwhile. After some sessions in a
+ * row without a response it gives up on the calls that wait. A session with a response ends the row, and so does a
+ * response by any other session.
  */
 export class ReconnectPolicy {
   readonly #demand: ReconnectDemand
@@ -61,8 +62,8 @@ export class ReconnectPolicy {
   }
 
   /**
-   * A session has ended, or takes no calls any more. It counts once, however often it is told of: a server that accepts connections
-   * and drops them without a response must not be dialled for ever.
+   * A session has ended, or takes no calls any more. It counts once, however often it is told of: a server that accepts
+   * connections and drops them without a response must not be dialled for ever.
    *
    * @param isServed whether another session takes calls: then there is hope for those that wait
    * @returns whether to give up: the calls that wait have to fail. The row begins anew then.

@@ -7,17 +7,22 @@
 import type { Clock } from '../core/clock.ts'
 import type { Session } from '../session/session.ts'
 
-/** After one session was to be relieved, how long no other one is: a server may be at fault, and new sessions no help. Milliseconds. */
+/**
+ * After one session was to be relieved, how long no other one is: a server may be at fault, and new sessions no help.
+ * Milliseconds.
+ */
 const INTERVAL = 5_000
 
-/** Whether most of a session's places are held by streams that wait for their reset: calls will soon wait for that, too. */
+/**
+ * Whether most of a session's places are held by streams that wait for their reset: calls will soon wait for that, too.
+ */
 function isCrowded({ resets, settings }: Session): boolean {
   return resets.holdMost(settings.limit)
 }
 
 /**
- * One session of an origin's at a time: `crowded → retired → closed`. It goes on serving until its successor's SETTINGS have come, so
- * that nothing is worse than before when that one can't connect, or is never heard of.
+ * One session of an origin's at a time: `crowded → retired → closed`. It goes on serving until its successor's SETTINGS
+ * have come, so that nothing is worse than before when that one can't connect, or is never heard of.
  */
 export class Relief {
   readonly #clock: Clock

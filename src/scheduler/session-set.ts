@@ -130,7 +130,9 @@ export class SessionSet implements SessionOwner {
     else this.#heap.delete(session)
   }
 
-  /** One was lost under a call that is to be repeated, once: the others have to prove themselves before they take it. */
+  /**
+   * One was lost under a call that is to be repeated, once: the others have to prove themselves before they take it.
+   */
   requireVerification(): void {
     for (const session of this.#usable) {
       session.requireVerification()
@@ -149,7 +151,9 @@ export class SessionSet implements SessionOwner {
     else this.#relieve()
   }
 
-  /** Calls go on coming, and a session may be full of streams that nobody wants any more: another one takes its calls. */
+  /**
+   * Calls go on coming, and a session may be full of streams that nobody wants any more: another one takes its calls.
+   */
   #relieve(): void {
     const crowded = this.#newest?.state.name === 'connecting' ? null : this.#relief.find(this.#usable)
     if (crowded !== null) this.#open('crowded', crowded)
@@ -269,8 +273,8 @@ export class SessionSet implements SessionOwner {
   }
 
   /**
-   * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told its limit.
-   * A limit of 0 is a peer that wants to be left alone: nobody works around it with another connection.
+   * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told
+   * its limit. A limit of 0 is a peer that wants to be left alone: nobody works around it with another connection.
    */
   #mustWait(): boolean {
     // The usual case, whatever the number of sessions.
@@ -296,7 +300,9 @@ export class SessionSet implements SessionOwner {
     return this.#isReplacing ? 'replacement' : 'cold'
   }
 
-  /** Whether its connection is gone without a word: then it is about to be closed, and another one may take its place. */
+  /**
+   * Whether its connection is gone without a word: then it is about to be closed, and another one may take its place.
+   */
   #retireIfLost(session: Session): boolean {
     if (!session.closeIfLost()) return false
     if (this.#leave(session)) this.#isReplacing = this.waiting() > 0

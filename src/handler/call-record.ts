@@ -1,5 +1,5 @@
 /**
- * What is noted on a call, by itself and by its owner.
+ * What is noted on a call, by itself and by the scheduler.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { RequestPriority } from '../../types/request.ts'
+import type { Queued } from '../core/pending-queue.ts'
 import { toPriorityField } from '../core/priority.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
@@ -14,36 +15,28 @@ import { deleteField, setField } from '../core/wire-headers.ts'
 import type { DodiciError } from '../errors.ts'
 import type { CallState } from './call-state.ts'
 import { RawFields } from './raw-fields.ts'
+import type { SchedulerNotes } from './scheduler-notes.ts'
 
 /** By which `util.inspect()` asks, and with it `console.log()`. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 /**
- * What is sent, and fields of the owner's, in the call itself: a call is one object.
+ * What is sent, and what the scheduler notes, in the call itself: a call is one object.
  *
  * It is the controller that handlers and interceptors get, and log. So what belongs to the caller (the request, and handlers, which have
  * its options) is in private fields, which neither `util.inspect()` nor `JSON.stringify()` shows, whatever their options.
  */
-export abstract class CallRecord<TCall> extends RawFields {
+export abstract class CallRecord<TCall> extends RawFields implements Queued<TCall>, SchedulerNotes {
   readonly #request: Request
-  /** Its place in the queue. */
   queueNext: TCall | null = null
   queuePrevious: TCall | null = null
-  /** In the order of dispatch. */
   readonly sequence: number
-  /** Attempts that ended unprocessed since the owner last made progress. */
   fruitless = 0
-  /** Attempts that were refused, in all. */
   refusals = 0
-  /** The owner's progress at the last of these. */
   progressMark = 0
-  /** It was sent again although the server may have acted on it. */
   wasRepeated = false
-  /** With which error a server has said that it wants this one by HTTP/1.1 (RFC 9113 §7); null when none has. */
   http1Required: DodiciError | null = null
-  /** It was answered with 421 (RFC 9110 §15.5.20), and goes to a connection that is newer than its attempt was. */
   wasMisdirected = false
-  /** How many sessions the owner had opened when that attempt began. */
   sessionMark = 0
 
   #outer: DispatchHandler | null = null

@@ -8,7 +8,6 @@ import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { throwUncaught } from '../core/original-timers.ts'
-import type { Queued } from '../core/pending-queue.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { DodiciError, RequestAbortedError, toError } from '../errors.ts'
@@ -30,7 +29,7 @@ const MISDIRECTED = 421
  * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream is reset,
  * and it hears its own error. What `onResponseError` itself throws becomes an uncaught exception.
  */
-export class Call extends CallRecord<Call> implements DispatchController, Queued<Call>, LateListener {
+export class Call extends CallRecord<Call> implements DispatchController, LateListener {
   #handler: DispatchHandler
   readonly #owner: CallOwner<Call>
   readonly #clock: CallClock
@@ -279,7 +278,6 @@ export class Call extends CallRecord<Call> implements DispatchController, Queued
   #moveOn(): void {
     const attempt = this.#attempt
     if (this.#state !== 'running' || this.wasMisdirected || attempt === null) return
-    this.wasMisdirected = true
     if (!this.request.body.isSpent) {
       this.#attempt = null
       this.#streamId = attempt.streamId

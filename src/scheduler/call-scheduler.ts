@@ -32,7 +32,8 @@ import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import { Fallback } from './fallback/fallback.ts'
-import { isRefusal, toReplayVerdict } from './replay-verdict.ts'
+import { isRefusal } from './replay-verdict.ts'
+import { Replays } from './replays.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
@@ -51,12 +52,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly #sessions: SessionSet
   readonly #memory: OriginMemory
   readonly #fallback: Fallback
+  readonly #replays: Replays
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
   /** Calls dispatched so far. */
   #sequence = 0
-  /** Calls answered so far: replays and reconnects are free while it grows. */
-  #progress = 0
   /** How many loops that open streams are under way, one within another. */
   #pumps = 0
   #needsDrain = false
@@ -83,6 +83,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
     this.#fallback = new Fallback(options)
+    const { replaySafe } = options
+    this.#replays = new Replays({ replaySafe, hasFallback: this.#fallback.isThere })
     this.#sessions = new SessionSet(origin, options, connections, clock, memory, this, events)
     this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
   }
@@ -103,7 +105,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   get progress(): number {
-    return this.#progress
+    return this.#replays.progress
   }
 
   /** Snapshots of the sessions that aren't closed. */
@@ -161,14 +163,14 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   mayReplay(call: Call, error: DodiciError): boolean {
     if (this.#isDestroyed) return false
-    const { replaySafe } = this.#options
-    const verdict = toReplayVerdict(call, error, this.#progress, replaySafe, this.#fallback.isThere)
+    const verdict = this.#replays.judge(call, error)
     if (verdict === 'safe') this.#sessions.requireVerification()
     return verdict !== null
   }
 
   onReplay(call: Call, error: DodiciError | null): void {
-    if (error?.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) call.http1Required = error
+    if (error === null) call.wasMisdirected = true
+    else if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) call.http1Required = error
     if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
     this.#waiting.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
@@ -190,7 +192,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
         this.#announceDrain()
       }
     }
-    if (from === 'receiving') this.#progress++
+    if (from === 'receiving') this.#replays.recordResponse()
     this.#unsettled--
     if (this.#unsettled === 0) this.#onIdle?.()
   }
@@ -214,7 +216,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (this.#pumps === 0 && isWanted) this.#pump()
   }
 
-  /** A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours. */
+  /**
+   * A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours.
+   */
   failWaiting(cause: Error): void {
     const isLate = cause instanceof ConnectTimeoutError
     this.#failQueued(
@@ -313,8 +317,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 }
 
 /**
- * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So such a call
- * goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
+ * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So
+ * such a call goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
  */
 function mustWaitForSettings({ request }: Call, session: Session): boolean {
   if (session.settings.areSettled) return false

@@ -1,56 +1,79 @@
 /**
- * Whether a call whose attempt has failed is to be sent again, and what its owner notes of that.
+ * Pure: whether a call whose attempt has failed is to be sent again.
  *
  * @module
  */
 
 import { ErrorCode } from '../core/error-codes.ts'
+import type { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import { SocketError, StreamError } from '../errors.ts'
-import type { Call } from '../handler/call.ts'
+import type { SchedulerNotes } from '../handler/scheduler-notes.ts'
 import type { ReplayReason } from './replay-reason.ts'
 import { toReplayReason } from './replay-reason.ts'
 
-/** `http/1.1`: the server wants it by HTTP/1.1 (RFC 9113 §7), and somebody serves that. */
+/** `http/1.1`: the server wants the request by HTTP/1.1 (RFC 9113 §7), and there is a fallback for that. */
 export type ReplayVerdict = ReplayReason | 'http/1.1'
 
-/** The peer has refused this very stream, as opposed to all that lie above a GOAWAY of the same code. */
+/** What of a call's failed attempts is counted, as it is noted on the call. */
+export type ReplayCounts = Pick<SchedulerNotes, 'fruitless' | 'refusals' | 'progressMark'>
+
+/** What the verdict depends on of a call. */
+export interface FailedCall extends Pick<SchedulerNotes, 'wasRepeated'> {
+  readonly request: Pick<Request, 'body' | 'idempotent' | 'isTunnel'>
+  /** Null when nothing of a response has come. */
+  readonly rawHeaders: readonly string[] | null
+}
+
+/** What the verdict depends on of the scheduler. */
+export interface ReplayTerms {
+  /** The option of this name. */
+  readonly replaySafe: boolean
+  readonly hasFallback: boolean
+}
+
+/** Whether the peer has refused this very stream, as opposed to all streams above a GOAWAY of the same code. */
 export function isRefusal(error: DodiciError): boolean {
   return error instanceof StreamError && error.http2ErrorCode === ErrorCode.REFUSED_STREAM
 }
 
 /**
- * @param progress calls that the owner has got responses for
- * @param replaySafe the option of this name
- * @returns null: it must not be sent again
+ * The counts with one more failed attempt.
+ *
+ * @param progress calls of which the scheduler has got a response so far
+ */
+export function toReplayCounts(before: ReplayCounts, error: DodiciError, progress: number): ReplayCounts {
+  return {
+    fruitless: before.progressMark === progress ? before.fruitless + 1 : 1,
+    refusals: isRefusal(error) ? before.refusals + 1 : before.refusals,
+    progressMark: progress,
+  }
+}
+
+/**
+ * @param counts with the attempt that has failed with this error
+ * @returns null: the call must not be sent again
  */
 export function toReplayVerdict(
-  call: Call,
+  { request, wasRepeated, rawHeaders }: FailedCall,
   error: DodiciError,
-  progress: number,
-  replaySafe: boolean,
-  hasFallback: boolean,
+  { fruitless, refusals }: ReplayCounts,
+  { replaySafe, hasFallback }: ReplayTerms,
 ): ReplayVerdict | null {
-  const { request } = call
   const isSafe = replaySafe && request.idempotent && !request.isTunnel
   if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED && hasFallback) {
-    // Of the request itself it says that it wasn't processed. Of a connection it may come when some have been.
+    // A stream error says that the request wasn't processed. A connection error may come when some requests have been.
     const isUnprocessed = error instanceof StreamError || error.processed === 'no'
     return !request.body.isSpent && (isUnprocessed || isSafe) ? 'http/1.1' : null
   }
-  call.fruitless = call.progressMark === progress ? call.fruitless + 1 : 1
-  call.progressMark = progress
-  if (isRefusal(error)) call.refusals++
-  const reason = toReplayReason({
+  return toReplayReason({
     processed: error.processed,
     replayable: !request.body.isSpent,
-    fruitless: call.fruitless,
-    refusals: call.refusals,
+    fruitless,
+    refusals,
     isSessionLost: error instanceof SocketError,
     isSafe,
-    wasRepeated: call.wasRepeated,
-    isResponded: call.rawHeaders !== null,
+    wasRepeated,
+    isResponded: rawHeaders !== null,
   })
-  if (reason === 'safe') call.wasRepeated = true
-  return reason
 }

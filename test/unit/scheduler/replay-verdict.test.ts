@@ -7,7 +7,7 @@ import { Request } from '../../../src/core/request.ts'
 import type { DodiciError } from '../../../src/errors.ts'
 import { SocketError, StreamError } from '../../../src/errors.ts'
 import { Call } from '../../../src/handler/call.ts'
-import { isRefusal, toReplayVerdict } from '../../../src/scheduler/replay-verdict.ts'
+import { isRefusal, toReplayCounts, toReplayVerdict } from '../../../src/scheduler/replay-verdict.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
 import { Recorder } from '../../support/recorder.ts'
 
@@ -27,14 +27,14 @@ function toCall(options: Partial<DispatchOptions> = {}): Call {
 
 interface Given {
   readonly options?: Partial<DispatchOptions>
-  readonly progress?: number
   readonly replaySafe?: boolean
   readonly hasFallback?: boolean
 }
 
 function judge(error: DodiciError, given: Given = {}, call = toCall(given.options)): unknown {
-  const { progress = 0, replaySafe = true, hasFallback = true } = given
-  return toReplayVerdict(call, error, progress, replaySafe, hasFallback)
+  const { replaySafe = true, hasFallback = true } = given
+  const counts = toReplayCounts(call, error, 0)
+  return toReplayVerdict(call, error, counts, { replaySafe, hasFallback })
 }
 
 /** As an attempt does. */
@@ -89,17 +89,8 @@ describe('a refusal', () => {
     expect(isRefusal(toLost())).toBe(false)
   })
 
-  it('is sent again until it has come too often without any progress', () => {
-    const call = toCall({ method: 'POST', body: 'text' })
-    const verdicts = Array.from({ length: 4 }, () => judge(toRefused(), {}, call))
-    expect(verdicts).toEqual(['unprocessed', 'unprocessed', 'unprocessed', null])
-  })
-
-  it('is sent again for longer while others are answered, but not for ever', () => {
-    const call = toCall()
-    const verdicts = Array.from({ length: 8 }, (_, progress) => judge(toRefused(), { progress }, call))
-    expect(verdicts.map((verdict) => verdict !== null)).toEqual([...Array(7).fill(true), false])
-    expect(call.refusals).toBe(8)
+  it('is sent again', () => {
+    expect(judge(toRefused(), { options: { method: 'POST', body: 'text' } })).toBe('unprocessed')
   })
 })
 
@@ -107,7 +98,7 @@ describe('a lost session', () => {
   it('repeats once what does no harm', () => {
     const call = toCall()
     expect(judge(toLost(), {}, call)).toBe('safe')
-    expect(call.wasRepeated).toBe(true)
+    call.wasRepeated = true
     expect(judge(toLost(), {}, call)).toBe(null)
   })
 
@@ -132,5 +123,34 @@ describe('a lost session', () => {
     const call = toCall()
     call.rawHeaders = ['link', '</a.css>']
     expect(judge(toLost(), {}, call)).toBe(null)
+  })
+})
+
+describe('a verdict', () => {
+  it.each([
+    ['a refusal', toRefused()],
+    ['a loss', toLost()],
+    ['HTTP_1_1_REQUIRED', toRequired()],
+  ])('writes nothing down: %s', (_what, error) => {
+    const call = toCall()
+    const { fruitless, refusals, progressMark, wasRepeated, http1Required } = call
+    expect(judge(error, {}, call)).not.toBe(null)
+    expect(call).toMatchObject({ fruitless, refusals, progressMark, wasRepeated, http1Required })
+  })
+})
+
+describe('toReplayCounts', () => {
+  const before = { fruitless: 2, refusals: 3, progressMark: 7 }
+
+  it('counts one more failure in a row, and one more refusal', () => {
+    expect(toReplayCounts(before, toRefused(), 7)).toEqual({ fruitless: 3, refusals: 4, progressMark: 7 })
+  })
+
+  it('begins a new row after a response, and counts refusals on', () => {
+    expect(toReplayCounts(before, toRefused(), 8)).toEqual({ fruitless: 1, refusals: 4, progressMark: 8 })
+  })
+
+  it('counts nothing else as a refusal', () => {
+    expect(toReplayCounts(before, toLost(), 7)).toEqual({ fruitless: 3, refusals: 3, progressMark: 7 })
   })
 })

@@ -1,0 +1,48 @@
+/**
+ * The replays of one origin's calls: what is counted for them, and noted on the calls.
+ *
+ * @module
+ */
+
+import type { DodiciError } from '../errors.ts'
+import type { SchedulerNotes } from '../handler/scheduler-notes.ts'
+import type { FailedCall, ReplayTerms, ReplayVerdict } from './replay-verdict.ts'
+import { toReplayCounts, toReplayVerdict } from './replay-verdict.ts'
+
+/** The verdict is pure; what it counts is written here. */
+export class Replays {
+  readonly #terms: ReplayTerms
+  #progress = 0
+
+  constructor(terms: ReplayTerms) {
+    this.#terms = terms
+  }
+
+  /** Calls of which a response has come, so far: replays and reconnects are free while that number grows. */
+  get progress(): number {
+    return this.#progress
+  }
+
+  /** A call has settled that had got its response's header section. */
+  recordResponse(): void {
+    this.#progress++
+  }
+
+  /**
+   * An attempt of a call has failed without a response.
+   *
+   * @returns null: the call must not be sent again
+   */
+  judge(call: FailedCall & SchedulerNotes, error: DodiciError): ReplayVerdict | null {
+    const counts = toReplayCounts(call, error, this.#progress)
+    const verdict = toReplayVerdict(call, error, counts, this.#terms)
+    // What leads to the fallback is no failure that could come again and again.
+    if (verdict !== 'http/1.1') {
+      call.fruitless = counts.fruitless
+      call.refusals = counts.refusals
+      call.progressMark = counts.progressMark
+    }
+    if (verdict === 'safe') call.wasRepeated = true
+    return verdict
+  }
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { ErrorCode } from '../../../src/core/error-codes.ts'
+import type { DodiciError } from '../../../src/errors.ts'
+import { SocketError, StreamError } from '../../../src/errors.ts'
+import type { Call } from '../../../src/handler/call.ts'
+import { Replays } from '../../../src/scheduler/replays.ts'
+import type { DispatchOptions } from '../../../types/index.ts'
+import { Scene } from '../handler/call-scene.ts'
+
+const toCall = (options: Partial<DispatchOptions> = {}): Call => new Scene(options).call
+const toReplays = (): Replays => new Replays({ replaySafe: true, hasFallback: true })
+
+const toRefused = (): DodiciError =>
+  new StreamError('refused', { http2ErrorCode: ErrorCode.REFUSED_STREAM, processed: 'no' })
+const toLost = (): DodiciError => new SocketError('lost', { processed: 'maybe' })
+const toRequired = (): DodiciError =>
+  new StreamError('it wants HTTP/1.1', { http2ErrorCode: ErrorCode.HTTP_1_1_REQUIRED, processed: 'maybe' })
+
+describe('Replays', () => {
+  it('allows refused attempts until they are too many without any progress', () => {
+    const replays = toReplays()
+    const call = toCall({ method: 'POST', body: 'text' })
+    const verdicts = Array.from({ length: 4 }, () => replays.judge(call, toRefused()))
+    expect(verdicts).toEqual(['unprocessed', 'unprocessed', 'unprocessed', null])
+  })
+
+  it('allows more of them while other calls get responses, but not for ever', () => {
+    const replays = toReplays()
+    const call = toCall()
+    const verdicts = Array.from({ length: 8 }, () => {
+      replays.recordResponse()
+      return replays.judge(call, toRefused())
+    })
+    expect(verdicts.map((verdict) => verdict !== null)).toEqual([...Array(7).fill(true), false])
+    expect([call.refusals, call.fruitless, call.progressMark]).toEqual([8, 1, 8])
+  })
+
+  it('counts for each call by itself', () => {
+    const replays = toReplays()
+    const calls = Array.from({ length: 10 }, () => toCall())
+    expect(calls.map((call) => replays.judge(call, toRefused()))).toEqual(Array(10).fill('unprocessed'))
+  })
+
+  it('notes that a call was sent again which the server may have acted on: that happens once', () => {
+    const replays = toReplays()
+    const call = toCall()
+    expect(replays.judge(call, toLost())).toBe('safe')
+    expect(call.wasRepeated).toBe(true)
+    replays.recordResponse()
+    expect(replays.judge(call, toLost())).toBe(null)
+  })
+
+  it('does not count what leads to the fallback', () => {
+    const call = toCall()
+    expect(toReplays().judge(call, toRequired())).toBe('http/1.1')
+    expect([call.fruitless, call.refusals, call.wasRepeated]).toEqual([0, 0, false])
+  })
+})

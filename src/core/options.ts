@@ -13,12 +13,13 @@ import type {
   PoolOptions,
 } from '../../types/client.ts'
 import type { EngineName } from '../../types/engine.ts'
-import type { CallLimits } from '../../types/limits.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import { isHost } from './authority.ts'
+import type { Limits } from './limits.ts'
+import { DEFAULT_LIMITS, toLimits } from './limits.ts'
 import { isUrl } from './realms.ts'
 import type { SessionOptions } from './session-options.ts'
-import { MAX_HEADER_SIZE, MAX_HEADERS_COUNT, toSessionOptions } from './session-options.ts'
+import { toSessionOptions } from './session-options.ts'
 import {
   invalid,
   invalidKind,
@@ -43,21 +44,6 @@ export interface Origin {
   readonly authority: string
 }
 
-/** {@link CallLimits}, with every limit present. Durations in milliseconds, 0 for never; sizes in bytes. */
-export interface Limits {
-  readonly queueTimeout: number
-  /** Null where the request has none of its own: then the connection attempt's limit is the call's. */
-  readonly connectTimeout: number | null
-  readonly headersTimeout: number
-  readonly bodyTimeout: number
-  readonly uploadTimeout: number
-  readonly requestTimeout: number
-  /** -1 for none. */
-  readonly maxResponseSize: number
-  readonly maxHeaderSize: number
-  readonly maxHeadersCount: number
-}
-
 /** {@link ClientOptions}, with every option present. */
 export interface ResolvedClientOptions {
   readonly engine: EngineName
@@ -72,18 +58,6 @@ export interface ResolvedClientOptions {
   readonly strictContentLength: boolean
   readonly replaySafe: boolean
 }
-
-const DEFAULT_LIMITS: Limits = Object.freeze({
-  queueTimeout: 300_000,
-  connectTimeout: null,
-  headersTimeout: 300_000,
-  bodyTimeout: 300_000,
-  uploadTimeout: 300_000,
-  requestTimeout: 0,
-  maxResponseSize: -1,
-  maxHeaderSize: 65_536,
-  maxHeadersCount: 2_000,
-})
 
 /** Far above what a process can have. */
 const MAX_COUNT = 2 ** 32 - 1
@@ -150,44 +124,6 @@ function toSocketPath(value: unknown): string | null {
   if (typeof value !== 'string' || value === '')
     throw invalid('socketPath', value, 'the path of a unix socket, or null')
   return value
-}
-
-/**
- * Checks and completes the limits of a request, or of a client.
- *
- * @param defaults what holds where `options` says nothing
- * @returns `defaults` itself where `options` says nothing at all, as most requests do
- * @throws InvalidArgumentError that names the option, its value, and what would be accepted
- */
-export function toLimits(options: CallLimits, defaults: Limits): Limits {
-  const { queueTimeout, connectTimeout, headersTimeout, bodyTimeout, uploadTimeout, requestTimeout } = options
-  const { maxResponseSize, maxHeaderSize, maxHeadersCount } = options
-  const anyTime = queueTimeout ?? connectTimeout ?? headersTimeout ?? bodyTimeout ?? uploadTimeout
-  if ((anyTime ?? requestTimeout ?? maxResponseSize ?? maxHeaderSize ?? maxHeadersCount) === undefined) {
-    return defaults
-  }
-  const { maxResponseSize: maxBody, maxHeaderSize: maxSize, maxHeadersCount: maxCount } = defaults
-  const hasConnectTimeout = connectTimeout !== undefined && connectTimeout !== null
-  return Object.freeze({
-    queueTimeout: toDelay('queueTimeout', queueTimeout, defaults.queueTimeout),
-    connectTimeout: hasConnectTimeout
-      ? toDelay('connectTimeout', connectTimeout, 0)
-      : defaults.connectTimeout,
-    headersTimeout: toDelay('headersTimeout', headersTimeout, defaults.headersTimeout),
-    bodyTimeout: toDelay('bodyTimeout', bodyTimeout, defaults.bodyTimeout),
-    uploadTimeout: toDelay('uploadTimeout', uploadTimeout, defaults.uploadTimeout),
-    requestTimeout: toDelay('requestTimeout', requestTimeout, defaults.requestTimeout),
-    maxResponseSize: toInteger(
-      'maxResponseSize',
-      maxResponseSize,
-      maxBody,
-      -1,
-      Number.MAX_SAFE_INTEGER,
-      'bytes (-1: any number)',
-    ),
-    maxHeaderSize: toInteger('maxHeaderSize', maxHeaderSize, maxSize, 1, MAX_HEADER_SIZE, 'bytes'),
-    maxHeadersCount: toInteger('maxHeadersCount', maxHeadersCount, maxCount, 1, MAX_HEADERS_COUNT, 'fields'),
-  })
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import type { ClientOptions, H2Options, Http2Settings } from '../../types/client.ts'
+import { MAX_HEADER_SIZE } from './limits.ts'
 import { invalid, toBoolean, toDelay, toInteger } from './validate.ts'
 import { FIRST_CONNECTION_WINDOW, LARGEST_WINDOW, MAX_WINDOW_SIZE } from './window-size.ts'
 
@@ -41,10 +42,6 @@ const MAX_SETTING = 2 ** 32 - 1
 /** RFC 9113 §6.5.2: from 2^14 to 2^24 - 1. */
 const MIN_FRAME_SIZE = 16_384
 const MAX_FRAME_SIZE = 2 ** 24 - 1
-/** An engine must let the largest `maxHeaderSize` pass, so that it is the call that says what is too large. Bytes. */
-export const MAX_HEADER_SIZE = 1_048_576
-/** As many fields as fit into {@link MAX_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113 §6.5.2). */
-export const MAX_HEADERS_COUNT = MAX_HEADER_SIZE / 32
 
 function toObject(name: string, value: unknown): object {
   if (value === undefined || value === null) return {}

@@ -5,7 +5,7 @@
  */
 
 import type { Deadlines, Timed } from '../core/clock.ts'
-import type { Limits } from '../core/options.ts'
+import type { Limits } from '../core/limits.ts'
 
 /**
  * What a call may be late with. Of the first four at most one runs, the other three run beside it:

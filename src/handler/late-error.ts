@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Limits } from '../core/options.ts'
+import type { Limits } from '../core/limits.ts'
 import type { DodiciError } from '../errors.ts'
 import {
   BodyTimeoutError,

@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { ErrorCode } from '../core/error-codes.ts'
 import { toFieldsSize } from '../core/headers.ts'
-import type { Limits } from '../core/options.ts'
+import type { Limits } from '../core/limits.ts'
 import type { DodiciError } from '../errors.ts'
 import {
   HeadersCountError,

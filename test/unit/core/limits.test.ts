@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Limits } from '../../../src/core/options.ts'
-import { toLimits } from '../../../src/core/options.ts'
+import type { Limits } from '../../../src/core/limits.ts'
+import { toLimits } from '../../../src/core/limits.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
 // Each another one: a limit that comes from another's default is noticed.

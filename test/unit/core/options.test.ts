@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Limits, ResolvedClientOptions } from '../../../src/core/options.ts'
+import type { Limits } from '../../../src/core/limits.ts'
+import type { ResolvedClientOptions } from '../../../src/core/options.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import type { SessionOptions } from '../../../src/core/session-options.ts'
 import { invalid, show, toBoolean, toDelay, toInteger } from '../../../src/core/validate.ts'

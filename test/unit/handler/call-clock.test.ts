@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Deadlines } from '../../../src/core/clock.ts'
-import { toClientOptions, toLimits } from '../../../src/core/options.ts'
+import { toLimits } from '../../../src/core/limits.ts'
+import { toClientOptions } from '../../../src/core/options.ts'
 import type { LateListener, Lateness } from '../../../src/handler/call-clock.ts'
 import { CallClock } from '../../../src/handler/call-clock.ts'
 import type { CallLimits } from '../../../types/limits.ts'

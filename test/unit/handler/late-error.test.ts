@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Limits } from '../../../src/core/options.ts'
+import type { Limits } from '../../../src/core/limits.ts'
 import {
   BodyTimeoutError,
   ConnectTimeoutError,

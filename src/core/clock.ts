@@ -53,7 +53,7 @@ export const systemClock: Clock = Object.freeze({
 })
 
 /** The longest delay that Node's timers take: a later deadline is found out about on the way. Milliseconds. */
-const MAX_DELAY = 2 ** 31 - 1
+export const MAX_DELAY = 2 ** 31 - 1
 
 /** Keeps the process alive, while somebody waits for what may hold nothing itself. */
 export class Hold {

@@ -16,20 +16,11 @@ import type { EngineName } from '../../types/engine.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import { isHost } from './authority.ts'
 import type { Limits } from './limits.ts'
-import { DEFAULT_LIMITS, toLimits } from './limits.ts'
+import { toLimit, toLimits } from './limits.ts'
 import { isUrl } from './realms.ts'
 import type { SessionOptions } from './session-options.ts'
 import { toSessionOptions } from './session-options.ts'
-import {
-  invalid,
-  invalidKind,
-  show,
-  showTarget,
-  toBoolean,
-  toDelay,
-  toInteger,
-  toInvalid,
-} from './validate.ts'
+import { invalid, invalidKind, show, showTarget, toBoolean, toInvalid } from './validate.ts'
 
 /** Where a client connects to, taken apart once. */
 export interface Origin {
@@ -58,9 +49,6 @@ export interface ResolvedClientOptions {
   readonly strictContentLength: boolean
   readonly replaySafe: boolean
 }
-
-/** Far above what a process can have. */
-const MAX_COUNT = 2 ** 32 - 1
 
 /** What speaks HTTP/2 where nobody says otherwise. */
 export const DEFAULT_ENGINE: EngineName = 'node'
@@ -143,10 +131,10 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     engine,
     connect: toConnect(options.connect),
     socketPath: toSocketPath(options.socketPath),
-    connectTimeout: toDelay('connectTimeout', options.connectTimeout, 10_000),
+    connectTimeout: toLimit('connectTimeout', options.connectTimeout),
     fallback: toFallback(options.fallback),
     // A client's own connectTimeout is that of its connection attempts.
-    limits: toLimits({ ...options, connectTimeout: undefined }, DEFAULT_LIMITS),
+    limits: toLimits({ ...options, connectTimeout: undefined }, null),
     session: toSessionOptions(options),
     strictContentLength: toBoolean('strictContentLength', options.strictContentLength, true),
     replaySafe: toBoolean('replaySafe', options.replaySafe, true),
@@ -160,8 +148,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
  */
 export function toConnections({ connections }: PoolOptions): number {
-  if (connections === null) return Number.POSITIVE_INFINITY
-  return toInteger('connections', connections, 4, 1, MAX_COUNT, 'sessions (or null: any number)')
+  return toLimit('connections', connections)
 }
 
 /** Origins without requests that an agent keeps when it is not told how many. */
@@ -197,13 +184,12 @@ export function toAgentOptions({ h2c, maxOrigins, factory }: AgentOptions): Reso
   if (factory !== undefined && factory !== null && typeof factory !== 'function') {
     throw invalid('factory', factory, 'a function that makes a dispatcher')
   }
-  const most = maxOrigins ?? Number.POSITIVE_INFINITY
-  const isBounded = most !== Number.POSITIVE_INFINITY
-  if (isBounded) toInteger('maxOrigins', maxOrigins, 0, 1, MAX_COUNT, 'origins (or null: any number)')
+  // undici's own default is Infinity.
+  const most = maxOrigins === Number.POSITIVE_INFINITY ? maxOrigins : toLimit('maxOrigins', maxOrigins)
   return Object.freeze({
     h2c: toPredicate(h2c),
     maxOrigins: most,
-    keptOrigins: isBounded ? most : IDLE_ORIGINS,
+    keptOrigins: most === Number.POSITIVE_INFINITY ? IDLE_ORIGINS : most,
     factory: factory ?? null,
   })
 }

@@ -5,40 +5,27 @@
  */
 
 import type { ClientOptions, H2Options, Http2Settings } from '../../types/client.ts'
-import { MAX_HEADER_SIZE } from './limits.ts'
-import { invalid, toBoolean, toDelay, toInteger } from './validate.ts'
-import { FIRST_CONNECTION_WINDOW, LARGEST_WINDOW, MAX_WINDOW_SIZE } from './window-size.ts'
+import type { SessionLimits } from './limits.ts'
+import { MAX_HEADER_SIZE, MAX_SETTING, toSessionLimits } from './limits.ts'
+import { invalid, toBoolean, toInteger } from './validate.ts'
+import { FIRST_CONNECTION_WINDOW } from './window-size.ts'
 
 /** What a session sends in its first SETTINGS. What isn't there isn't sent. The streams' window is the session's to choose. */
 export type SentSettings = Readonly<Omit<Http2Settings, 'initialWindowSize'>>
 
 /** With every option present. Durations in milliseconds, 0 for never; sizes in bytes. */
-export interface SessionOptions {
-  /** The largest window of a stream. */
-  readonly initialWindowSize: number
-  /** Whether the caller has said so. */
+export interface SessionOptions extends SessionLimits {
+  /** Whether the caller has given `initialWindowSize`. */
   readonly isWindowGiven: boolean
-  /** What the session's window may follow the path to; where the caller hasn't given it, many streams make it larger still. */
-  readonly connectionWindowSize: number
-  /** Whether the caller has said so. */
+  /** Whether the caller has given `connectionWindowSize`. Otherwise many streams make that window larger still. */
   readonly isConnectionWindowGiven: boolean
-  /** What an engine begins with that can make it larger. */
+  /** What an engine begins with that can make the connection's window larger. */
   readonly firstConnectionWindow: number
-  /** All windows of streams together. */
-  readonly maxSessionBuffer: number
-  readonly maxConcurrentStreams: number
-  readonly keepAliveTimeout: number
-  readonly pingInterval: number
-  /** Whether the caller has said so. */
+  /** Whether the caller has given `pingInterval`. */
   readonly isPingIntervalGiven: boolean
-  readonly pingTimeout: number
   readonly settings: SentSettings
 }
 
-/** RFC 9113 §6.9.2: a connection's window can't be set below this. */
-const MIN_CONNECTION_WINDOW_SIZE = 65_535
-/** RFC 9113 §6.5.2: the largest value of a setting. */
-const MAX_SETTING = 2 ** 32 - 1
 /** RFC 9113 §6.5.2: from 2^14 to 2^24 - 1. */
 const MIN_FRAME_SIZE = 16_384
 const MAX_FRAME_SIZE = 2 ** 24 - 1
@@ -56,6 +43,15 @@ function toOne(name: string, value: unknown, nested: string, nestedValue: unknow
   if (second === undefined || first === second) return [name, first]
   if (first === undefined) return [nested, second]
   throw invalid(nested, second, `the same as ${name} (${String(first)}), or only one of them`)
+}
+
+/** Limits that `h2Options` may have as well, under the same names. */
+type NestedName = keyof H2Options & keyof SessionLimits
+
+const NESTED: readonly NestedName[] = ['connectionWindowSize', 'maxConcurrentStreams', 'pingInterval']
+
+function isNested(name: string): name is NestedName {
+  return NESTED.some((nested) => nested === name)
 }
 
 type SettingCheck = (name: string, value: unknown) => number | boolean
@@ -97,46 +93,21 @@ function toSettings(given: object): SentSettings {
 export function toSessionOptions(options: ClientOptions): SessionOptions {
   const h2Options: H2Options = toObject('h2Options', options.h2Options)
   const settings: Http2Settings = toObject('h2Options.settings', h2Options.settings)
-  const one = (name: keyof H2Options & keyof ClientOptions): [string, unknown] =>
-    toOne(name, options[name], `h2Options.${name}`, h2Options[name])
-  const window = 'h2Options.settings.initialWindowSize'
-  const [windowName, streamWindow] = toOne(
-    'initialWindowSize',
-    options.initialWindowSize,
-    window,
-    settings.initialWindowSize,
-  )
-  const { maxSessionBuffer, keepAliveTimeout, pingTimeout } = options
-  const [pingName, pingInterval] = one('pingInterval')
-  const [sessionName, sessionWindow] = one('connectionWindowSize')
-  const connectionWindowSize = toInteger(
-    sessionName,
-    sessionWindow,
-    LARGEST_WINDOW,
-    MIN_CONNECTION_WINDOW_SIZE,
-    MAX_WINDOW_SIZE,
-    'bytes',
-  )
+  const toGiven = (name: keyof SessionLimits): [string, unknown] => {
+    const value = options[name]
+    if (name === 'initialWindowSize') return toOne(name, value, `h2Options.settings.${name}`, settings[name])
+    return isNested(name) ? toOne(name, value, `h2Options.${name}`, h2Options[name]) : [name, value]
+  }
+  const isGiven = (name: keyof SessionLimits): boolean => toGiven(name)[1] !== undefined
+  const limits = toSessionLimits(toGiven)
+  const isConnectionWindowGiven = isGiven('connectionWindowSize')
   return Object.freeze({
-    initialWindowSize: toInteger(windowName, streamWindow, LARGEST_WINDOW, 1, MAX_WINDOW_SIZE, 'bytes'),
-    isWindowGiven: streamWindow !== undefined,
-    connectionWindowSize,
-    isConnectionWindowGiven: sessionWindow !== undefined,
+    ...limits,
+    isWindowGiven: isGiven('initialWindowSize'),
+    isConnectionWindowGiven,
     // Whoever names a window gets it.
-    firstConnectionWindow: sessionWindow === undefined ? FIRST_CONNECTION_WINDOW : connectionWindowSize,
-    maxSessionBuffer: toInteger(
-      'maxSessionBuffer',
-      maxSessionBuffer,
-      268_435_456,
-      MIN_CONNECTION_WINDOW_SIZE,
-      Number.MAX_SAFE_INTEGER,
-      'bytes',
-    ),
-    maxConcurrentStreams: toInteger(...one('maxConcurrentStreams'), MAX_SETTING, 1, MAX_SETTING, 'streams'),
-    keepAliveTimeout: toDelay('keepAliveTimeout', keepAliveTimeout, 300_000),
-    pingInterval: toDelay(pingName, pingInterval, 60_000),
-    isPingIntervalGiven: pingInterval !== undefined,
-    pingTimeout: toDelay('pingTimeout', pingTimeout, 15_000),
+    firstConnectionWindow: isConnectionWindowGiven ? limits.connectionWindowSize : FIRST_CONNECTION_WINDOW,
+    isPingIntervalGiven: isGiven('pingInterval'),
     settings: toSettings(settings),
   })
 }

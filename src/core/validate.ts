@@ -5,9 +5,7 @@
  */
 
 import { InvalidArgumentError } from '../errors.ts'
-
-/** The longest delay that Node's timers take. */
-const MAX_DELAY = 2 ** 31 - 1
+import { MAX_DELAY } from './clock.ts'
 
 /** The most characters of a string that a message shows. */
 const MAX_SHOWN = 80

@@ -9,10 +9,11 @@ import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { AgentStats, ClientStats, PoolStats } from '../../types/stats.ts'
+import { toLimitError } from '../core/limits.ts'
 import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
 import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../core/options.ts'
 import { toServername, withServername } from '../core/servername.ts'
-import { InvalidReturnValueError, MaxOriginsReachedError, NotSupportedError } from '../errors.ts'
+import { InvalidReturnValueError, NotSupportedError } from '../errors.ts'
 import { BuiltinFallback } from '../scheduler/fallback/builtin-fallback.ts'
 import { isDispatcher } from './dispatcher.ts'
 import { Http1Origin } from './http1-origin.ts'
@@ -129,9 +130,8 @@ export class Agent extends LivingDispatcher {
     }
     if (this.#entries.size >= keptOrigins) this.#letGo()
     if (this.#entries.size >= maxOrigins) {
-      throw new MaxOriginsReachedError(
-        `${origin.href} would be one origin more than maxOrigins (${maxOrigins}), and each of the others has requests`,
-      )
+      const found = `${origin.href} would be one origin more than`
+      throw toLimitError('maxOrigins', maxOrigins, found, ', and each of the others has requests')
     }
     const dispatcher = isHttp1
       ? new Http1Origin(origin.href, this.#poolOptions)

@@ -5,7 +5,8 @@
  */
 
 import zlib from 'node:zlib'
-import { HeadersCountError, ResponseExceededMaxSizeError } from '../errors.ts'
+import { toLimitError } from '../core/limits.ts'
+import { HeadersCountError } from '../errors.ts'
 import type { Coding, DecodedSink } from './coding-layer.ts'
 import { Layer } from './coding-layer.ts'
 
@@ -124,8 +125,10 @@ export class Decoder {
     this.#size += chunk.length
     const maxSize = this.#maxSize
     if (maxSize === -1 || this.#size <= maxSize) return this.#sink.onDecoded(chunk)
-    const message = `The decoded body of the response has more bytes than maxResponseSize (${maxSize})`
-    this.#fail(new ResponseExceededMaxSizeError(message, { processed: 'yes' }))
+    const found = 'The decoded body of the response has more bytes than'
+    const error = toLimitError('maxResponseSize', maxSize, found)
+    error.processed = 'yes'
+    this.#fail(error)
     return false
   }
 

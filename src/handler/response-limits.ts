@@ -8,14 +8,9 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { ErrorCode } from '../core/error-codes.ts'
 import { toFieldsSize } from '../core/headers.ts'
 import type { Limits } from '../core/limits.ts'
+import { toLimitError } from '../core/limits.ts'
 import type { DodiciError } from '../errors.ts'
-import {
-  HeadersCountError,
-  HeadersOverflowError,
-  ResponseContentLengthMismatchError,
-  ResponseExceededMaxSizeError,
-  StreamError,
-} from '../errors.ts'
+import { HeadersCountError, ResponseContentLengthMismatchError, StreamError } from '../errors.ts'
 
 /** More of them before one final response are a flood: a server that says 102 every ten seconds gets nearly an hour. */
 const MAX_INFORMATIONAL = 300
@@ -58,14 +53,12 @@ export class ResponseLimits {
     // `:status` is no field.
     const count = raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
     if (count > maxHeadersCount) {
-      const counts = `${count} fields, more than maxHeadersCount (${maxHeadersCount})`
-      return new HeadersCountError(`The response's ${what} has ${counts}`)
+      const found = `The response's ${what} has ${count} fields, more than`
+      return toLimitError('maxHeadersCount', maxHeadersCount, found)
     }
     const size = toFieldsSize(raw)
     if (size <= maxHeaderSize) return null
-    return new HeadersOverflowError(
-      `The response's ${what} has ${size} bytes, more than maxHeaderSize (${maxHeaderSize})`,
-    )
+    return toLimitError('maxHeaderSize', maxHeaderSize, `The response's ${what} has ${size} bytes, more than`)
   }
 
   /** A piece of the body. */
@@ -104,9 +97,8 @@ export class ResponseLimits {
     }
     const { maxHeaderSize } = this.#limits
     if (this.#informationalSize <= maxHeaderSize) return null
-    return new HeadersOverflowError(
-      `The informational responses have more than maxHeaderSize (${maxHeaderSize}) bytes in all`,
-    )
+    const found = 'The informational responses have more than'
+    return toLimitError('maxHeaderSize', maxHeaderSize, found, ' bytes in all')
   }
 
   #toExpected(status: number, contentLength: string | string[] | undefined): number {
@@ -122,9 +114,7 @@ export class ResponseLimits {
 
 /** @param maxResponseSize bytes */
 export function toSizeError(maxResponseSize: number): DodiciError {
-  return new ResponseExceededMaxSizeError(
-    `The body of the response has more bytes than maxResponseSize (${maxResponseSize})`,
-  )
+  return toLimitError('maxResponseSize', maxResponseSize, 'The body of the response has more bytes than')
 }
 
 /** Whether a call has failed since its response is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted. */

@@ -1,21 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Limits } from '../../../src/core/limits.ts'
-import { toLimits } from '../../../src/core/limits.ts'
+import { CALL_LIMITS, toLimits } from '../../../src/core/limits.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
+const names = Object.keys(CALL_LIMITS)
+const times = Object.entries(CALL_LIMITS).flatMap(([name, { unit }]) => (unit === 'milliseconds' ? name : []))
+
 // Each another one: a limit that comes from another's default is noticed.
-const defaults: Limits = Object.freeze({
-  queueTimeout: 11,
-  connectTimeout: null,
-  headersTimeout: 12,
-  bodyTimeout: 13,
-  uploadTimeout: 14,
-  requestTimeout: 15,
-  maxResponseSize: 16,
-  maxHeaderSize: 17,
-  maxHeadersCount: 18,
-})
-const names = Object.keys(defaults)
+const defaults = toLimits(Object.fromEntries(names.map((name, index) => [name, 11 + index])), null)
 
 /** toLimits() as JavaScript calls it: with anything at all. */
 function resolve(options: object): Limits {
@@ -50,13 +42,13 @@ describe('toLimits', () => {
       expect(defaults).toEqual(before)
     })
 
-    test.each(names.slice(0, 6))('takes 0 for never: %s', (name) => {
+    test.each(times)('takes 0 for never: %s', (name) => {
       expect(resolve({ [name]: 0 })).toEqual({ ...defaults, [name]: 0 })
     })
   })
 
   describe('when a time is none', () => {
-    test.each(names.slice(0, 6))('names it: %s', (name) => {
+    test.each(times)('names it: %s', (name) => {
       for (const value of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '1', true]) {
         expect(() => resolve({ [name]: value })).toThrow(InvalidArgumentError)
         expect(() => resolve({ [name]: value })).toThrow(

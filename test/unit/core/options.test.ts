@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Limits } from '../../../src/core/limits.ts'
+import type { LimitRow } from '../../../src/core/limits.ts'
+import { CALL_LIMITS, SESSION_LIMITS } from '../../../src/core/limits.ts'
 import type { ResolvedClientOptions } from '../../../src/core/options.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
-import type { SessionOptions } from '../../../src/core/session-options.ts'
 import { invalid, show, toBoolean, toDelay, toInteger } from '../../../src/core/validate.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 import type { ClientOptions } from '../../../types/client.ts'
@@ -10,6 +10,10 @@ import type { ClientOptions } from '../../../types/client.ts'
 /** toClientOptions() as JavaScript calls it: with anything at all. */
 function resolve(options: unknown): ResolvedClientOptions {
   return Reflect.apply(toClientOptions, undefined, [options])
+}
+
+function toDefaults(table: Readonly<Record<string, LimitRow>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(table).map(([name, row]) => [name, row.default]))
 }
 
 /** What toOrigin() says of a value that it refuses. */
@@ -23,34 +27,19 @@ function toRefusal(value: unknown): string {
   throw new Error('It was accepted')
 }
 
-const limits: Limits = {
-  queueTimeout: 300_000,
-  connectTimeout: null,
-  headersTimeout: 300_000,
-  bodyTimeout: 300_000,
-  uploadTimeout: 300_000,
-  requestTimeout: 0,
-  maxResponseSize: -1,
-  maxHeaderSize: 65_536,
-  maxHeadersCount: 2_000,
-}
+// What the figures are, test/unit/core/limits-table.test.ts holds the table to.
+const limits: object = { ...toDefaults(CALL_LIMITS), connectTimeout: null }
 
-const session: SessionOptions = {
-  initialWindowSize: 16_777_259,
+const session = {
+  ...toDefaults(SESSION_LIMITS),
   isWindowGiven: false,
   isConnectionWindowGiven: false,
-  connectionWindowSize: 16_777_259,
   firstConnectionWindow: 4_194_319,
-  maxSessionBuffer: 268_435_456,
-  maxConcurrentStreams: 4_294_967_295,
-  keepAliveTimeout: 300_000,
-  pingInterval: 60_000,
   isPingIntervalGiven: false,
-  pingTimeout: 15_000,
   settings: { enablePush: false, maxHeaderListSize: 1_048_576 },
 }
 
-const defaults: ResolvedClientOptions = {
+const defaults = {
   engine: 'node',
   connect: {},
   socketPath: null,
@@ -63,7 +52,7 @@ const defaults: ResolvedClientOptions = {
 }
 
 /** The defaults, with what was given in its place: a limit among the limits, but for the connection attempts' own. */
-function toExpected(given: object): ResolvedClientOptions {
+function toExpected(given: object): object {
   const entries = Object.entries(given)
   const isLimit = ([name]: [string, unknown]) => name in limits && name !== 'connectTimeout'
   const isOfSession = ([name]: [string, unknown]) => name in session

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Limits } from '../../../src/core/limits.ts'
+import { toLimits } from '../../../src/core/limits.ts'
 import {
   BodyTimeoutError,
   ConnectTimeoutError,
@@ -11,17 +11,15 @@ import {
 import { toLateError } from '../../../src/handler/late-error.ts'
 
 // Each another one: a message that names the wrong limit is noticed.
-const limits: Limits = {
+const times = {
   queueTimeout: 1,
   connectTimeout: 2,
   headersTimeout: 3,
   bodyTimeout: 4,
   uploadTimeout: 5,
   requestTimeout: 6,
-  maxResponseSize: 7,
-  maxHeaderSize: 8,
-  maxHeadersCount: 9,
 }
+const limits = toLimits(times, null)
 
 describe('toLateError', () => {
   describe('when a limit has passed', () => {

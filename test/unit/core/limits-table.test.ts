@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import type { LimitRow } from '../../../src/core/limits.ts'
+import { AGENT_LIMITS, CALL_LIMITS, LIMITS, POOL_LIMITS, SESSION_LIMITS } from '../../../src/core/limits.ts'
+import { toAgentOptions, toClientOptions, toConnections } from '../../../src/core/options.ts'
+import type { LimitTable } from '../../support/limit-docs.ts'
+import { checkDocs, checkTypeDocs, findDocumented } from '../../support/limit-docs.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
+
+const rows: readonly (readonly [string, LimitRow])[] = Object.entries(LIMITS)
+
+/** Where the types have each part of the table. */
+const INTERFACES: readonly (readonly [file: string, name: string, table: LimitTable])[] = [
+  ['types/limits.ts', 'CallLimits', CALL_LIMITS],
+  ['types/client.ts', 'ClientOptions', SESSION_LIMITS],
+  ['types/client.ts', 'PoolOptions', POOL_LIMITS],
+  ['types/client.ts', 'AgentOptions', AGENT_LIMITS],
+]
+
+const PAGES = [
+  'README.md',
+  ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+]
+
+describe('the table of limits', () => {
+  test.each(rows)('has a row that makes sense: %s', (name, { default: value, min, max, unit, off }) => {
+    expect(min).toBeLessThan(max)
+    expect(value).toBeGreaterThanOrEqual(min)
+    if (value > max) expect(off).toBeNull()
+    if (typeof off === 'number') expect(off).toBe(min)
+    expect(unit === 'milliseconds').toBe(/(Timeout|Interval)$/.test(name))
+    expect(unit === 'bytes').toBe(/(Size|Buffer)$/.test(name))
+  })
+
+  test('has the defaults of what is resolved', () => {
+    const { limits, session, connectTimeout } = toClientOptions({})
+    const resolved = {
+      ...{ ...limits, connectTimeout, ...session },
+      connections: toConnections({}),
+      maxOrigins: toAgentOptions({}).maxOrigins,
+    }
+    expect(resolved).toMatchObject(Object.fromEntries(rows.map(([name, row]) => [name, row.default])))
+  })
+})
+
+describe('the docs of the types', () => {
+  describe.each(INTERFACES)('%s: %s', (file, name, table) => {
+    test('say what the table says', () => {
+      expect(checkTypeDocs(read(file), name, table)).toEqual([])
+    })
+
+    test.each(Object.keys(table))('are told from a table with another default: %s', (limit) => {
+      const told = checkTypeDocs(read(file), name, withOtherDefault(table, limit))
+      expect(told).toContainEqual(expect.stringContaining(`${name}.${limit}: @default is `))
+    })
+  })
+
+  test.each(['types/limits.ts', 'types/client.ts'])('say the units: %s', (file) => {
+    expect(read(file)).toMatch(/Durations in milliseconds, sizes in bytes/)
+  })
+})
+
+describe('the pages', () => {
+  test.each(PAGES)('say what the table says: %s', (page) => {
+    expect(checkDocs(read(page), LIMITS)).toEqual([])
+  })
+
+  test('have every limit of a call with its error, and the others among the options', () => {
+    const { withError, withoutError } = findDocumented(read('README.md'))
+    expect(withError).toEqual(Object.keys(CALL_LIMITS))
+    expect(withoutError).toEqual(
+      expect.arrayContaining(Object.keys({ ...SESSION_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS })),
+    )
+  })
+
+  test.each(['README.md', 'docs/connections.md'])('say the units: %s', (page) => {
+    expect(read(page)).toMatch(/Durations\sare\sin\smilliseconds, sizes\sin\sbytes/)
+  })
+
+  test.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
+    const told = checkDocs(read('README.md'), withOtherDefault(LIMITS, name))
+    expect(told).toContainEqual(expect.stringContaining(`the default of ${name} is `))
+  })
+
+  test.each(Object.keys(CALL_LIMITS))('are told from a table with another error: %s', (name) => {
+    const table: LimitTable = { ...LIMITS, [name]: { ...LIMITS.pingTimeout, default: toRow(name).default } }
+    const told = checkDocs(read('README.md'), table)
+    expect(told).toContainEqual(expect.stringContaining(`the error of ${name} is `))
+  })
+})
+
+function toRow(name: string): LimitRow {
+  const row = rows.find(([other]) => other === name)?.[1]
+  if (row === undefined) throw new Error(`The table has no ${name}`)
+  return row
+}
+
+function withOtherDefault(table: LimitTable, name: string): LimitTable {
+  return { ...table, [name]: { ...toRow(name), default: 12_345 } }
+}

@@ -11,8 +11,8 @@ import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import { UnorderedList } from '../core/unordered-list.ts'
 import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
-import type { ConnectionResult } from './connect/connector.ts'
-import { ConnectionAttempt, tuneSocket } from './connect/connector.ts'
+import { ConnectionAttempt } from './connect/connection-attempt.ts'
+import { tuneSocket } from './connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineStream } from './engine.ts'
 import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
@@ -71,7 +71,10 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
     this.#report.open()
     // Whoever was told may have ended it; and so may the connector, which is the caller's own.
     if (this.#state.name !== 'connecting') return
-    this.#attempt = new ConnectionAttempt(this.#context, (result) => this.#onConnection(result))
+    this.#attempt = new ConnectionAttempt(this.#context, (result) => {
+      if ('error' in result) this.#close(result.error)
+      else this.#start(result.socket)
+    })
     if (this.#state.name !== 'connecting') this.#attempt.cancel()
     else this.updateRef()
   }
@@ -236,11 +239,6 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
 
   onIdleTimeout(): void {
     if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
-  }
-
-  #onConnection(result: ConnectionResult): void {
-    if ('error' in result) this.#close(result.error)
-    else this.#start(result.socket)
   }
 
   #start(socket: Socket): void {

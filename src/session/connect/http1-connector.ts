@@ -17,7 +17,8 @@ import type { ResolvedClientOptions } from '../../core/options.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { invalid } from '../../core/validate.ts'
 import { AlpnError, ConnectTimeoutError, toError } from '../../errors.ts'
-import { askConnector, isSocket, openSocket, tuneSocket } from './connector.ts'
+import { askConnector } from './connector.ts'
+import { isSocket, openSocket, tuneSocket } from './socket.ts'
 
 /** HTTP/2 isn't offered: its server would get HTTP/1.1. */
 const HTTP1 = ['http/1.1']

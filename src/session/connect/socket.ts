@@ -1,0 +1,84 @@
+/**
+ * The sockets that connections are made of: how they are opened, and how they are tuned.
+ *
+ * @module
+ */
+
+import { constants } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { connect as connectSocket, isIP } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
+
+/** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
+const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
+
+/** The host and the port of a connection. */
+interface Where {
+  readonly hostname: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+/**
+ * A socket that is being connected, with the caller's options.
+ *
+ * @throws what Node throws at once: for a `ca` that is no certificate, a `localPort` out of range
+ */
+export function openSocket(
+  { hostname, port, isTls }: Where,
+  connect: ConnectTlsOptions,
+  socketPath: string | null,
+  alpnProtocols: string[],
+): Socket {
+  // With a path the host is what the certificate is held against, no more: without it Node would take 'localhost'.
+  const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
+  if (!isTls) return connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where })
+  const name = connect.servername ?? hostname
+  // RFC 6066 §3: an IP address is no server name.
+  const servername = isIP(name) === 0 ? name : ''
+  // RFC 9113 §9.2.1: over TLS 1.2 nothing is negotiated anew.
+  const secureOptions = (connect.secureOptions ?? 0) | constants.SSL_OP_NO_RENEGOTIATION
+  return connectTls({
+    ...SOCKET_OPTIONS,
+    ...connect,
+    ...where,
+    servername,
+    secureOptions,
+    ALPNProtocols: alpnProtocols,
+  })
+}
+
+/**
+ * Turns Nagle's algorithm off and keep-alive on, unless the caller's options say otherwise. With the algorithm, a small write waits until the
+ * one before it was acknowledged: 40 ms and more.
+ *
+ * For any socket, once it is connected: Node 20 and 22 ignore both options of `tls.connect()`, a connector may have set neither, and
+ * node:http2 turns the algorithm off whatever the caller has said.
+ */
+export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOptions): void {
+  const {
+    noDelay = true,
+    keepAlive = true,
+    keepAliveInitialDelay = 0,
+  }: ConnectTlsOptions = typeof connect === 'function' ? {} : connect
+  // What stands in for a socket may have no such methods.
+  socket.setNoDelay?.(noDelay)
+  if (keepAlive) socket.setKeepAlive?.(true, keepAliveInitialDelay)
+}
+
+/** The attempt has reported its one result already, and the socket is being thrown away. */
+export function ignoreLateError(): void {}
+
+/** What stands in for a socket may have no such methods. */
+export function setRef(socket: Socket, isNeeded: boolean): void {
+  if (isNeeded) socket.ref?.()
+  else socket.unref?.()
+}
+
+/** By its methods: a Duplex that stands in for a socket is welcome, as node:http2 takes one too. */
+export function isSocket(value: unknown): value is Socket {
+  return (
+    typeof value === 'object' && value !== null && 'destroy' in value && 'write' in value && 'on' in value
+  )
+}

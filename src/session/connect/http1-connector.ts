@@ -39,14 +39,9 @@ export function toHttp1Connector({ connect, socketPath, connectTimeout }: Resolv
     }
     const { hostname, protocol, port } = asked
     const isTls = protocol === 'https:'
-    const where = { hostname, port: port === '' ? (isTls ? 443 : 80) : Number(port), isTls }
+    const where = { hostname, port: port === '' ? (isTls ? 443 : 80) : Number(port), isTls, socketPath }
     try {
-      const socket = openSocket(
-        where,
-        { ...connect, servername: asked.servername ?? hostname },
-        socketPath,
-        HTTP1,
-      )
+      const socket = openSocket(where, { ...connect, servername: asked.servername ?? hostname }, HTTP1)
       socket.once(isTls ? 'secureConnect' : 'connect', () => attempt.onSocket(socket))
       // It stays: an error of a socket that nobody has taken must not be an unhandled one.
       socket.on('error', (error) => attempt.onError(error))

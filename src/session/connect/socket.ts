@@ -7,28 +7,34 @@
 import { constants } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { connect as connectSocket, isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
 
-/** The host and the port of a connection. */
-interface Where {
+/** Where a socket leads, and by which way. */
+export interface SocketTarget {
+  /** An IPv6 address has no brackets. */
   readonly hostname: string
   readonly port: number
   readonly isTls: boolean
+  /** A Unix domain socket or a Windows named pipe that leads there; null for the host and the port themselves. */
+  readonly socketPath: string | null
+  /** An open connection that leads there, such as a tunnel through a proxy: TLS is put on it. Missing: a new one is made. */
+  readonly over?: Duplex
 }
 
 /**
- * A socket that is being connected, with the caller's options.
+ * Makes a socket that is not connected yet, with the caller's options.
  *
+ * @param alpnProtocols what TLS offers
  * @throws what Node throws at once: for a `ca` that is no certificate, a `localPort` out of range
  */
 export function openSocket(
-  { hostname, port, isTls }: Where,
+  { hostname, port, isTls, socketPath, over }: SocketTarget,
   connect: ConnectTlsOptions,
-  socketPath: string | null,
   alpnProtocols: string[],
 ): Socket {
   // With a path the host is what the certificate is held against, no more: without it Node would take 'localhost'.
@@ -43,6 +49,7 @@ export function openSocket(
     ...SOCKET_OPTIONS,
     ...connect,
     ...where,
+    ...(over === undefined ? {} : { socket: over }),
     servername,
     secureOptions,
     ALPNProtocols: alpnProtocols,
@@ -67,7 +74,7 @@ export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOption
   if (keepAlive) socket.setKeepAlive?.(true, keepAliveInitialDelay)
 }
 
-/** The attempt has reported its one result already, and the socket is being thrown away. */
+/** The one listener for errors that nothing is to be done about: the socket is being destroyed, or not used yet. */
 export function ignoreLateError(): void {}
 
 /** What stands in for a socket may have no such methods. */

@@ -1,14 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Flag, frames, Type } from '../support/frames.ts'
 import { read } from './support/event-log.ts'
 import { Rig } from './support/rig.ts'
+import { findPublishedVectors, readVectors, toOwnVectors } from './support/vectors.ts'
 
-/** A published frame: a good one with what is in it, or a bad one with the codes that name the error (RFC 9113 §7). */
+/** A frame: a good one with what is in it, or a bad one with the codes that name the error (RFC 9113 §7). */
 interface Vector {
   readonly name: string
   readonly wire: string
   readonly frame: {
+    readonly length: number
     readonly frame_payload: Readonly<Record<string, unknown>>
     readonly flags: number
     readonly stream_identifier: number
@@ -16,11 +17,10 @@ interface Vector {
   readonly error: readonly number[] | null
 }
 
-const FILE = new URL('../../../shared/vectors/frames/frames.json', import.meta.url)
-// In CI they are never left out: there the tests fail without them.
-const lacksVectors = !existsSync(FILE) && process.env.CI !== 'true'
-if (lacksVectors) console.warn(`SKIPPED: the published frames, as ${FILE.pathname} is not there`)
-const vectors: readonly Vector[] = lacksVectors ? [] : JSON.parse(readFileSync(FILE, 'utf8'))
+const folders = [
+  { folder: toOwnVectors('frames'), count: 72 },
+  ...findPublishedVectors('frames').map((folder) => ({ folder, count: 34 })),
+]
 
 /** Good frames that only a server may get, or that no peer may send alone, and what a client makes of them. */
 const NOT_FOR_CLIENTS: Readonly<Record<string, { readonly fault: number; readonly why: string }>> = {
@@ -37,39 +37,47 @@ const NO_ERROR_HERE: Readonly<Record<string, string>> = {
 
 /** What a reader is to tell of a good frame. */
 function toLine({ name, frame }: Vector): string {
-  const id = frame?.stream_identifier
-  const fields = frame?.frame_payload ?? {}
+  if (frame === null) throw new Error(`${name} is a bad frame`)
+  const { stream_identifier: id, flags, length, frame_payload: fields } = frame
+  const isEnd = (flags & Flag.END_STREAM) !== 0
+  const isAck = (flags & Flag.ACK) !== 0
   switch (name.split('/')[0]) {
     case 'data':
-      return `data ${id} flow=20 isEnd=false ${fields.data}`
+      return `data ${id} flow=${length} isEnd=${isEnd} ${fields.data}`
     case 'headers':
-      return `block ${id} isEnd=false ${fields.header_block_fragment}`
+      return `block ${id} isEnd=${isEnd} ${fields.header_block_fragment}`
     case 'goaway':
-      return `goaway ${fields.last_stream_id} ${fields.error_code} ${fields.additional_debug_data}`
+      return `goaway ${fields.last_stream_id} ${fields.error_code} ${fields.additional_debug_data || 'nothing'}`
     case 'ping':
-      return `ping isAck=false ${Buffer.from(String(fields.opaque_data)).toString('hex')}`
+      return `ping isAck=${isAck} ${Buffer.from(String(fields.opaque_data)).toString('hex')}`
     case 'rst_stream':
       return `reset ${id} ${fields.error_code}`
     case 'settings':
-      return `settings ${toSettingsHex(fields.settings)}`
+      return isAck ? 'settings ack' : `settings ${toSettingsHex(fields.settings)}`
     case 'window_update':
       return `window ${id} ${fields.window_size_increment}`
+    case 'priority':
+      return `priority ${id} of ${length}`
+    case 'unknown':
+      return 'ignored'
     default:
-      return `priority ${id} of 5`
+      throw new Error(`${name} is of no kind that a reader tells`)
   }
 }
 
 function toSettingsHex(settings: unknown): string {
   if (!Array.isArray(settings)) return ''
-  const payload = frames.settings(...settings).subarray(9)
-  return payload.toString('hex')
+  const toHex = (value: number, octets: number): string => value.toString(16).padStart(2 * octets, '0')
+  return settings.map(([id, value]) => toHex(id, 2) + toHex(value, 4)).join('')
 }
 
 const wireOf = ({ wire }: Vector): Buffer => Buffer.from(wire, 'hex')
 
-describe.skipIf(lacksVectors)('the published frames', () => {
-  test('are the 34 that there are', () => {
-    expect(vectors).toHaveLength(34)
+describe.each(folders)('the frame vectors, $folder.origin', ({ folder, count }) => {
+  const vectors = readVectors<Vector>(folder, 'frames')
+
+  test('are all that there are', () => {
+    expect(vectors).toHaveLength(count)
     const tables = [...Object.keys(NOT_FOR_CLIENTS), ...Object.keys(NO_ERROR_HERE)]
     expect(tables.filter((name) => !vectors.some((vector) => vector.name === name))).toEqual([])
   })

@@ -1,9 +1,8 @@
-/** Published vectors: what other encoders made of real header lists. */
+/** Vectors: what other encoders made of header lists (test/protocol/vectors/README.md). */
 
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
+import { findPublishedVectors, readVectors, toOwnVectors } from '../support/vectors.ts'
 import { encode, startDecoder, toBytes } from './support.ts'
 
 interface Story {
@@ -16,23 +15,22 @@ interface Story {
   }[]
 }
 
-const folder = fileURLToPath(new URL('../../../../shared/vectors/hpack/', import.meta.url))
+const own = toOwnVectors('hpack')
+const files = [
+  { folder: own, name: 'go', blocks: 146 },
+  { folder: own, name: 'nghttp2', blocks: 146 },
+  { folder: own, name: 'python', blocks: 146 },
+  ...findPublishedVectors('hpack').flatMap((folder) => [
+    { folder, name: 'go-hpack', blocks: 3_384 },
+    { folder, name: 'nghttp2-change-table-size', blocks: 3_267 },
+    { folder, name: 'python-hpack', blocks: 3_384 },
+  ]),
+]
 
-/** In CI the vectors are there: without them the tests fail. */
-const lacksVectors = !existsSync(folder) && process.env.CI !== 'true'
-if (lacksVectors)
-  console.warn('SKIPPED: the published HPACK vectors, as ../shared/vectors/hpack is not there')
-
-const read = (name: string): Story[] => JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8'))
-
-describe.skipIf(lacksVectors).each([
-  { name: 'go-hpack', blocks: 3_384 },
-  { name: 'nghttp2-change-table-size', blocks: 3_267 },
-  { name: 'python-hpack', blocks: 3_384 },
-])('the published vectors of $name', ({ name, blocks }) => {
+describe.each(files)('the vectors of $name, $folder.origin', ({ folder, name, blocks }) => {
   test('are decoded to their lists', () => {
     let decoded = 0
-    for (const { story, cases } of read(name)) {
+    for (const { story, cases } of readVectors<Story>(folder, name)) {
       const decoder = startDecoder()
       for (const [at, { header_table_size: size, wire, headers }] of cases.entries()) {
         if (size !== undefined) decoder.setTableSize(size)
@@ -45,7 +43,7 @@ describe.skipIf(lacksVectors).each([
   })
 
   test('are what our encoder, decoded by us, says', () => {
-    for (const { story, cases } of read(name)) {
+    for (const { story, cases } of readVectors<Story>(folder, name)) {
       const encoder = new HpackEncoder()
       const decoder = startDecoder()
       for (const [at, { headers }] of cases.entries()) {

@@ -1,13 +1,14 @@
 /** The servers that the fetches are tested against. Each serves all tests of a file: they start in `beforeAll`. */
 
 import type { ChildProcess } from 'node:child_process'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { findFreePort } from '../support/free-port.ts'
+import type { Program } from '../support/programs.ts'
+import { buildGo, PROGRAM_PATH, requireProgram } from '../support/programs.ts'
 import { toCertificate } from '../support/server.ts'
 import { toApacheConfiguration, toMisdirectingScript, toNginxConfiguration } from './fetch-configurations.ts'
 
@@ -55,8 +56,8 @@ const FILES = {
 
 /** Another process may take a port between our look and the server's. */
 const MAX_STARTS = 3
-/** Debian has its servers where not everybody looks. What the test runner passes to Node is not for the child. */
-const env = { ...process.env, NODE_OPTIONS: '', PATH: `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin` }
+/** What the test runner passes to Node is not for the child. */
+const env = { ...process.env, NODE_OPTIONS: '', PATH: PROGRAM_PATH }
 
 const children = new URL('./children/', import.meta.url)
 
@@ -159,6 +160,15 @@ function toServer(port: number, ca: string, more: Partial<InteropServer> = {}): 
 const script = fileURLToPath(new URL('fetch-server.mjs', children))
 const LISTENING = /^listening (\d+)$/m
 
+/** What has to be installed for each. */
+const NEEDS: Readonly<Record<ServerName, Program | null>> = {
+  node: null,
+  go: 'go',
+  nghttpd: 'nghttpd',
+  nginx: 'nginx',
+  apache: 'apache2',
+}
+
 /** What nginx and Apache put HTTP/2 in front of, where they can't serve a request themselves. */
 async function startUpstream(cleaner: Cleaner): Promise<string> {
   const { match } = await launch(cleaner, process.execPath, [script], LISTENING)
@@ -175,8 +185,7 @@ const STARTS: Readonly<Record<ServerName, (cleaner: Cleaner) => Promise<InteropS
   async go(cleaner) {
     const { path, key, certificate, ca } = await makeFolder(cleaner, 'go')
     const binary = join(path, 'server')
-    const source = fileURLToPath(new URL('fetch-server.go', children))
-    await promisify(execFile)('go', ['build', '-o', binary, source])
+    await buildGo(binary, { file: fileURLToPath(new URL('fetch-server.go', children)) })
     const { match } = await launch(cleaner, binary, ['-key', key, '-certificate', certificate], LISTENING)
     return toServer(Number(match[1]), ca)
   },
@@ -230,5 +239,7 @@ const STARTS: Readonly<Record<ServerName, (cleaner: Cleaner) => Promise<InteropS
 
 /** Starts one on the loopback interface. */
 export async function startServer(name: ServerName, cleaner: Cleaner): Promise<InteropServer> {
+  const program = NEEDS[name]
+  if (program !== null) requireProgram(program)
   return await STARTS[name](cleaner)
 }

@@ -1,9 +1,8 @@
 /** The servers that gRPC is tested against. Both serve the methods that `grpc-go/service.go` tells of. */
 
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { buildGo } from '../support/programs.ts'
 import { lacksGo } from '../support/restarting-server.ts'
 import type { Cleaner } from './fetch-servers.ts'
 import { launch, makeFolder } from './fetch-servers.ts'
@@ -44,10 +43,7 @@ export async function startGrpcServer(
   const args = tls ? ['--key', key, '--certificate', certificate] : []
   if (maxConnectionAge > 0) args.push('--max-connection-age', `${maxConnectionAge}ms`)
   const binary = join(path, 'server')
-  // Without what a debugger would need it is linked in half the time.
-  if (name === 'grpc-go') {
-    await promisify(execFile)('go', ['build', '-ldflags=-s -w', '-o', binary, '.'], { cwd: module })
-  }
+  if (name === 'grpc-go') await buildGo(binary, { module })
   const command = name === 'grpc-go' ? [binary, ...args] : [process.execPath, script, ...args]
   const { match } = await launch(cleaner, command[0] as string, command.slice(1), LISTENING)
   const origin = tls ? 'https://localhost' : 'http://127.0.0.1'

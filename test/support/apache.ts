@@ -2,7 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AccessLine } from './access-log.ts'
 import { parseAccessLog } from './access-log.ts'
-import { lacks, makeFolder, startProcess } from './server-process.ts'
+import { lacks, requireProgram } from './programs.ts'
+import { makeFolder, startProcess } from './server-process.ts'
 
 /** A running Apache, with its own HTTP/2: mod_http2. */
 export interface Apache {
@@ -19,7 +20,7 @@ export interface Apache {
   stop(): Promise<AccessLine[]>
 }
 
-export const lacksApache = lacks('apache2', '-v')
+export const lacksApache = lacks('apache2')
 
 /** What it says at its start, and once the next generation serves. */
 const READY = 'resuming normal operations'
@@ -40,6 +41,7 @@ const ECHO = `
 
 /** Starts an Apache that responds to each request with 204 and its method and path in `x-echo`, over h2c. It ends with the test. */
 export async function startApache(): Promise<Apache> {
+  requireProgram('apache2')
   const folder = await makeFolder('apache')
   await writeFile(join(folder, 'echo.lua'), ECHO)
   const configuration = join(folder, 'apache.conf')

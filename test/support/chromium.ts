@@ -4,10 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { lacks } from './server-process.ts'
+import { lacks, requireProgram } from './programs.ts'
 
-/** Whether tests in a browser are left out. In CI they never are: there they fail where it is missing. */
-export const lacksChromium = lacks('chromium', '--version')
+export const lacksChromium = lacks('chromium')
 
 const ARGS = [
   '--headless',
@@ -51,6 +50,7 @@ export interface Browser {
 
 /** Starts Debian's Chromium. Nothing is asked for on a network: it is spoken to over a pipe. */
 export async function startChromium(): Promise<Browser> {
+  requireProgram('chromium')
   const folder = await mkdtemp(join(tmpdir(), 'dodici-chromium-'))
   const child = spawn('chromium', [...ARGS, `--user-data-dir=${folder}`], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { findFreePort } from './free-port.ts'
+import { lacks, requireProgram } from './programs.ts'
 import { toCertificate } from './server.ts'
 
 /** A running nghttpd: the HTTP/2 server of nghttp2, which is none of Node's. */
@@ -27,13 +28,7 @@ interface NghttpdOptions {
   readonly args?: readonly string[]
 }
 
-const isInstalled = spawnSync('nghttpd', ['--version']).error === undefined
-
-/** Whether tests against nghttpd are left out. In CI they never are: there they fail where it is missing. */
-export const lacksNghttpd = !isInstalled && process.env.CI !== 'true'
-if (lacksNghttpd) {
-  console.warn('SKIPPED: the tests against nghttpd, as it is not installed (see scripts/install-servers.sh)')
-}
+export const lacksNghttpd = lacks('nghttpd')
 
 /** Another process may take a port between our look and nghttpd's. */
 const MAX_STARTS = 3
@@ -43,7 +38,7 @@ const START_STEP = 10
 
 /** Starts an nghttpd on the loopback interface that ends with the test, with all that it left on the disk. */
 export async function startNghttpd(options: NghttpdOptions = {}): Promise<Nghttpd> {
-  if (!isInstalled) throw new Error('nghttpd is not installed: run scripts/install-servers.sh')
+  requireProgram('nghttpd')
   const { tls = false, files = {}, args = [] } = options
   const folder = await mkdtemp(join(tmpdir(), 'dodici-nghttpd-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

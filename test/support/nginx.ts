@@ -2,8 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AccessLine } from './access-log.ts'
 import { parseAccessLog } from './access-log.ts'
+import { lacks, requireProgram } from './programs.ts'
 import { toCertificate } from './server.ts'
-import { lacks, makeFolder, startProcess } from './server-process.ts'
+import { makeFolder, startProcess } from './server-process.ts'
 
 /** A running nginx. */
 export interface Nginx {
@@ -20,10 +21,11 @@ interface NginxOptions {
   readonly server: string
 }
 
-export const lacksNginx = lacks('nginx', '-v')
+export const lacksNginx = lacks('nginx')
 
 /** Starts an nginx that speaks HTTP/2, in cleartext by prior knowledge. It ends with the test. */
 export async function startNginx({ tls = false, server }: NginxOptions): Promise<Nginx> {
+  requireProgram('nginx')
   const folder = await makeFolder('nginx')
   const { private: key, cert: ca } = tls ? await toCertificate() : { private: '', cert: '' }
   if (tls) {

@@ -1,15 +1,15 @@
 import type { ChildProcess } from 'node:child_process'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
 import type { AccessLine } from './access-log.ts'
 import { parseAccessLog } from './access-log.ts'
+import { buildGo, lacks } from './programs.ts'
 import { toCertificate } from './server.ts'
-import { lacks, makeFolder } from './server-process.ts'
+import { makeFolder } from './server-process.ts'
 
 /** A server that writes down each request before it responds: what it took up is known even after it was killed. */
 export interface RestartingServer {
@@ -31,7 +31,7 @@ export interface ServerKind {
   start(): Promise<RestartingServer>
 }
 
-export const lacksGo = lacks('go', 'version')
+export const lacksGo = lacks('go')
 
 const children = new URL('../interop/children/', import.meta.url)
 
@@ -41,8 +41,7 @@ export const GO_BUILD_LIMIT = 180_000
 /** Builds the server of Go's net/http. */
 export async function buildGoServer(folder: string): Promise<string> {
   const binary = join(folder, 'restarting')
-  const source = fileURLToPath(new URL('restarting.go', children))
-  await promisify(execFile)('go', ['build', '-o', binary, source])
+  await buildGo(binary, { file: fileURLToPath(new URL('restarting.go', children)) })
   return binary
 }
 

@@ -1,10 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { findFreePort } from './free-port.ts'
+import { PROGRAM_PATH } from './programs.ts'
 
 /** A running server that others wrote. */
 export interface ServerProcess {
@@ -26,16 +27,7 @@ interface Launch {
 /** Another process may take a port between our look and the server's. */
 const MAX_STARTS = 3
 
-/** Debian has its servers where not everybody looks. */
-const env = { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin` }
-
-/** Whether tests against a program are left out. In CI they never are: there they fail where it is missing. */
-export function lacks(command: string, ...args: string[]): boolean {
-  if (spawnSync(command, args, { env }).error === undefined || process.env.CI === 'true') return false
-  const reason = 'as it is not installed (see scripts/install-servers.sh)'
-  console.warn(`SKIPPED: the tests against ${command}, ${reason}`)
-  return true
-}
+const env = { ...process.env, PATH: PROGRAM_PATH }
 
 /** A folder that goes with the test. */
 export async function makeFolder(name: string): Promise<string> {

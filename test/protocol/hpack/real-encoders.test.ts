@@ -1,6 +1,5 @@
 /** Our decoder beside that of node:http2 (nghttp2), on what two real encoders make of random lists. */
 
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
@@ -11,8 +10,8 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { buildGo } from '../../support/programs.ts'
 import { GO_BUILD_LIMIT, lacksGo } from '../../support/restarting-server.ts'
 import { toCertificate } from '../../support/server.ts'
 import { makeFolder, startProcess } from '../../support/server-process.ts'
@@ -58,8 +57,7 @@ async function startNodeServer(): Promise<number> {
 async function startGoServer(): Promise<() => Duplex> {
   const folder = await makeFolder('hpack')
   const binary = join(folder, 'lists')
-  const source = fileURLToPath(new URL('go-lists/main.go', import.meta.url))
-  await promisify(execFile)('go', ['build', '-o', binary, source])
+  await buildGo(binary, { file: fileURLToPath(new URL('go-lists/main.go', import.meta.url)) })
   const { private: key, cert: ca } = await toCertificate()
   await writeFile(join(folder, 'key.pem'), key)
   await writeFile(join(folder, 'certificate.pem'), ca)

@@ -5,6 +5,18 @@ import { defineConfig } from 'vitest/config'
 // `npm cit` passes no arguments on to the test script, so CI asks for its machine-readable report by environment.
 const report = process.env.TEST_REPORT
 
+/**
+ * With TEST_SCOPE=sample, what depends on the line of Node runs as ever, and of the rest a part that is the same each time: neither
+ * `test/protocol` nor `test/unit`, which are pure, and of `test/matrix` and `test/endings/cuts` some of the cells (test/support/sample.ts).
+ * `.ci/run` asks for that on the lines between the oldest and the newest.
+ */
+const isSample = process.env.TEST_SCOPE === 'sample'
+const PURE = ['test/protocol/**', 'test/unit/**']
+
+/** Tests of the benchmarks and of the types: they need no particular line of Node, and `npm test` leaves them to `npm run test:all`. */
+const BENCH = ['test/bench/**/*.test.ts']
+const TYPES = ['test/types/**/*.test.ts']
+
 /** Where it stands which engine a client has that names none. */
 const OPTIONS = fileURLToPath(new URL('src/core/options.ts', import.meta.url))
 const DEFAULT_ENGINE = /^(export const DEFAULT_ENGINE: EngineName = )'node'$/m
@@ -58,8 +70,10 @@ export default defineConfig({
     fileParallelism: true,
     // More workers than this make the timing of protocol tests a matter of luck on a two-core machine. Of all projects together.
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Bounds on a test that hangs, and on nothing else: a busy machine, on which all takes ten times as long, reaches none of them.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { interval: 10, timeout: 60_000 } },
     // An unhandled rejection or 'error' event is a bug of ours, whichever test was running.
     dangerouslyIgnoreUnhandledErrors: false,
     passWithNoTests: false,
@@ -70,12 +84,21 @@ export default defineConfig({
       reporter: ['text', 'html', 'lcov'],
     },
     projects: [
-      { extends: true, test: { name: 'node', include: ['test/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: [...BENCH, ...TYPES, ...(isSample ? PURE : [])],
+        },
+      },
       {
         extends: true,
         plugins: [withDefaultEngine('wire')],
         test: { name: 'wire', include: ON_WIRE, exclude: IN_CHILDREN },
       },
+      { extends: true, test: { name: 'bench', include: BENCH } },
+      { extends: true, test: { name: 'types', include: TYPES } },
     ],
   },
 })

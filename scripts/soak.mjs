@@ -14,11 +14,11 @@ const MAX_GROWTH = 5 * MEGABYTE
 /** Which share of the calls may wait in vain. The servers let about one in a hundred do so. */
 const MAX_HELD_BACK = 0.05
 /** Milliseconds without a settled call, after which there won't be any more. */
-const STANDSTILL = 45_000
+const STANDSTILL = 120_000
 /** Milliseconds for a request, on a machine that is busy with other things besides. */
 const ENOUGH = 4.5
-/** Milliseconds that the process has to end by itself. */
-const LAST_CALL = 5_000
+/** Milliseconds that the process has to end by itself: it has nothing to wait for, and a busy machine to do so on. */
+const LAST_CALL = 60_000
 
 /** @typedef {'node' | 'wire'} Engine */
 

@@ -193,5 +193,5 @@ describe('a hundred thousand origins', () => {
     expect(facts.most).toBeLessThanOrEqual(most)
     expect(facts.left).toBeLessThanOrEqual(most)
     expect(facts.grown).toBeLessThan(2 * MEGABYTE)
-  }, 60_000)
+  })
 })

@@ -155,7 +155,7 @@ describe('a comparison', () => {
     for (const row of rows) expect(row).toMatch(/ {2}no significant difference$/)
     expect(stdout).toContain('2 rounds can show no difference at all among 3 comparisons: take at least 7.')
     expect([code, left]).toEqual([0, []])
-  }, 60_000)
+  })
 
   it.each([
     'SIGINT',
@@ -175,7 +175,7 @@ describe('a comparison', () => {
     child.kill(signal)
     const { code, left } = await end()
     expect([code, left]).toEqual([1, []])
-  }, 60_000)
+  })
 
   it.each([
     { args: ['HEAD', 'no-such-revision'], message: 'no such revision: no-such-revision' },

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../support/engines.ts'
+import { sample } from '../support/sample.ts'
 import type { Break, Response } from './cases.ts'
 import { BREAKS, canFollow, isSilent, RESPONSES, TUNNEL_BREAKS, TUNNEL_RESPONSES } from './cases.ts'
 import type { Case } from './play.ts'
@@ -24,10 +25,11 @@ function toCuts(
   if (reader === undefined) throw new Error('There is no such reader')
   return breaks
     .filter((broken) => canFollow(response, broken) && !isSilent(engine, broken))
-    .flatMap((broken) => {
+    .flatMap((broken, turn) => {
       const bytes = Buffer.concat([...response.toBytes(STREAM_ID), ...broken.toBytes(STREAM_ID)])
-      return Array.from({ length: bytes.length - 1 }, (_, at) =>
-        toCase({ reader, response, broken, cut: at + 1 }, accept(response, broken)),
+      const cuts = Array.from({ length: bytes.length - 1 }, (_, at) => at + 1)
+      return sample(cuts, 8, turn).map((cut) =>
+        toCase({ reader, response, broken, cut }, accept(response, broken)),
       )
     })
 }

@@ -31,8 +31,8 @@ export interface Play {
   readonly cut: Cut
 }
 
-/** Milliseconds: a reader that has heard nothing by then waits for ever. Far above what an exchange takes. */
-const PATIENCE = 15_000
+/** Milliseconds: a reader that has heard nothing by then waits for ever. Far above what an exchange takes on a busy machine. */
+const PATIENCE = 90_000
 
 /** Turns of the event loop in which a second ending would be heard. */
 const QUIET_TURNS = 4

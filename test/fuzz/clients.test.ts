@@ -107,7 +107,7 @@ describe.each(ENGINES)('clients on engine %s whose peers say anything at all', (
     const exit = await fuzz('--engine', engine, '--seed', '1', '--rounds', String(ROUNDS), '--keep-going')
     expect(exit.stdout).toContain(`${ROUNDS} rounds from seed 1 in`)
     expect(exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/; all held\n$/) })
-  }, 60_000)
+  })
 
   test('when rounds are played that have failed once › they hold', async () => {
     const kept = KEPT.filter((one) => one.engine === engine)
@@ -115,7 +115,7 @@ describe.each(ENGINES)('clients on engine %s whose peers say anything at all', (
     const exit = await fuzz('--engine', engine, '--seeds', seeds, '--keep-going', '--collect')
     expect(exit.stdout).toContain(`${kept.length} rounds from seed`)
     expect(exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/; all held\n$/) })
-  }, 60_000)
+  })
 })
 
 test.each(KEPT)('the plan of seed $seed, engine $engine, is the one that has found: $found', (kept) => {

@@ -23,7 +23,7 @@ describe.skipIf(lacksGo)('an upload to Go’s net/http on engine wire', () => {
 
   beforeAll(async () => {
     server = await startServer('go', cleaner)
-  }, 120_000)
+  })
   afterAll(() => cleaner.clean())
 
   it.each(Object.entries(BODIES))('is taken to its end: %s', async (name, toBody) => {

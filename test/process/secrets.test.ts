@@ -36,14 +36,14 @@ async function run(mode: string) {
 }
 
 describe('secrets that are planted in requests', () => {
-  it('show nowhere, however the calls of each API end, on either engine', { timeout: 60_000 }, async () => {
+  it('show nowhere, however the calls of each API end, on either engine', async () => {
     const { kinds, looks, ...rest } = await run('alone')
     expect(rest).toEqual({ code: 0, lines: [], leaks: [], contract: [] })
     expect(kinds).toEqual(expect.arrayContaining(KINDS))
     expect(looks).toBeGreaterThan(1_500)
   })
 
-  it("show nowhere beside undici's own channels, where somebody listens", { timeout: 60_000 }, async () => {
+  it("show nowhere beside undici's own channels, where somebody listens", async () => {
     const { code, lines, leaks, contract } = await run('heard')
     expect({ code, lines, leaks }).toEqual({ code: 0, lines: [], leaks: [] })
     expect(contract).toEqual(CONTRACT)

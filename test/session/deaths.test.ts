@@ -163,9 +163,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await pass(scene, INTERVAL + SLACK)
       await pass(scene, TIMEOUT + SLACK)
     } else {
-      await expect
-        .poll(() => scene.harness.connections, { interval: 5, timeout: 10_000 })
-        .toContain('disconnect')
+      await expect.poll(() => scene.harness.connections).toContain('disconnect')
     }
     scene.clock.advance(SECOND)
     await after.settled
@@ -220,7 +218,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       }
       expect(scene.calls.running).toBe(1)
       scene.stream.respondWith()
-      await expect.poll(() => scene.calls.running, { interval: 5, timeout: 10_000 }).toBe(0)
+      await expect.poll(() => scene.calls.running).toBe(0)
       expect(scene.connection.of(Type.RST_STREAM)).toEqual([])
     })
 
@@ -233,7 +231,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       connection.goAway(lastStreamId, code, debugData)
       // What the client has to say to that has come when its own end has.
       connection.end()
-      await expect.poll(() => harness.connections, { interval: 5, timeout: 10_000 }).toContain('disconnect')
+      await expect.poll(() => harness.connections).toContain('disconnect')
       for (let left = LOOKS; left > 0; left--) await turn()
       expect(connection.pings).toEqual([])
       expect(connection.of(Type.SETTINGS)).toHaveLength(settings)

@@ -72,7 +72,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
 
   /** Settles once these are the states of the sessions, the oldest first. */
   async function until(scene: Scene, ...states: string[]): Promise<void> {
-    await expect.poll(() => statesOf(scene), { interval: 5, timeout: 10_000 }).toEqual(states)
+    await expect.poll(() => statesOf(scene)).toEqual(states)
   }
 
   it('serves the next call, and is retired once another session can take over', async () => {

@@ -113,7 +113,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     const harness = startHarness(peer, { ...options, connect: (_, callback) => void waiting.push(callback) })
     /** Lets the one attempt that is under way come about. */
     const proceed = async (): Promise<void> => {
-      await expect.poll(() => waiting.length, { interval: 5, timeout: 10_000 }).toBe(1)
+      await expect.poll(() => waiting.length).toBe(1)
       // As long as it doesn't, there is no other.
       await rest(peer)
       expect(waiting).toHaveLength(1)

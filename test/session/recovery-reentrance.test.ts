@@ -105,7 +105,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         if (scene.calls.length < DEEP) scene.ask(what, new Reentrant(hook, next))
       }
       next()
-      await expect.poll(() => scene.calls.length, { timeout: 10_000 }).toBe(DEEP)
+      await expect.poll(() => scene.calls.length).toBe(DEEP)
       await scene.settle()
       expect(scene.calls.flatMap(({ errors }) => errors)).toEqual([])
       expect(scene.peer.requests).toHaveLength(DEEP)

@@ -53,7 +53,7 @@ export function startHarness(peer: ScriptedPeer, options: PoolOptions, clock?: F
 
 /** Settles once these are the connections that came and went, as a client's events tell. */
 export async function heard(harness: Harness, events: readonly string[]): Promise<void> {
-  await expect.poll(() => harness.connections, { interval: 5, timeout: 10_000 }).toEqual(events)
+  await expect.poll(() => harness.connections).toEqual(events)
 }
 
 /** A call by its method and path: `'GET /a'`. A POST gets a body, unless the options have one. */

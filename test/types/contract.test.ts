@@ -67,7 +67,7 @@ describe('the public types', () => {
       expect(typeTests.length).toBeGreaterThan(2)
     })
 
-    test('the compiler has nothing to object, not even to undici-types', { timeout: 120_000 }, () => {
+    test('the compiler has nothing to object, not even to undici-types', () => {
       program = ts.createProgram({ rootNames: typeTests, options, host })
       expect(ts.getPreEmitDiagnostics(program).map(show)).toEqual([])
     })
@@ -81,7 +81,7 @@ describe('the public types', () => {
   })
 
   describe('when a snippet misuses them', () => {
-    test('the compiler objects to what is wrong, and to nothing else', { timeout: 120_000 }, () => {
+    test('the compiler objects to what is wrong, and to nothing else', () => {
       const wrong = ts.createProgram({ rootNames: [wrongFile], options, host, oldProgram: program })
       const diagnostics = wrong.getSemanticDiagnostics(wrong.getSourceFile(wrongFile))
       expect(diagnostics.map((diagnostic) => show(diagnostic).split('\n')[0])).toEqual([

@@ -8,8 +8,6 @@ import type { Setting } from './fetch-compiler.ts'
 import { compile } from './fetch-compiler.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-// The first program of a setting reads every library.
-const PATIENCE = { timeout: 120_000 }
 
 /** The folders of `@types`, and the major version of the `undici-types` that each depends on. */
 const LINES = [
@@ -42,7 +40,7 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
   const setting: Setting = { nodeTypes, declarations: 'index.d.ts' }
 
   describe('when they meet fetch, and undici 6, 7 and 8', () => {
-    test('the compiler has nothing to object, not even to a library', PATIENCE, () => {
+    test('the compiler has nothing to object, not even to a library', () => {
       const { errors, files } = compile(setting)
       expect(errors).toEqual([])
       // It has looked at what it was to look at: the package, and no other Node's types.
@@ -56,20 +54,20 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
       )
     })
 
-    test('nor has one that is strict and nothing more, with those of CommonJS', PATIENCE, () => {
+    test('nor has one that is strict and nothing more, with those of CommonJS', () => {
       expect(compile({ ...setting, declarations: 'index.d.cts', isPlain: true }).errors).toEqual([])
     })
   })
 
   describe('when something is wrong', () => {
-    test('the compiler objects to that, and to nothing else', PATIENCE, () => {
+    test('the compiler objects to that, and to nothing else', () => {
       expect(compile(setting, SNIPPET).errors.map((error) => error.split('\n')[0])).toEqual([
         expect.stringMatching(/^test\/types\/snippet\.test-d\.ts:4: TS2769: No overload|:4: TS\d+: .*'URL'/),
         expect.stringMatching(/^test\/types\/snippet\.test-d\.ts:5: TS2322: Type 'Agent' is not assignable/),
       ])
     })
 
-    test('the compiler objects to a dispatch() that takes one shape of handlers alone', PATIENCE, () => {
+    test('the compiler objects to a dispatch() that takes one shape of handlers alone', () => {
       const { errors } = compile({ ...setting, mutate: takeOneShape }, SNIPPET)
       expect(errors.join('\n')).toMatch(/^test\/types\/snippet\.test-d\.ts:3: /)
     })

@@ -5,9 +5,6 @@ import { describe, expect, test } from 'vitest'
 import type { Setting } from './fetch-compiler.ts'
 import { compile } from './fetch-compiler.ts'
 
-// The first program of a setting reads every library.
-const PATIENCE = { timeout: 120_000 }
-
 /** The folder of `@types` for the Node that runs this: what a compiler says of the others doesn't depend on it, so each line has its own. */
 const LINE =
   { 20: 'node-20', 22: 'node-22', 24: 'node-24' }[Number.parseInt(process.versions.node, 10)] ?? 'node'
@@ -54,7 +51,7 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
   const common: Setting = { nodeTypes, declarations: 'index.d.cts', isPlain: true }
 
   describe('when Node is all there is', () => {
-    test('it is what the global one is, takes what it should, and refuses the rest', PATIENCE, () => {
+    test('it is what the global one is, takes what it should, and refuses the rest', () => {
       const { errors, files } = compile(setting, OWN)
       expect(errors).toEqual([])
       expect(domOf(files)).toEqual([])
@@ -62,11 +59,11 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
       expect(files).toContain(`node_modules/@types/${nodeTypes}/globals.d.ts`)
     })
 
-    test('so it is with those of CommonJS, and a compiler that is strict and nothing more', PATIENCE, () => {
+    test('so it is with those of CommonJS, and a compiler that is strict and nothing more', () => {
       expect(compile(common, OWN).errors).toEqual([])
     })
 
-    test('libraries take it for theirs', PATIENCE, () => {
+    test('libraries take it for theirs', () => {
       const { errors, files } = compile(setting, LIBRARIES)
       expect(errors).toEqual([])
       expect(domOf(files)).toEqual([])
@@ -74,14 +71,14 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
   })
 
   describe('when there are the types of a browser too', () => {
-    test('it is what the global one is, and ofetch takes it for its own', PATIENCE, () => {
+    test('it is what the global one is, and ofetch takes it for its own', () => {
       const text = withLibs(OWN + OFETCH, 'dom', 'dom.iterable', 'dom.asynciterable')
       const { errors, files } = compile(setting, text)
       expect(errors).toEqual([])
       expect(domOf(files)).toHaveLength(1)
     })
 
-    test('it is, when a Headers of theirs is nothing to iterate over', PATIENCE, () => {
+    test('it is, when a Headers of theirs is nothing to iterate over', () => {
       const { errors, files } = compile(common, withLibs(OWN, 'dom'))
       expect(errors).toEqual([])
       expect(files.filter((file) => file.endsWith('/lib.dom.iterable.d.ts'))).toEqual([])
@@ -93,7 +90,7 @@ describe('the published types of our fetch, when one of them is another', () => 
   const setting: Setting = { nodeTypes: 'node', declarations: 'index.d.ts' }
   const head = 'declare function fetch(input: string | URL | RequestLike, init?: FetchInit | null)'
 
-  test('there is nothing to object to a snippet before that', PATIENCE, () => {
+  test('there is nothing to object to a snippet before that', () => {
     expect(compile(setting, SNIPPET).errors).toEqual([])
   })
 
@@ -129,7 +126,7 @@ describe('the published types of our fetch, when one of them is another', () => 
       other: 'headers?: string; fields?:',
       at: ['3', '4', '6'],
     },
-  ])('the compiler objects when $what', PATIENCE, ({ part, other, at }) => {
+  ])('the compiler objects when $what', ({ part, other, at }) => {
     const mutate = changed(part, other)
     const lines = compile({ ...setting, mutate }, SNIPPET).errors.map((error) => error.split(':')[1])
     expect([...new Set(lines)]).toEqual(at)

@@ -11,7 +11,7 @@ import { Agent, Client, fetch, request } from '../../../src/index.ts'
 import type { ClientOptions } from '../../../types/index.ts'
 import { ScriptedPeer } from '../../support/scripted-peer.ts'
 import type { Look, Outcome } from './secrets-scenes.ts'
-import { APIS, BAD_INPUT, LIMITS, MARK, OUTCOMES, QUERY, SCRIPT } from './secrets-scenes.ts'
+import { APIS, BAD_INPUT, MARK, OUTCOMES, QUERY, SCRIPT, toLimits } from './secrets-scenes.ts'
 
 const INFINITE = {
   depth: Number.POSITIVE_INFINITY,
@@ -84,7 +84,7 @@ function listenTo(channel: string): void {
 }
 
 function toClient(origin: string, where: string, options: ClientOptions): Client {
-  const client = new Client(origin, { pingInterval: 0, ...LIMITS, ...options })
+  const client = new Client(origin, { pingInterval: 0, ...toLimits('ok'), ...options })
   for (const event of ['connect', 'disconnect', 'connectionError', 'drain'] as const)
     client.on(event, (...values: unknown[]) => lookAt(`${where}: ${event}`, values))
   return client
@@ -112,7 +112,8 @@ async function playAll(engine: 'node' | 'wire'): Promise<void> {
       OUTCOMES.map(async (outcome) => {
         const peer = await ScriptedPeer.listen(SCRIPT)
         const where = `${engine}: ${api}, ${outcome}`
-        await play(toClient(peer.origin, where, { engine, fallback: null }), where, api, outcome)
+        const client = toClient(peer.origin, where, { engine, fallback: null, ...toLimits(outcome) })
+        await play(client, where, api, outcome)
         await peer.close()
       }),
     )

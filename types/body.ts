@@ -6,7 +6,7 @@ export interface FormDataLike {
   entries(): Iterable<[string, unknown]>
   /** All values of one name. */
   getAll(name: string): unknown[]
-  /** Tells a `FormData` from a `URLSearchParams`, which can be sorted. */
+  /** Never there: tells a `FormData` from a `URLSearchParams`, which can be sorted. */
   sort?: never
 }
 
@@ -34,11 +34,11 @@ export type BodyChunk = string | ArrayBufferView | ArrayBuffer
  * Where a request's bytes come from.
  *
  * - a string is sent as UTF-8; a Buffer, a typed array, a DataView or an ArrayBuffer as its bytes, uncopied;
- * - a Blob is read anew for each attempt; its `type` becomes the `content-type` where the headers have none;
+ * - a Blob is read anew for each attempt; its `type` becomes the `content-type` if the headers have none;
  * - a FormData is sent as `multipart/form-data`, with one boundary for all attempts, a URLSearchParams as
  *   `application/x-www-form-urlencoded`; both set the `content-type` likewise;
  * - a Readable, a web ReadableStream, an iterable or async iterable of strings or bytes is sent as it comes, once.
- *   Nobody may have read from it;
+ *   It must be unread;
  * - `null`: no body.
  */
 export type BodyInit =
@@ -52,12 +52,12 @@ export type BodyInit =
   | AsyncIterable<BodyChunk>
   | null
 
-/** Makes the body of one attempt. It is called once for each, when the request is about to be sent. */
+/** Makes the body of one attempt. It is called once for each attempt, when the request is about to be sent. */
 export type BodyFactory = () => BodyInit
 
 /**
- * A request's body: the bytes themselves, where they come from, or a function that makes either.
+ * A request's body: the bytes themselves, a source of bytes, or a function that makes either.
  *
- * Bytes, Blob, FormData, URLSearchParams and a factory are replayable: what is provably unprocessed can be sent again.
+ * Bytes, Blob, FormData, URLSearchParams and a function are replayable: a request with such a body can be sent again.
  */
 export type RequestBody = BodyInit | BodyFactory

@@ -6,7 +6,7 @@ import type { AnyDispatchHandler } from './handler.ts'
 import type { CallLimits } from './limits.ts'
 import type { DispatchOptions } from './request.ts'
 
-/** What a {@link Connector} is told: undici's `buildConnector.Options`. */
+/** The options that a {@link Connector} gets: undici's `buildConnector.Options`. */
 export interface ConnectorOptions {
   /** The origin's host name, without the port; an IPv6 address without brackets. */
   hostname: string
@@ -29,29 +29,31 @@ export interface ConnectorOptions {
   /** A Unix domain socket or a Windows named pipe to connect to instead of the host. `null`: none. */
   socketPath?: string | null
 
-  /** What TLS is to offer by ALPN: `['http/1.1']` for a connection of the fallback, on which HTTP/2 is refused. */
+  /** The protocols to offer by ALPN: `['http/1.1']` for a connection of the fallback, on which HTTP/2 is refused. */
   ALPNProtocols?: string[]
 
-  /** Whether HTTP/2 is wanted, as undici says it: `false` for a connection of the fallback. */
+  /** Whether HTTP/2 is wanted, under undici's name: `false` for a connection of the fallback. */
   allowH2?: boolean
 
-  /** An open socket to put TLS on, such as a tunnel. */
+  /** An open socket on which to start TLS, such as a tunnel. */
   httpSocket?: Socket
 }
 
-/** Whoever serves what HTTP/2 can't: a dispatcher of Dodici or of undici 6, 7 or 8. It gets handlers that have both shapes. */
+/** A dispatcher for requests that HTTP/2 can't serve: Dodici's, or one of undici 6, 7 or 8. Its handlers have both shapes. */
 export interface FallbackDispatcher {
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 }
 
-/** Told the outcome of a {@link Connector}: an error, or a socket that is connected (for TLS, with its handshake done). */
+/** Reports the outcome of a {@link Connector}: an error, or a connected socket (for TLS, with its handshake done). */
 export type ConnectorCallback = (error: Error | null, socket?: Socket | TLSSocket | null) => void
 
 /**
- * Opens a socket to an origin. It reports through `callback`, or returns a promise of the socket; the first outcome counts.
+ * Opens a socket to an origin. It reports through `callback`, or returns a promise of the socket; the first outcome
+ * counts.
  *
- * A TLS socket that hasn't negotiated `h2` by ALPN is closed, and its origin's requests go to the {@link ClientOptions.fallback},
- * whose connections the same connector makes by default. undici's `buildConnector({ allowH2: true })` makes one that fits.
+ * A TLS socket that hasn't negotiated `h2` by ALPN is closed, and its origin's requests go to the
+ * {@link ClientOptions.fallback}. By default, the same connector opens the connections of the fallback. undici's
+ * `buildConnector({ allowH2: true })` makes a suitable connector.
  */
 export type Connector = (
   options: ConnectorOptions,
@@ -62,7 +64,8 @@ export type Connector = (
 /**
  * How to make a socket: node's options for `tls.connect()` and `net.connect()`, without those that Dodici sets.
  *
- * `host`, `port`, `path` and ALPN come from the origin, `socketPath` and the protocol; the time limit is `connectTimeout`.
+ * `host`, `port`, `path` and ALPN come from the origin, `socketPath` and the protocol; the time limit is
+ * `connectTimeout`.
  */
 export type ConnectTlsOptions = Omit<
   ConnectionOptions,
@@ -102,27 +105,31 @@ export interface ClientOptions extends CallLimits {
   socketPath?: string | null | undefined
 
   /**
-   * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to 2^31 - 1.
+   * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to
+   * 2^31 - 1.
    *
-   * While many streams are open, they get smaller windows, so that all stay below {@link ClientOptions.maxSessionBuffer}.
-   * Given, a session begins with it, where it fits; by default with about 1 MiB, and responses that outgrow that make it larger.
-   * A multiple of 1,024 makes responses that long fail with Node's own servers (docs/connections.md): no other window is one.
+   * While many streams are open, they get smaller windows, so that all together stay below
+   * {@link ClientOptions.maxSessionBuffer}. If this option is set, a session begins with it, where it fits. If not, a
+   * session begins with about 1 MiB, and a response that outgrows its window makes it larger.
+   *
+   * With a multiple of 1,024, responses of exactly that length from Node's own servers may fail (docs/connections.md).
+   * Dodici itself never chooses such a window.
    *
    * @default 16_777_259
    */
   initialWindowSize?: number | null | undefined
 
   /**
-   * The receive window of the whole session, in bytes (RFC 9113 §6.9.2), from 65_535 to 2^31 - 1. Not given, it grows with what
-   * its streams may hold together.
+   * The receive window of the whole session, in bytes (RFC 9113 §6.9.2), from 65_535 to 2^31 - 1. If it isn't given, it
+   * grows with what its streams may hold together.
    *
    * @default 16_777_259
    */
   connectionWindowSize?: number | null | undefined
 
   /**
-   * What a session buffers at most for readers that don't read, in bytes: its streams' windows together, from 65_535 to
-   * 2^53 - 1. Above one stream for each 16,385 bytes of it no stream is opened.
+   * How much a session buffers at most for readers that don't read, in bytes: its stream windows together, from 65_535
+   * to 2^53 - 1. A session opens at most one stream for each 16,385 bytes of it.
    *
    * @default 268_435_456
    */
@@ -136,39 +143,47 @@ export interface ClientOptions extends CallLimits {
   keepAliveTimeout?: number | null | undefined
 
   /**
-   * After how long without a byte from the server a session that has requests sends a PING (RFC 9113 §6.7); a session
-   * that was idle for so long is verified by one before it takes a request. `0`: never.
+   * After so long without a byte from the server, a session that has requests sends a PING (RFC 9113 §6.7). A session
+   * that was idle for so long is verified by a PING before it takes a request. `0`: never.
    *
    * Doubled for an origin each time that it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.
    *
-   * @default 60_000; 300_000 for an origin that has answered `application/grpc`, whose servers end a connection for PINGs that come sooner
+   * @default 60_000; 300_000 for an origin that has responded with `application/grpc`: gRPC servers end a connection
+   *   for PINGs that come sooner
    */
   pingInterval?: number | null | undefined
 
   /**
-   * How long the server may take to respond to a PING: then the session is destroyed. `0`: for ever, and no session is verified.
+   * How long the server may take to acknowledge a PING: after that the session is destroyed. `0`: for ever, and no
+   * session is verified.
    *
    * @default 15_000
    */
   pingTimeout?: number | null | undefined
 
   /**
-   * Whether a request that may be repeated (see {@link DispatchOptions.idempotent}) is sent once more when its session dies
-   * before any part of the response has come. `false`: only what the server has provably not processed is.
+   * Whether an idempotent request (see {@link DispatchOptions.idempotent}) is retried once when its session dies before
+   * any part of the response has come. `false`: only a request that the server has provably not processed is retried.
    *
    * @default true
    */
   replaySafe?: boolean | null | undefined
 
   /**
-   * Who serves what HTTP/2 can't: an origin that chooses HTTP/1.1 by ALPN (remembered for as long as this dispatcher lives), a
-   * request that a server refuses with HTTP_1_1_REQUIRED (RFC 9113 §7; only with a body that can be had again), and an upgrade that
-   * a server offers no extended CONNECT for. Limits, signals and errors of a request are the same there.
+   * The dispatcher for requests that HTTP/2 can't serve:
    *
-   * `undefined`: a dispatcher of the kind that is built into Node, made on first use with the same `connect`, `socketPath` and
-   * `connectTimeout`, and closed along with this one. Where none can be had, such a request fails with a `NotSupportedError`.
-   * Yours stays yours: it isn't closed. `null`: nobody; then `h2` alone is offered by ALPN, and such a request fails with an
-   * `AlpnError`, a `StreamError` or a `NotSupportedError`.
+   * - requests to an origin that chooses HTTP/1.1 by ALPN (remembered as long as this dispatcher lives);
+   * - a request that a server refuses with HTTP_1_1_REQUIRED (RFC 9113 §7), if its body can be sent again;
+   * - an upgrade to a server that offers no extended CONNECT.
+   *
+   * Limits, signals and errors of a request are the same there.
+   *
+   * - `undefined`: a dispatcher of the kind that is built into Node, made on first use with the same `connect`,
+   *   `socketPath` and `connectTimeout`, and closed along with this one. If there is none, such a request fails with a
+   *   `NotSupportedError`.
+   * - A dispatcher of your own isn't closed.
+   * - `null`: none. Then `h2` alone is offered by ALPN, and such a request fails with an `AlpnError`, a `StreamError`
+   *   or a `NotSupportedError`.
    *
    * @default undefined
    */
@@ -178,24 +193,24 @@ export interface ClientOptions extends CallLimits {
   h2Options?: H2Options | null | undefined
 
   /**
-   * How many streams a session may have open at once, as far as we are concerned; the peer's
-   * SETTINGS_MAX_CONCURRENT_STREAMS can lower it, not raise it. `null`: the peer's limit alone, once its SETTINGS have come.
-   * Until then, 100 at most (RFC 9113 §6.5.2 recommends no peer limit below that).
+   * How many streams a session opens at once. The peer's SETTINGS_MAX_CONCURRENT_STREAMS can lower this limit, not
+   * raise it. `null`: the peer's limit alone. Before its SETTINGS have come, 100 at most (RFC 9113 §6.5.2 recommends no
+   * lower peer limit).
    *
    * @default null
    */
   maxConcurrentStreams?: number | null | undefined
 
   /**
-   * Whether a request fails whose body doesn't have the length that its `content-length` says. `false`: the body decides,
-   * and the field is set to its length where that is known.
+   * Whether a request fails if its body's length differs from its `content-length`. `false`: the body decides, and if
+   * its length is known, the field is set to it.
    *
    * @default true
    */
   strictContentLength?: boolean | undefined
 
   /**
-   * What speaks HTTP/2.
+   * The implementation of HTTP/2.
    *
    * @default 'node'
    */
@@ -205,8 +220,8 @@ export interface ClientOptions extends CallLimits {
 /** The options of a `Pool`: those of its sessions, and how many there may be. */
 export interface PoolOptions extends ClientOptions {
   /**
-   * How many sessions may be open to the origin, those that only finish their streams apart. A further one is opened when all
-   * are full. `null`: any number.
+   * How many sessions may be open to the origin; draining ones don't count. A further one is opened when all are full.
+   * `null`: any number.
    *
    * @default 4
    */
@@ -216,49 +231,54 @@ export interface PoolOptions extends ClientOptions {
 /** The options of an `Agent`: those of each of its Pools, and its own. */
 export interface AgentOptions extends PoolOptions {
   /**
-   * How many origins the agent may hold. For one more, one that has no requests and wasn't used lately is closed; when all have
-   * requests, the new one's fails with a `MaxOriginsReachedError`. `null`: any number; above 1_000 idle ones are closed.
+   * How many origins the agent may hold. When another one is needed, an origin that has no requests and wasn't used
+   * lately is closed; if all have requests, the request to the new origin fails with a `MaxOriginsReachedError`.
+   * `null`: any number; above 1_000, idle ones are closed.
    *
    * @default null
    */
   maxOrigins?: number | null | undefined
 
   /**
-   * Makes the dispatcher for one origin that is spoken to in HTTP/2. It gets the agent's options without `factory`, `h2c` and
-   * `maxOrigins`, and the agent's `fallback`.
+   * Makes the dispatcher for one origin that speaks HTTP/2. The function gets the agent's options without `factory`,
+   * `h2c` and `maxOrigins`, but with the agent's `fallback`.
    *
    * @default (origin, options) => new Pool(origin, options)
    */
   factory?: ((origin: URL, options: PoolOptions) => Dispatcher) | null | undefined
 
   /**
-   * Whether `http:` origins are spoken to in HTTP/2 by prior knowledge (RFC 9113 §3.3), or a function that tells for an origin; it
-   * is asked once for as long as the agent remembers the origin. `false`: their requests go to the `fallback`.
+   * Whether `http:` origins speak HTTP/2 by prior knowledge (RFC 9113 §3.3), or a function that tells it for an origin.
+   * The function is called once, as long as the agent remembers the origin. `false`: their requests go to the
+   * `fallback`.
    *
    * @default false
    */
   h2c?: boolean | ((origin: URL) => boolean) | undefined
 }
 
-/** SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). What is missing isn't sent, and has the protocol's own default. */
+/**
+ * SETTINGS that a session sends (RFC 9113 §6.5.2, RFC 8441 §3). A missing one isn't sent, and has the protocol's
+ * default.
+ */
 export interface Http2Settings {
-  /** Bytes that the peer's HPACK encoder may use of ours, from 0 to 2^32 - 1. @default 4_096 */
+  /** The size of the HPACK table for responses, in bytes, from 0 to 2^32 - 1. @default 4_096 */
   headerTableSize?: number | undefined
-  /** Server push: `false` is the only value that is accepted, and what is sent. @default false */
+  /** Server push: only `false` is accepted, and sent. @default false */
   enablePush?: boolean | undefined
-  /** Streams that the server may open; it has no use without push. From 0 to 2^32 - 1. */
+  /** Streams that the server may open, from 0 to 2^32 - 1. Without push it has no effect. */
   maxConcurrentStreams?: number | undefined
   /** The same as {@link ClientOptions.initialWindowSize}. */
   initialWindowSize?: number | undefined
   /** The largest frame that the server may send, from 16_384 to 2^24 - 1 bytes. @default 16_384 */
   maxFrameSize?: number | undefined
-  /** What the server should hold its headers below, from 0 to 2^32 - 1 bytes. @default 1_048_576 */
+  /** The largest header section that the server should send, from 0 to 2^32 - 1 bytes. @default 1_048_576 */
   maxHeaderListSize?: number | undefined
-  /** Extended CONNECT; only a server's word counts for anything. @default false */
+  /** Extended CONNECT: only a server's SETTINGS enable it, a client's have no effect. @default false */
   enableConnectProtocol?: boolean | undefined
 }
 
-/** undici's `h2Options`. The same thing given here and at the top level must have the same value. */
+/** undici's `h2Options`. An option that is given both here and at the top level must have the same value. */
 export interface H2Options {
   /** Sent when a session begins. */
   settings?: Http2Settings | null | undefined

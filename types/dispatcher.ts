@@ -22,7 +22,7 @@ import type {
   UpgradeData,
 } from './response.ts'
 
-/** A node-style callback: an error, or the data. With an error, `data` isn't to be touched. */
+/** A node-style callback: it gets an error, or the data. With an error, don't read `data`. */
 export type Callback<TData> = (error: Error | null, data: TData) => void
 
 /** An error with a code, such as undici's `UndiciError`. */
@@ -31,64 +31,67 @@ export interface CodedError extends Error {
   code: string
 }
 
-/** The events of a dispatcher: what their listeners get. */
+/** The events of a dispatcher, with the arguments of their listeners. */
 export interface DispatcherEvents {
-  /** A session stands. `targets`: the dispatchers from the emitter down to the client. */
+  /** A session is ready. `targets`: the dispatchers from the emitter down to the client. */
   connect: [origin: URL, targets: readonly Dispatcher[]]
   /** A session is gone. */
   disconnect: [origin: URL, targets: readonly Dispatcher[], error: CodedError]
   /** A connection couldn't be made. */
   connectionError: [origin: URL, targets: readonly Dispatcher[], error: CodedError]
-  /** `dispatch()` had returned `false`, and now there is room again. */
+  /** There is room again, after `dispatch()` had returned `false`. */
   drain: [origin: URL]
 }
 
-/** How patient `close()` is. */
+/** The options of `close()`. */
 export interface CloseOptions {
   /**
-   * After how many milliseconds what is left is destroyed. `0`: never.
+   * After so many milliseconds, requests and tunnels that are left are destroyed. `0`: never.
    *
    * @default 0
    */
   timeout?: number | null | undefined
 }
 
-/** `dispatch()` as a function: what an interceptor gets and gives. */
+/** `dispatch()` as a function: an interceptor takes one and returns one. */
 export type Dispatch = Dispatcher['dispatch']
 
 /** Wraps a `dispatch()`. */
 export type DispatcherComposeInterceptor = (dispatch: Dispatch) => Dispatch
 
-/** What `compose()` gives. */
+/** The result of `compose()`. */
 export interface ComposedDispatcher extends Dispatcher {}
 
 /**
- * Sends requests: undici's core API, and what `fetch(url, { dispatcher })` takes.
+ * Sends requests: undici's core API, and the type of `dispatcher` in `fetch(url, { dispatcher })`.
  *
- * A value of this type is a `Dispatcher` of undici-types 6, 7 and 8 too. Three things in it are there for that alone:
+ * A value of this type is a `Dispatcher` of undici-types 6, 7 and 8 too. Three details exist only for that:
  * - the body of a response is typed as undici's, whose `formData()` is `Promise<never>`; at run time it is a
  *   {@link BodyReadable};
- * - `TSignal`, because undici 6 and 7 declare `signal: unknown`. TypeScript compares overloads with their type parameters
- *   erased, so a parameter fits there, while a call is still held to {@link CallSignal};
- * - the overload of `pipeline()` that no call can match. undici's `pipeline()` isn't overloaded, so only bivariance helps.
+ * - `TSignal`, because undici 6 and 7 declare `signal: unknown`. TypeScript compares overloads with their type
+ *   parameters erased, so a parameter fits there, while a call is still held to {@link CallSignal};
+ * - the overload of `pipeline()` that no call can match. undici's `pipeline()` isn't overloaded, so only bivariance
+ *   helps.
  */
 export interface Dispatcher extends EventEmitter<DispatcherEvents> {
   /**
-   * Sends one request and reports to `handler`: what everything else is made of.
+   * Sends one request and reports to `handler`. All other methods are built on it.
    *
-   * @returns `false` when the dispatcher is busy and the caller should wait for `'drain'`. The request is accepted all the same.
+   * @returns `false` if the dispatcher is busy, and the caller should wait for `'drain'`. The request is accepted in
+   *   any case.
    */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 
   /**
-   * Wraps this dispatcher's `dispatch()` in interceptors; the last one given sees a request first. This one stays as it is.
+   * Wraps this dispatcher's `dispatch()` in interceptors; the last one given sees a request first. This dispatcher
+   * isn't changed.
    *
    * @returns a new dispatcher; its other methods go through the interceptors too.
    */
   compose(interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
   compose(...interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
 
-  /** Sends a request and gives the response when its headers have come. */
+  /** Sends a request, and returns the response when its header section has come. */
   request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: RequestOptions<TOpaque, TSignal>,
     callback: Callback<ResponseData<TOpaque, UndiciBodyReadable>>,
@@ -108,7 +111,10 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents> {
     factory: StreamFactory<TOpaque>,
   ): Promise<StreamData<TOpaque>>
 
-  /** Gives a duplex for `stream.pipeline()`: what is written is the request's body, what is read is what `handler` returns. */
+  /**
+   * Returns a duplex for `stream.pipeline()`: its writable half is the request's body, its readable half what `handler`
+   * returns.
+   */
   pipeline(options: never, handler: never): Duplex
   pipeline<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: PipelineOptions<TOpaque, TSignal>,
@@ -133,14 +139,14 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents> {
     options: UpgradeOptions<TOpaque, TSignal>,
   ): Promise<UpgradeData<TOpaque>>
 
-  /** Takes no more requests, and is done when those it has have settled. */
+  /** Takes no more requests, and settles when the running ones have settled. */
   close(callback: () => void): void
   close(options?: CloseOptions): Promise<void>
 
   /**
-   * Fails every request that hasn't settled, and is done when the connections are gone.
+   * Fails every request that hasn't settled, and settles when the connections are gone.
    *
-   * @param error - what they fail with. `null`: a `ClientDestroyedError`.
+   * @param error - the error that they fail with. `null`: a `ClientDestroyedError`.
    */
   destroy(error: Error | null, callback: () => void): void
   destroy(callback: () => void): void
@@ -148,10 +154,10 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents> {
   destroy(): Promise<void>
 }
 
-/** What the top-level functions take besides the options of the method of the same name. */
+/** The options of the top-level functions, besides those of the method of the same name. */
 export interface TopLevelOptions {
   /**
-   * Who sends it. `null`: the global dispatcher.
+   * The dispatcher that sends the request. `null`: the global dispatcher.
    *
    * @default null
    */

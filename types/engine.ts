@@ -1,2 +1,4 @@
-/** What speaks HTTP/2: `'node'` is `node:http2`; `'wire'` frames it itself, over the socket, at a fraction of the cost. */
+/**
+ * An implementation of HTTP/2: `'node'` is `node:http2`; `'wire'` is Dodici's own, over the socket, for less CPU time.
+ */
 export type EngineName = 'node' | 'wire'

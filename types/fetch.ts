@@ -2,14 +2,14 @@ import type { BlobLike, FormDataLike, ReadableStreamLike } from './body.ts'
 import type { FallbackDispatcher } from './client.ts'
 
 /**
- * What `fetch()` takes besides a URL: the `RequestInit` of the Fetch standard as Node types it, or as undici 6, 7 or 8 do.
+ * The second argument of `fetch()`: the Fetch standard's `RequestInit`, in the types of Node or of undici 6, 7 or 8.
  *
  * @see https://fetch.spec.whatwg.org/#requestinit
  */
 export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'duplex' | 'headers'> {
   /**
-   * The standard's `BodyInit` of any library, an async iterable of bytes or strings, a Node Readable. Anything else is made a string, as
-   * in Node: also an array, or another iterable, which undici's type lets pass.
+   * The standard's `BodyInit` of any library, an async iterable of bytes or strings, a Node Readable. Any other value
+   * becomes a string, as in Node: also an array, or another iterable, although undici's type permits these.
    */
   body?:
     | RequestInit['body']
@@ -26,13 +26,13 @@ export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'du
     | undefined
 
   /**
-   * Who sends the request: a dispatcher of Dodici, or of undici 6, 7 or 8. `null`: the default.
+   * The dispatcher that sends the request: one of Dodici, or of undici 6, 7 or 8. `null`: the default.
    *
    * @default getGlobalDispatcher()
    */
   dispatcher?: FallbackDispatcher | null | undefined
 
-  /** Has to be there with a body that is a stream: the response comes when the request has gone. */
+  /** Required with a body that is a stream: the response comes when the request has been sent. */
   duplex?: 'half' | undefined
 
   /** An object of fields, pairs of name and value, or a `Headers` of any library. */
@@ -45,19 +45,20 @@ export interface FetchInit extends Omit<RequestInit, 'body' | 'dispatcher' | 'du
 }
 
 /**
- * How undici 7 and 8 type an object of fields: by all names that are known, each of which may be missing. One that no request has
- * stands for all of them: what a caller writes down is held against the others, which take no `undefined`.
+ * undici 7 and 8 type an object of fields by all known names, each of which may be missing. One name that no request
+ * has stands for all of them here. The fields that a caller writes are checked by the other types, which take no
+ * `undefined`.
  */
 interface NamedFields {
   readonly 'WWW-Authenticate'?: string
 }
 
-/** What a `Headers` is known by: the global one, and that of any undici. */
+/** The member by which a `Headers` is recognized: the global one, and that of any undici. */
 interface HeadersLike {
   get(name: string): string | null
 }
 
-/** What `fetch()` reads of a `Request`: Node's own, and that of any undici, have it. */
+/** The members of a `Request` that `fetch()` reads: Node's own, and that of any undici, have them. */
 export interface RequestLike {
   readonly url: string
   readonly method: string

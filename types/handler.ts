@@ -3,34 +3,37 @@ import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
 import type { RequestPriority } from './request.ts'
 
 /**
- * What may be assigned to {@link DispatchController.rawHeaders}: every shape that undici's interceptors assign.
+ * The values that may be assigned to {@link DispatchController.rawHeaders}: every shape that undici's interceptors
+ * assign.
  *
  * A flat list of strings or of latin1 Buffers, a header object, or `null` or `undefined` for none.
  */
 export type RawHeadersInput = Buffer[] | string[] | IncomingHttpHeaders | null | undefined
 
 /**
- * The reins of one call, handed to every callback of a {@link DispatchHandler}.
+ * Controls one call. Every callback of a {@link DispatchHandler} gets it.
  *
- * The same object for the whole life of the call, over all its attempts.
+ * It is the same object for the whole life of the call, over all its attempts.
  *
  * @see https://undici.nodejs.org/#/docs/api/Dispatcher — undici 8's `DispatchController`
  */
 export interface DispatchController {
-  /** Whether {@link DispatchController.abort} ended the call. A call that fails by itself isn't aborted, as in undici. */
+  /**
+   * Whether {@link DispatchController.abort} ended the call. As in undici, a call that failed by itself isn't aborted.
+   */
   get aborted(): boolean
 
   /** Whether the response's body is held back by {@link DispatchController.pause}. */
   get paused(): boolean
 
-  /** Why the call was aborted; `null` while it wasn't. */
+  /** Why the call was aborted; `null` if it wasn't. */
   get reason(): Error | null
 
   /**
    * The response's header fields as a flat list, in wire order; `null` before any response came.
    *
-   * Made on the first read, and then kept: it may be changed in place. Interceptors also assign it; what is assigned is
-   * normalized to a list of strings.
+   * It is made on the first read and then kept, so it may be changed in place. Interceptors also assign it; an assigned
+   * value is normalized to a list of strings.
    */
   get rawHeaders(): RawHeaders | null
   set rawHeaders(value: RawHeadersInput)
@@ -40,41 +43,44 @@ export interface DispatchController {
   set rawTrailers(value: RawHeadersInput)
 
   /**
-   * How large the response's body may be, in bytes; `-1`: any size. Whoever decodes it has to hold what comes out to it as well.
-   * Dodici's own: undici's dispatchers don't say.
+   * How large the response's body may be, in bytes; `-1`: any size. A caller that decodes the body must apply the limit
+   * to the decoded bytes as well. Dodici's own: undici's dispatchers have no such property.
    */
   readonly maxResponseSize?: number
 
   /**
    * Ends the call: the stream is reset with CANCEL (RFC 9113 §8.1), and the handler gets `onResponseError`.
    *
-   * The first call counts; later ones, and those after the call has settled, do nothing, but that the tunnel of a CONNECT or an
-   * upgrade is destroyed.
+   * Only the first abort counts. An abort after the call has settled has one effect: it destroys the tunnel of a
+   * CONNECT or an upgrade.
    *
-   * @param reason - what the handler is told. Without one, an `AbortError` is made.
+   * @param reason - the error that the handler gets. Without one, an `AbortError` is made.
    */
   abort(reason?: Error): void
 
   /**
-   * Changes the priority of a request that was dispatched: by PRIORITY_UPDATE (RFC 9218 §7.1) where the engine is `'wire'`; over
-   * node:http2, which has no such frame, only a further attempt says so. Without effect once the call has settled. Dodici's own.
+   * Changes the priority of a request that was dispatched. Engine `'wire'` sends PRIORITY_UPDATE (RFC 9218 §7.1).
+   * node:http2 has no such frame: there only a further attempt has the new priority. Without effect once the call has
+   * settled. Dodici's own.
    */
   reprioritize?(priority: RequestPriority): void
 
   /** Holds the response's body back: no `onResponseData` until {@link DispatchController.resume}. */
   pause(): void
 
-  /** Lets a paused body go on. */
+  /** Resumes a paused body. */
   resume(): void
 }
 
 /**
- * What a caller of `dispatch()` gives to receive the response: undici 8's shape, and Dodici's native one.
+ * Receives the response of `dispatch()`. The shape is undici 8's, and Dodici's native one.
  *
- * In order: `onRequestStart` → `onResponseStart` for each 1xx and for the final response → `onResponseData`, any number of
- * times → `onResponseEnd`. Instead of any of them `onResponseError`, which ends the call; input that is refused gives this one
- * alone. `onRequestStart`, `onResponseStart`, `onResponseData`, `onResponseEnd` and `onResponseError` must be there:
- * optional they are for the sake of undici's type alone. A callback that throws fails its own call, and no other.
+ * The order is: `onRequestStart` → `onResponseStart` for each 1xx and for the final response → `onResponseData`, any
+ * number of times → `onResponseEnd`. `onResponseError` may come at any point, and ends the call; if the input is
+ * refused, only `onResponseError` is called.
+ *
+ * `onRequestStart`, `onResponseStart`, `onResponseData`, `onResponseEnd` and `onResponseError` are required: they are
+ * optional here only because undici's type has them so. A callback that throws fails its own call, and no other.
  */
 export interface DispatchHandler {
   /**
@@ -84,7 +90,9 @@ export interface DispatchHandler {
    */
   onRequestStart?(controller: DispatchController, context: unknown): void
 
-  /** A CONNECT or an extended CONNECT (RFC 8441) succeeded: `socket` is the stream. Nothing else is called afterwards. */
+  /**
+   * A CONNECT or an extended CONNECT (RFC 8441) succeeded: `socket` is the stream. Nothing else is called afterwards.
+   */
   onRequestUpgrade?(
     controller: DispatchController,
     statusCode: number,
@@ -93,7 +101,7 @@ export interface DispatchHandler {
   ): void
 
   /**
-   * Response headers came. Called for each 1xx response too, then once for the final one.
+   * A header section came. Called for each 1xx response, then once for the final one.
    *
    * @param statusMessage - HTTP/2 has none (RFC 9113 §8.3.2): an empty string.
    */
@@ -107,13 +115,13 @@ export interface DispatchHandler {
   /** A piece of the body came. The chunk stays valid: it is never reused. */
   onResponseData?(controller: DispatchController, chunk: Buffer): void
 
-  /** The response is complete. `trailers` is an empty object where there were none. */
+  /** The response is complete. `trailers` is an empty object if there were none. */
   onResponseEnd?(controller: DispatchController, trailers: IncomingHttpHeaders): void
 
   /** The call failed, or was aborted. */
   onResponseError?(controller: DispatchController, error: Error): void
 
-  /** A response has begun: called before each `onResponseStart`. undici's fetch takes the time then. */
+  /** A response has begun: called before each `onResponseStart`. undici's fetch takes a timestamp then. */
   onResponseStarted?(): void
 
   /** A piece of the request's body was handed to the session. */
@@ -136,7 +144,7 @@ export interface LegacyDispatchHandler {
   onError?(error: Error): void
 
   /**
-   * undici 7's fetch has this method of the newer shape as well: it is preferred to `onUpgrade` then.
+   * undici 7's fetch has this method of the newer shape as well. If it is there, it is called instead of `onUpgrade`.
    */
   onRequestUpgrade?(
     controller: DispatchController,
@@ -146,8 +154,8 @@ export interface LegacyDispatchHandler {
   ): void
 
   /**
-   * A CONNECT succeeded, or an upgrade. For this shape an extended CONNECT (RFC 8441) looks like an upgrade of HTTP/1.1: status 101,
-   * with `connection`, `upgrade` and, where the request had a key, `sec-websocket-accept`.
+   * A CONNECT succeeded, or an upgrade. For this shape an extended CONNECT (RFC 8441) looks like an upgrade of
+   * HTTP/1.1: status 101, with `connection`, `upgrade` and, if the request had a key, `sec-websocket-accept`.
    */
   onUpgrade?(statusCode: number, headers: Buffer[] | string[] | null, socket: Duplex): void
 
@@ -155,20 +163,23 @@ export interface LegacyDispatchHandler {
   onResponseStarted?(): void
 
   /**
-   * Response headers came. Called for each 1xx response too. Returning `false` pauses the body until `resume` is called; of a 1xx
-   * response what is returned doesn't count.
+   * A header section came. Called for each 1xx response too. Returning `false` pauses the body until `resume` is
+   * called; for a 1xx response the returned value has no effect.
    */
   onHeaders?(statusCode: number, headers: Buffer[], resume: () => void, statusText: string): boolean
 
   /** A piece of the body came. Returning `false` pauses the body until `resume` is called. */
   onData?(chunk: Buffer): boolean
 
-  /** The response is complete. `trailers` is a flat list: of latin1 Buffers, as undici's dispatchers give it, whatever its types say. */
+  /**
+   * The response is complete. `trailers` is a flat list of latin1 Buffers, as undici's dispatchers give it, although
+   * undici's types say strings.
+   */
   onComplete?(trailers: string[] | null): void
 
   /**
-   * A piece of the request's body was handed to the session. It gets that piece, as undici's dispatchers give it, whatever
-   * undici's types say (they say two sizes).
+   * A piece of the request's body was handed to the session. The callback gets that piece, as undici's dispatchers give
+   * it, although undici's types say two sizes.
    */
   onBodySent?(...args: never[]): void
 

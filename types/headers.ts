@@ -1,10 +1,12 @@
 /**
  * The header fields of a response, or its trailers, as one object.
  *
- * Names are lower-case. A field that came once is a string; one that came several times is joined by node:http2 (`', '`, or
- * `'; '` for `cookie`; of those that may come once only, such as `content-type`, the first), except `set-cookie`, which is always
- * an array. The object is the very one that the session made:
- * it has no prototype, so use `Object.hasOwn(headers, name)` or `name in headers`, not `headers.hasOwnProperty`.
+ * Names are lower-case. A field that came once is a string. Values of a field that came several times are joined by
+ * `', '` (`'; '` for `cookie`); of a field that may come only once, such as `content-type`, the first value is kept.
+ * `set-cookie` is always an array.
+ *
+ * The object is the very one that the session made. It has no prototype, so use `Object.hasOwn(headers, name)` or
+ * `name in headers`, not `headers.hasOwnProperty`.
  *
  * @see https://nodejs.org/api/http2.html#headers-object
  */
@@ -13,15 +15,16 @@ export type IncomingHttpHeaders = Record<string, string | string[] | undefined>
 /**
  * Header fields as a flat list: `[name, value, name, value, …]`.
  *
- * In wire order, duplicates kept apart, without pseudo-header fields. What `responseHeaders: 'raw'` and
- * `controller.rawHeaders` give.
+ * In wire order, duplicates kept apart, without pseudo-header fields: the result of `responseHeaders: 'raw'` and of
+ * `controller.rawHeaders`.
  */
 export type RawHeaders = string[]
 
 /**
  * One value of a request header field.
  *
- * A list sends the field once per element. `undefined` leaves the field out; `null` sends it with an empty value, as undici does.
+ * A list sends the field once per element. `undefined` leaves the field out; `null` sends it with an empty value, as
+ * undici does.
  */
 export type RequestHeaderValue = string | number | readonly string[] | undefined | null
 

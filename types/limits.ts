@@ -1,25 +1,25 @@
 /**
- * The limits of one call, for a client or for one request. Durations in milliseconds, sizes in bytes. `null`: the default, which
- * for a request is its dispatcher's.
+ * The limits of one call, for a client or for one request. Durations in milliseconds, sizes in bytes. `null`: the
+ * default, which for a request is its dispatcher's.
  */
 export interface CallLimits {
   /**
-   * Until the request gets a stream: how long it waits for a connection, or for the peer's limit. `0`: for ever.
+   * How long the request may wait for a stream: for a connection, or for room below the peer's limit. `0`: for ever.
    *
    * @default 300_000
    */
   queueTimeout?: number | null | undefined
 
   /**
-   * In a client: until a connection, TLS included, must stand. In a request: how long this one waits for a connection, over
-   * any number of attempts to make one. `0`: no limit.
+   * For a client: how long a connection attempt may take, TLS included. For a request: how long it waits for a
+   * connection, over any number of attempts to make one. `0`: no limit.
    *
    * @default 10_000
    */
   connectTimeout?: number | null | undefined
 
   /**
-   * From the request's end to the response's header. It doesn't run while the body is sent. `0`: no limit.
+   * From the end of the request to the response's header section. It doesn't run while the body is sent. `0`: no limit.
    *
    * @default 300_000
    */
@@ -33,16 +33,16 @@ export interface CallLimits {
   bodyTimeout?: number | null | undefined
 
   /**
-   * Between two pieces of the request's body that the session took: its source stands still, or the peer takes no more. `0`:
-   * no limit.
+   * Between two pieces of the request's body that the session takes: the source gives nothing, or the peer takes
+   * nothing. `0`: no limit.
    *
    * @default 300_000
    */
   uploadTimeout?: number | null | undefined
 
   /**
-   * The whole call: from `dispatch()` to the response's end, over all attempts. `0`: no limit. Below 1_000 all limits of the call are met up
-   * to 5 ms late instead of 50.
+   * The whole call: from `dispatch()` to the response's end, over all attempts. `0`: no limit. If it is below 1_000,
+   * all limits of the call fire up to 5 ms late instead of 50.
    *
    * @default 0
    */
@@ -56,15 +56,16 @@ export interface CallLimits {
   maxResponseSize?: number | null | undefined
 
   /**
-   * How large a response's header may be, decoded and counted as RFC 9113 §6.5.2 does (32 bytes for each field besides
-   * its name and value); likewise its trailers, and all informational responses together. At most 1_048_576.
+   * How large a response's header section may be, decoded and counted as RFC 9113 §6.5.2 does (32 bytes for each field
+   * besides its name and value). The same limit holds for its trailer section, and for all its informational responses
+   * together. At most 1_048_576.
    *
    * @default 65_536
    */
   maxHeaderSize?: number | null | undefined
 
   /**
-   * How many fields a response's header may have; likewise its trailers. At most 32_768.
+   * How many fields a response's header section may have; the same for its trailer section. At most 32_768.
    *
    * @default 2_000
    */

@@ -18,26 +18,32 @@ export type HttpMethod =
   | 'QUERY'
   | (string & Record<never, never>)
 
-/** Trailers of a request, or a function that is called for them once the body has been read, by each attempt. */
+/** Trailers of a request, or a function that makes them: each attempt calls it once the body has been read. */
 export type RequestTrailers = RequestHeaders | (() => RequestHeaders | null | undefined)
 
 /** How urgent a response is (RFC 9218 §4). */
 export interface RequestPriority {
   /** From 0, the most urgent, to 7. @default 3 */
   urgency?: number | undefined
-  /** Whether its beginning is of use before its end is there: then the server may send it in turn with others. @default false */
+  /**
+   * Whether a part of the response is useful before it is complete: the server may interleave it with others.
+   *
+   * @default false
+   */
   incremental?: boolean | undefined
 }
 
-/** One part of a query that says something. */
+/** A value of a query that isn't empty. */
 export type QueryPrimitive = string | number | bigint | boolean
 
-/** One part of a query: a value, or a list of them. `undefined` and `null` give an empty value. */
+/** A value of a query, or a list of values. `undefined` and `null` give an empty value. */
 export type QueryValue = QueryPrimitive | readonly QueryPrimitive[] | null | undefined
 
 /** One request, as `dispatch()` takes it. The options of undici 6, 7 and 8 are all acceptable. */
 export interface DispatchOptions extends CallLimits {
-  /** Where to send it, such as `'https://example.com'`. A `Client` has its own; an `Agent` needs one. */
+  /**
+   * Where to send the request, such as `'https://example.com'`. An `Agent` needs it; a `Client` has its own origin.
+   */
   origin?: string | URL | undefined
 
   /** The path with its query, starting with `/`. */
@@ -60,31 +66,33 @@ export interface DispatchOptions extends CallLimits {
    */
   headers?: RequestHeaders | null | undefined
 
-  /** Appended to `path` as a query string; a list gives one pair per element. `path` may have no query of its own then. */
+  /**
+   * Appended to `path` as a query string; a list gives one pair per element. `path` may have no query of its own then.
+   */
   query?: Readonly<Record<string, QueryValue>> | undefined
 
   /**
-   * Whether sending the request twice does no harm (RFC 9110 §9.2.2): then it is sent once more when its session dies before
-   * any part of the response has come, if its body can be had again. What is provably unprocessed is sent again anyway. A
-   * tunnel never is.
+   * Whether sending the request twice does no harm (RFC 9110 §9.2.2). Such a request is retried once when its session
+   * dies before any part of the response has come, if its body can be sent again. A request that is provably
+   * unprocessed is retried in any case. It has no effect on a tunnel.
    *
    * @default true for GET, HEAD, OPTIONS and TRACE, else false
    */
   idempotent?: boolean | undefined
 
   /**
-   * The TLS server name (SNI, RFC 6066 §3), which the certificate must be for: an Agent's, and what undici's `dns` interceptor
-   * gives along with an address as `origin`. Requests of different names share no connection. A Client or a Pool asks
-   * for one name alone, `connect.servername` or the origin's host, and refuses another one. Without effect where TLS isn't spoken.
-   * `null`: that of `connect`, or the origin's host.
+   * The TLS server name (SNI, RFC 6066 §3), which the certificate must be for. It is an option for an Agent; undici's
+   * `dns` interceptor sets it, along with an address as `origin`. Requests with different names share no connection. A
+   * Client or a Pool has one name, `connect.servername` or the origin's host, and refuses any other. Without TLS it has
+   * no effect. `null`: that of `connect`, or the origin's host.
    *
    * @default null
    */
   servername?: string | null | undefined
 
   /**
-   * `false` sends an `upgrade` by HTTP/1.1, that is, to the `fallback`. Otherwise without effect: undici 8 gives it along with
-   * every request of an older fetch, which gets HTTP/2 here all the same.
+   * `false` sends an `upgrade` by HTTP/1.1, that is, to the `fallback`. For other requests it has no effect: undici 8
+   * sets it on every request of an older fetch, which uses HTTP/2 here nevertheless.
    */
   allowH2?: boolean | undefined
 
@@ -92,9 +100,10 @@ export interface DispatchOptions extends CallLimits {
   blocking?: boolean | undefined
 
   /**
-   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`; where the server offers none, by an
-   * upgrade of HTTP/1.1 through the `fallback`. `true` means `'websocket'`; `null` and `false`: none. The handler needs
-   * `onRequestUpgrade` then, or `onUpgrade`. A `sec-websocket-key` is sent over HTTP/1.1 alone (RFC 8441 §5).
+   * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`. If the server offers no
+   * extended CONNECT, the `fallback` upgrades over HTTP/1.1. `true` means `'websocket'`; `null` and `false`: none. The
+   * handler needs `onRequestUpgrade` then, or `onUpgrade`. A `sec-websocket-key` is sent over HTTP/1.1 alone (RFC 8441
+   * §5).
    *
    * @default null
    */
@@ -104,44 +113,49 @@ export interface DispatchOptions extends CallLimits {
   reset?: boolean | undefined
 
   /**
-   * Sends `expect: 100-continue` and holds the body back until the server responds, or for a second: a response is not owed
-   * (RFC 9110 §10.1.1). Without a body it has no effect.
+   * Sends `expect: 100-continue`, and holds the body back until the server responds, or for a second: the server
+   * needn't respond (RFC 9110 §10.1.1). Without a body it has no effect.
    *
    * @default false
    */
   expectContinue?: boolean | undefined
 
   /**
-   * Fields to send after the body. A function is called once the body has been read: for a checksum, say.
+   * Fields to send after the body. A function is called once the body has been read: for a checksum, for example.
    *
    * @default null
    */
   trailers?: RequestTrailers | null | undefined
 
   /**
-   * Names of fields, of the header and of the trailers, whose values nobody on the way may put into a table: never indexed (RFC 7541
-   * §7.1.3). Engine `'wire'` never indexes `authorization`, `proxy-authorization` and `cookie` anyway; node:http2 the first, and short cookies.
-   * No error shows such a value.
+   * Names of fields of the header section and the trailer section that are sent as never indexed (RFC 7541 §7.1.3):
+   * neither the peer nor an intermediary may put their values into a table. Engine `'wire'` never indexes
+   * `authorization`, `proxy-authorization` and `cookie` anyway; node:http2 never indexes `authorization` and short
+   * cookies. No error message shows such a value.
    *
    * @default null
    */
   sensitiveHeaders?: readonly string[] | null | undefined
 
   /**
-   * How urgent the response is beside others of the same connection (RFC 9218), as a `priority` field; one among `headers` wins.
-   * It can be changed by {@link DispatchController.reprioritize}. `null`: nothing is said.
+   * How urgent the response is beside others of the same connection (RFC 9218). It is sent as a `priority` field; if
+   * `headers` have one, that one wins. {@link DispatchController.reprioritize} changes it. `null`: no such field is
+   * sent.
    *
    * @default null
    */
   priority?: RequestPriority | null | undefined
 
-  /** Accepted for undici's sake, which takes it for the IP type of service of the socket. */
+  /** Accepted for undici's sake, where it is the IP type of service of the socket. */
   typeOfService?: number | null | undefined
 
   /** Accepted for the sake of undici 6 and 7, and without effect: a response's status is no error. */
   throwOnError?: boolean | undefined
 
-  /** Accepted for the sake of undici 6 and of built-in fetch, which passes `0`: redirects are fetch's, or an interceptor's. */
+  /**
+   * Accepted for the sake of undici 6 and of built-in fetch, which passes `0`: redirects are fetch's, or an
+   * interceptor's.
+   */
   maxRedirections?: number | undefined
 }
 
@@ -157,7 +171,7 @@ export type CallSignal = AbortSignal | EventEmitter | null
 export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = CallSignal>
   extends DispatchOptions {
   /**
-   * Anything that shall come back with the response.
+   * Any value: it comes back with the response.
    *
    * @default null
    */
@@ -202,14 +216,16 @@ export interface PipelineOptions<TOpaque = null, TSignal extends CallSignal = Ca
   objectMode?: boolean | undefined
 }
 
-/** The options of `connect()`: a tunnel (RFC 9113 §8.5). Once it stands, its limits and its signal have no say any more. */
+/**
+ * The options of `connect()`: a tunnel (RFC 9113 §8.5). Once the tunnel is established, limits and signal no longer apply.
+ */
 export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
 
   /**
-   * The target's authority, such as `'example.com:443'`: a host in ASCII (RFC 3986 §3.2.2) and a port from 1 to 65535. A path that starts
-   * with `/` means the origin itself.
+   * The target's authority, such as `'example.com:443'`: a host in ASCII (RFC 3986 §3.2.2) and a port from 1 to 65535.
+   * A path that starts with `/` means the origin itself.
    */
   path: string
 
@@ -228,7 +244,7 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
   signal?: TSignal | undefined
 
   /**
-   * Anything that shall come back with the response.
+   * Any value: it comes back with the response.
    *
    * @default null
    */
@@ -242,7 +258,9 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
   responseHeaders?: 'raw' | null | undefined
 }
 
-/** The options of `upgrade()`: extended CONNECT (RFC 8441). Once it stands, its limits and its signal have no say any more. */
+/**
+ * The options of `upgrade()`: extended CONNECT (RFC 8441). Once it is established, limits and signal no longer apply.
+ */
 export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
@@ -279,7 +297,7 @@ export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = Cal
   signal?: TSignal | undefined
 
   /**
-   * Anything that shall come back with the response.
+   * Any value: it comes back with the response.
    *
    * @default null
    */

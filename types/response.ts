@@ -16,7 +16,7 @@ export interface DumpOptions {
   signal?: AbortSignal | null | undefined
 }
 
-/** What {@link BodyReadable} and {@link UndiciBodyReadable} have in common. */
+/** The members that {@link BodyReadable} and {@link UndiciBodyReadable} share. */
 export interface BodyReadableBase extends Readable {
   /** The body decoded as UTF-8, without a byte order mark. */
   text(): Promise<string>
@@ -26,7 +26,7 @@ export interface BodyReadableBase extends Readable {
   blob(): Promise<Blob>
   /** The body's bytes. */
   bytes(): Promise<Uint8Array>
-  /** The body's bytes, in a buffer of their own. */
+  /** The body's bytes, in an ArrayBuffer that has nothing else. */
   arrayBuffer(): Promise<ArrayBuffer>
   /** Reads what is left and drops it, so that the stream can end without a reset. */
   dump(options?: DumpOptions): Promise<void>
@@ -48,18 +48,19 @@ export interface BodyReadable extends BodyReadableBase {
 }
 
 /**
- * A response's body, as a dispatcher's own methods give it: the same object as {@link BodyReadable}, with the two members that
- * undici leaves unimplemented typed as undici types them, since its `Dispatcher` wouldn't fit otherwise.
+ * A response's body, as a dispatcher's own methods give it: the same object as {@link BodyReadable}, with the two
+ * members that undici leaves unimplemented typed as in undici: otherwise a dispatcher wouldn't be assignable to
+ * undici's `Dispatcher`.
  */
 export interface UndiciBodyReadable extends BodyReadableBase {
-  /** Typed as undici's. See {@link BodyReadable} for what it is. */
+  /** Typed as in undici. {@link BodyReadable} has the type at run time. */
   formData(): Promise<never>
-  /** Typed as undici's. See {@link BodyReadable} for what it is. */
+  /** Typed as in undici. {@link BodyReadable} has the type at run time. */
   readonly body: never
 }
 
 /**
- * What a request gives, as it is at run time.
+ * The result of `request()`, as it is at run time.
  *
  * @typeParam TBody - the body's type; a dispatcher's own method speaks undici's.
  */
@@ -76,11 +77,11 @@ export interface ResponseData<TOpaque = null, TBody = BodyReadable> {
   trailers: Record<string, string>
   /** The request's own `opaque`. */
   opaque: TOpaque
-  /** What the interceptors that the call passed through left. */
+  /** The object that the interceptors of the call shared, and may have filled. */
   context: object
 }
 
-/** What `request()` gives with `responseHeaders: 'raw'`: headers and trailers as flat lists, in wire order. */
+/** The result of `request()` with `responseHeaders: 'raw'`: headers and trailers as flat lists, in wire order. */
 export interface RawResponseData<TOpaque = null, TBody = BodyReadable>
   extends Omit<ResponseData<TOpaque, TBody>, 'headers' | 'trailers'> {
   /** The header fields, `[name, value, …]`. */
@@ -89,24 +90,24 @@ export interface RawResponseData<TOpaque = null, TBody = BodyReadable>
   trailers: RawHeaders
 }
 
-/** What `connect()` gives. */
+/** The result of `connect()`. */
 export interface ConnectData<TOpaque = null> {
   /** The status: 2xx. */
   statusCode: number
   /** The header fields, as the session made them. */
   headers: IncomingHttpHeaders
-  /** The tunnel: its two halves end each by itself, `destroy()` resets the stream. */
+  /** The tunnel. Each half ends by itself; `destroy()` resets the stream. */
   socket: Duplex
   /** The request's own `opaque`. */
   opaque: TOpaque
-  /** What the interceptors that the call passed through left. */
+  /** The object that the interceptors of the call shared, and may have filled. */
   context: object
 }
 
-/** What `upgrade()` gives: `socket` is the stream, on which the protocol is spoken. */
+/** The result of `upgrade()`: `socket` is the stream, on which the other protocol is spoken. */
 export interface UpgradeData<TOpaque = null> extends ConnectData<TOpaque> {}
 
-/** What `stream()` gives when the response has been written. */
+/** The result of `stream()`, when the response has been written. */
 export interface StreamData<TOpaque = null> {
   /** The request's own `opaque`. */
   opaque: TOpaque
@@ -114,7 +115,7 @@ export interface StreamData<TOpaque = null> {
   trailers: Record<string, string>
 }
 
-/** What a {@link StreamFactory} is told. */
+/** The argument of a {@link StreamFactory}. */
 export interface StreamFactoryData<TOpaque = null> {
   /** The final status: never 1xx. */
   statusCode: number
@@ -122,7 +123,7 @@ export interface StreamFactoryData<TOpaque = null> {
   headers: IncomingHttpHeaders
   /** The request's own `opaque`. */
   opaque: TOpaque
-  /** What the interceptors that the call passed through left. */
+  /** The object that the interceptors of the call shared, and may have filled. */
   context: object
 }
 
@@ -130,7 +131,7 @@ export interface StreamFactoryData<TOpaque = null> {
 export type StreamFactory<TOpaque = null> = (data: StreamFactoryData<TOpaque>) => Writable
 
 /**
- * What a {@link PipelineHandler} is told.
+ * The argument of a {@link PipelineHandler}.
  *
  * @typeParam TBody - the body's type; a dispatcher's own method speaks undici's.
  */
@@ -138,7 +139,10 @@ export interface PipelineHandlerData<TOpaque = null, TBody = BodyReadable>
   extends StreamFactoryData<TOpaque> {
   /** The response's body. */
   body: TBody
-  /** The trailers; empty until the body has ended. With `responseHeaders: 'raw'` a flat list at run time, as the headers are. */
+  /**
+   * The trailers; empty until the body has ended. With `responseHeaders: 'raw'` a flat list at run time, like
+   * `headers`.
+   */
   trailers: Record<string, string>
 }
 

@@ -2,18 +2,22 @@
  * Why a session was opened:
  *
  * - `cold`: there was none
- * - `full`: all others had no room
- * - `replacement`: the one before it was lost, or retired by the server, with requests left
- * - `crowded`: most places of another one were held by aborted requests, whose streams wait for their reset; it is retired
+ * - `full`: no other had room
+ * - `replacement`: the previous one was lost, or retired by the server, while requests were left
+ * - `crowded`: most places of another one were held by aborted requests, whose streams wait for their reset; that one
+ *   is retired
  */
 export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded'
 
 /** A snapshot of one session. */
 export interface SessionStats {
-  /** `verifying`: a PING has to come back before it takes requests again. `draining`: it finishes its streams, and takes no new ones. */
+  /**
+   * `verifying`: the peer must acknowledge a PING before the session takes requests again. `draining`: the session
+   * finishes its streams, and takes no new ones.
+   */
   state: 'connecting' | 'ready' | 'verifying' | 'draining'
 
-  /** Why it was opened. */
+  /** Why the session was opened. */
   openedFor: OpenReason
 
   /** How many streams are open. */
@@ -22,21 +26,21 @@ export interface SessionStats {
   /** The server's SETTINGS_MAX_CONCURRENT_STREAMS. `null`: its SETTINGS haven't come. */
   peerLimit: number | null
 
-  /** How many streams it may have open now, for every reason that there is. */
+  /** How many streams it may have open now: the lowest of all limits. */
   limit: number
 
-  /** The receive window that its streams are given, in bytes. */
+  /** The receive window of its new streams, in bytes. */
   streamWindow: number
 
-  /** The round trip of the last PING, in milliseconds. `null`: none has come back. */
+  /** The round trip of the last PING, in milliseconds. `null`: no PING has been acknowledged. */
   rtt: number | null
 
-  /** Bytes from and to the socket, TLS's own apart. */
+  /** Bytes from and to the socket, without those of TLS. */
   bytesRead: number
   bytesWritten: number
 }
 
-/** A snapshot of what a `Client` is doing. */
+/** A snapshot of a `Client`. */
 export interface ClientStats {
   /** Whether it has a session that takes requests. */
   connected: boolean
@@ -54,7 +58,7 @@ export interface ClientStats {
   sessions: SessionStats[]
 }
 
-/** A snapshot of what a `Pool` is doing. */
+/** A snapshot of a `Pool`. */
 export interface PoolStats {
   /** How many sessions take requests. */
   connected: number
@@ -62,10 +66,10 @@ export interface PoolStats {
   /** How many of these have no stream. */
   free: number
 
-  /** How many calls wait for a stream: undici's name for those that wait in a client. */
+  /** How many calls wait for a stream: undici's name for calls that wait in a client. */
   pending: number
 
-  /** The same as `pending`: there is one queue in front of all sessions. */
+  /** The same as `pending`: all sessions share one queue. */
   queued: number
 
   /** How many calls have a stream. */
@@ -78,5 +82,5 @@ export interface PoolStats {
   sessions: SessionStats[]
 }
 
-/** What an `Agent` is doing: the stats of each origin's dispatcher, by origin. */
+/** A snapshot of an `Agent`: the stats of each origin's dispatcher, by origin. */
 export type AgentStats = Record<string, ClientStats | PoolStats>

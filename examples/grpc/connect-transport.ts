@@ -1,4 +1,4 @@
-/** Transports for connect-es: its clients, and what is generated for them, speak gRPC, gRPC-Web or Connect over Dodici. */
+/** Transports for connect-es: its clients, also generated ones, speak gRPC, gRPC-Web or Connect over Dodici. */
 
 import type { Transport } from '@connectrpc/connect'
 import { Code, ConnectError } from '@connectrpc/connect'
@@ -38,7 +38,7 @@ export function createDodiciTransport(options: DodiciTransportOptions): Transpor
     ...validateReadWriteMaxBytes(readMaxBytes, writeMaxBytes, compressMinBytes),
   }
   return {
-    // One message is sent as bytes, which can be sent again when the server has provably not processed them.
+    // One message is sent as bytes, so that the request can be retried if the server has provably not processed it.
     unary: create({ ...common, httpClient: toHttpClient(dispatcher, collect) }).unary,
     stream: create({ ...common, httpClient: toHttpClient(dispatcher, (body) => body) }).stream,
   }
@@ -57,10 +57,10 @@ function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn
     const { url, method, header, body, signal = null } = request
     const begun = performance.now()
     const { origin, pathname, search } = new URL(url)
-    // connect-es has the deadline, and aborts the signal then. PINGs find a dead connection.
+    // connect-es keeps the deadline, and aborts the signal when it has passed. PINGs find a dead connection.
     const clocks = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
     try {
-      // The types of the methods' results are undici's, which know no raw form.
+      // The types of the methods' results are undici's, which have no raw form.
       const response = (await dispatcher.request({
         ...clocks,
         origin,
@@ -106,11 +106,11 @@ function toConnectError(
   { signal, header }: UniversalClientRequest,
   begun: number,
 ): ConnectError {
-  // The reason is connect-es' own: Canceled, or DeadlineExceeded.
+  // The reason is an error of connect-es: Canceled, or DeadlineExceeded.
   if (signal?.aborted) return ConnectError.from(signal.reason, Code.Canceled)
-  // connect-es tells it to the server, in milliseconds; NaN: it doesn't.
+  // connect-es sends the deadline to the server, in milliseconds. NaN: it sends none.
   const timeout = Number.parseInt(header.get('grpc-timeout') ?? header.get('connect-timeout-ms') ?? '', 10)
-  // The numbers of the codes are gRPC's.
+  // connect-es and gRPC have the same numbers of codes.
   const { code, message } = toGrpcError(thrown, { timeout }, begun)
   return new ConnectError(message, code, undefined, undefined, thrown)
 }

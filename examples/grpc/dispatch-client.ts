@@ -5,9 +5,9 @@ import type { CallOptions, Input, Metadata } from './protocol.ts'
 import { checkHeader, checkStatus, MessageReader, toGrpcError, toMetadata, toRequest } from './protocol.ts'
 
 /**
- * A call of any kind, which starts at once. Its messages can be read once, by `for await`; leaving the loop cancels it.
+ * A call of any kind. It starts at once. Read its messages by `for await`, once; leaving the loop cancels the call.
  *
- * @throws GrpcError when it has failed and the messages that came have been read
+ * @throws GrpcError if the call has failed, once the messages that came have been read
  */
 export class GrpcCall implements DispatchHandler, AsyncIterable<Buffer> {
   readonly #options: CallOptions
@@ -16,7 +16,7 @@ export class GrpcCall implements DispatchHandler, AsyncIterable<Buffer> {
   #controller: DispatchController | null = null
   #messages: Buffer[] = []
   #header: Metadata = []
-  /** How it has ended; null: it hasn't. */
+  /** How the call has ended. null: it hasn't. */
   #end: { readonly error: Error | null } | null = null
   #wake: () => void = () => {}
   readonly #onAbort = (): void => this.cancel(this.#options.signal?.reason)
@@ -65,7 +65,7 @@ export class GrpcCall implements DispatchHandler, AsyncIterable<Buffer> {
     // An informational response.
     if (statusCode < 200) return
     this.#header = toMetadata(controller.rawHeaders ?? [])
-    // What is thrown ends the call, with this as its error.
+    // An exception ends the call, and is its error.
     checkHeader(statusCode, this.#header)
     this.#options.onMetadata?.(this.#header)
   }
@@ -73,7 +73,7 @@ export class GrpcCall implements DispatchHandler, AsyncIterable<Buffer> {
   onResponseData(controller: DispatchController, piece: Buffer): void {
     this.#messages.push(...this.#reader.read(piece))
     if (this.#messages.length === 0) return
-    // The next ones come when these have been read: the server waits for its window.
+    // The next messages come when these have been read: until then the server waits for the stream window.
     controller.pause()
     this.#wake()
   }

@@ -1,6 +1,6 @@
 /**
- * What gRPC puts on top of HTTP/2, for both clients beside this file: framed messages, metadata, deadlines and statuses. Messages are
- * bytes: a codec, such as that of protobuf, goes around it.
+ * The parts of gRPC above HTTP/2, for both clients beside this file: framed messages, metadata, deadlines and statuses.
+ * Messages are bytes: add a codec, such as that of protobuf.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
@@ -10,14 +10,18 @@ import type { DispatchOptions } from 'dodici'
 /** Fields in the order of the wire, duplicates kept apart. The values of those whose names end in `-bin` are bytes. */
 export type Metadata = (readonly [name: string, value: string | Uint8Array])[]
 
-/** One message, sent as bytes that can be sent again; or several, which can't. */
+/** One message, sent as bytes, so that the request can be retried; or several messages, which can't be sent again. */
 export type Input = Uint8Array | AsyncIterable<Uint8Array>
 
 export interface CallOptions {
-  /** Of the server, such as `https://localhost:50051`. An Agent needs it; a Client and a Pool have their own. */
+  /**
+   * The origin of the server, such as `https://localhost:50051`. An Agent needs it; a Client and a Pool have their own.
+   */
   readonly origin?: string
   readonly metadata?: Metadata
-  /** Milliseconds for the whole call, told to the server, too. Without one it may take for ever. */
+  /**
+   * The deadline: milliseconds for the whole call. It is sent to the server, too. Without one the call has no limit.
+   */
   readonly timeout?: number
   /** Cancels the call. */
   readonly signal?: AbortSignal
@@ -27,7 +31,7 @@ export interface CallOptions {
   readonly onTrailers?: (trailers: Metadata) => void
 }
 
-/** The statuses that this module gives by itself; a server may send any of the 17. */
+/** The statuses that this module produces. A server may send any of the 17. */
 export const Status = {
   OK: 0,
   CANCELLED: 1,
@@ -69,7 +73,8 @@ export function toRequest(method: string, input: Input, options: CallOptions): D
     method: 'POST',
     headers,
     body: input instanceof Uint8Array ? toFrame(input) : toFrames(input),
-    // A stream may be quiet for as long as both sides like. The deadline is the one clock of a call, and PINGs find a dead connection.
+    // Both sides of a stream may be silent for hours. The deadline is the only clock of a call; PINGs find a dead
+    // connection.
     headersTimeout: 0,
     bodyTimeout: 0,
     uploadTimeout: 0,
@@ -77,7 +82,7 @@ export function toRequest(method: string, input: Input, options: CallOptions): D
   }
 }
 
-/** At most eight digits and a unit. */
+/** The value of `grpc-timeout`: at most eight digits and a unit. */
 function toTimeout(milliseconds: number): string {
   const whole = Math.max(1, Math.ceil(milliseconds))
   return whole < 1e8 ? `${whole}m` : `${Math.min(Math.ceil(whole / 1_000), 99_999_999)}S`
@@ -92,7 +97,7 @@ function toFrame(message: Uint8Array): Buffer {
   return frame
 }
 
-/** No generator: the `return()` of one that waits for a message would wait, too, when the call has ended. */
+/** Not a generator: when the call has ended, `return()` of a generator that waits for a message would wait, too. */
 function toFrames(messages: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
   return {
     [Symbol.asyncIterator]() {
@@ -116,7 +121,7 @@ export class MessageReader {
   readonly #maxSize: number
   #pieces: Buffer[] = []
   #size = 0
-  /** The length of the message whose prefix has been read; -1: a prefix comes next. */
+  /** The length of the message whose prefix has been read. -1: a prefix comes next. */
   #length = -1
 
   constructor({ maxMessageSize = 4_194_304 }: CallOptions) {
@@ -141,7 +146,7 @@ export class MessageReader {
 
   #toLength(prefix: Buffer): number {
     if (prefix[0] !== 0)
-      throw new GrpcError(Status.INTERNAL, 'A message is compressed, which nobody asked for')
+      throw new GrpcError(Status.INTERNAL, 'A message is compressed, which the client did not ask for')
     const length = prefix.readUInt32BE(1)
     if (length <= this.#maxSize) return length
     throw new GrpcError(
@@ -150,7 +155,7 @@ export class MessageReader {
     )
   }
 
-  /** @throws GrpcError where the body ended within a message */
+  /** @throws GrpcError if the body ended within a message */
   end(): void {
     if (this.#size > 0 || this.#length >= 0)
       throw new GrpcError(Status.INTERNAL, 'The body ended within a message')
@@ -164,7 +169,7 @@ export function toMetadata(raw: readonly string[]): Metadata {
     const name = raw[index] as string
     const value = raw[index + 1] as string
     if (!name.endsWith('-bin')) metadata.push([name, value])
-    // Several may have been joined on the way.
+    // An intermediary may have joined several values.
     else for (const part of value.split(',')) metadata.push([name, Buffer.from(part, 'base64')])
   }
   return metadata
@@ -185,7 +190,7 @@ const BY_HTTP_STATUS: Readonly<Record<number, number>> = {
   504: Status.UNAVAILABLE,
 }
 
-/** @throws GrpcError where the header is none of gRPC: a proxy has answered */
+/** @throws GrpcError if the header section isn't gRPC's: the response comes from a proxy */
 export function checkHeader(statusCode: number, header: Metadata): void {
   const type = find(header, 'content-type') ?? 'no content-type'
   if (statusCode === 200 && type.startsWith('application/grpc')) return
@@ -194,10 +199,10 @@ export function checkHeader(statusCode: number, header: Metadata): void {
 }
 
 /**
- * The end of a call.
+ * Checks the status of a call that has ended.
  *
- * @param header the status may be there, where a response has nothing else ('Trailers-Only')
- * @throws GrpcError where it isn't OK
+ * @param header has the status if the response has nothing else ('Trailers-Only')
+ * @throws GrpcError if the status isn't OK
  */
 export function checkStatus(header: Metadata, trailers: Metadata): void {
   const fields = find(trailers, 'grpc-status') === undefined ? header : trailers
@@ -207,7 +212,7 @@ export function checkStatus(header: Metadata, trailers: Metadata): void {
   throw new GrpcError(code, decode(find(fields, 'grpc-message') ?? ''), fields)
 }
 
-/** Octets of UTF-8, some of them as `%XX`. What isn't well-formed is no reason to lose the rest: `decodeURIComponent()` would throw. */
+/** Octets of UTF-8, some of them as `%XX`. A malformed sequence stays as it is; `decodeURIComponent()` would throw. */
 function decode(message: string): string {
   const octets = message.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(octets, 'latin1').toString()
@@ -223,7 +228,7 @@ const UNAVAILABLE: readonly unknown[] = [
   'ClientDestroyedError',
 ]
 
-/** RST_STREAM's and GOAWAY's error codes; all others are INTERNAL. */
+/** The error codes of RST_STREAM and GOAWAY. All others are INTERNAL. */
 const BY_HTTP2_ERROR: Readonly<Record<number, number>> = {
   7: Status.UNAVAILABLE,
   8: Status.CANCELLED,
@@ -232,7 +237,7 @@ const BY_HTTP2_ERROR: Readonly<Record<number, number>> = {
 }
 
 /**
- * Anything that a call failed with.
+ * Any error of a call → a GrpcError.
  *
  * @param begun when the call began, by `performance.now()`
  */

@@ -19,7 +19,7 @@ import {
  * @param dispatcher a Client or a Pool of the server's origin, or an Agent
  * @param method such as `package.Service/Method`
  * @returns the messages of the response
- * @throws GrpcError once those that came have been read
+ * @throws GrpcError once the messages that came have been read
  */
 export async function* call(
   dispatcher: Dispatcher,
@@ -32,7 +32,7 @@ export async function* call(
   try {
     const { signal = null } = options
     const request = { ...toRequest(method, input, options), signal, responseHeaders: 'raw' as const }
-    // The types of the methods' results are undici's, which know no raw form.
+    // The types of the methods' results are undici's, which have no raw form.
     const response = (await dispatcher.request(request)) as unknown as RawResponseData
     body = response.body
     const header = toMetadata(response.headers)
@@ -41,14 +41,14 @@ export async function* call(
     const messages = new MessageReader(options)
     for await (const piece of body) yield* messages.read(piece)
     messages.end()
-    // The body has ended: they are there.
+    // The body has ended, so the trailers are there.
     const trailers = toMetadata(response.trailers)
     options.onTrailers?.(trailers)
     checkStatus(header, trailers)
   } catch (error) {
     throw toGrpcError(error, options, begun)
   } finally {
-    // Whoever leaves before the end cancels the call. After the end this has no effect.
+    // A caller that leaves the loop before the end cancels the call. After the end this has no effect.
     body?.destroy()
   }
 }
@@ -57,11 +57,11 @@ export async function* call(
 export async function callForOne(
   ...[dispatcher, method, input, options]: Parameters<typeof call>
 ): Promise<Buffer> {
-  let answer: Buffer | null = null
+  let response: Buffer | null = null
   for await (const message of call(dispatcher, method, input, options)) {
-    if (answer !== null) throw new GrpcError(Status.UNIMPLEMENTED, 'The response has more than one message')
-    answer = message
+    if (response !== null) throw new GrpcError(Status.UNIMPLEMENTED, 'The response has more than one message')
+    response = message
   }
-  if (answer === null) throw new GrpcError(Status.UNIMPLEMENTED, 'The response has no message')
-  return answer
+  if (response === null) throw new GrpcError(Status.UNIMPLEMENTED, 'The response has no message')
+  return response
 }

@@ -24,17 +24,17 @@ import (
 )
 
 type job struct {
-	Origins     []string `json:"origins"`
-	CaFile      *string  `json:"caFile"`
-	Path        string   `json:"path"`
-	Method      string   `json:"method"`
-	BodyBytes   int      `json:"bodyBytes"`
+	Origins       []string `json:"origins"`
+	CaFile        *string  `json:"caFile"`
+	Path          string   `json:"path"`
+	Method        string   `json:"method"`
+	BodyBytes     int      `json:"bodyBytes"`
 	ResponseBytes int64    `json:"responseBytes"`
-	Pattern     string   `json:"pattern"`
-	InFlight    int      `json:"inFlight"`
-	Connections int      `json:"connections"`
-	Warmup      int      `json:"warmup"`
-	Requests    int      `json:"requests"`
+	Pattern       string   `json:"pattern"`
+	InFlight      int      `json:"inFlight"`
+	Connections   int      `json:"connections"`
+	Warmup        int      `json:"warmup"`
+	Requests      int      `json:"requests"`
 }
 
 type measurement struct {

@@ -18,7 +18,7 @@ async function startHello(): Promise<string> {
 }
 
 describe('factory', () => {
-  it('gets the URL of each origin once, and the options that are not the own ones of the agent', async () => {
+  it('gets the URL of each origin once, and the options without those of the agent itself', async () => {
     const heard: [URL, PoolOptions][] = []
     const made: FakeDispatcher[] = []
     const rest = {
@@ -53,7 +53,7 @@ describe('factory', () => {
     expect(made.map(({ requests }) => requests.length)).toEqual([3, 1])
   })
 
-  it('makes what responses, and what is told of by events and stats', async () => {
+  it('makes the dispatcher that serves the origin, and that events and stats report', async () => {
     const origin = await startHello()
     const agent = toAgent({ factory: (url, options) => new Client(url, options), connections: 3 })
     const connected = once(agent, 'connect')
@@ -62,7 +62,7 @@ describe('factory', () => {
     expect(agent.stats[origin]).toMatchObject({ connected: true, size: 0 })
   })
 
-  it('makes what is closed and destroyed with the agent', async () => {
+  it('makes the dispatcher that is closed and destroyed with the agent', async () => {
     const made: FakeDispatcher[] = []
     const factory = (): FakeDispatcher => {
       made.push(new FakeDispatcher())
@@ -97,7 +97,7 @@ describe('factory', () => {
     await agent.close()
   })
 
-  it('that returns what can dispatch and nothing else fails the request, and leaves nothing behind', async () => {
+  it('that returns an object with nothing but dispatch() fails the request, and leaves nothing behind', async () => {
     const agent: Agent = Reflect.construct(Agent, [{ h2c: true, factory: () => ({ dispatch: () => true }) }])
     for (let i = 0; i < 2; i++) {
       await expect(askAgent(agent, 'http://one.example')).rejects.toBeInstanceOf(
@@ -107,7 +107,7 @@ describe('factory', () => {
     await agent.close()
   })
 
-  it('that throws fails the request with what it has thrown, and is asked again', async () => {
+  it('that throws fails the request with its exception, and is called again for the next', async () => {
     const origin = await startHello()
     const error = new Error('not yet')
     let calls = 0
@@ -129,7 +129,7 @@ describe('factory', () => {
         throw new Error('It would not close')
       },
     ],
-  ])('makes what is let go of although its close() %s: nobody else is hurt', async (_how, closing) => {
+  ])('makes a dispatcher that is dropped although its close() %s: other origins are unaffected', async (_how, closing) => {
     const made: FakeDispatcher[] = []
     const agent = toAgent({
       maxOrigins: 1,

@@ -28,7 +28,7 @@ const startServers = (count: number, listener = serveHello) =>
 const originsOf = (agent: Agent): string[] => Object.keys(agent.stats).sort()
 
 describe('maxOrigins', () => {
-  it('lets go of an idle origin for one more, and closes its connection', async () => {
+  it('drops an idle origin for another one, and closes its connection', async () => {
     const servers = await startServers(3)
     const [a = '', b = '', c = ''] = servers.map(({ origin }) => origin)
     const agent = toAgent({ maxOrigins: 2 })
@@ -44,7 +44,7 @@ describe('maxOrigins', () => {
     expect(servers[0]?.sessions).toHaveLength(2)
   })
 
-  it('lets go of the one that was not used lately', async () => {
+  it('drops the origin that was used least lately', async () => {
     const servers = await startServers(4)
     const [a = '', b = '', c = '', d = ''] = servers.map(({ origin }) => origin)
     const agent = toAgent({ maxOrigins: 3 })
@@ -74,7 +74,7 @@ describe('maxOrigins', () => {
     expect(busy.sessions).toHaveLength(1)
   })
 
-  it('refuses one more when all have requests, and takes it when one of them is done', async () => {
+  it('refuses another origin when all have requests, and takes it when one of them has none', async () => {
     const held: (() => void)[] = []
     const servers = await startServers(
       2,
@@ -95,7 +95,7 @@ describe('maxOrigins', () => {
     expect(await askAgent(agent, other?.origin ?? '')).toBe('hello')
   })
 
-  it('leaves the tunnels of an origin open that it lets go of; close() waits for them', async () => {
+  it('leaves the tunnels of a dropped origin open; close() waits for them', async () => {
     const proxy = await startServer((stream) => {
       stream.respond({ ':status': 200 })
       stream.pipe(stream)
@@ -121,7 +121,7 @@ describe('maxOrigins', () => {
   })
 })
 
-describe('two agents with another connect', () => {
+describe('two agents with different connect options', () => {
   it('share no connection, no trust and no TLS session', async () => {
     const server = await startServer(serveHello, { tls: true })
     const reused: boolean[] = []
@@ -142,7 +142,7 @@ describe('a hundred thousand origins', () => {
   it.each([
     { maxOrigins: null, most: 1_100 },
     { maxOrigins: 50, most: 50 },
-  ])('leave no more behind than the agent keeps, with maxOrigins: $maxOrigins', async ({
+  ])('leave no more memory behind than for the origins that are kept, with maxOrigins: $maxOrigins', async ({
     maxOrigins,
     most,
   }) => {
@@ -170,7 +170,7 @@ describe('a hundred thousand origins', () => {
   it.each([
     { count: 100_000, maxOrigins: '', most: 1_200 },
     { count: 20_000, maxOrigins: '200', most: 200 },
-  ])('that are not there cost no memory that stays: $count, maxOrigins: $maxOrigins', async ({
+  ])('that can not be connected to leave no memory behind: $count, maxOrigins: $maxOrigins', async ({
     count,
     maxOrigins,
     most,

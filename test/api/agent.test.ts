@@ -100,7 +100,7 @@ describe('Agent', () => {
     expect(error.code).toBeTypeOf('string')
   })
 
-  it('announces connectionError, and can be asked again when the server is there', async () => {
+  it('announces connectionError, and serves again when the server is there', async () => {
     const { origin, server } = await startServer(serveHello)
     server.close()
     await once(server, 'close')
@@ -114,7 +114,7 @@ describe('Agent', () => {
     expect(await ask(agent, origin)).toBe('hello')
   })
 
-  it('keeps an origin whose connection has gone: its pool makes the next one', async () => {
+  it('keeps an origin whose connection was lost: its pool opens the next one', async () => {
     const { origin, sessions } = await startServer(serveHello)
     const agent = toAgent()
     const pools: unknown[] = []
@@ -128,7 +128,7 @@ describe('Agent', () => {
     expect(pools[0]).toBe(pools[1])
   })
 
-  it('keeps an origin whose connection has gone while the next one is there', async () => {
+  it('keeps an origin whose connection was lost while the next one is open', async () => {
     let release = (): void => {}
     const { origin, sessions } = await startServer((stream, headers) => {
       if (stream.session !== sessions[0]) return serveHello(stream, headers)
@@ -151,7 +151,7 @@ describe('Agent', () => {
     expect(sessions).toHaveLength(2)
   })
 
-  it('goes through interceptors, of undici too', async () => {
+  it('works with interceptors, also those of undici', async () => {
     let asked = 0
     const { origin } = await startServer((stream) => {
       stream.respond({ ':status': asked++ === 0 ? 503 : 200 })

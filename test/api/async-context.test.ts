@@ -74,7 +74,7 @@ describe('the async context of its caller', () => {
     expect(heard.sort()).toEqual(['factory', 'handler'])
   })
 
-  it('is that of what follows fetch(), and each piece of its body', async () => {
+  it('is that of the code after fetch(), and of each piece of its body', async () => {
     const client = await start()
     const begin = (mine: string): Promise<unknown[]> =>
       storage.run(mine, async () => {
@@ -89,7 +89,7 @@ describe('the async context of its caller', () => {
     ])
   })
 
-  it("is that of a dispatch() handler which takes an AsyncResource along; else it is the connection's", async () => {
+  it("is that of a dispatch() handler which uses an AsyncResource; otherwise it is the connection's", async () => {
     const client = await start()
     const begin = (mine: string, isBound: boolean): Promise<unknown> =>
       storage.run(mine, () => {

@@ -42,7 +42,7 @@ describe('a piece that is neither a string nor bytes', () => {
     ],
     ['a web stream', () => ReadableStream.from(['a', 5])],
     ['a factory', () => () => ['a', 5] as unknown as string[]],
-  ])('of %s fails the call by its name, and no other', async (_what, toBody) => {
+  ])('of %s fails the call with an error that names it, and no other call', async (_what, toBody) => {
     const { client, server } = await start()
     const failed = client.request({ path: '/', method: 'POST', body: toBody() })
     await expect(failed).rejects.toBeInstanceOf(errors.InvalidArgumentError)
@@ -51,7 +51,7 @@ describe('a piece that is neither a string nor bytes', () => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('of a FormData is refused by its name', async () => {
+  it('of a FormData is refused with an error that names it', async () => {
     const { client } = await start()
     const form = { entries: () => [['field', 5]], getAll: () => [] } as unknown as FormData
     const refused = client.request({ path: '/', method: 'POST', body: form })
@@ -120,7 +120,7 @@ describe('a body that breaks', () => {
           },
         }),
     ],
-  ])('such as %s fails its call with its own error, and no other', async (_what, toBody) => {
+  ])('such as %s fails its call with its own error, and no other call', async (_what, toBody) => {
     const { client, server } = await start()
     await expect(client.request({ path: '/', method: 'POST', body: toBody() })).rejects.toBe(error)
     expect(await (await client.request({ path: '/', method: 'GET' })).body.text()).toBe('hello')

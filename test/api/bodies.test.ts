@@ -7,7 +7,7 @@ import { Client } from '../../src/index.ts'
 import type { ClientOptions, RequestBody, RequestHeaders } from '../../types/index.ts'
 import { startServer } from '../support/server.ts'
 
-/** A request as the server got it. */
+/** A request, as the server received it. */
 interface Received {
   readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
@@ -143,7 +143,7 @@ describe.each(KINDS)('a body that is a $kind', ({ toBody, isSized, type }) => {
       size: '8 MB',
       bytes: Buffer.alloc(8 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789 of no power of two'),
     },
-  ])('of $size arrives byte for byte, with what is known of it', async ({ bytes }) => {
+  ])('of $size arrives byte for byte, with its known length and type', async ({ bytes }) => {
     const { send } = await start()
     const { headers, bytes: arrived } = await send(toBody(bytes))
     expect(arrived.length).toBe(bytes.length)
@@ -152,7 +152,7 @@ describe.each(KINDS)('a body that is a $kind', ({ toBody, isSized, type }) => {
     expect(headers['content-type']).toBe(type)
   })
 
-  it('leaves a content-type and a content-length alone that the caller gives', async () => {
+  it('does not change a content-type and a content-length of the caller', async () => {
     const { send } = await start()
     const bytes = Buffer.from('twelve bytes')
     const own = { 'Content-Type': 'text/own', 'content-length': '12' }
@@ -191,7 +191,7 @@ describe('a body that is a FormData', () => {
     return new Response(toArrayBuffer(bytes), { headers: { 'content-type': type } }).formData()
   }
 
-  it('is sent as multipart, which the server reads right', async () => {
+  it('is sent as multipart, which the server parses correctly', async () => {
     const { send } = await start()
     const form = new FormData()
     form.append('field', 'value')

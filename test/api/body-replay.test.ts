@@ -84,7 +84,7 @@ describe('a body whose stream was refused', () => {
     expect(await (parsed.get('file') as File).text()).toBe(LARGE.toString())
   })
 
-  it('and comes of a factory is made once for each attempt, and the one before is destroyed', async () => {
+  it('and comes from a factory is made once for each attempt, and the previous one is destroyed', async () => {
     const { client } = await start(2)
     const made: Readable[] = []
     const { body } = await client.request({
@@ -101,7 +101,7 @@ describe('a body whose stream was refused', () => {
     expect(made.map((readable) => readable.destroyed)).toEqual([true, true, true])
   })
 
-  it('and comes of a factory may be of another kind each time', async () => {
+  it('and comes from a factory may be of another kind each time', async () => {
     const { client, received } = await start()
     let attempts = 0
     const { body } = await client.request({
@@ -113,7 +113,7 @@ describe('a body whose stream was refused', () => {
     expect(received).toEqual([{ type: 'text/plain', length: '5', bytes: Buffer.from('small') }])
   })
 
-  it('and comes of a factory that throws the second time fails with that', async () => {
+  it('and comes from a factory that throws the second time fails with that exception', async () => {
     const { client } = await start()
     const error = new Error('gone')
     let attempts = 0
@@ -140,7 +140,7 @@ describe('a body whose stream was refused', () => {
           yield LARGE
         })(),
     ],
-  ])('and is %s is not sent again: the call fails, and says that nothing was processed', async (_what, toBody) => {
+  ])('and is %s is not sent again: the call fails with processed: no', async (_what, toBody) => {
     const { client, received } = await start()
     const failed = client.request({ path: '/', method: 'POST', body: toBody() })
     await expect(failed).rejects.toBeInstanceOf(errors.StreamError)
@@ -153,7 +153,7 @@ describe('a body whose stream was refused', () => {
     expect(received).toEqual([])
   })
 
-  it('and comes of a factory is not made for a call that never gets a stream', async () => {
+  it('and comes from a factory is not made for a call that never gets a stream', async () => {
     const { client } = await start(0)
     let made = 0
     const body = (): string => {

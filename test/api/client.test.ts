@@ -88,7 +88,7 @@ describe('Client', () => {
     }
   })
 
-  it('counts what is pending and running', async () => {
+  it('counts the calls that are pending and running', async () => {
     const { server, open } = await startGate()
     const client = connect(server.origin)
     expect(client.stats).toMatchObject({ connected: false, pending: 0, running: 0, size: 0 })
@@ -102,7 +102,7 @@ describe('Client', () => {
     expect(client.stats).toMatchObject({ pending: 0, running: 0 })
   })
 
-  it('holds calls back above the limit of the peer, and follows when it changes', async () => {
+  it('holds calls back above the limit of the peer, and follows a change of the limit', async () => {
     const held: (() => void)[] = []
     const { origin, sessions } = await startServer(
       (stream, headers) => void held.push(() => serveHello(stream, headers)),
@@ -167,7 +167,7 @@ describe('destroy()', () => {
     expect(Object.fromEntries(counts)).toEqual({ maybe: 100, no: 50 })
   })
 
-  it('settles also when it is called again from a handler that it fails', async () => {
+  it('settles also when the handler of a failed call calls it again', async () => {
     const { origin } = await startServer(() => {})
     const client = connect(origin)
     const connected = once(client, 'connect')
@@ -181,7 +181,7 @@ describe('destroy()', () => {
     expect(inner).toHaveLength(2)
   })
 
-  it('passes the error on that it is given', async () => {
+  it('passes its error on', async () => {
     const { origin } = await startServer(() => {})
     const client = connect(origin)
     const call = client.request(GET)
@@ -191,7 +191,7 @@ describe('destroy()', () => {
 })
 
 describe('dispatch()', () => {
-  it('throws for a handler that is none, and names the method that is missing', async () => {
+  it('throws for an invalid handler, and names the missing method', async () => {
     const client = connect('http://127.0.0.1:1')
     expect(() => client.dispatch(GET, null as never)).toThrow('handler')
     expect(() => client.dispatch(GET, { onRequestStart() {}, onResponseError() {} })).toThrow(
@@ -199,7 +199,7 @@ describe('dispatch()', () => {
     )
   })
 
-  it('tells the handler of bad options, with a controller that is aborted', () => {
+  it('reports invalid options to the handler, with a controller that is aborted', () => {
     const client = connect('http://127.0.0.1:1')
     const recorder = new Recorder()
     let isAborted = false
@@ -287,7 +287,7 @@ describe('compose()', () => {
     expect([statusCode, count]).toEqual([200, 2])
   })
 
-  it('shares life and events with what it was made of', async () => {
+  it('returns a dispatcher that shares life cycle and events with the original', async () => {
     const { origin } = await startServer(serveHello)
     const client = connect(origin)
     const composed = client.compose(tag('x-a'))
@@ -303,7 +303,7 @@ describe('compose()', () => {
     ])
   })
 
-  it('refuses what is no interceptor', () => {
+  it('refuses a value that is no interceptor', () => {
     const client = connect('http://127.0.0.1:1')
     expect(() => client.compose('no' as never)).toThrow(errors.InvalidArgumentError)
     expect(() => client.compose(() => undefined as never)).toThrow('interceptor')

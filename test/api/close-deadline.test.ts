@@ -12,9 +12,9 @@ import type { TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
-/** Of a deadline that is met in any case. */
+/** A deadline that passes in any case. */
 const SOON = 1
-/** Of one that never is: the test would be over. */
+/** A deadline that never passes: the test would have failed by then. */
 const LATE = 2 ** 31 - 1
 
 type Living = Client | Pool | Agent
@@ -41,7 +41,7 @@ async function startGate() {
   return { server, release }
 }
 
-/** With two calls, of which the server holds the one and the other has begun to be answered. */
+/** With two calls: the server holds one, and has begun the response to the other. */
 async function begin(make: (origin: string) => Living, server: TestServer) {
   const dispatcher = make(server.origin)
   onTestFinished(() => dispatcher.destroy())
@@ -51,7 +51,7 @@ async function begin(make: (origin: string) => Living, server: TestServer) {
   return { dispatcher, text }
 }
 
-/** As JavaScript calls it: with anything at all. */
+/** close() as JavaScript may call it: with any argument. */
 function close(dispatcher: Living, options: unknown): Promise<void> {
   return Reflect.apply(dispatcher.close, dispatcher, [options])
 }
@@ -71,7 +71,7 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     expect(dispatcher.destroyed).toBe(true)
   })
 
-  it('destroys what is left after it: the calls fail, the connections go, and it settles', async () => {
+  it('destroys what is left after the timeout: the calls fail, the connections close, and close() settles', async () => {
     const { server } = await startGate()
     const { dispatcher, text } = await begin(make, server)
     const [session] = server.sessions
@@ -96,13 +96,13 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     const { dispatcher, text } = await begin(make, server)
     const order: string[] = []
     const closing = close(dispatcher, options).then(() => order.push('closed'))
-    const responded = text.then(() => order.push('answered'))
+    const responded = text.then(() => order.push('responded'))
     // Round trips in which a deadline of a millisecond would have come.
     for (let trip = 0; trip < 20; trip++) await roundTrip(server)
     expect(order).toEqual([])
     release()
     await Promise.all([responded, closing])
-    expect(order).toEqual(['answered', 'closed'])
+    expect(order).toEqual(['responded', 'closed'])
   })
 
   it.each([
@@ -137,7 +137,7 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     expect(dispatcher.destroyed).toBe(true)
   })
 
-  it('settles at once when it was never used, and when it has come to its end already', async () => {
+  it('settles at once when the dispatcher was never used, and when it is closed already', async () => {
     const dispatcher = make('http://127.0.0.1:1')
     const options: CloseOptions = { timeout: LATE }
     await dispatcher.close(options)
@@ -147,7 +147,7 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     expect(dispatcher.destroyed).toBe(true)
   })
 
-  it('reaches it through compose(), too', async () => {
+  it('has its timeout through compose(), too', async () => {
     const { server } = await startGate()
     const { dispatcher, text } = await begin(make, server)
     await dispatcher.compose(pass).close({ timeout: SOON })
@@ -155,7 +155,7 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     expect(dispatcher.destroyed).toBe(true)
   })
 
-  it('ends an attempt to connect after it', async () => {
+  it('ends a connection attempt after the timeout', async () => {
     const dispatcher = new Agent({ h2c: true, connect: () => new Promise(() => {}) })
     onTestFinished(() => dispatcher.destroy())
     const failed = expect(dispatcher.request({ ...GET, origin: 'http://127.0.0.1:1' })).rejects.toMatchObject(
@@ -176,7 +176,7 @@ async function roundTrip({ sessions }: TestServer): Promise<void> {
 }
 
 describe('a process that has closed with a timeout', () => {
-  it('ends when its last request has, and not with the deadline', async () => {
+  it('ends when its last request has ended, not at the deadline', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-deadline-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const script = join(folder, 'deadline.mjs')

@@ -12,7 +12,7 @@ import { watchHeaderObjects } from '../support/engines.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
-/** What an API has told its caller, whichever way. */
+/** What an API has reported to its caller: by its result, a callback or events. */
 interface Told {
   readonly statusCode?: number
   readonly headers?: unknown
@@ -24,7 +24,9 @@ interface Told {
 interface Api {
   readonly name: string
   readonly isTunnel: boolean
-  /** Starts a call, and settles when its response was taken; fails with an error of it, which carries what came along. */
+  /**
+   * Starts a call, and settles when its response was taken; fails with an error of it, which carries what came along.
+   */
   readonly run: (client: DispatcherType, options: RequestOptions<unknown>) => Promise<Told>
 }
 
@@ -160,7 +162,7 @@ const APIS: readonly Api[] = [
 const WITH_TRAILERS = APIS.filter(({ name }) => name.startsWith('request') || name.startsWith('stream'))
 const WITH_BODY = APIS.filter(({ isTunnel }) => !isTunnel)
 
-/** Responses everything, CONNECT too, with fields that repeat, informational responses and trailers. */
+/** Responds to every request, CONNECT too, with repeated fields, informational responses and trailers. */
 const serveRepeats: StreamListener = (stream, headers) => {
   stream.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] })
   const isTunnel = headers[':method'] === 'CONNECT'
@@ -179,7 +181,7 @@ async function start(listener: StreamListener = serveRepeats) {
   return { server, client }
 }
 
-/** An interceptor that leaves something for the caller, as redirect leaves its history. */
+/** An interceptor that adds to the context, as redirect adds its history. */
 function leave(context: object): DispatcherComposeInterceptor {
   return (dispatch) => (options, given) => {
     const handler = given as DispatchHandler
@@ -208,7 +210,7 @@ async function failureOf(told: Promise<Told>): Promise<unknown> {
 describe.each(APIS)('$name', ({ run, isTunnel }) => {
   const method = isTunnel ? 'CONNECT' : 'GET'
 
-  it('tells status, headers, opaque and the context that interceptors left', async () => {
+  it('reports status, headers, opaque and the context of the interceptors', async () => {
     const { client } = await start()
     const opaque = { mine: true }
     const context = { history: [] }
@@ -224,7 +226,7 @@ describe.each(APIS)('$name', ({ run, isTunnel }) => {
     expect((await run(client, GET)).opaque).toBeNull()
   })
 
-  it('hands out the very header object that the engine made, without a copy', async () => {
+  it('hands over the very header object that the engine made, without a copy', async () => {
     const { client } = await start()
     const made = watchHeaderObjects()
     const { headers } = await run(client, GET)
@@ -238,7 +240,7 @@ describe.each(APIS)('$name', ({ run, isTunnel }) => {
     expect(headers).toEqual(['x-dup', '1', 'x-dup', '2', 'date', expect.stringMatching(/GMT$/)])
   })
 
-  it('tells onInfo of informational responses, raw too', async () => {
+  it('passes informational responses to onInfo, also raw', async () => {
     const { client } = await start()
     const infos: unknown[] = []
     const onInfo = (info: unknown): void => void infos.push(info)
@@ -250,7 +252,7 @@ describe.each(APIS)('$name', ({ run, isTunnel }) => {
     ])
   })
 
-  it('takes what has no meaning over HTTP/2, for the sake of undici', async () => {
+  it("accepts undici's options that have no meaning over HTTP/2", async () => {
     const { client } = await start()
     const options = { blocking: true, reset: true, idempotent: false, throwOnError: true, maxRedirections: 0 }
     expect((await run(client, { ...GET, ...options, typeOfService: null })).statusCode).toBe(200)
@@ -262,7 +264,10 @@ describe.each(APIS)('$name', ({ run, isTunnel }) => {
     { name: 'responseHeaders', options: { responseHeaders: 'flat' as unknown as 'raw' } },
     { name: 'highWaterMark', options: { highWaterMark: -1 } },
     { name: 'headersTimeout', options: { headersTimeout: -1 } },
-  ])('refuses a bad $name by that name, with opaque for a callback', async ({ name, options }) => {
+  ])('refuses an invalid $name with an error that names it, with opaque for a callback', async ({
+    name,
+    options,
+  }) => {
     const { client, server } = await start()
     const outcome = await run(client, { ...GET, ...options, opaque: 'mine' }).catch((thrown) => thrown)
     expect(toCause(outcome)).toBeInstanceOf(errors.InvalidArgumentError)
@@ -334,7 +339,7 @@ describe.each(WITH_BODY)('$name', ({ run }) => {
     expect(path).toBe('/a?b=1&c=x&c=y%20z&d=true')
   })
 
-  it('is told of limits that are its own', async () => {
+  it('has its own limits', async () => {
     const { client } = await start()
     const failure = await failureOf(run(client, { ...GET, maxResponseSize: 3 }))
     expect(failure).toBeInstanceOf(errors.ResponseExceededMaxSizeError)

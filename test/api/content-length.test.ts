@@ -53,7 +53,7 @@ describe('strictContentLength', () => {
       { what: 'too large', length: 5 },
       { what: 'too small', length: 3 },
       { what: 'zero', length: 0 },
-    ])('fails the call for a length that is $what, and no other', async ({ length }) => {
+    ])('fails the call for a length that is $what, and no other call', async ({ length }) => {
       const { heard, send, expectHello } = await start()
       const failed = send(toBody(), length)
       await expect(failed).rejects.toBeInstanceOf(errors.RequestContentLengthMismatchError)
@@ -72,7 +72,7 @@ describe('strictContentLength', () => {
   })
 
   describe.each(UNKNOWN)('when it is false, with %s', (_what, toBody) => {
-    it('sends what comes, and the server judges a false length', async () => {
+    it('sends the body as it comes, and the server rejects a wrong length', async () => {
       const { heard, send, expectHello } = await start(false)
       expect(await send(toBody(), 4)).toBe('hello')
       expect(heard).toEqual([{ length: '4', text: 'four' }])

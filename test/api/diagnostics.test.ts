@@ -42,7 +42,7 @@ const SESSION = ['open', 'ready', 'draining', 'closed', 'ping', 'stall']
 const serveTrailers: StreamListener = (stream) => {
   stream.respond({ ':status': 200, 'x-Dup': ['1', '2'] }, { waitForTrailers: true })
   stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': 'abc' }))
-  stream.end('answer')
+  stream.end('reply')
 }
 
 async function startClient(onStream: StreamListener, options: ClientOptions = {}): Promise<Client> {
@@ -58,10 +58,10 @@ async function ask(client: Client | Pool, options: Parameters<Client['request']>
 }
 
 describe("undici's channels", () => {
-  it('hear of a request from its creation to its trailers, by one object', async () => {
+  it('publish a request from its creation to its trailers, with one object', async () => {
     const heard = listenTo('undici:request:', REQUEST)
     const client = await startClient(serveTrailers)
-    expect(await ask(client, { ...POST, headers: { 'X-A': '1' } })).toBe('answer')
+    expect(await ask(client, { ...POST, headers: { 'X-A': '1' } })).toBe('reply')
     expect(heard.map(({ name }) => name)).toEqual([
       ...['create', 'bodyChunkSent', 'bodySent', 'headers', 'bodyChunkReceived', 'trailers'],
     ])
@@ -78,14 +78,14 @@ describe("undici's channels", () => {
     expect(new URL('/up', origin).pathname).toBe('/up')
     const byName = Object.fromEntries(heard.map((each) => [each.name, each.message]))
     expect(String(byName.bodyChunkSent?.chunk)).toBe('hello')
-    expect(String(byName.bodyChunkReceived?.chunk)).toBe('answer')
+    expect(String(byName.bodyChunkReceived?.chunk)).toBe('reply')
     const { statusCode, headers } = byName.headers?.response as { statusCode: number; headers: Buffer[] }
     expect(statusCode).toBe(200)
     expect(headers.slice(0, 4).map(String)).toEqual(['x-dup', '1', 'x-dup', '2'])
     expect((byName.trailers?.trailers as Buffer[]).map(String)).toEqual(['x-sum', 'abc'])
   })
 
-  it('hear of its failure', async () => {
+  it('publish its failure', async () => {
     const heard = listenTo('undici:request:', ['create', 'error', 'trailers'])
     const client = await startClient((stream) => stream.close(2))
     await expect(ask(client, GET)).rejects.toBeInstanceOf(errors.StreamError)
@@ -114,7 +114,7 @@ describe("undici's channels", () => {
     expect(await ask(client, { ...POST, body: () => 'made' })).toBe('00-1-2-01')
   })
 
-  it('hear of each attempt that is sent, with its socket', async () => {
+  it('publish each attempt that is sent, with its socket', async () => {
     const heard = listenTo('undici:client:', CLIENT)
     let isFirst = true
     const client = await startClient((stream) => {
@@ -141,7 +141,7 @@ describe("undici's channels", () => {
     expect(first?.socket).toMatchObject({ remoteAddress: '127.0.0.1' })
   })
 
-  it('hear of a connection that fails', async () => {
+  it('publish a connection that fails', async () => {
     const heard = listenTo('undici:client:', CLIENT)
     const client = new Client(`http://127.0.0.1:${await findFreePort()}`)
     await expect(ask(client, GET)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
@@ -150,7 +150,7 @@ describe("undici's channels", () => {
     await client.close()
   })
 
-  it('hear of a tunnel as of a request that is complete', async () => {
+  it('publish a tunnel as a request that is complete', async () => {
     const heard = listenTo('undici:request:', REQUEST)
     const client = await startClient((stream) => {
       stream.respond({ ':status': 200 })
@@ -161,7 +161,7 @@ describe("undici's channels", () => {
     expect(heard.map(({ name }) => name)).toEqual(['create', 'headers', 'trailers'])
   })
 
-  it('cost a handler nothing that nobody listens to: it is not wrapped', async () => {
+  it('cost nothing without subscribers: the handler is not wrapped', async () => {
     const client = await startClient(serveTrailers)
     const receivers: unknown[] = []
     const handler = {
@@ -182,7 +182,7 @@ describe("undici's channels", () => {
 })
 
 describe('dodici:session:*', () => {
-  it('tell the life of a session that is closed, by one object', async () => {
+  it('publish the life of a session that is closed, with one object', async () => {
     const heard = listenTo('dodici:session:', SESSION)
     const client = await startClient(serveTrailers)
     await ask(client, GET)
@@ -196,7 +196,7 @@ describe('dodici:session:*', () => {
     expect(closed).toMatchObject({ cause: null })
   })
 
-  it('tell what the GOAWAY of a server said, and what replaced the session', async () => {
+  it("publish the content of a server's GOAWAY, and the session that replaces the first", async () => {
     const heard = listenTo('dodici:session:', SESSION)
     let isFirst = true
     const client = await startClient((stream) => {
@@ -214,7 +214,7 @@ describe('dodici:session:*', () => {
     expect(opened).toMatchObject([{ id: 1 }, { id: 2 }])
   })
 
-  it('tell why a session was lost', async () => {
+  it('publish why a session was lost', async () => {
     const heard = listenTo('dodici:session:', SESSION)
     const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()))
     server.listen(0, '127.0.0.1')
@@ -230,7 +230,7 @@ describe('dodici:session:*', () => {
     expect(heard.at(-1)).toMatchObject({ name: 'closed', message: { cause: { code: 'ECONNRESET' } } })
   })
 
-  it('tell the round trip of a PING', async () => {
+  it('publish the round trip of a PING', async () => {
     const heard = listenTo('dodici:session:', ['ping'])
     const client = await startClient(() => {}, { pingInterval: 10 })
     const held = ask(client, GET).catch((error: unknown) => error)
@@ -240,7 +240,7 @@ describe('dodici:session:*', () => {
     expect(await held).toBeInstanceOf(errors.ClientDestroyedError)
   })
 
-  it('tell of an upload that the window of the session holds up', async () => {
+  it('publish an upload that waits for the connection window', async () => {
     const heard = listenTo('dodici:session:', ['stall'])
     let go = (): void => {}
     const client = await startClient((stream) => {
@@ -250,10 +250,10 @@ describe('dodici:session:*', () => {
         stream.end('hello')
       }
     })
-    const answer = ask(client, { ...POST, body: Buffer.alloc(1_000_000) })
+    const response = ask(client, { ...POST, body: Buffer.alloc(1_000_000) })
     await expect.poll(() => heard.length).toBeGreaterThan(0)
     expect(heard[0]?.message).toMatchObject({ session: { id: 1 }, streamId: 1, sessionWindow: 0 })
     go()
-    expect(await answer).toBe('hello')
+    expect(await response).toBe('hello')
   })
 })

@@ -10,7 +10,8 @@ const GET = { path: '/', method: 'GET' } as const
 
 describe('dispatch() that returns false', () => {
   it('when a call is aborted as it starts, and only a repeated one waits › is followed by drain', async () => {
-    // The first connection retires before it has taken a request. The next one is made when the test lets it, and serves.
+    // The first connection retires before it has taken a request. The next one is made when the test lets it, and
+    // serves.
     const peer = await startPeer([{ onRequest: (_, connection) => connection.goAway(0, 0) }, SERVE])
     const toPeer = toConnector(peer)
     const asked: (() => void)[] = []

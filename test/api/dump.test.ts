@@ -52,7 +52,7 @@ describe('dump()', () => {
     expect(body.destroyed).toBe(true)
   })
 
-  it('ends when the body breaks: nobody wanted it', async () => {
+  it('resolves when the body fails: the caller has not asked for it', async () => {
     const { body, stream } = await ask(begin)
     stream.on('error', () => {})
     const dumped = body.dump()
@@ -61,7 +61,7 @@ describe('dump()', () => {
     expect(body.destroyed).toBe(true)
   })
 
-  it('counts what had come before it, and what comes after', async () => {
+  it('counts bytes that came before the call, and bytes that come after it', async () => {
     const { body, stream } = await ask(begin)
     stream.on('error', () => {})
     const closed = once(stream, 'close')
@@ -72,7 +72,7 @@ describe('dump()', () => {
     expect(stream.rstCode).toBe(8)
   })
 
-  it('tells the end to whoever has listened for it before', async () => {
+  it('emits the end for listeners that were added before', async () => {
     const { body, stream } = await ask(begin)
     const ended = once(body, 'end')
     const dumped = body.dump()
@@ -81,7 +81,7 @@ describe('dump()', () => {
     expect(body.readableEnded).toBe(true)
   })
 
-  it('takes nothing away from text(), and waits for it', async () => {
+  it('takes no data from a running text(), and waits for it', async () => {
     const { body, stream } = await ask(begin)
     const text = body.text()
     const dumped = body.dump()

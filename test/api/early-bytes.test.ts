@@ -11,7 +11,7 @@ const INTERNAL_ERROR = 2
 const FRAME = 16_384
 const GET = { path: '/', method: 'GET' } as const
 
-/** A response of so many frames, and RST_STREAM right behind. */
+/** A response of so many DATA frames, followed at once by RST_STREAM. */
 async function get(count = 1, options: Partial<RequestOptions> = {}) {
   const peer = await startPeer({
     onComplete(stream, connection) {
@@ -35,7 +35,7 @@ describe('a body of request() that is reset', () => {
     expect(received).toBe(count * FRAME)
   })
 
-  it('when it is iterated over slowly › gives all that has come', async () => {
+  it('when it is iterated over slowly › gives all pieces that have come', async () => {
     const { body } = await get(20)
     let received = 0
     const reading = (async () => {
@@ -58,7 +58,7 @@ describe('a body of request() that is reset', () => {
     expect(events).toEqual([`data ${FRAME}`, `data ${FRAME}`, 'StreamError'])
   })
 
-  it('when it is piped to a slow sink › writes all that has come', async () => {
+  it('when it is piped to a slow sink › writes all pieces that have come', async () => {
     const { body } = await get(10)
     let written = 0
     const sink = new Writable({
@@ -73,7 +73,7 @@ describe('a body of request() that is reset', () => {
     expect([error.name, written]).toEqual(['StreamError', 10 * FRAME])
   })
 
-  it('when it is read as a web stream › gives what has come first', async () => {
+  it('when it is read as a web stream › gives the pieces that have come first', async () => {
     const { body } = await get(3)
     const reader = (body.body as ReadableStream<Uint8Array>).getReader()
     let received = 0
@@ -104,7 +104,7 @@ describe('a body of request() that is reset', () => {
     expect(received).toBe(4 * FRAME)
   })
 
-  it('when nobody reads it › fails in the next turn of the event loop', async () => {
+  it('when it is not read › fails in the next turn of the event loop', async () => {
     const { body } = await get(2)
     expect(body.destroyed).toBe(false)
     await new Promise<void>((resolve) => body.once('close', resolve))
@@ -130,14 +130,14 @@ describe('a body of request() that is reset', () => {
     await expect(body.text()).rejects.toThrow(errors.StreamError)
   })
 
-  it('when its reader has had enough › closes, and says nothing of the reset', async () => {
+  it('when its reader stops early › closes without the error of the reset', async () => {
     const { body } = await get(4)
     for await (const _chunk of body) break
     // By Node's own iterator.
     expect([body.destroyed, body.errored?.name]).toEqual([true, 'AbortError'])
   })
 
-  it('when its signal is aborted while a reader is at it › drops the rest', async () => {
+  it('when its signal is aborted while it is read › drops the rest', async () => {
     const controller = new AbortController()
     const { body } = await get(4, { signal: controller.signal })
     const reason = new Error('enough')

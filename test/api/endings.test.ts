@@ -73,7 +73,7 @@ describe('pipeline()', () => {
     await expectIdle(client)
   })
 
-  it('whose handler ignores the response ends the call as it ends', async () => {
+  it('whose handler ignores the response ends the call when its own stream ends', async () => {
     const client = await start((stream) => {
       stream.resume()
       stream.respond({ ':status': 200 })
@@ -117,7 +117,7 @@ describe('an interceptor that throws', () => {
 })
 
 describe('a body that text() has read', () => {
-  it.each(['on', 'once', 'addListener'] as const)('tells its end to a late %s()', async (verb) => {
+  it.each(['on', 'once', 'addListener'] as const)('emits its end for a late %s()', async (verb) => {
     const client = await start()
     const { body } = await client.request(GET)
     expect(await body.text()).toBe('hello')
@@ -190,7 +190,7 @@ describe('a handler hears', () => {
     expect(recorder.events.at(-1)).toBe('end')
   })
 
-  it('both also when the response is there before the last piece', async () => {
+  it('both, also when the response comes before the last piece', async () => {
     const client = await start((stream) => {
       stream.respond({ ':status': 200 })
       stream.pipe(stream)

@@ -58,13 +58,13 @@ describe('when timers are faked after the import', () => {
     await peer.until(() => peer.requests[0]?.resetCode === CANCEL)
   })
 
-  it('a limit is met in real time', async () => {
+  it('a limit fires in real time', async () => {
     const { client } = await start({})
     const failure = client.request({ ...GET, headersTimeout: 20 }).catch((error: Error) => error.name)
     expect(await failure).toBe('HeadersTimeoutError')
   })
 
-  it('a limit is not met because their time has passed', async () => {
+  it('a limit does not fire when the faked time has passed', async () => {
     const { client, peer } = await start({})
     const call = client.request({ ...GET, headersTimeout: 60_000, requestTimeout: 60_000 })
     await peer.until(() => peer.requests.length === 1)
@@ -73,7 +73,7 @@ describe('when timers are faked after the import', () => {
     expect(await (await call).body.text()).toBe('GET /')
   })
 
-  it('and real ones come back, a client that was first used before has its limits', async () => {
+  it('and real ones are restored, a client that was used before still has its limits', async () => {
     const { client, peer } = await start({
       onComplete: (stream) => stream.path === '/' && stream.respondWith(),
     })
@@ -86,7 +86,7 @@ describe('when timers are faked after the import', () => {
 })
 
 describe('when timers are faked before the import', () => {
-  it('calls and their limits go on in real time', async () => {
+  it('calls and their limits use real time', async () => {
     const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.respondWith() })
     vi.useFakeTimers()
     vi.resetModules()

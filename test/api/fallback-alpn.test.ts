@@ -43,7 +43,7 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(await ask(dispatcher, server.origin)).toBe('GET / over 1.1')
   })
 
-  it('costs one connection to find out, however many requests wait for it', async () => {
+  it('is found out by one connection, however many requests wait for it', async () => {
     const server = await startHttp1()
     const fallback = new FakeFallback((request) => respondTo(request))
     const agent = keep(new Agent({ connect: { ca: server.ca }, fallback }))
@@ -69,7 +69,7 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(events).toEqual([])
   })
 
-  it('has not touched a body that can be read only once before it is handed over', async () => {
+  it('leaves a body that can be read only once untouched before the fallback gets it', async () => {
     const server = await startHttp1()
     const agent = keep(new Agent({ connect: { ca: server.ca } }))
     let isRead = false
@@ -83,12 +83,12 @@ describe('an origin that chooses HTTP/1.1', () => {
     const responded = agent.request({ origin: server.origin, path: '/', method: 'POST', body })
     await expect.poll(() => server.handshakes.length).toBeGreaterThan(0)
     if (server.requests.length === 0 && server.handshakes.length === 1) expect(isRead).toBe(false)
-    const answer = await responded
-    expect(await answer.body.text()).toBe('POST / over 1.1')
+    const response = await responded
+    expect(await response.body.text()).toBe('POST / over 1.1')
     expect(await server.requests[0]?.body).toBe('text')
   })
 
-  it('fails clearly where there is no fallback, and is offered h2 alone', async () => {
+  it('without a fallback is offered h2 alone, and fails with a clear error', async () => {
     const server = await startHttp1()
     const agent = keep(new Agent({ connect: { ca: server.ca }, fallback: null }))
     const error = await fail(agent, server.origin)
@@ -97,14 +97,14 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(server.handshakes.map(({ protocols }) => protocols)).toEqual([['h2']])
   })
 
-  it('fails clearly where it has no ALPN and there is no fallback', async () => {
+  it('without ALPN and without a fallback fails with a clear error', async () => {
     const server = await startHttp1(serveHello, { alpn: null })
     const agent = keep(new Agent({ connect: { ca: server.ca }, fallback: null }))
     expect(await fail(agent, server.origin)).toBeInstanceOf(errors.AlpnError)
     expect(server.requests).toEqual([])
   })
 
-  it('by the connector of the caller is served by the same connector', async () => {
+  it('by the connector of the caller is served over the same connector', async () => {
     const server = await startHttp1()
     const build = buildConnector({ ca: server.ca, allowH2: true })
     let asked = 0
@@ -117,7 +117,7 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(asked).toBe(2)
   })
 
-  it('does not take an origin along that speaks HTTP/2', async () => {
+  it('does not affect an origin that speaks HTTP/2', async () => {
     const [old, modern] = await Promise.all([
       startHttp1(),
       startServer(
@@ -135,7 +135,7 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(modern.sessions).toHaveLength(1)
   })
 
-  it('is another matter than one that refuses all that was offered', async () => {
+  it('differs from an origin that refuses every offered protocol', async () => {
     const server = await startHttp1(serveHello, { ALPNCallback: () => undefined })
     const agent = keep(new Agent({ connect: { ca: server.ca } }))
     const error = await fail(agent, server.origin)
@@ -144,7 +144,7 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(server.requests).toEqual([])
   })
 
-  it('is not what a certificate is that nobody trusts: the request fails, and nothing is remembered', async () => {
+  it('differs from an untrusted certificate: then the request fails, and nothing is remembered', async () => {
     const server = await startHttp1()
     const agent = keep(new Agent({}))
     const error = await fail(agent, server.origin)
@@ -153,7 +153,7 @@ describe('an origin that chooses HTTP/1.1', () => {
     expect(server.requests).toEqual([])
   })
 
-  it('though it spoke HTTP/2 before, still has its sessions served by HTTP/2', async () => {
+  it('after it spoke HTTP/2 keeps serving by its HTTP/2 sessions', async () => {
     const { private: key, cert } = await toCertificate()
     const server = createSecureServer({ key, cert, allowHTTP1: true })
     const sessions: { destroy(): void }[] = []
@@ -194,7 +194,7 @@ describe('an http: origin', () => {
     expect(await ask(keep(new Agent({ h2c: true })), origin)).toBe('over 2')
   })
 
-  it('is asked about once for as long as the agent remembers it', async () => {
+  it('is passed to the h2c function once, as long as the agent remembers it', async () => {
     const [old, modern] = [await startHttp1(serveHello, { tls: false }), await startServer(serve2)]
     const asked: URL[] = []
     const h2c = (origin: URL): boolean => asked.push(origin) > 0 && origin.origin === modern.origin
@@ -207,7 +207,7 @@ describe('an http: origin', () => {
     expect(asked.every((origin) => origin instanceof URL)).toBe(true)
   })
 
-  it('fails when the function throws, with what it has thrown, and is asked about again', async () => {
+  it('fails with the exception of the h2c function, which is called again for the next request', async () => {
     const mine = new Error('mine')
     let asked = 0
     const h2c = (): boolean => {
@@ -226,7 +226,7 @@ describe('an http: origin', () => {
     expect(await fail(agent, 'http://127.0.0.1:1')).toBeInstanceOf(errors.InvalidReturnValueError)
   })
 
-  it('fails clearly where there is no fallback', async () => {
+  it('without a fallback fails with a clear error', async () => {
     const agent = keep(new Agent({ fallback: null }))
     const error = await fail(agent, 'http://127.0.0.1:1')
     expect(error).toBeInstanceOf(errors.NotSupportedError)
@@ -234,7 +234,7 @@ describe('an http: origin', () => {
     expect(error).toMatchObject({ processed: 'no' })
   })
 
-  it('is told of in the stats, without sessions', async () => {
+  it('is in the stats, without sessions', async () => {
     const server = await startHttp1(() => {}, { tls: false })
     const agent = keep(new Agent())
     const responded = fail(agent, server.origin)
@@ -257,7 +257,7 @@ describe('the default fallback', () => {
     expect(await fail(agent, servers[0]?.origin ?? '')).toBeInstanceOf(errors.ClientDestroyedError)
   })
 
-  it('outlives an origin that the agent lets go of', async () => {
+  it('outlives an origin that the agent drops', async () => {
     const [a, b] = [
       await startHttp1(serveHello, { tls: false }),
       await startHttp1(serveHello, { tls: false }),

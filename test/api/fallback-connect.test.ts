@@ -35,7 +35,7 @@ const lookup: LookupFunction = (_hostname, { all }, callback) => {
   else callback(null, '127.0.0.1', 4)
 }
 
-/** A certificate of its own, for any name, that a server may trust a client by. */
+/** A self-signed certificate, for any name, by which a server may trust a client. */
 const toClientCertificate = () => generate([{ name: 'commonName', value: 'the client' }], { keyType: 'ec' })
 
 describe('the fallback connects as HTTP/2 does, with', () => {
@@ -99,7 +99,7 @@ describe('the fallback connects as HTTP/2 does, with', () => {
     expect(server.handshakes.map(({ servername }) => servername)).toEqual(['localhost', 'localhost'])
   })
 
-  it('the name of the origin, whatever the host field says', async () => {
+  it('the name of the origin, whatever the host field has', async () => {
     const server = await startHttp1()
     const agent = toAgent({ connect: { ca: server.ca } })
     const headers = { host: 'other.example' }
@@ -191,7 +191,7 @@ describe('the fallback connects by the same function', () => {
     expect(asked).toBe(2)
   })
 
-  it('along with socketPath, which it is told', async () => {
+  it('along with socketPath, which it gets', async () => {
     const server = await startHttp1(serveHello, { tls: false })
     const paths: unknown[] = []
     const { connect } = await import('node:net')
@@ -210,7 +210,7 @@ describe('the fallback connects by the same function', () => {
     'throws',
     'calls back',
     'rejects',
-  ])('that fails by the time that HTTP/1.1 is spoken: it %s', async (how) => {
+  ])('that fails when it is called for HTTP/1.1: it %s', async (how) => {
     const server = await startHttp1()
     const mine = new Error('mine')
     let asked = 0
@@ -267,7 +267,7 @@ describe('the fallback connects by the same function', () => {
 })
 
 describe('a server that refuses a request with HTTP_1_1_REQUIRED', () => {
-  it('is asked by http/1.1 alone on the next connection', async () => {
+  it('is offered http/1.1 alone on the next connection', async () => {
     const { private: key, cert } = await toCertificate()
     const offered: string[][] = []
     const ALPNCallback = ({ protocols }: { protocols: string[] }): string => {

@@ -49,7 +49,7 @@ describe.each(KINDS)('$name as the fallback', ({ make }) => {
     return { server, fallback, agent, origin: server.origin }
   }
 
-  it('serves a request with all that belongs to it', async () => {
+  it('serves a request with all its parts', async () => {
     const { server, agent, origin } = await start()
     const body = (): Readable => Readable.from(['te', 'xt'])
     const headers = ['cookie', 'a=1', 'x-a', 'é', 'cookie', 'b=2', 'te', 'trailers']
@@ -100,7 +100,7 @@ describe.each(KINDS)('$name as the fallback', ({ make }) => {
     expect(statusCode).toBe(200)
   })
 
-  it('is not ended along with ours', async () => {
+  it('is not closed along with ours', async () => {
     const { agent, fallback, origin } = await start()
     await (await agent.request({ origin, path: '/', method: 'GET' })).body.dump()
     await agent.close()
@@ -111,7 +111,7 @@ describe.each(KINDS)('$name as the fallback', ({ make }) => {
     expect(statusCode).toBe(200)
   })
 
-  it('fails in our words', async () => {
+  it('fails with errors of Dodici', async () => {
     const { agent, origin, server } = await start()
     server.server.removeAllListeners('request')
     server.server.on('request', (request) => request.socket.resetAndDestroy())
@@ -127,7 +127,7 @@ describe('a MockAgent as the fallback', () => {
   it.each([
     { name: '6', make: () => new MockAgent6() as unknown as MockAgent },
     { name: '7', make: () => new MockAgent() },
-  ])('of undici $name responses what it was told to', async ({ make }) => {
+  ])('of undici $name gives the response that it was set up with', async ({ make }) => {
     const mock = make()
     mock.disableNetConnect()
     onTestFinished(() => mock.close())
@@ -154,7 +154,7 @@ describe('a Pool of undici as the fallback', () => {
   })
 })
 
-describe('what is no dispatcher', () => {
+describe('a value that is no dispatcher', () => {
   it.each([1, 'text', {}, { dispatch: 1 }, () => {}])('(%o) is refused as the fallback', (fallback) => {
     const toAgent = () => new Agent({ fallback: fallback as unknown as FallbackDispatcher })
     expect(toAgent).toThrow(errors.InvalidArgumentError)

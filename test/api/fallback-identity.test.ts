@@ -29,7 +29,7 @@ async function ask(agent: Agent, origin: string, more: object = {}): Promise<str
 const fail = (agent: Agent, origin: string, more: object = {}): Promise<unknown> =>
   ask(agent, origin, more).catch((error: unknown) => error)
 
-/** What stands in the places for the length of a test. */
+/** The dispatchers that stand in the two places for the length of a test. */
 function place(dispatcher: unknown): void {
   const before = readSlots()
   Reflect.set(globalThis, SLOTS.legacy, dispatcher)
@@ -93,19 +93,19 @@ const toNamed = (name: string, ip?: string) =>
   })
 
 describe('behind a proxy of the environment, the fallback', () => {
-  test("says that it can't ask for a request's own servername", async () => {
+  test("refuses a request's own servername", async () => {
     await goByProxy()
     const { private: key, cert } = await toNamed('inner.test')
     const server = await startHttp1(serveHello, { key, cert })
     const agent = toAgent({ connect: { ca: cert } })
-    const answer = await fail(agent, server.origin, { servername: 'inner.test' })
-    expect(answer).toBeInstanceOf(errors.NotSupportedError)
+    const outcome = await fail(agent, server.origin, { servername: 'inner.test' })
+    expect(outcome).toBeInstanceOf(errors.NotSupportedError)
     // By the connection that has found HTTP/1.1.
     expect(server.handshakes.map(({ servername }) => servername)).toEqual(['inner.test'])
     expect(server.requests).toEqual([])
   })
 
-  test('loses none of several fields of one name', async () => {
+  test('sends all of several fields of one name', async () => {
     await goByProxy()
     const server = await startHttp1()
     const agent = toAgent({ connect: { ca: server.ca } })
@@ -114,17 +114,17 @@ describe('behind a proxy of the environment, the fallback', () => {
     expect(rawHeaders.filter((_, index) => rawHeaders[index - 1] === 'x-twice')).toEqual(['a, b'])
   })
 
-  test('connects from the localAddress, or says that it would not', async () => {
+  test('connects from the localAddress, or fails because it could not', async () => {
     const from = await goByProxy()
     const server = await startHttp1(serveHello, { tls: false })
     const agent = toAgent({ connect: { localAddress: '127.0.0.2' } })
-    const answer = await fail(agent, server.origin)
-    if (answer === HELLO) expect(from).toEqual(['127.0.0.2'])
-    else expect(answer).toBeInstanceOf(errors.NotSupportedError)
+    const outcome = await fail(agent, server.origin)
+    if (outcome === HELLO) expect(from).toEqual(['127.0.0.2'])
+    else expect(outcome).toBeInstanceOf(errors.NotSupportedError)
   })
 })
 
-describe('the identity that is asked for over HTTP/1.1', () => {
+describe('the server identity that is checked over HTTP/1.1', () => {
   test('is the address of an origin, whatever the host field says', async () => {
     const { private: key, cert } = await toNamed('elsewhere.test', '127.0.0.1')
     const server = await startHttp1(serveHello, { key, cert })
@@ -145,7 +145,7 @@ describe('the identity that is asked for over HTTP/1.1', () => {
     })
     const agent = toAgent({ connect: { ca: [right.cert, other.cert] } })
     const origin = `https://127.0.0.1:${server.port}`
-    // It must not come to a response of somebody who has no certificate for the address.
+    // A server without a certificate for the address must not serve the response.
     await fail(agent, origin, { headers: { host: 'other.test' } })
     expect(server.handshakes.map(({ servername }) => servername)).toEqual([false, false])
   })
@@ -171,7 +171,7 @@ describe('the identity that is asked for over HTTP/1.1', () => {
 })
 
 describe('a connect function that offers both protocols', () => {
-  test('is not spoken HTTP/2 with by the fallback', async () => {
+  test('is not used for HTTP/2 by the fallback', async () => {
     const { private: key, cert } = await toCertificate()
     const server = createSecureServer({ key, cert, allowHTTP1: true })
     const sessions: ServerHttp2Session[] = []
@@ -194,9 +194,9 @@ describe('a connect function that offers both protocols', () => {
       for (const session of sessions) session.destroy()
       server.close()
     })
-    const answer = await fail(agent, `https://localhost:${port}`)
+    const outcome = await fail(agent, `https://localhost:${port}`)
     expect(sessions).toHaveLength(1)
-    expect(answer).toBeInstanceOf(errors.DodiciError)
+    expect(outcome).toBeInstanceOf(errors.DodiciError)
   })
 })
 
@@ -225,7 +225,7 @@ describe('an option over HTTP/1.1', () => {
   })
 })
 
-describe('the default fallback of an agent that is gone', () => {
+describe('the default fallback of an agent that is closed', () => {
   test('makes no connection', async () => {
     const server = await startHttp1(undefined, { tls: false })
     let given: AgentOptions = {}
@@ -249,7 +249,7 @@ describe('the default fallback of an agent that is gone', () => {
   })
 })
 
-describe('a fallback that ends up at the agent itself', () => {
+describe('a fallback that leads back to the agent itself', () => {
   test('fails the request', async () => {
     let calls = 0
     const agent: Agent = toAgent({
@@ -261,8 +261,8 @@ describe('a fallback that ends up at the agent itself', () => {
         },
       },
     })
-    const answer = await fail(agent, 'http://127.0.0.1:1')
-    expect(answer).toBeInstanceOf(Error)
+    const outcome = await fail(agent, 'http://127.0.0.1:1')
+    expect(outcome).toBeInstanceOf(Error)
     expect(calls).toBeLessThan(50)
   })
 })

@@ -47,7 +47,7 @@ describe('a field of a request over HTTP/1.1', () => {
       expect(toOwn(rawHeaders).toSorted()).toEqual(Object.entries(own).flat().toSorted())
   })
 
-  it('keeps it after a redirect, but for what is not for another origin', async () => {
+  it('keeps the case after a redirect, without the fields that another origin must not get', async () => {
     const other = await startHttp1(undefined, { tls: false })
     const { agent, origin } = await start((_request, response) => {
       response.writeHead(302, { location: other.origin }).end()

@@ -10,14 +10,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const [MAJOR = 0] = process.versions.node.split('.').map(Number)
 const toScript = bundle({ 'fallback-child': new URL('../support/fallback-child.ts', import.meta.url) })
 
-/** Of the environment of a child: it is there for it alone. */
+/** The environment of the child process, and of no other. */
 const PROXY = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' }
 
 afterEach(() => {
   for (const name of Object.keys(PROXY)) Reflect.deleteProperty(process.env, name)
 })
 
-/** What a child said, a line each, once it has ended by itself. */
+/** The lines that a child wrote, once it has ended by itself. */
 async function run(mode: string, origin: string, ca = ''): Promise<unknown[]> {
   const script = toScript('fallback-child')
   const args = [mode, root, origin, Buffer.from(ca).toString('base64')]
@@ -49,12 +49,12 @@ describe('the default fallback in a process of its own', () => {
     expect(await run(mode, server.origin)).toEqual([HELLO, 200])
   })
 
-  it('is made by a look behind somebody else, who stays', async () => {
+  it('is made of the Agent behind another global dispatcher, which stays in place', async () => {
     const server = await startHttp1(undefined, { tls: false })
     expect(await run('borrowed', server.origin)).toEqual([HELLO, [true, true]])
   })
 
-  it("fails clearly where Node's own was never made, and leaves alone what stands there", async () => {
+  it("fails with a clear error if Node's own was never made, and leaves the present one in place", async () => {
     const server = await startHttp1(undefined, { tls: false })
     const [error, slots] = await run('replaced', server.origin)
     expect(error).toEqual(['NotSupportedError', 'no', expect.stringContaining('fallback')])
@@ -64,7 +64,7 @@ describe('the default fallback in a process of its own', () => {
 
   // Node 22.21 has it as well; a line that hasn't would ignore it.
   if (MAJOR >= 24) {
-    it("goes by the environment's proxy, and refuses what would be lost on the way", async () => {
+    it("uses the environment's proxy, and refuses options that the proxy would ignore", async () => {
       const server = await startHttp1(undefined, { tls: false })
       Object.assign(process.env, PROXY)
       const [plain, ...others] = await run('proxy', server.origin)
@@ -79,7 +79,7 @@ describe('the default fallback in a process of its own', () => {
 })
 
 describe('a hundred sites and one agent', () => {
-  it('are each visited by their own protocol, and only the first time anew', async () => {
+  it('are each requested by their own protocol, which is found out only once', async () => {
     const serve1 = ({ url, httpVersion }: IncomingMessage, response: ServerResponse): void => {
       response.end(`${httpVersion} ${url}`)
     }

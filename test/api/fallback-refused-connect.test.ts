@@ -4,7 +4,7 @@ import { Agent } from '../../src/index.ts'
 import { startHttp1 } from '../support/fallback-http1.ts'
 
 describe('a CONNECT that HTTP/1.1 refuses, on a socket of the caller', () => {
-  it('throws nothing at the process', async () => {
+  it('causes no uncaught exception', async () => {
     const server = await startHttp1()
     server.server.on('connect', (_request, socket) =>
       socket.write('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'),

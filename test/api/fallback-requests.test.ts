@@ -87,7 +87,7 @@ describe('the body of a request over HTTP/1.1', () => {
     expect((await body.arrayBuffer()).byteLength).toBe(64 * 65_536)
   })
 
-  it('that breaks fails the call with what it was broken by', async () => {
+  it('that fails fails the call with its own error', async () => {
     const { agent, origin } = await start(echo)
     const mine = new Error('mine')
     const body = new Readable({
@@ -100,7 +100,7 @@ describe('the body of a request over HTTP/1.1', () => {
     expect(error).toBe(mine)
   })
 
-  it('that is shorter than it says fails the call', async () => {
+  it('that is shorter than its content-length fails the call', async () => {
     const { agent, origin } = await start(echo)
     const headers = { 'content-length': '10' }
     const body = Readable.from(['text'])
@@ -109,7 +109,7 @@ describe('the body of a request over HTTP/1.1', () => {
     expect(error).toBeInstanceOf(errors.RequestContentLengthMismatchError)
   })
 
-  it('is told of piece by piece, and once when it is sent', async () => {
+  it('is reported piece by piece, and once when it is sent', async () => {
     const { agent, origin } = await start(echo)
     const said: string[] = []
     class Sender extends Recorder {
@@ -168,8 +168,8 @@ describe('a response over HTTP/1.1', () => {
   ])('$status to $method has no body', async ({ method, status, headers }) => {
     const { agent, origin } = await start((_request, response) => response.writeHead(status, headers).end())
     for (let i = 0; i < 2; i++) {
-      const answer = await agent.request({ origin, path: '/', method })
-      expect([answer.statusCode, await answer.body.text()]).toEqual([status, ''])
+      const response = await agent.request({ origin, path: '/', method })
+      expect([response.statusCode, await response.body.text()]).toEqual([status, ''])
     }
   })
 
@@ -230,7 +230,7 @@ describe('a request over HTTP/1.1 fails', () => {
     }
   }
 
-  it('when nobody listens: nothing was processed', async () => {
+  it('when the connection is refused: processed is no', async () => {
     const agent = new Agent()
     onTestFinished(() => agent.destroy())
     const origin = `http://127.0.0.1:${await findFreePort()}`
@@ -240,13 +240,13 @@ describe('a request over HTTP/1.1 fails', () => {
     expect(error).toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 
-  it('when the connection breaks before the response: it may have been processed', async () => {
+  it('when the connection breaks before the response: processed is maybe', async () => {
     const error = await fail((request) => request.socket.resetAndDestroy())
     expect(error).toBeInstanceOf(errors.SocketError)
     expect(error).toMatchObject({ processed: 'maybe', attempts: 1, cause: expect.any(Error) })
   })
 
-  it('when the connection breaks in the middle of the response: it was processed', async () => {
+  it('when the connection breaks in the middle of the response: processed is yes', async () => {
     const error = await fail((request, response) => {
       response.writeHead(200, { 'content-length': '10' })
       response.write('some', () => request.socket.resetAndDestroy())
@@ -255,7 +255,7 @@ describe('a request over HTTP/1.1 fails', () => {
     expect(error).toMatchObject({ processed: 'yes' })
   })
 
-  it('when the response is shorter than it says', async () => {
+  it('when the response is shorter than its content-length', async () => {
     const error = await fail((request, response) => {
       response.writeHead(200, { 'content-length': '10' })
       response.write('some', () => request.socket.end())
@@ -263,13 +263,13 @@ describe('a request over HTTP/1.1 fails', () => {
     expect(error).toMatchObject({ processed: 'yes', cause: expect.any(Error) })
   })
 
-  it('when what comes is no HTTP', async () => {
+  it('when the server sends no HTTP', async () => {
     const error = await fail((request) => request.socket.end('nonsense\r\n\r\n'))
     expect(error).toBeInstanceOf(errors.SocketError)
     expect(error).toMatchObject({ processed: 'maybe', cause: expect.any(Error) })
   })
 
-  it('when its header is larger than maxHeaderSize', async () => {
+  it('when the header section is larger than maxHeaderSize', async () => {
     const { agent, origin } = await start((_request, response) => {
       response.writeHead(200, { 'x-large': 'x'.repeat(20_000) }).end()
     })
@@ -304,7 +304,7 @@ describe('a tunnel over HTTP/1.1', () => {
     expect(text).toMatch(/^HTTP\/1.1 200 .*inner$/s)
   })
 
-  it('by CONNECT that is refused says with what', async () => {
+  it('by CONNECT that is refused fails with the status', async () => {
     const { server, agent, origin } = await start(() => {})
     server.server.on('connect', (_request, socket) =>
       socket.end('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'),
@@ -329,7 +329,7 @@ describe('a tunnel over HTTP/1.1', () => {
     socket.destroy()
   })
 
-  it('by an upgrade that is refused says with what', async () => {
+  it('by an upgrade that is refused fails with the status', async () => {
     const { agent, origin } = await start((_request, response) => response.writeHead(403).end())
     const error = await agent.upgrade({ origin, path: '/' }).catch((it: unknown) => it)
     expect(error).toBeInstanceOf(errors.TunnelRefusedError)

@@ -76,7 +76,7 @@ async function startHttp1(): Promise<string> {
   return `http://127.0.0.1:${address.port}`
 }
 
-/** Puts back what was there. */
+/** Restores the dispatchers that were there. */
 function keepGlobal(): void {
   const before = getGlobalDispatcher()
   onTestFinished(() => setGlobalDispatcher(before))
@@ -90,7 +90,7 @@ describe('the global dispatcher', () => {
     expect(await (await request(await startHttp1())).body.text()).toBe('hello by 1.1')
   })
 
-  it('can be replaced, by a composed one too, and the one before stays open', async () => {
+  it('can be replaced, also by a composed one, and the previous one stays open', async () => {
     keepGlobal()
     const { origin } = await startHello()
     const before = getGlobalDispatcher()
@@ -125,7 +125,7 @@ describe('the global dispatcher', () => {
     expect(Object.getOwnPropertyDescriptor(globalThis, key)).toEqual(before)
   })
 
-  it('is shared by the ESM and the CJS build, and none is made by importing either', async () => {
+  it('is shared by the ESM and the CJS build, and importing either makes none', async () => {
     const { origin, sessions } = await startHello()
     const { code, stdout, stderr } = await runNode(join(folder, 'child.mjs'), origin)
     expect([stderr, code]).toEqual(['', 0])

@@ -10,7 +10,7 @@ import { startServer } from '../support/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const MIB = 1_024 * 1_024
-/** RFC 9113 §6.9.2: that of a connection before anybody has said anything. */
+/** RFC 9113 §6.9.2: the initial window of a connection. */
 const DEFAULT_WINDOW = 65_535
 
 const {
@@ -23,7 +23,7 @@ const {
   ENABLE_CONNECT_PROTOCOL,
 } = Setting
 
-/** What is sent when nobody wants anything. */
+/** The SETTINGS that are sent without options. */
 const DEFAULTS = {
   [ENABLE_PUSH]: 0,
   [INITIAL_WINDOW_SIZE]: 1_048_579,
@@ -37,7 +37,7 @@ const MAKERS = {
   Agent: (_origin: string, options: AgentOptions) => new Agent({ ...options, h2c: true }),
 } as const
 
-/** Responses without a body, so that it needs no window. */
+/** Responds without a body, so that the response needs no window. */
 const ANSWER: PeerScript = {
   onComplete(stream) {
     stream.respond(200)
@@ -72,7 +72,7 @@ function toCredit({ frames }: PeerConnection): number {
 }
 
 describe('the SETTINGS of a session', () => {
-  it('say what nobody has asked for, too: no push, windows for a hundred streams, large headers', async () => {
+  it('have defaults of our own: no push, windows for a hundred streams, large headers', async () => {
     const { connection } = await begin({})
     expect(connection.frames[0]?.type).toBe(Type.SETTINGS)
     expect(toSent(connection)).toEqual([DEFAULTS])
@@ -96,7 +96,7 @@ describe('the SETTINGS of a session', () => {
     { given: { enableConnectProtocol: false }, id: ENABLE_CONNECT_PROTOCOL, value: 0 },
   ]
 
-  it.each(CASES)('carry what h2Options.settings say: $given', async ({ given, id, value }) => {
+  it.each(CASES)('carry the h2Options.settings: $given', async ({ given, id, value }) => {
     // The largest window of a stream needs a bound that it fits into.
     const bound = given.initialWindowSize === undefined ? {} : { maxSessionBuffer: 2 ** 31 }
     const { connection } = await begin({ h2Options: { settings: given }, ...bound })
@@ -130,7 +130,7 @@ describe('the SETTINGS of a session', () => {
     expect(DEFAULT_WINDOW + toCredit(connection)).toBe(600_000)
   })
 
-  it('hold for what the server sends: a frame as large as maxFrameSize is taken', async () => {
+  it('hold for the frames of the server: a frame as large as maxFrameSize is accepted', async () => {
     const peer = await startPeer({
       onComplete(stream, connection) {
         stream.respond(200)
@@ -142,7 +142,7 @@ describe('the SETTINGS of a session', () => {
     const { body } = await large.request(GET)
     expect((await body.bytes()).length).toBe(40_000)
     // A byte less would have been too much.
-    // Node 20 says nothing of the error by which it has ended its session then: a PING that stays unanswered does.
+    // Node 20 says nothing of the error by which it has ended its session then: a PING without an ACK does.
     const pings = { pingInterval: 50, pingTimeout: 50 }
     const small = new Client(peer.origin, { ...pings, h2Options: { settings: { maxFrameSize: 39_999 } } })
     onTestFinished(() => small.destroy())
@@ -150,7 +150,7 @@ describe('the SETTINGS of a session', () => {
     await expect(response.body.text()).rejects.toMatchObject({ processed: 'yes' })
   })
 
-  it('hold for the header blocks of the server: of a table that we make smaller it uses no more', async () => {
+  it('hold for the header blocks of the server: it uses no more of a smaller table', async () => {
     const heard: Settings[] = []
     const { origin, server } = await startServer((stream) => {
       stream.respond({ ':status': 200, 'x-long': 'a'.repeat(200) })
@@ -171,7 +171,7 @@ describe('the SETTINGS of a session', () => {
     [{ initialWindowSize: 100_000, h2Options: { settings: { initialWindowSize: 100_000 } } }, 100_000],
     // A hundred streams may come before it can be changed.
     [{ maxSessionBuffer: 100 * 65_537 }, 65_537],
-  ])('announce the window of streams: %j', async (options, size) => {
+  ])('announce the stream window: %j', async (options, size) => {
     const { connection, dispatcher } = await begin(options)
     expect(toSent(connection)[0]?.[INITIAL_WINDOW_SIZE]).toBe(size)
     expect(dispatcher.stats.sessions).toMatchObject([{ streamWindow: size }])
@@ -193,13 +193,13 @@ describe('connectionWindowSize', () => {
 })
 
 describe('h2Options.maxConcurrentStreams', () => {
-  it('is how many streams a session has at most', async () => {
+  it('bounds the streams of a session', async () => {
     const { dispatcher } = await begin({ h2Options: { maxConcurrentStreams: 3 } })
     expect(dispatcher.stats.sessions).toMatchObject([{ limit: 3, peerLimit: 2 ** 32 - 1 }])
   })
 })
 
-describe('options that make no sense', () => {
+describe('invalid options', () => {
   it.each([
     { options: { h2Options: { settings: { enablePush: true } } }, message: 'h2Options.settings.enablePush' },
     { options: { h2Options: { settings: { maxFrameSize: 1 } } }, message: 'h2Options.settings.maxFrameSize' },

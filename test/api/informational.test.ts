@@ -48,7 +48,7 @@ describe('informational responses', () => {
     ])
   })
 
-  it('come with the very header object that the engine made, less what is no header', async () => {
+  it('come with the very header object that the engine made, without pseudo-headers and symbols', async () => {
     const { client } = await start((stream) => {
       stream.additionalHeaders({ ':status': 103, link: '</a>' })
       stream.respond({ ':status': 200 })
@@ -67,7 +67,7 @@ describe('informational responses', () => {
     expect(Reflect.ownKeys(heard as object)).not.toContain(':status')
   })
 
-  it('are passed over without onInfo', async () => {
+  it('are ignored without onInfo', async () => {
     const { client } = await start((stream) => {
       stream.additionalHeaders({ ':status': 103, link: '</a>' })
       stream.respond({ ':status': 404 })
@@ -103,7 +103,7 @@ describe('informational responses', () => {
       fields: { link: 'x'.repeat(4_000) },
       error: errors.HeadersOverflowError,
     },
-  ])('fail the call when there are $what, and no other', async ({ count, fields, error }) => {
+  ])('fail the call when there are $what, and no other call', async ({ count, fields, error }) => {
     const { client, server } = await start((stream) => {
       for (let i = 0; i < count; i++) stream.additionalHeaders({ ':status': 102, ...fields })
       stream.respond({ ':status': 200 })
@@ -117,7 +117,7 @@ describe('informational responses', () => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('fail the call when onInfo throws, and no other', async () => {
+  it('fail the call when onInfo throws, and no other call', async () => {
     const { client, server } = await start((stream) => {
       stream.additionalHeaders({ ':status': 103 })
       stream.respond({ ':status': 200 })
@@ -137,7 +137,7 @@ describe('informational responses', () => {
 })
 
 describe('expectContinue', () => {
-  /** A body that tells when it is asked for. */
+  /** A body that reports when it is read. */
   function toBody() {
     const body = { pulled: 0, factory }
     async function* factory() {
@@ -190,7 +190,7 @@ describe('expectContinue', () => {
     expect(client.stats.running).toBe(0)
   })
 
-  it('sends the body after a second when the server says nothing', async () => {
+  it('sends the body after a second when the server sends no response', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const body = toBody()
@@ -221,7 +221,7 @@ describe('expectContinue', () => {
     expect(expectation).toBeUndefined()
   })
 
-  it('refuses what is not true or false', async () => {
+  it('refuses a value other than true and false', async () => {
     const { client } = await start(() => {})
     const refused = client.request({ ...GET, expectContinue: 'yes' as unknown as boolean })
     await expect(refused).rejects.toThrow('expectContinue')

@@ -11,7 +11,7 @@ import type { LegacyActs } from '../support/fallback-legacy.ts'
 import { LegacyRecorder } from '../support/fallback-legacy.ts'
 import { toCertificate } from '../support/server.ts'
 
-/** What the servers and the dispatchers below have in common. */
+/** The members that the servers and the dispatchers below share. */
 interface Place {
   readonly origin: string
   readonly ca: string
@@ -23,7 +23,7 @@ const toUndici6 = ({ ca }: Place, allowH2: boolean): Dispatcher =>
   new Undici6({ connect: { ca }, allowH2 }) as unknown as Dispatcher
 const toUndici7 = ({ ca }: Place, allowH2: boolean): Dispatcher =>
   new Undici7({ connect: { ca }, allowH2 }) as unknown as Dispatcher
-/** With the same undici as the fallback, where it is for HTTP/1.1. */
+/** With the same undici as the fallback, for HTTP/1.1. */
 function toOurs({ ca }: Place, fallback?: Dispatcher): Dispatcher {
   if (fallback !== undefined) onTestFinished(() => fallback.destroy())
   return new Agent({ connect: { ca }, fallback })
@@ -107,7 +107,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** Responses by the path. Over HTTP/1.1 and HTTP/2 alike. */
+/** Responds according to the path, over HTTP/1.1 and HTTP/2 alike. */
 async function startBoth(): Promise<Place> {
   const { private: key, cert } = await toCertificate()
   const server = createSecureServer({ key, cert, allowHTTP1: true })
@@ -157,14 +157,14 @@ async function run(dispatcher: Dispatcher, place: Place, { path, options, acts }
 const withoutNames = (events: unknown[]): unknown[] =>
   events.map((event) => (Array.isArray(event) && event[0] === 'onError' ? [event[0], event[2]] : event))
 
-/** undici 7 doesn't tell handlers of the newer shape of them, and ours is one. */
+/** undici 7 doesn't call these methods of a handler of the newer shape, and ours is one. */
 const withoutSent = (events: unknown[]): unknown[] =>
   events.filter((event) => event !== 'onRequestSent' && !(Array.isArray(event) && event[0] === 'onBodySent'))
 
 const withoutStarted = (events: unknown[]): unknown[] =>
   events.filter((event) => event !== 'onResponseStarted')
 
-describe('a handler of the older shape hears over HTTP/1.1 what it hears of', () => {
+describe('a handler of the older shape gets the same calls over HTTP/1.1 as from', () => {
   const startOld = () =>
     startHttp1((request, response) => {
       if (request.url === '/echo') {
@@ -198,7 +198,7 @@ describe('a handler of the older shape hears over HTTP/1.1 what it hears of', ()
   })
 })
 
-describe('a handler of the older shape hears over HTTP/2 what it hears of undici over HTTP/1.1', () => {
+describe('a handler of the older shape gets the same calls over HTTP/2 as from undici over HTTP/1.1', () => {
   it.each(CASES)('with $what', async (it) => {
     const place = await startBoth()
     const theirs = await run(toUndici7(place, false), place, it)

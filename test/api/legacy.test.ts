@@ -35,7 +35,7 @@ async function start(listener: StreamListener = serveText, options: ClientOption
   return { server, client, run }
 }
 
-/** A turn of the event loop, in which whatever is there would come. */
+/** A turn of the event loop: anything that is pending would come in it. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('a handler of the older shape that returns false', () => {
@@ -105,7 +105,7 @@ describe('a handler of the older shape that returns false', () => {
     expect(length).toBe(16 * BLOCK)
   })
 
-  it('may resume after the end, to no effect', async () => {
+  it('may resume after the end, without effect', async () => {
     const { run } = await start()
     const handler = await run()
     handler.resume()
@@ -121,7 +121,7 @@ describe('a handler of the older shape that returns false', () => {
     ])
   })
 
-  it('for an informational response is not held back by that', async () => {
+  it('for an informational response is not held back', async () => {
     const { run } = await start((stream) => {
       stream.additionalHeaders({ ':status': 103, link: '</a.css>' })
       stream.respond({ ':status': 200 })
@@ -182,7 +182,7 @@ describe('a handler of the older shape', () => {
     'onBodySent',
     'onRequestSent',
     'onComplete',
-  ] as const)('that throws in %s hears its own error', async (where) => {
+  ] as const)('that throws in %s gets its own error', async (where) => {
     const { server, client, run } = await start()
     const handler = new LegacyRecorder()
     const throwing: LegacyDispatchHandler = Object.assign(handler, {
@@ -223,7 +223,7 @@ describe('a handler of the older shape', () => {
     expect(handler.events).toHaveLength(2)
   })
 
-  it('hears of bodies piece by piece', async () => {
+  it('gets bodies piece by piece', async () => {
     const { run } = await start()
     const body = (): Readable => Readable.from(['te', 'xt'])
     const { events } = await run({}, { method: 'POST', body })
@@ -241,14 +241,14 @@ describe('a handler of the older shape', () => {
     'onData',
     'onComplete',
     'onError',
-  ])('without %s is told so', async (name) => {
+  ])('without %s is refused with an error that names it', async (name) => {
     const { client } = await start()
     const handler = Object.assign(new LegacyRecorder(), { [name]: undefined })
     expect(() => client.dispatch(GET, handler)).toThrow(`handler.${name}`)
     expect(() => client.dispatch(GET, handler)).toThrow(errors.InvalidArgumentError)
   })
 
-  it('that has both shapes is taken for one of the newer', async () => {
+  it('that has both shapes is treated as one of the newer shape', async () => {
     const { client } = await start()
     const newer = new Recorder()
     const older = new LegacyRecorder()
@@ -260,7 +260,7 @@ describe('a handler of the older shape', () => {
     expect(older.events).toEqual([])
   })
 
-  it.each(['close', 'destroy'] as const)('hears by onError alone of a %s before', async (end) => {
+  it.each(['close', 'destroy'] as const)('gets only onError after %s()', async (end) => {
     const { client } = await start()
     await client[end]()
     const handler = new LegacyRecorder()
@@ -268,7 +268,7 @@ describe('a handler of the older shape', () => {
     expect(handler.events).toEqual([['onError', 'ClientDestroyedError', 'UND_ERR_DESTROYED']])
   })
 
-  it('hears by onError alone of options that are wrong', async () => {
+  it('gets only onError for invalid options', async () => {
     const { client } = await start()
     const handler = new LegacyRecorder()
     client.dispatch({ ...GET, path: 'no slash' }, handler)

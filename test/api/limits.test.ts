@@ -58,7 +58,7 @@ describe('maxResponseSize', () => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('lets exactly that many bytes pass', async () => {
+  it('permits exactly that many bytes', async () => {
     const { client } = await start((stream) => {
       stream.respond({ ':status': 200 })
       stream.end('ten bytes.')
@@ -67,7 +67,7 @@ describe('maxResponseSize', () => {
     expect(await body.text()).toBe('ten bytes.')
   })
 
-  it('of 0 lets nothing but an empty body pass', async () => {
+  it('of 0 permits only an empty body', async () => {
     const { client } = await start((stream, headers) => {
       stream.respond({ ':status': 200 })
       stream.end(headers[':path'] === '/empty' ? '' : 'x')
@@ -78,7 +78,7 @@ describe('maxResponseSize', () => {
     await expect(failed).rejects.toBeInstanceOf(errors.ResponseExceededMaxSizeError)
   })
 
-  it('does not mind what a HEAD announces', async () => {
+  it('ignores the content-length of a response to HEAD', async () => {
     const { client } = await start((stream) => {
       stream.respond({ ':status': 200, 'content-length': '1000000' }, { endStream: true })
     })
@@ -136,7 +136,7 @@ describe.each([
     excessByDefault: toFields(2_001),
   },
 ])('$option', ({ error, code, limit, fits, excess, excessByDefault }) => {
-  it('fails a header above it, resets its stream, and leaves its siblings alone', async () => {
+  it('fails a header section above the limit, resets its stream, and leaves its siblings alone', async () => {
     const { client, codes, server } = await start((stream) => {
       stream.respond({ ':status': 200, ...excess })
       stream.write('body')
@@ -150,7 +150,7 @@ describe.each([
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('fails trailers above it, and leaves its siblings alone', async () => {
+  it('fails trailers above the limit, and leaves its siblings alone', async () => {
     const { client, server } = await start((stream) => {
       stream.respond({ ':status': 200 }, { waitForTrailers: true })
       stream.on('wantTrailers', () => stream.sendTrailers(excess))
@@ -164,13 +164,13 @@ describe.each([
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('fails the header of a tunnel above it', async () => {
+  it('fails a tunnel whose header section is above the limit', async () => {
     const { client, codes } = await start((stream) => stream.respond({ ':status': 200, ...excess }))
     await expect(client.connect({ path: 'example.test:443', ...limit })).rejects.toBeInstanceOf(error)
     expect(await Promise.all(codes)).toEqual([8])
   })
 
-  it('lets pass what fits, header and trailers each by itself', async () => {
+  it('permits sizes within the limit, for header section and trailers separately', async () => {
     const { client } = await start((stream) => {
       stream.respond({ ':status': 200, ...fits }, { waitForTrailers: true })
       stream.on('wantTrailers', () => stream.sendTrailers(fits))
@@ -192,7 +192,7 @@ describe.each([
     expect(await body.text()).toBe('body')
   })
 
-  it('has a default, above which the call fails alone', async () => {
+  it('has a default, above which that call alone fails', async () => {
     const { client, server } = await start((stream) => {
       stream.respond({ ':status': 200, ...excessByDefault })
       stream.end('body')
@@ -211,7 +211,7 @@ describe.each([
   })
 })
 
-describe('a limit that is none', () => {
+describe('an invalid limit', () => {
   it.each([
     { option: 'maxResponseSize', value: -2 },
     { option: 'maxResponseSize', value: 1.5 },
@@ -220,7 +220,7 @@ describe('a limit that is none', () => {
     { option: 'maxHeadersCount', value: 0 },
     { option: 'maxHeadersCount', value: 32_769 },
     { option: 'maxHeadersCount', value: '10' },
-  ])('such as $option: $value is refused by name, of a client and of a request', async ({
+  ])('such as $option: $value is refused with an error that names it, of a client and of a request', async ({
     option,
     value,
   }) => {

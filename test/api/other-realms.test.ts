@@ -102,7 +102,7 @@ describe('a value of another realm', () => {
     await expect(client.stream(GET, throws)).rejects.toBe(thrown)
   })
 
-  it('is a promise where none is taken', async () => {
+  it('is recognized as a promise where no promise is permitted', async () => {
     const client = await start()
     const trailers = elsewhere('async () => ({})') as never
     const call = client.request({ ...GET, method: 'POST', body: 'text', trailers })
@@ -116,7 +116,7 @@ describe('a value of another realm', () => {
   })
 })
 
-describe('a connector responses', () => {
+describe('a connector reports', () => {
   it.each([
     ['a promise of another realm', 'async () => dial()'],
     ['a thenable', '() => ({ then(resolve) { resolve(dial()) } })'],
@@ -154,7 +154,7 @@ describe('a connector responses', () => {
     expect(await send(client, { body: 'text' })).toBe('text')
   })
 
-  it('by neither: then its time is up', async () => {
+  it('by neither: then it fails after connectTimeout', async () => {
     const { origin } = await start()
     const client = new Client(origin, {
       connect: (async () => {}) as unknown as Connector,

@@ -36,7 +36,7 @@ async function expectHello(client: Client): Promise<void> {
 }
 
 describe('pipeline()', () => {
-  it('sends what is written and gives what the handler returns', async () => {
+  it('sends the bytes that are written, and gives the stream that the handler returns', async () => {
     const client = connect(await startServer(echo))
     const chunks: unknown[] = []
     const duplex = client.pipeline({ ...PUT, opaque: 'mine' }, ({ statusCode, opaque, body }) => {
@@ -82,7 +82,7 @@ describe('pipeline()', () => {
     expect([received, right]).toEqual([128 * 65_536, true])
   })
 
-  it('gives what a handler makes of the response', async () => {
+  it('gives the stream that a handler makes of the response', async () => {
     const client = connect(await startServer(echo))
     const duplex = client.pipeline(PUT, ({ body }) => {
       const upper = new Transform({
@@ -108,7 +108,7 @@ describe('pipeline()', () => {
     expect(await duplex.toArray()).toEqual([{ a: 1 }])
   })
 
-  it('ends without a word of data for a response without a body', async () => {
+  it('ends without data for a response without a body', async () => {
     const server = await startServer((stream) => stream.respond({ ':status': 204 }, { endStream: true }))
     const duplex = connect(server).pipeline({ path: '/', method: 'GET' }, ({ body }) => body)
     duplex.end()
@@ -193,7 +193,7 @@ describe('pipeline()', () => {
   })
 
   describe('when the server', () => {
-    it('responses early, what is written later goes nowhere, and the pipeline ends well', async () => {
+    it('responds early, later writes are discarded, and the pipeline ends without an error', async () => {
       const server = await startServer((stream) => {
         stream.respond({ ':status': 200 })
         stream.end('enough')
@@ -214,7 +214,7 @@ describe('pipeline()', () => {
       expect(made).toBe(64)
     })
 
-    it('begins its response before the request has ended, both flow at once', async () => {
+    it('begins its response before the request has ended, both flow at the same time', async () => {
       const client = connect(await startServer(echo))
       const duplex = client.pipeline(PUT, ({ body }) => body)
       for (const word of ['one', 'two', 'three']) {
@@ -225,7 +225,7 @@ describe('pipeline()', () => {
       await once(duplex, 'end')
     })
 
-    it('resets the stream midway, the duplex and what the handler returned fail alike', async () => {
+    it('resets the stream midway, the duplex and the stream of the handler fail alike', async () => {
       const server = await startServer((stream) => {
         stream.respond({ ':status': 200 })
         stream.write('half', () => stream.destroy(new Error('broken')))
@@ -262,7 +262,7 @@ describe('pipeline()', () => {
     })
   })
 
-  it('holds a response back that nobody reads', async () => {
+  it('holds a response back that is not read', async () => {
     let written = 0
     const { server } = await startWatched((stream) => {
       stream.respond({ ':status': 200 })
@@ -284,7 +284,7 @@ describe('pipeline()', () => {
   })
 })
 
-describe('pipeline(), when its handler returns a Readable whose end was told already,', () => {
+describe('pipeline(), when its handler returns a Readable that has emitted its end,', () => {
   it.each(['destroyed', 'read to its end'])('fails: %s', async (how) => {
     const response = new PassThrough()
     if (how === 'destroyed') {

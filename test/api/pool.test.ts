@@ -8,7 +8,7 @@ import { startServer } from '../support/server.ts'
 const LIMIT = 5
 const GET = { path: '/', method: 'GET' } as const
 
-/** A server that responds `/warm`, and holds all other requests until they are released. */
+/** A server that responds to `/warm`, and holds all other requests until they are released. */
 async function startHolder(limit = LIMIT) {
   const held: (() => void)[] = []
   const server = await startServer(
@@ -44,7 +44,7 @@ const askMany = (pool: Pool, count: number): Promise<string>[] =>
 
 const toPaths = (count: number): string[] => Array.from({ length: count }, (_, i) => `/${i}`)
 
-/** With one session, whose limit is known. */
+/** A Pool with one session, whose limit is known. */
 async function begin(options: PoolOptions, limit = LIMIT) {
   const holder = await startHolder(limit)
   const pool = toPool(holder.server.origin, options)
@@ -111,7 +111,7 @@ describe('Pool', () => {
     expect(server.sessions).toHaveLength(2)
   })
 
-  it('opens none while the first one has room', async () => {
+  it('opens no second session while the first has room', async () => {
     const { server, held, release, pool } = await begin({ connections: 2 })
     const calls = askMany(pool, LIMIT)
     await expect.poll(() => held.length).toBe(LIMIT)

@@ -6,7 +6,7 @@ describe('a requestTimeout below a second', () => {
   it.each([
     'the request',
     'the client',
-  ])('of %s is never met early, however many calls there are', async (whose) => {
+  ])('of %s never fires early, however many calls there are', async (whose) => {
     const server = await startServer(() => {})
     const clients = [60, 75, 90].map((requestTimeout) => {
       const client = new Client(server.origin, whose === 'the client' ? { requestTimeout } : {})

@@ -66,7 +66,7 @@ describe('the headers of a response', () => {
     stream.end('body')
   }
 
-  it('are the very object that the engine made, less what is no header', async () => {
+  it('are the very object that the engine made, without pseudo-headers and symbols', async () => {
     const client = connect(await startServer(serveDuplicates))
     const made = watchHeaderObjects()
     const { headers } = await client.request(GET)
@@ -157,7 +157,7 @@ describe('the headers of a request', () => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('turn host into :authority, and lose connection: close without a word', async () => {
+  it('turn host into :authority, and lose connection: close silently', async () => {
     let received: Record<string, unknown> = {}
     const server = await startServer((stream, heard) => {
       received = { ...heard }
@@ -173,7 +173,7 @@ describe('the headers of a request', () => {
   })
 })
 
-describe('bad input', () => {
+describe('invalid input', () => {
   it.each([
     { what: 'a header with CR LF', options: { headers: { 'x-a': 'b\r\nc: d' } }, names: 'x-a' },
     { what: 'te: gzip', options: { headers: { te: 'gzip' } }, names: 'te' },
@@ -214,7 +214,10 @@ describe('bad input', () => {
       names: 'content-length',
     },
     { what: 'a signal that is none', options: { signal: {} as unknown as AbortSignal }, names: 'signal' },
-  ])('such as $what is refused by name, and disturbs no sibling', async ({ options, names }) => {
+  ])('such as $what is refused with an error that names it, and disturbs no sibling', async ({
+    options,
+    names,
+  }) => {
     let streams = 0
     const server = await startServer((stream) => {
       streams++
@@ -306,7 +309,7 @@ describe('aborting', () => {
     expect(client.stats).toMatchObject({ connected: true, pending: 0, running: 0, size: 0 })
   })
 
-  it('leaves no listener on a signal whose responses have no body', async () => {
+  it('leaves no listener on a signal when the responses have no body', async () => {
     const client = connect(await startServer(serveHello))
     const { signal } = new AbortController()
     for (let i = 0; i < 5; i++) await client.request({ path: '/', method: 'HEAD', signal })
@@ -327,7 +330,7 @@ describe('aborting', () => {
     expect(body.errored).toBeInstanceOf(errors.RequestAbortedError)
   })
 
-  it('from inside the generator of the body leaves a session that works and spins not', async () => {
+  it('from inside the generator of the body leaves a session that works and does not spin', async () => {
     const server = await startServer((stream, headers) => {
       if (headers[':method'] === 'GET') serveHello(stream, headers)
       else stream.resume()
@@ -375,7 +378,7 @@ describe('the body of a response', () => {
     await expect(body.text()).rejects.toBeInstanceOf(TypeError)
   })
 
-  it('is read by text() also when it has been there for a while', async () => {
+  it('is read by text() also when it came long before', async () => {
     const body = await ask()
     await once(body, 'readable')
     expect(body.readableLength).toBe(5)
@@ -419,7 +422,7 @@ describe('the body of a response', () => {
     expect(await text).toBe('hello')
   })
 
-  it('is thrown away by dump()', async () => {
+  it('is discarded by dump()', async () => {
     const body = await ask()
     await body.dump()
     expect(body.closed).toBe(true)
@@ -451,8 +454,9 @@ describe('the body of a response', () => {
     })
   })
 
-  it('that nobody reads stops the peer at the stream window', async () => {
-    // Not a multiple of the window: Node's server resets with NO_ERROR instead of ending a stream whose window is used up.
+  it('that is not read stops the peer at the stream window', async () => {
+    // Not a multiple of the window: Node's server resets with NO_ERROR instead of ending a stream whose window is used
+    // up.
     const total = 8 * 1024 * 1024 + 1
     let written = 0
     const server = await startServer((stream, headers) => {
@@ -477,7 +481,7 @@ describe('the body of a response', () => {
     expect(received).toBe(total)
   })
 
-  it('is thrown away by dump() also when it was paused', async () => {
+  it('is discarded by dump() also when it was paused', async () => {
     const body = await ask()
     body.pause()
     await body.dump({ signal: null })
@@ -485,7 +489,7 @@ describe('the body of a response', () => {
     await expect(body.dump({ signal: 5 as unknown as AbortSignal })).rejects.toThrow('signal')
   })
 
-  it('is read right by text() after setEncoding(), also in the middle of a character', async () => {
+  it('is decoded correctly by text() after setEncoding(), also in the middle of a character', async () => {
     const [first, second] = [Buffer.from('žluť').subarray(0, 1), Buffer.from('žluť').subarray(1)]
     let finish = () => {}
     const body = await ask((stream) => {
@@ -510,7 +514,7 @@ describe('the body of a response', () => {
     expect(body.destroyed).toBe(true)
   })
 
-  it('lets go of its stream when its web stream is cancelled before it was read', async () => {
+  it('resets its stream when its web stream is cancelled before it was read', async () => {
     const codes: Promise<number>[] = []
     const body = await ask((stream) => {
       codes.push(once(stream, 'close').then(() => stream.rstCode))

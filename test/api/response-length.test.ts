@@ -19,8 +19,8 @@ async function start(response: (stream: ServerHttp2Stream) => void): Promise<Cli
   return client
 }
 
-describe('a response of another length than its content-length', () => {
-  it('that is shorter is an error of its own, and disturbs nobody else', async () => {
+describe('a response whose length differs from its content-length', () => {
+  it('that is shorter fails its call, and disturbs no sibling', async () => {
     const client = await start((stream) => {
       stream.respond({ ':status': 200, 'content-length': '5' })
       stream.end('four')
@@ -67,7 +67,11 @@ describe('maxHeadersCount', () => {
 })
 
 describe('an upgrade by an API that gives no tunnel', () => {
-  it.each(['request', 'stream', 'pipeline'] as const)('is refused by name: %s', async (name) => {
+  it.each([
+    'request',
+    'stream',
+    'pipeline',
+  ] as const)('is refused with an error that names it: %s', async (name) => {
     const client = await start(() => {})
     const options = { ...GET, upgrade: 'websocket' }
     const error = await new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** `servername` of a request: no connection that was made for another server may serve it. */
+/** `servername` of a request: a connection that was made for another server must not serve it. */
 
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
@@ -11,7 +11,7 @@ import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { Connector, Dispatcher } from '../../types/index.ts'
 import { toCertificate } from '../support/server.ts'
 
-/** A server whose certificate is that of localhost, and the names that it was asked for. */
+/** A server with a certificate for localhost, and the server names that clients have sent. */
 async function startTls() {
   const { private: key, cert: ca } = await toCertificate()
   const names: unknown[] = []
@@ -57,7 +57,7 @@ describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
   const make = (origin: string, options: object): Dispatcher =>
     toKept(kind === 'Client' ? new Client(origin, options) : new Pool(origin, options))
 
-  test('refuses another servername than that of its connections, before it connects', async () => {
+  test('refuses a servername other than that of its connections, before it connects', async () => {
     const { name, names, ca } = await startTls()
     const dispatcher = make(name, { connect: { ca } })
     const failure = ask(dispatcher, name, 'bank.example')
@@ -68,7 +68,7 @@ describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
     expect(names).toEqual([])
   })
 
-  test('takes its own: the host of its origin, or that of connect', async () => {
+  test('accepts its own: the host of its origin, or that of connect', async () => {
     const { name, origin, names, ca, connector } = await startTls()
     expect(await ask(make(name, { connect: { ca } }), name, 'localhost')).toBe('hello')
     expect(await ask(make(origin, { connect: { ca, servername: 'localhost' } }), origin, 'localhost')).toBe(
@@ -80,7 +80,7 @@ describe.each(['Client', 'Pool'] as const)('a %s', (kind) => {
 })
 
 describe('an Agent', () => {
-  test('has connections of its own for it, also by a connect function', async () => {
+  test('has separate connections for each servername, also by a connect function', async () => {
     const { origin, names, ca, connector } = await startTls()
     for (const connect of [{ ca, servername: 'elsewhere.example' }, connector]) {
       const agent = toKept(new Agent({ connect }))
@@ -91,7 +91,7 @@ describe('an Agent', () => {
     expect(names).toEqual(['localhost', 'localhost'])
   })
 
-  test("refuses it where the factory's dispatcher is for another one", async () => {
+  test("refuses a servername if the factory's dispatcher has another one", async () => {
     const { origin, names, ca } = await startTls()
     const agent = toKept(
       new Agent({ factory: (url) => new Client(url, { connect: { ca, servername: 'localhost' } }) }),

@@ -8,9 +8,9 @@ import { startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 const STREAMS = 100
-/** What each of them may have at most. */
+/** The most bytes that each stream may have. */
 const FAIR = (16 * MIB) / STREAMS
-/** No stream has less, unless its option says so. */
+/** The smallest window of a stream, without an option. */
 const SMALLEST = 16_385
 /** What `request()` keeps for a reader that hasn't come yet, for each body. */
 const HIGH_WATER_MARK = 65_536
@@ -59,12 +59,12 @@ async function small(client: Client): Promise<string> {
   return body.text()
 }
 
-describe('responses that nobody reads', () => {
+describe('responses that are not read', () => {
   it.each([
     { what: 'all at once', batch: STREAMS },
     { what: 'ten after ten, when the ones before have filled their windows', batch: 10 },
     { what: 'one after one, when the ones before have filled their windows', batch: 1 },
-  ])('a hundred of them, asked for $what, are bounded by maxSessionBuffer, and a sibling is answered', async ({
+  ])('a hundred of them, requested $what, are bounded by maxSessionBuffer, and a sibling gets its response', async ({
     batch,
   }) => {
     const { script, peer, client, fill } = await start()
@@ -80,7 +80,7 @@ describe('responses that nobody reads', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('of request() have a highWaterMark each beside that', async () => {
+  it('of request() have in addition a highWaterMark each', async () => {
     const { script, client, fill } = await start()
     const responses = Array.from({ length: STREAMS }, () => client.request(GET))
     await fill(STREAMS)
@@ -91,7 +91,7 @@ describe('responses that nobody reads', () => {
     expect(script.sent).toBeLessThan(kept + OPTIONS.maxSessionBuffer + OPTIONS.connectionWindowSize)
   })
 
-  it('leave no room for more of them than the smallest windows allow: further calls wait', async () => {
+  it('leave room for as many as the smallest windows permit: further calls wait', async () => {
     const { script, peer, client, fill } = await start({ ...OPTIONS, maxSessionBuffer: 4 * SMALLEST })
     const calls = Array.from({ length: 10 }, () => pauseOne(client))
     await fill(4)
@@ -110,7 +110,7 @@ describe('responses that nobody reads', () => {
 })
 
 describe('responses that fill large windows', () => {
-  it('leave others waiting when they have used the bound up, and more of these go on when they are gone', async () => {
+  it('make others wait when they have used up the bound, and more of those go on when they have ended', async () => {
     const sizes = { maxSessionBuffer: 2 * MIB, initialWindowSize: MIB / 2, connectionWindowSize: 65_535 }
     const { script, peer, client, fill, fillUp } = await start(sizes)
     const large: Recorder[] = []
@@ -140,7 +140,7 @@ describe('responses that fill large windows', () => {
 })
 
 describe('the windows of streams', () => {
-  it('are small for a burst, and large again for one large response after it', async () => {
+  it('are small for a burst, and large again for a single large response after it', async () => {
     // The windows of engine wire grow with what the path holds: over one that is shorter, they would have no reason to.
     const { script, client, fill, toWindow } = await start(OPTIONS, 50)
     const calls = Array.from({ length: STREAMS }, () => pauseOne(client))
@@ -158,7 +158,7 @@ describe('the windows of streams', () => {
     expect(toWindow()).toBe(MIB)
   })
 
-  it('stay small while the others are still there', async () => {
+  it('stay small while the other streams are open', async () => {
     const { client, fill, toWindow } = await start()
     const calls = Array.from({ length: STREAMS - 1 }, () => pauseOne(client))
     await fill(STREAMS - 1)

@@ -20,7 +20,7 @@ const echo: StreamListener = (stream) => {
   stream.pipe(stream)
 }
 
-describe('a Readable that somebody else reads, too', () => {
+describe('a Readable that other code reads, too', () => {
   const BLOCKS = Array.from({ length: 20 }, (_, index) => Buffer.alloc(300_000, index + 1))
 
   /** Blocks that flow into a Writable that makes its source wait after each of them. */
@@ -55,7 +55,7 @@ describe('a Readable that somebody else reads, too', () => {
     expect(Buffer.concat(others).equals(Buffer.concat(BLOCKS))).toBe(true)
   })
 
-  it('fails its request when bytes are gone before the request can be sent', async () => {
+  it('fails its request when bytes were read before the request could be sent', async () => {
     const received: Buffer[] = []
     const client = await start((stream, headers) => {
       stream.on('data', (chunk: Buffer) => received.push(chunk))
@@ -82,7 +82,7 @@ describe('expectContinue, with a final response and no 100', () => {
     expect(await body.text()).toBe('hello')
   })
 
-  it.each([417, 401])('sends nothing after a %d, and lets go of the source', async (status) => {
+  it.each([417, 401])('sends nothing after a %d, and destroys the source', async (status) => {
     const received: Buffer[] = []
     const client = await start((stream, headers) => {
       if (headers[':method'] === 'GET') return echo(stream, headers)

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import { startServer } from '../support/server.ts'
 
-it('many calls share one signal, and nobody is warned of a leak', async () => {
+it('many calls share one signal, without a warning of a leak', async () => {
   const warnings: string[] = []
   const onWarning = ({ name }: Error): number => warnings.push(name)
   process.on('warning', onWarning)

@@ -1,4 +1,7 @@
-/** What `util.inspect()`, `console.log()` and `JSON.stringify()` show of what callers and handlers get: nothing of a request. */
+/**
+ * `util.inspect()`, `console.log()` and `JSON.stringify()` of the objects that callers and handlers get: nothing of a
+ * request.
+ */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { InspectOptions } from 'node:util'
@@ -11,7 +14,9 @@ import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
 
 const SECRET = 's3cret'
 
-/** `getters` asks for the value of each getter; beside `customInspect: false` there is nothing that it wouldn't show. */
+/**
+ * `getters` asks for the value of each getter; beside `customInspect: false` there is nothing that it wouldn't show.
+ */
 const OPTIONS: readonly InspectOptions[] = [
   {},
   { depth: 0 },
@@ -33,7 +38,7 @@ function expectNothing(shown: unknown): void {
   expect(JSON.stringify(shown) ?? '').not.toContain(SECRET)
 }
 
-/** Looks at its controller whenever it hears something. */
+/** Inspects its controller in every callback. */
 class Looking extends Recorder {
   readonly states: string[] = []
   looked: DispatchController | null = null
@@ -68,7 +73,7 @@ async function start(options: object = {}): Promise<{ client: Client; origin: st
 }
 
 describe('a controller', () => {
-  test('shows how far its call is, at any time', async () => {
+  test('shows the state of its call, at any time', async () => {
     const { client } = await start()
     const handlers = [new Looking(), new Looking()]
     for (const handler of handlers) client.dispatch({ ...SECRETS, method: 'POST' }, handler)
@@ -84,7 +89,7 @@ describe('a controller', () => {
     expect(inspect({ controller: handlers[1]?.looked }, { compact: false })).toContain("state: 'settled'")
   })
 
-  test('shows as little once it was aborted, or its request refused', async () => {
+  test('shows no more once it was aborted, or its request was refused', async () => {
     const { client } = await start()
     const aborted = new Looking()
     client.dispatch({ ...SECRETS, method: 'POST' }, aborted)
@@ -98,7 +103,7 @@ describe('a controller', () => {
     expect(aborted.states.at(-1)).toBe('{"state":"settled","aborted":true,"paused":false}')
   })
 
-  test('is still what interceptors wrap and delegate to', async () => {
+  test('can still be wrapped by interceptors, and delegated to', async () => {
     const { client } = await start()
     const composed = client.compose((dispatch) => (options, handler) => {
       const { onRequestStart } = handler as DispatchHandler
@@ -148,7 +153,7 @@ function expectShown(response: unknown, url: string): void {
 }
 
 describe('a tunnel', () => {
-  test('shows nothing of the request that has opened it', async () => {
+  test('shows nothing of the request that opened it', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
     const client = new Client(peer.origin)
     onTestFinished(() => client.destroy())
@@ -160,7 +165,7 @@ describe('a tunnel', () => {
 })
 
 describe('the messages of connections', () => {
-  test('have a connect function in them, and no options, which may have keys', async () => {
+  test('have a connect function, but no connect options, which may have keys', async () => {
     const heard: unknown[] = []
     const listen = (message: unknown): number => heard.push(Reflect.get(Object(message), 'connector'))
     for (const name of ['beforeConnect', 'connected']) {

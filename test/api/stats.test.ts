@@ -12,7 +12,7 @@ import { startServer } from '../support/server.ts'
 const GET = { path: '/', method: 'GET' } as const
 const UNLIMITED = 2 ** 32 - 1
 
-/** Responses `/warm`, and holds everything else. */
+/** Responds to `/warm`, and holds every other request. */
 const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.respondWith() }
 
 function withLimit(limit: number): PeerScript {
@@ -25,7 +25,7 @@ function toPool(origin: string, options: PoolOptions = {}): Pool {
   return pool
 }
 
-/** Calls that will fail, or not: the stats are what matters. */
+/** Calls whose outcome does not matter, only the stats. */
 function ask(dispatcher: Dispatcher, count: number, path = '/held'): void {
   for (let i = 0; i < count; i++) {
     dispatcher.request({ path: `${path}/${i}`, method: 'POST' }).catch(() => {})
@@ -161,7 +161,7 @@ describe('stats', () => {
     await expect.poll(() => client.stats.sessions).toMatchObject([{ openedFor: 'replacement' }])
   })
 
-  it('of a session that was opened for what a lost one has left', async () => {
+  it('of a session that was opened for the calls of a lost one', async () => {
     const peer = await startPeer(HOLD)
     const pool = toPool(peer.origin)
     await warm(pool)
@@ -175,7 +175,7 @@ describe('stats', () => {
     expect(await (await call).body.text()).toBe('GET /again')
   })
 
-  it('of a session that takes the place of one that nobody needed is that of a cold one', async () => {
+  it('of a session that follows one without calls: it was opened as cold', async () => {
     const peer = await startPeer(HOLD)
     const pool = toPool(peer.origin)
     await warm(pool)
@@ -214,7 +214,7 @@ describe('stats', () => {
     }
   })
 
-  it('tell the round trip of a PING once one has come back', async () => {
+  it('have the round trip of a PING once it was acknowledged', async () => {
     const peer = await startPeer(HOLD)
     const pool = toPool(peer.origin, { pingInterval: 1 })
     ask(pool, 1)
@@ -244,7 +244,7 @@ describe('stats', () => {
     }
   })
 
-  it('of an Agent leave out what a factory has made without any', async () => {
+  it('of an Agent leave out dispatchers of a factory that have none', async () => {
     class Silent extends Dispatcher {
       readonly closed = false
       readonly destroyed = false

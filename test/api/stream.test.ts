@@ -34,7 +34,7 @@ class Sink extends Writable {
   }
 }
 
-/** Takes a chunk when it is told to. */
+/** A Writable that takes a chunk when the test says so. */
 class SlowSink extends Writable {
   taken = 0
   #next: (() => void) | null = null
@@ -57,7 +57,7 @@ class SlowSink extends Writable {
   }
 }
 
-/** A server that begins each response, tells when its stream was reset, and responds to `/hello` whole. */
+/** A server that begins each response, reports when its stream was reset, and completes the response to `/hello`. */
 async function startEndless() {
   const resets = new EventEmitter()
   const codes: number[] = []
@@ -78,7 +78,7 @@ async function expectHello(client: Client): Promise<void> {
 }
 
 describe('stream()', () => {
-  it('writes the body to what the factory makes, and is done when that has finished', async () => {
+  it('writes the body to the Writable of the factory, and settles when that has finished', async () => {
     const client = connect(await startServer(serveHello))
     const sink = new Sink()
     let hasFinished = false
@@ -146,7 +146,8 @@ describe('stream()', () => {
 
   describe('when the Writable is slow', () => {
     it('pauses the response, and the server is held back at the window', async () => {
-      // Not a multiple of the window: Node's server resets with NO_ERROR where it ends a stream whose window is used up.
+      // Not a multiple of the window: Node's server resets with NO_ERROR where it ends a stream whose window is used
+      // up.
       const total = 4 * 1024 * 1024 + 1
       let written = 0
       const server = await startServer((stream, headers) => {
@@ -344,7 +345,7 @@ describe('stream()', () => {
     await expectHello(client)
   })
 
-  it('takes a signal that fires after the end for nothing', async () => {
+  it('ignores a signal that fires after the end', async () => {
     const client = connect(await startServer(serveHello))
     const controller = new AbortController()
     const sink = new PassThrough()

@@ -16,7 +16,7 @@ import {
 import type { DispatchOptions } from '../../types/index.ts'
 import { read, startServer } from '../support/server.ts'
 
-/** A server that says what it was asked for, and a global dispatcher for this test alone. */
+/** A server that responds with the request line, and a global dispatcher for this test alone. */
 async function start() {
   const heard: string[] = []
   const server = await startServer(
@@ -37,7 +37,7 @@ async function start() {
   return { server, heard, agent, origin: server.origin }
 }
 
-/** Writes down what it is asked to dispatch, and refuses it. */
+/** Records the requests that it gets, and refuses them. */
 class Spy {
   readonly calls: DispatchOptions[] = []
 
@@ -66,7 +66,7 @@ describe('request()', () => {
     expect(heard).toEqual(['GET /a?b=1'])
   })
 
-  it('asks for / where the URL has no path', async () => {
+  it('requests / if the URL has no path', async () => {
     const { origin, heard } = await start()
     await (await request(origin, null)).body.dump()
     expect(heard).toEqual(['GET /'])
@@ -99,7 +99,7 @@ describe('request()', () => {
     expect(heard).toEqual(['GET /a?b=1&b=2'])
   })
 
-  it('goes by the dispatcher that it is given', async () => {
+  it('uses the dispatcher option', async () => {
     const { origin, heard, agent } = await start()
     const client = new Client(origin)
     onTestFinished(() => client.destroy())
@@ -109,7 +109,7 @@ describe('request()', () => {
     expect(heard).toEqual(['GET /mine', 'GET /composed'])
   })
 
-  it('tells the dispatcher origin, path and method, and not of itself', async () => {
+  it('passes origin, path and method to the dispatcher, without the dispatcher option', async () => {
     const spy = new Spy()
     const told = request('https://example.test:443/a', { dispatcher: spy, headersTimeout: 5 })
     await expect(told).rejects.toThrow('heard')
@@ -158,7 +158,7 @@ describe('request()', () => {
     { what: 'a path that is no string', options: { path: 5 as unknown as string }, names: 'path' },
     { what: 'options that are none', options: 5 as unknown as object, names: 'options' },
     { what: 'CONNECT', options: { method: 'CONNECT' }, names: 'method' },
-  ])('is rejected by name for $what', async ({ options, names }) => {
+  ])('is rejected with an error that names $what', async ({ options, names }) => {
     const rejected = request('http://127.0.0.1:1/', options)
     await expect(rejected).rejects.toBeInstanceOf(errors.InvalidArgumentError)
     await expect(rejected).rejects.toThrow(names)
@@ -184,7 +184,7 @@ describe('stream()', () => {
     expect(heard).toEqual(['PUT /a', 'PUT /b'])
   })
 
-  it('is rejected for a bad URL', async () => {
+  it('is rejected for an invalid URL', async () => {
     await expect(stream('none', null, () => new PassThrough())).rejects.toBeInstanceOf(
       errors.InvalidArgumentError,
     )
@@ -200,7 +200,7 @@ describe('pipeline()', () => {
     expect(heard).toEqual(['POST /a'])
   })
 
-  it('throws for a bad URL, as there is nothing yet to be destroyed', () => {
+  it('throws for an invalid URL, as there is no stream yet that could be destroyed', () => {
     expect(() => pipeline('none', null, ({ body }) => body)).toThrow(errors.InvalidArgumentError)
   })
 })
@@ -229,7 +229,7 @@ describe('connect()', () => {
     expect(heard).toEqual([null, 'mine'])
   })
 
-  it('is rejected for a bad URL and for a bad authority', async () => {
+  it('is rejected for an invalid URL and for an invalid authority', async () => {
     await expect(connect('none')).rejects.toBeInstanceOf(errors.InvalidArgumentError)
     await expect(connect('http://127.0.0.1:1', { path: 'none' })).rejects.toThrow('path')
   })
@@ -252,7 +252,7 @@ describe('upgrade()', () => {
     expect(heard).toEqual(['CONNECT /chat?room=1', 'CONNECT /b'])
   })
 
-  it('is rejected for a bad URL', async () => {
+  it('is rejected for an invalid URL', async () => {
     await expect(upgrade('none')).rejects.toBeInstanceOf(errors.InvalidArgumentError)
   })
 })

@@ -78,7 +78,7 @@ describe('the trailers of a request', () => {
     expect(received).toEqual([{ text: '', trailers: { 'x-sum': 'abc' } }])
   })
 
-  it('are asked of a function when the body has been read, once', async () => {
+  it('come from a function that is called once, when the body has been read', async () => {
     const { received, send } = await start()
     const calls: number[] = []
     let length = 0
@@ -97,7 +97,7 @@ describe('the trailers of a request', () => {
     expect(received).toEqual([{ text: 'onetwothree', trailers: { 'x-length': '11' } }])
   })
 
-  it.each([{ given: null }, { given: undefined }, { given: {} }])('may be none after all: $given', async ({
+  it.each([{ given: null }, { given: undefined }, { given: {} }])('may be missing: $given', async ({
     given,
   }) => {
     const { received, send } = await start()
@@ -115,7 +115,7 @@ describe('the trailers of a request', () => {
     { what: 'a pseudo-header', trailers: [':status', '200'], names: ':status' },
     { what: 'a bad name', trailers: ['x sum', '1'], names: 'x sum' },
     { what: 'a bad value', trailers: ['x-sum', 'a\r\nb'], names: 'x-sum' },
-  ])('with $what are refused by name, before anything is sent, or fail the call', async ({
+  ])('with $what are refused with an error that names them, before anything is sent, or fail the call', async ({
     trailers,
     names,
   }) => {
@@ -132,7 +132,7 @@ describe('the trailers of a request', () => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('whose function throws fail the call with that, and no other', async () => {
+  it('whose function throws fail the call with that exception, and no other call', async () => {
     const { client, received, send, server } = await start()
     const error = new Error('no sum')
     const failed = send('body', () => {
@@ -144,7 +144,7 @@ describe('the trailers of a request', () => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('are never asked for when the call is aborted before', async () => {
+  it('are never made when the call is aborted before', async () => {
     const { client, server } = await start()
     const controller = new AbortController()
     let asked = 0

@@ -38,7 +38,7 @@ describe('connect()', () => {
   it.each([
     { path: '[::1]:8443', authority: '[::1]:8443' },
     { path: '127.0.0.1:80', authority: '127.0.0.1:80' },
-  ])('takes $path for an authority', async ({ path, authority }) => {
+  ])('takes $path as the authority', async ({ path, authority }) => {
     let heard: unknown
     const { client } = await start((stream, headers) => {
       heard = headers[':authority']
@@ -77,7 +77,7 @@ describe('connect()', () => {
   })
 })
 
-describe('a tunnel that stands', () => {
+describe('an established tunnel', () => {
   it('takes one of the streams that the peer allows', async () => {
     const server = await startServer(
       (stream, headers) => {

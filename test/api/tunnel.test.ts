@@ -12,7 +12,7 @@ const STREAM_WINDOW = 4_194_304
 const TARGET = { path: 'example.test:443' } as const
 const GET = { path: '/hello', method: 'GET' } as const
 
-/** Responses `/hello`; what asks for a tunnel is the listener's. */
+/** Responds to `/hello`; the listener gets requests for a tunnel. */
 async function start(listener: StreamListener, options: { tls?: boolean } = {}) {
   const server = await startServer(
     (stream, headers) => {
@@ -65,7 +65,7 @@ describe.each([
     await expectHello(client)
   })
 
-  it('lets us end first, while the peer goes on', async () => {
+  it('may be ended by the client first, while the peer goes on', async () => {
     const { near, far } = await open(kind)
     near.end('last word')
     expect(await read(far)).toBe('last word')
@@ -77,7 +77,7 @@ describe.each([
     expect(near.errored).toBeNull()
   })
 
-  it('lets the peer end first, while we go on', async () => {
+  it('may be ended by the peer first, while the client goes on', async () => {
     const { near, far } = await open(kind)
     const heard = read(far)
     far.end('done')
@@ -92,7 +92,7 @@ describe.each([
     expect(near.errored).toBeNull()
   })
 
-  it('gives what came before the peer ended, however late it is read', async () => {
+  it('gives the bytes that came before the peer ended, however late they are read', async () => {
     const { client, near, far } = await open(kind)
     near.end()
     far.end('early')
@@ -113,7 +113,7 @@ describe.each([
     await expectHello(client)
   })
 
-  it('fails when the peer resets it with CANCEL, of which node tells nothing but close', async () => {
+  it('fails when the peer resets it with CANCEL, for which node emits only close', async () => {
     const { near, far } = await open(kind)
     const failed = once(near, 'error')
     far.close(8)
@@ -121,7 +121,7 @@ describe.each([
     expect((await failed)[0]).toBeInstanceOf(errors.DodiciError)
   })
 
-  it('tells a writer that its bytes were not sent when the peer resets it', async () => {
+  it('fails a write whose bytes were not sent when the peer resets it', async () => {
     const { near, far } = await open()
     const failed = once(near, 'error')
     const written = new Promise<Error | null | undefined>((resolve) =>
@@ -132,7 +132,7 @@ describe.each([
     await failed
   })
 
-  it('takes no more once the peer has closed the stream and all that came was read', async () => {
+  it('takes no more writes once the peer has closed the stream and all bytes were read', async () => {
     const { near, far } = await open()
     const gone = once(far, 'close')
     far.end()
@@ -194,7 +194,7 @@ describe.each([
     await expectHello(client)
   })
 
-  it('holds the peer back while nobody reads', async () => {
+  it('holds the peer back while it is not read', async () => {
     const { client, near, far } = await open(kind)
     let written = 0
     const write = (): void => {
@@ -209,7 +209,7 @@ describe.each([
     near.destroy()
   })
 
-  it('holds us back while the peer does not read', async () => {
+  it('holds the client back while the peer does not read', async () => {
     const { client, near } = await open(kind)
     let written = 0
     const write = (): void => {
@@ -226,7 +226,7 @@ describe.each([
 
   it.each([
     403, 407, 302, 503,
-  ])('is refused with %i, which says so and closes the stream', async (statusCode) => {
+  ])('that is refused with %i fails with that status, and closes the stream', async (statusCode) => {
     const closed: Promise<unknown>[] = []
     const { client, server } = await start((stream) => {
       closed.push(once(stream, 'close'))
@@ -242,7 +242,7 @@ describe.each([
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('is out of reach of its signal once it stands', async () => {
+  it('is not affected by its signal once it is established', async () => {
     const { client } = await start(accept)
     const controller = new AbortController()
     const { signal } = controller
@@ -255,7 +255,7 @@ describe.each([
     socket.destroy()
   })
 
-  it('is destroyed when the callback that gets it throws, and the process hears of that', async () => {
+  it('is destroyed when the callback that gets it throws, and the exception is uncaught', async () => {
     const closed: Promise<unknown>[] = []
     const { client } = await start((stream) => {
       closed.push(once(stream, 'close'))

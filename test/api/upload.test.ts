@@ -35,7 +35,7 @@ function toClient(origin: string): Client {
   return client
 }
 
-/** A server that reads no upload before it is told to; anything else it responds. */
+/** A server that reads an upload only when the test says so, and responds to every other request. */
 async function startDeaf() {
   const held: ServerHttp2Stream[] = []
   const server = await startServer((stream, headers) => {
@@ -124,7 +124,7 @@ describe('an upload that the peer does not take', () => {
   it.each([
     { what: 'without a window', settings: { initialWindowSize: 0 } },
     { what: 'whose window is used up', settings: {} },
-  ])('($what) is pulled only as far as it has room, and goes on later', async ({ settings }) => {
+  ])('($what) is read only as far as there is room, and goes on later', async ({ settings }) => {
     let far: ServerHttp2Stream | null = null
     const server = await startServer(
       (stream, headers) => {
@@ -162,7 +162,7 @@ describe('an upload that the peer does not take', () => {
     expect([pulled, length]).toEqual([total, total * size])
   })
 
-  it('lets go of its source when it is aborted', async () => {
+  it('destroys its source when it is aborted', async () => {
     const { origin, held } = await startDeaf()
     const client = toClient(origin)
     const controller = new AbortController()
@@ -191,7 +191,7 @@ describe('64 uploads of 1 MB that the server does not read', () => {
     ['bytes', () => Buffer.alloc(SIZE)],
     ['Blobs', () => new Blob([new Uint8Array(SIZE)])],
     ['streams', () => () => Readable.from(Array(16).fill(Buffer.alloc(SIZE / 16)))],
-  ])('of %s do not stand in the way of an unrelated request, and end well later', async (_what, toBody) => {
+  ])('of %s do not delay an unrelated request, and complete later', async (_what, toBody) => {
     const { origin, sessions, held, hear } = await startDeaf()
     const client = toClient(origin)
     const uploads = Array.from({ length: 64 }, () =>

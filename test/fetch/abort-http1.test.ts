@@ -1,4 +1,7 @@
-/** A signal that fires while a fetch is served by HTTP/1.1. The server is in a process of its own: clients break off here. */
+/**
+ * A signal that fires while a fetch is served by HTTP/1.1. The server is in a process of its own: the clients here
+ * abort.
+ */
 
 import { spawn } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
@@ -9,7 +12,7 @@ import type { FetchInit } from '../../types/index.ts'
 import { toAgent } from '../support/agents.ts'
 import { defer, toReason, toStream } from './body-support-rig.ts'
 
-/** Says what happens to it: `port …`, `seen /path`, `closed /path`. */
+/** The server writes its events: `port …`, `seen /path`, `closed /path`. */
 const SERVER = `
 const server = require('node:http').createServer((request, response) => {
   const say = (word) => console.log(word + ' ' + request.url)
@@ -25,7 +28,7 @@ server.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port)
 
 interface Scene {
   get(path: string, init?: FetchInit): Promise<Response>
-  /** Settles when the server has said this. */
+  /** Settles when the server has written this line. */
   heard(words: string): Promise<void>
 }
 
@@ -86,7 +89,7 @@ describe.each([
     await heard('closed /headless')
   })
 
-  test('while nobody reads the body: the next reader is told', async () => {
+  test('while the body is not read: the next read fails', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const response = await get('/open', { signal: controller.signal })
@@ -95,7 +98,7 @@ describe.each([
     await heard('closed /open')
   })
 
-  test('while it is read: the reader is told', async () => {
+  test('while it is read: the read fails', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const reader = toStream(await get('/open', { signal: controller.signal })).getReader()
@@ -107,7 +110,7 @@ describe.each([
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
 
-  test('after all came, unread: the reader is told', async () => {
+  test('after all bytes came, unread: the next read fails', async () => {
     const { get, heard } = await start()
     const controller = new AbortController()
     const response = await get('/whole', { signal: controller.signal })

@@ -11,7 +11,7 @@ import { CANCEL, sendBytes, startRig, toReason, toStream } from './body-support-
 
 const reason = new Error('enough')
 
-/** `/moved` leads to `/open`, whose body has no end; `/headless` isn't answered. */
+/** `/moved` leads to `/open`, whose body has no end; `/headless` gets no response. */
 function start(): Promise<Rig> {
   return startRig({
     onRequest(stream) {
@@ -34,7 +34,7 @@ function start(): Promise<Rig> {
   })
 }
 
-/** Does something inside a handler's method, before or after fetch hears of it. */
+/** Runs a function inside a handler's method, before or after fetch's own method. */
 function around(
   rig: Rig,
   method: 'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd',
@@ -76,7 +76,7 @@ async function toOutcome(rig: Rig, dispatcher: object, signal: AbortSignal): Pro
 describe.each([
   'before',
   'after',
-] as const)('when the signal fires inside the dispatcher, %s fetch hears', (when) => {
+] as const)('when the signal fires inside the dispatcher, %s fetch gets the call', (when) => {
   test.each([
     'onRequestStart',
     'onResponseStart',
@@ -126,7 +126,7 @@ describe('when the signal fires in a microtask after the header', () => {
 })
 
 describe('when the signal fires in the same tick as the fetch', () => {
-  test('after it: it fails, and nothing stays', async () => {
+  test('after the fetch: it fails, and leaves nothing behind', async () => {
     const rig = await start()
     await (await rig.get('/first')).text()
     const controller = new AbortController()
@@ -176,7 +176,7 @@ describe('when the signal fires during a redirect', () => {
     await expectAlive(rig)
   })
 
-  test('while the response of the first hop has not ended: neither is left', async () => {
+  test('while the response of the first hop has not ended: neither stream stays open', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = toReason(rig.get('/moving', { signal: controller.signal }))
@@ -188,7 +188,7 @@ describe('when the signal fires during a redirect', () => {
     await expectAlive(rig)
   })
 
-  test('likewise after a request that was sent whole', async () => {
+  test('the same after a request that was sent whole', async () => {
     const rig = await start()
     const controller = new AbortController()
     const init = { method: 'POST', body: 'body', signal: controller.signal }
@@ -210,7 +210,7 @@ describe('when the signal fires while a body is decoded', () => {
   const NOISE = toNoise(100_000)
   const ENCODED = gzipSync(NOISE)
 
-  test('the reader is told, once', async () => {
+  test('the read fails, once', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/gzip', { signal: controller.signal })
@@ -227,7 +227,7 @@ describe('when the signal fires while a body is decoded', () => {
   })
 })
 
-describe('when the signal fires while the integrity of a body is found out', () => {
+describe('when the signal fires while the integrity of a body is checked', () => {
   const integrity = `sha256-${createHash('sha256').update('begun').digest('base64')}`
 
   test('the promise is rejected with the reason, and the stream reset', async () => {
@@ -242,7 +242,7 @@ describe('when the signal fires while the integrity of a body is found out', () 
     await expectAlive(rig)
   })
 
-  test('afterwards the body that was found right fails, if it is unread', async () => {
+  test('after the check the valid body fails, if it is unread', async () => {
     const rig = await start()
     const controller = new AbortController()
     const fetched = rig.get('/open', { signal: controller.signal, integrity })

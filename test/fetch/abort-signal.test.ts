@@ -1,4 +1,4 @@
-/** What a fetch leaves on the signal that it was given. */
+/** Listeners that a fetch leaves on its signal. */
 
 import { getEventListeners, getMaxListeners, setMaxListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
@@ -41,7 +41,7 @@ function listeners(signal: AbortSignal): number {
   return getEventListeners(signal, 'abort').length
 }
 
-/** Each ends a fetch of its own path, in its own way. */
+/** Each ends a fetch of its own path, each in another way. */
 const ends: readonly (readonly [
   string,
   string,
@@ -161,7 +161,7 @@ function toLimit(signal: AbortSignal): number {
 }
 
 describe('when a thousand fetches share a signal', () => {
-  test('Node warns of no leak, each is told, and no listener is left', async () => {
+  test('Node warns of no leak, each fetch fails, and no listener is left', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): void => void warnings.push(warning)
     process.on('warning', onWarning)
@@ -207,7 +207,7 @@ describe('when the signal is of another kind', () => {
     expect(await fetched).toMatchObject({ name: 'TimeoutError', code: 23 })
   })
 
-  test('that of a Request is heard', async () => {
+  test('that of a Request aborts the fetch', async () => {
     const rig = await start()
     const controller = new AbortController()
     const request = new Request(`${rig.peer.origin}/open`, { signal: controller.signal })

@@ -10,7 +10,7 @@ import { Setting } from '../support/frames.ts'
 import type { Rig } from './body-support-rig.ts'
 import { CANCEL, defer, startRig, toReason, toStream } from './body-support-rig.ts'
 
-/** Any value may be one; undefined stands for an AbortError. */
+/** Any value may be a reason; undefined stands for an AbortError. */
 const REASONS: readonly (readonly [string, unknown])[] = [
   ['an Error', new Error('enough')],
   ['a string', 'enough'],
@@ -26,7 +26,7 @@ function expectReason(actual: unknown, given: unknown, signal: AbortSignal): voi
   else expect(actual).toMatchObject({ name: 'AbortError', code: 20 })
 }
 
-/** `/headless` isn't answered, `/open` has a body without an end; all others are answered. */
+/** `/headless` gets no response, `/open` has a body without an end; all other paths get a response. */
 function start(options = {}): Promise<Rig> {
   return startRig({
     ...options,
@@ -119,7 +119,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while nobody reads the body: the next reader is told', async () => {
+  test('while the body is not read: the next read fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/open', { signal: controller.signal })
@@ -130,7 +130,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test.each(['/open', '/gzip'])('while text() reads the body of %s: it is told', async (path) => {
+  test.each(['/open', '/gzip'])('while text() reads the body of %s: it fails', async (path) => {
     const rig = await start()
     const controller = new AbortController()
     const text = toReason((await rig.get(path, { signal: controller.signal })).text())
@@ -168,7 +168,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while a clone is read: both are told', async () => {
+  test('while a clone is read: both fail', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/open', { signal: controller.signal })
@@ -180,7 +180,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('after all came, unread: the reader is told', async () => {
+  test('after all bytes came, unread: the next read fails', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/whole', { signal: controller.signal })
@@ -203,7 +203,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     await expectSibling(rig)
   })
 
-  test('while there is no connection yet: the call is gone', async () => {
+  test('while there is no connection yet: the call leaves the queue', async () => {
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

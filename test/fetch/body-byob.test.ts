@@ -43,12 +43,12 @@ describe('when a body is read into buffers of the reader', () => {
     expect(all.equals(NOISE)).toBe(true)
   })
 
-  test('a decoded body comes likewise', async () => {
+  test('a decoded body is read the same way', async () => {
     const all = await readAll(await toByob(await start(gzipSync(NOISE), 'gzip')), 5_000)
     expect(all.equals(NOISE)).toBe(true)
   })
 
-  test('bytes of one reader go on with the next of the other kind', async () => {
+  test('a reader of the other kind goes on where the first stopped', async () => {
     const stream = toStream(await (await start()).get('/'))
     const byob = stream.getReader({ mode: 'byob' })
     const { value: first } = await byob.read(new Uint8Array(10))
@@ -77,7 +77,7 @@ describe('when a body is read into buffers of the reader', () => {
     expect((await reader.read(new Uint32Array(2))).done).toBe(true)
   })
 
-  test('a read that waits is answered with what comes', async () => {
+  test('a read that waits gets the bytes that come', async () => {
     const rig = await startRig({ onRequest: (stream) => stream.respond(200) })
     const reader = await toByob(rig)
     const read = reader.read(new Uint8Array(100))
@@ -86,7 +86,7 @@ describe('when a body is read into buffers of the reader', () => {
     await reader.cancel()
   })
 
-  test('a read that waits is told of the end', async () => {
+  test('a read that waits ends with the body', async () => {
     const rig = await startRig({ onRequest: (stream) => stream.respond(200) })
     const reader = await toByob(rig)
     const read = reader.read(new Uint8Array(100))
@@ -107,7 +107,7 @@ describe('when a body is read into buffers of the reader', () => {
 })
 
 describe('when a body ends in the middle of an element', () => {
-  /** As the standard has it: such a read can't be answered. */
+  /** By the standard, such a read can't be fulfilled. */
   test.each([
     ['at once', (rig: Rig) => rig.peer.request('/').end('12345')],
     [

@@ -1,4 +1,4 @@
-/** Bodies that are given up in the middle. */
+/** Bodies that are cancelled in the middle. */
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ function start(): Promise<Rig> {
   )
 }
 
-/** Each reads something of the body, and gives it up. */
+/** Each reads a part of the body, and cancels it. */
 const ways: readonly (readonly [string, (stream: ReadableStream<Uint8Array>) => Promise<unknown>])[] = [
   ['cancel() of the stream, before anything was read', (stream) => stream.cancel(new Error('enough'))],
   ['cancel() without a reason', (stream) => stream.cancel()],
@@ -101,7 +101,7 @@ const ways: readonly (readonly [string, (stream: ReadableStream<Uint8Array>) => 
   ],
 ]
 
-describe.each(['/plain', '/gzip'])('when the body of %s is given up', (path) => {
+describe.each(['/plain', '/gzip'])('when the body of %s is cancelled', (path) => {
   test.each(ways)('%s resets the stream with CANCEL, and nothing else', async (_way, giveUp) => {
     const rig = await start()
     const response = await rig.get(path)
@@ -115,8 +115,8 @@ describe.each(['/plain', '/gzip'])('when the body of %s is given up', (path) => 
   })
 })
 
-describe('when a body has been given up', () => {
-  test('it is read to an end, and can be read by nothing else', async () => {
+describe('when a body has been cancelled', () => {
+  test('its stream is closed, and no other method can read it', async () => {
     const rig = await start()
     const response = await rig.get('/plain')
     const stream = toStream(response)
@@ -133,7 +133,7 @@ describe('when a body has been given up', () => {
     await expect(stream.cancel()).resolves.toBe(undefined)
   })
 
-  test('one that was whole already leaves the session alone', async () => {
+  test('cancelling a whole body does not touch the session', async () => {
     const rig = await start()
     const response = await rig.get('/small')
     await rig.roundTrip()
@@ -143,7 +143,7 @@ describe('when a body has been given up', () => {
   })
 })
 
-describe('when one branch of a body is given up', () => {
+describe('when one branch of a body is cancelled', () => {
   test('the other one gets all of it', async () => {
     const rig = await start()
     const [one, other] = toStream(await rig.get('/plain')).tee()
@@ -151,14 +151,14 @@ describe('when one branch of a body is given up', () => {
     expect((await new Response(other).arrayBuffer()).byteLength).toBe(NOISE.length)
   })
 
-  test('that of a clone leaves the original', async () => {
+  test('cancelling a clone leaves the original', async () => {
     const rig = await start()
     const response = await rig.get('/plain')
     void response.clone().body?.cancel()
     expect(Buffer.from(await response.arrayBuffer()).equals(NOISE)).toBe(true)
   })
 
-  test('that of the original leaves the clone', async () => {
+  test('cancelling the original leaves the clone', async () => {
     const rig = await start()
     const response = await rig.get('/gzip')
     const copy = response.clone()

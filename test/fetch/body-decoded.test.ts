@@ -15,12 +15,14 @@ const TEXT = 'twelve '.repeat(1_000)
 const MIB = 1_048_576
 const LIMIT = MIB
 
-/** 64 MiB in 64 KiB, and something behind that no window holds. */
+/** 64 MiB coded as 64 KiB, followed by more than any window holds. */
 const BOMB = Buffer.concat([gzipSync(Buffer.alloc(64 * MIB)), toNoise(LIMIT / 2)])
 
 interface Served {
   get(method?: string): Promise<Response>
-  /** Settles when the client has let go of the response: with the code of its reset, over HTTP/2. */
+  /**
+   * Settles when the client has reset the response or closed its connection: with the code of the reset, over HTTP/2.
+   */
   dropped(): Promise<number | null>
 }
 
@@ -60,7 +62,7 @@ async function serveHttp1(
     for (const [name, value] of fields) response.appendHeader(name, value)
     response.writeHead(status)
     response.on('close', drop)
-    // Not its end: whoever lets go of it does so in the middle.
+    // Without its end: a client that drops it does so in the middle.
     if (body === BOMB) response.write(body)
     else response.end(body)
   })
@@ -92,22 +94,22 @@ function coded(...codings: string[]): Field[] {
 describe.each(
   PROTOCOLS,
 )('when a body that comes by %s decodes to more than maxResponseSize', (protocol, serve) => {
-  const answer: ResponseScript = { fields: coded('gzip'), body: BOMB }
+  const script: ResponseScript = { fields: coded('gzip'), body: BOMB }
   const tooLarge = {
     name: 'TypeError',
     message: 'terminated',
     cause: { name: 'ResponseExceededMaxSizeError', code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' },
   }
 
-  test('text() fails, and the peer is let go of', async () => {
-    const served = await serve(answer, { maxResponseSize: LIMIT })
+  test('text() fails, and the response is dropped', async () => {
+    const served = await serve(script, { maxResponseSize: LIMIT })
     expect(await toReason((await served.get()).text())).toMatchObject(tooLarge)
     const code = await served.dropped()
     if (protocol === 'HTTP/2') expect(code).toBe(CANCEL)
   })
 
   test('a reader gets no more than the limit, and then the error', async () => {
-    const served = await serve(answer, { maxResponseSize: LIMIT })
+    const served = await serve(script, { maxResponseSize: LIMIT })
     const reader = toStream(await served.get()).getReader()
     let size = 0
     const reading = (async () => {
@@ -146,14 +148,14 @@ describe.each(PROTOCOLS)('when a body comes by %s in a coding', (_protocol, serv
     ['the same one twice', coded('gzip', 'gzip'), gzipSync(gzipped)],
     ['one that it does not know', coded('compress'), Buffer.from(TEXT)],
     ['gzip with something behind', coded('gzip'), Buffer.concat([gzipped, Buffer.alloc(100)])],
-  ])('%s is undone', async (_what, fields, body) => {
+  ])('%s is decoded', async (_what, fields, body) => {
     const served = await serve({ fields, body }, {})
     const response = await served.get()
     expect(await response.text()).toBe(TEXT)
     expect(response.headers.get('content-encoding')).toBe(fields.map(([, value]) => value).join(', '))
   })
 
-  test('a large one gives the same by a stream', async () => {
+  test('a large body gives the same bytes by a stream', async () => {
     const noise = toNoise(MIB)
     const served = await serve({ fields: coded('gzip'), body: gzipSync(noise) }, {})
     const pieces: Uint8Array[] = []
@@ -161,12 +163,12 @@ describe.each(PROTOCOLS)('when a body comes by %s in a coding', (_protocol, serv
     expect(Buffer.concat(pieces).equals(noise)).toBe(true)
   })
 
-  test('an empty one is empty', async () => {
+  test('an empty body is empty', async () => {
     const served = await serve({ fields: coded('gzip'), body: gzipSync('') }, {})
     expect(await (await served.get()).text()).toBe('')
   })
 
-  test('one that is none at all fails', async () => {
+  test('a body that is not coded so fails', async () => {
     const served = await serve({ fields: coded('gzip'), body: Buffer.from(TEXT) }, {})
     const reason = await toReason((await served.get()).text())
     expect(reason).toMatchObject({
@@ -176,7 +178,7 @@ describe.each(PROTOCOLS)('when a body comes by %s in a coding', (_protocol, serv
     })
   })
 
-  test('six of them are refused, and the peer is let go of', async () => {
+  test('six codings are refused, and the response is dropped', async () => {
     const fields = coded('gzip, gzip, gzip', 'gzip, gzip, gzip')
     const served = await serve({ fields, body: BOMB }, {})
     expect(await toReason(served.get())).toMatchObject({ name: 'TypeError', message: 'fetch failed' })

@@ -1,4 +1,4 @@
-/** Slow readers: what they don't read stays with the peer. */
+/** Slow readers: bytes that they don't read stay with the peer. */
 
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -10,10 +10,10 @@ const WINDOW = 131_072
 const MIB = 1_048_576
 const NOISE = toNoise(12 * MIB)
 
-/** A little noise in many zeroes: each byte of it, encoded, is worth some forty. */
+/** A little noise in many zeroes: each encoded byte is decoded to some forty. */
 const SPARSE = toSparse(40 * MIB)
 
-/** What is taken beyond a window: the body's own 64 KiB, and what is on its way between two layers. */
+/** Bytes that are taken beyond a window: the body's own 64 KiB, and those on the way between two layers. */
 const AHEAD = 4 * 65_536
 
 function toSparse(length: number): Buffer {
@@ -26,7 +26,7 @@ function toSparse(length: number): Buffer {
 interface Scene {
   readonly stream: ReadableStream<Uint8Array>
   readonly reader: ReadableStreamDefaultReader<Uint8Array>
-  /** What the peer could send so far, once it can't send more. Bytes, encoded. */
+  /** How many encoded bytes the peer has sent, once it can't send more. */
   sent(): Promise<number>
 }
 
@@ -100,7 +100,7 @@ describe.each([
   ['gzip', gzipSync(SPARSE)],
   ['br', brotliCompressSync(SPARSE, { params: { 1: 4 } })],
 ])('when a body in %s is read slowly', (coding, encoded) => {
-  test('no more of it is taken than is decoded and what is on its way', async () => {
+  test('no more bytes are taken than those decoded and those on the way', async () => {
     const { reader, sent } = await start(encoded, coding)
     let read = 0
     let most = 0

@@ -1,4 +1,4 @@
-/** What a test of bodies talks to: a scripted peer, and an Agent that fetches from it. Both end with the test. */
+/** For tests of bodies: a scripted peer, and an Agent that fetches from it. Both end with the test. */
 
 import type { Agent } from '../../src/index.ts'
 import { fetch } from '../../src/index.ts'
@@ -44,13 +44,13 @@ export class Rig {
     return this.peer.request(path).resetCode
   }
 
-  /** The client has heard all that was said, and all that it said to that has come. */
+  /** Settles when the client has read everything that was sent, and its reaction has come. */
   roundTrip(): Promise<void> {
     return this.peer.connection(0).ping()
   }
 }
 
-/** With one connection: whatever disturbs a session is seen by all. */
+/** With one connection: a disturbed session shows in all fetches. */
 export async function startRig(script: PeerScript, options: AgentOptions = {}): Promise<Rig> {
   const peer = await startPeer(script)
   return new Rig(peer, toAgent({ connections: 1, ...options }))
@@ -62,7 +62,7 @@ export function toStream({ body }: Response): ReadableStream<Uint8Array<ArrayBuf
   return body
 }
 
-/** What a promise is rejected with: any value. @throws Error when it is fulfilled */
+/** The value with which a promise is rejected. @throws Error when it is fulfilled */
 export async function toReason(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise
@@ -72,7 +72,7 @@ export async function toReason(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('It was fulfilled')
 }
 
-/** A promise, and what fulfils it. */
+/** A promise, and the function that fulfils it. */
 export function defer(): { promise: Promise<void>; resolve: () => void } {
   let fulfil = (): void => {}
   const promise = new Promise<void>((resolve) => {

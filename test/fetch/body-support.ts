@@ -5,20 +5,20 @@ import { Flag, frames, Setting, Type, toSettings } from '../support/frames.ts'
 import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
 import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
-/** RFC 9113 §6.9.2: what a window is before anybody says otherwise. Bytes. */
+/** RFC 9113 §6.9.2: the initial size of a window. Bytes. */
 const INITIAL_WINDOW = 65_535
 
-/** RFC 9113 §6.5.2: no frame is larger before the other side allows it. Bytes. */
+/** RFC 9113 §6.5.2: the initial maximum size of a frame. Bytes. */
 const MAX_FRAME = 16_384
 
 const WINDOW_INCREMENT = 0x7fff_ffff
 
-/** Round trips without anything new, after which nothing new is to be expected. */
+/** After so many round trips without anything new, nothing new is expected. */
 const QUIET_ROUNDS = 4
 
 interface Pouring {
   readonly stream: PeerStream
-  /** What may be sent now, as far as the stream is concerned. */
+  /** The bytes that the stream window permits now. */
   window: number
   readonly content: Buffer
   sent: number
@@ -27,7 +27,7 @@ interface Pouring {
 /** Sends bodies on one connection, as fast as its windows allow. */
 export class Tap {
   readonly connection: PeerConnection
-  /** What may be sent now, as far as the connection is concerned. */
+  /** The bytes that the connection window permits now. */
   window = INITIAL_WINDOW
   #initial = INITIAL_WINDOW
   readonly #pourings = new Map<number, Pouring>()
@@ -36,7 +36,7 @@ export class Tap {
     this.connection = connection
   }
 
-  /** Responds with a body, of which as much goes out as may. */
+  /** Responds with a body, and sends as much of it as the windows permit. */
   pour(stream: PeerStream, content: Buffer, fields: readonly (readonly [string, string])[] = []): void {
     stream.respond(200, fields)
     const pouring = { stream, window: this.#initial, content, sent: 0 }
@@ -49,7 +49,7 @@ export class Tap {
     return this.#pourings.get(stream.id)?.sent ?? 0
   }
 
-  /** Settles when the client lets it send no more, with what it has sent of the stream's body. */
+  /** Settles when the windows permit no more, with the number of bytes sent of the stream's body. */
   async blockedAt(stream: PeerStream): Promise<number> {
     let sent = -1
     for (let quiet = 0; quiet < QUIET_ROUNDS; quiet++) {
@@ -71,7 +71,7 @@ export class Tap {
     for (const each of this.#pourings.values()) this.#push(each)
   }
 
-  /** RFC 9113 §6.9.2: a change is one of all streams. */
+  /** RFC 9113 §6.9.2: a change applies to all streams. */
   #onSettings(entries: readonly SettingsEntry[]): void {
     const given = entries.findLast(([id]) => id === Setting.INITIAL_WINDOW_SIZE)
     if (given === undefined) return
@@ -98,7 +98,7 @@ export class Tap {
   }
 }
 
-/** Bytes that no coding makes fewer; the same ones each time. */
+/** Incompressible bytes; the same ones each time. */
 export function toNoise(length: number): Buffer {
   const noise = Buffer.alloc(length)
   let state = 1

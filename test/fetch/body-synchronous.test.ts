@@ -1,4 +1,6 @@
-/** Dispatchers that response resume() at once, as undici's HTTP/1.1 does; and ends in the middle of an element. */
+/**
+ * Dispatchers that call the handler within resume(), as undici's HTTP/1.1 does; and ends in the middle of an element.
+ */
 
 import { getEventListeners } from 'node:events'
 import { createServer } from 'node:http'
@@ -10,7 +12,7 @@ import { Agent, fetch } from '../../src/index.ts'
 import type { DispatchHandler, DispatchOptions } from '../../types/index.ts'
 import { INERT } from '../support/inert-controller.ts'
 
-/** Gives the pieces of a body, each as soon as it is asked for; and the end with the last. */
+/** Gives each piece of a body as soon as it is requested, and the end with the last piece. */
 function toDispatcher(pieces: readonly Buffer[]) {
   return {
     dispatch(_options: DispatchOptions, handler: DispatchHandler) {
@@ -50,7 +52,7 @@ function toDispatcher(pieces: readonly Buffer[]) {
 
 const sizes = [[65_536], [65_536, 1], [1, 65_536, 200_000], [10, 10], [65_535, 65_537], [200_000, 200_000]]
 
-describe('when a dispatcher gives what it has within resume()', () => {
+describe('when a dispatcher calls the handler within resume()', () => {
   const toPieces = (lengths: readonly number[]) => lengths.map((length, i) => Buffer.alloc(length, i + 1))
 
   test.each(
@@ -110,7 +112,7 @@ describe('when a body ends in the middle of an element', () => {
   test.each([
     ['HTTP/1.1', plain],
     ['HTTP/2', framed],
-  ])('fails the read alone, over %s', async (_what, server) => {
+  ])('fails only the read, over %s', async (_what, server) => {
     const { signal } = new AbortController()
     const response = await fetch(`${toOrigin(server)}/`, { dispatcher: agent, signal })
     const reader = response.body?.getReader({ mode: 'byob' })

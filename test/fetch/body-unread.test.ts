@@ -1,4 +1,4 @@
-/** Bodies that nobody reads: the peer is held back, and nobody else is. */
+/** Bodies that are not read: their peer is held back, and no sibling is. */
 
 import { describe, expect, test } from 'vitest'
 import type { PeerStream } from '../support/scripted-peer-stream.ts'
@@ -10,10 +10,10 @@ import { CANCEL, startRig, toStream } from './body-support-rig.ts'
 const WINDOW = 131_072
 const LARGE = Buffer.alloc(8 * 1_048_576, 'abcdefgh')
 
-/** What is taken beyond a window while nobody reads: the body's own 64 KiB, and what is on its way between two layers. */
+/** Bytes that are taken beyond a window while a body is not read: its own 64 KiB, and those between two layers. */
 const AHEAD = 2 * 65_536
 
-/** Serves LARGE, or what the path says: `/small`. */
+/** Serves LARGE, or a word for the path `/small`. */
 async function start(options = {}): Promise<{ rig: Rig; taps: Tap[] }> {
   const taps: Tap[] = []
   const rig = await startRig(
@@ -40,8 +40,8 @@ async function toBlocked(
   return [stream, await only(taps).blockedAt(stream)]
 }
 
-describe('when nobody reads a large body', () => {
-  test('no more is taken than the window and what waits in the body', async () => {
+describe('when a large body is not read', () => {
+  test('no more bytes are taken than the window and the buffer of the body', async () => {
     const scene = await start()
     const response = await scene.rig.get('/large')
     const [, sent] = await toBlocked(scene, '/large')
@@ -59,7 +59,7 @@ describe('when nobody reads a large body', () => {
     await reader.cancel()
   })
 
-  test('all of it is there for the one who comes late', async () => {
+  test('a late reader gets all of it', async () => {
     const scene = await start()
     const response = await scene.rig.get('/large')
     await toBlocked(scene, '/large')
@@ -90,7 +90,7 @@ describe('when nobody reads a large body', () => {
   })
 })
 
-describe('when nobody reads a small body', () => {
+describe('when a small body is not read', () => {
   test('it is whole, and its call has left the session', async () => {
     const scene = await start()
     const response = await scene.rig.get('/small')

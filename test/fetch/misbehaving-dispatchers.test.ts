@@ -1,4 +1,4 @@
-/** Dispatchers that break off, or do what nobody has asked for. */
+/** Dispatchers that throw or end too early, or act without a request. */
 
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
@@ -8,10 +8,10 @@ import { INERT } from '../support/inert-controller.ts'
 
 const ANYWHERE = 'http://a.test/'
 
-describe('when a dispatcher breaks off', () => {
+describe('when a dispatcher throws or ends too early', () => {
   type Play = (handler: DispatchHandler) => void
 
-  /** One that plays the response within dispatch(). */
+  /** A dispatcher that plays the response within dispatch(). */
   function toDispatcher(play: Play) {
     return {
       dispatch(_options: DispatchOptions, handler: DispatchHandler) {
@@ -34,7 +34,7 @@ describe('when a dispatcher breaks off', () => {
     await expect(response.text()).rejects.toThrow(new TypeError('terminated'))
   })
 
-  test('rejects where the end comes without a header', async () => {
+  test('rejects when the end comes without a header section', async () => {
     const dispatcher = toDispatcher((handler) => {
       handler.onRequestStart?.(controller, null)
       handler.onResponseEnd?.(controller, {})
@@ -43,8 +43,8 @@ describe('when a dispatcher breaks off', () => {
   })
 })
 
-describe('when a dispatcher does what nobody has asked for', () => {
-  /** Notes what is done with the call. */
+describe('when a dispatcher acts without a request', () => {
+  /** Records what fetch does with the call. */
   function toCall(play: (handler: DispatchHandler, controller: DispatchController) => void) {
     const aborted: unknown[] = []
     let dispatched = 0
@@ -65,7 +65,7 @@ describe('when a dispatcher does what nobody has asked for', () => {
     return { dispatcher, aborted, controller, toCount: () => dispatched }
   }
 
-  test('rejects where it responds with a tunnel, and destroys that', async () => {
+  test('rejects when it opens a tunnel, and destroys the tunnel', async () => {
     const tunnel = new PassThrough()
     const { dispatcher } = toCall((handler, controller) => {
       handler.onRequestStart?.(controller, null)
@@ -76,19 +76,19 @@ describe('when a dispatcher does what nobody has asked for', () => {
   })
 
   test('ends a response that comes after the abort, by a controller that it never gave', async () => {
-    let answer = (): void => {}
+    let respond = (): void => {}
     const { dispatcher, aborted } = toCall((handler, controller) => {
-      answer = () => handler.onResponseStart?.(controller, 200, {}, '')
+      respond = () => handler.onResponseStart?.(controller, 200, {}, '')
     })
     const abort = new AbortController()
     const response = fetch(ANYWHERE, { dispatcher, signal: abort.signal })
     abort.abort('over')
     await expect(response).rejects.toBe('over')
-    answer()
+    respond()
     expect(aborted).toHaveLength(1)
   })
 
-  test('keeps a body that was complete when it says that there was an error', async () => {
+  test('keeps a complete body when it reports an error later', async () => {
     const { dispatcher } = toCall((handler, controller) => {
       handler.onRequestStart?.(controller, null)
       handler.onResponseStart?.(controller, 200, {}, '')
@@ -99,7 +99,7 @@ describe('when a dispatcher does what nobody has asked for', () => {
     expect(await (await fetch(ANYWHERE, { dispatcher })).text()).toBe('all')
   })
 
-  test('has the headers of the response, whatever its controller says later', async () => {
+  test('keeps the headers of the response, whatever its controller has later', async () => {
     const { dispatcher, controller } = toCall((handler, call) => {
       handler.onRequestStart?.(call, null)
       controller.rawHeaders = ['x-a', 'first']
@@ -111,7 +111,7 @@ describe('when a dispatcher does what nobody has asked for', () => {
     expect(response.headers.get('x-a')).toBe('first')
   })
 
-  test('sends nothing of a Request that is aborted while its body is looked at', async () => {
+  test('sends nothing of a Request that is aborted while its body is examined', async () => {
     for (const body of ['pay me', new Blob(['a', 'b']), new ReadableStream()]) {
       const { dispatcher, toCount } = toCall(() => {})
       const abort = new AbortController()

@@ -9,13 +9,13 @@ function toAgentFor(protocol: Protocol, ...origins: readonly Origin[]) {
   return protocol === 'HTTP/2' ? toMixedAgent(...origins) : toMixedAgent()
 }
 
-/** From /from to where that says. */
+/** A redirect from /from to its target. */
 function move(status: number, location: string, more: Record<string, string> = {}) {
   return ({ path }: { readonly path: string }): Reply =>
     path.startsWith('/from') ? { status, fields: { location, ...more }, body: 'moved' } : {}
 }
 
-/** What is asked behind a redirect: method, body, and what tells of it. */
+/** The request after a redirect: method, body, and the fields about the body. */
 const METHODS: readonly (readonly [status: number, before: string, after: string, hasBody: boolean])[] = [
   ...[301, 302].flatMap((status) => [
     [status, 'GET', 'GET', false] as const,
@@ -90,14 +90,14 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
     expect(server.seen).toHaveLength(21 + 21)
   })
 
-  test('gives up on a circle', async () => {
+  test('fails at a circle of redirects', async () => {
     const server = await startOrigin(protocol, () => ({ status: 307, fields: { location: '' } }))
     const call = fetch(`${server.origin}/?a`, { dispatcher: toAgentFor(protocol, server) })
     expect(await toFailure(call)).toBe('TypeError: fetch failed ← redirect count exceeded')
     expect(new Set(server.seen.map(({ path }) => path))).toEqual(new Set(['/?a']))
   })
 
-  test('keeps what is meant for one origin from another', async () => {
+  test('removes the fields that another origin must not get', async () => {
     const target = await startOrigin(protocol)
     const server = await startOrigin(protocol, move(302, `${target.origin}/to`))
     const headers = {
@@ -118,7 +118,7 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
     expect(left?.toSorted()).toEqual(['x-a', 'x-api-key'])
   })
 
-  test('keeps it also when it comes back to the first origin', async () => {
+  test('removes them also when it comes back to the first origin', async () => {
     const other: { origin: string } = { origin: '' }
     const server = await startOrigin(protocol, ({ path }) =>
       path === '/from' ? { status: 302, fields: { location: `${other.origin}/from` } } : {},
@@ -132,7 +132,7 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
     expect(response.type).toBe('cors')
   })
 
-  test('keeps it where the origin is the same', async () => {
+  test('keeps them for the same origin', async () => {
     const server = await startOrigin(protocol, move(302, '/to'))
     const dispatcher = toAgentFor(protocol, server)
     await (await fetch(`${server.origin}/from`, { headers: { authorization: 'a' }, dispatcher })).text()
@@ -140,7 +140,7 @@ describe.each(PROTOCOLS)('when an origin redirects over %s', (protocol) => {
   })
 })
 
-describe('when a redirect says where', () => {
+describe('when a redirect has a location', () => {
   test.each([
     ['a path', '/to?q', '/to?q'],
     ['a relative path', 'to', '/a/to'],
@@ -190,7 +190,7 @@ describe('when a redirect says where', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('is the response where redirects are followed by hand', async () => {
+  test('is the response with redirect: manual', async () => {
     const server = await startOrigin('HTTP/2', move(302, '/to'))
     const init = { redirect: 'manual', dispatcher: toMixedAgent(server) } as const
     const response = await fetch(`${server.origin}/from`, init)
@@ -198,7 +198,7 @@ describe('when a redirect says where', () => {
     expect(await response.text()).toBe('moved')
   })
 
-  test('is a network error where none is expected', async () => {
+  test('is a network error with redirect: error', async () => {
     const server = await startOrigin('HTTP/2', move(302, '/to'))
     const call = fetch(`${server.origin}/from`, { redirect: 'error', dispatcher: toMixedAgent(server) })
     expect(await toFailure(call)).toBe('TypeError: fetch failed ← unexpected redirect')
@@ -215,7 +215,7 @@ describe('when a redirect has a referrer policy', () => {
     ['unsafe-url', 'origin', [WHOLE], [ORIGIN]],
     ['unsafe-url', 'no-referrer, unheard-of', [WHOLE], []],
     ['unsafe-url', 'unheard-of', [WHOLE], [WHOLE]],
-    // What was held back once doesn't come out again (Fetch, "main fetch").
+    // A part that was removed once isn't sent again (Fetch, "main fetch").
     ['no-referrer', 'unsafe-url', [], []],
     ['same-origin', 'unsafe-url', [], []],
     ['origin', 'unsafe-url', [ORIGIN], [ORIGIN]],
@@ -229,7 +229,7 @@ describe('when a redirect has a referrer policy', () => {
     expect(server.seen.map((seen) => toValues(seen, 'referer'))).toEqual([first, second])
   })
 
-  test('tells nothing more by a second redirect than by the first', async () => {
+  test('sends no more of the referrer by a second redirect than by the first', async () => {
     const target = await startOrigin('HTTP/2')
     const server = await startOrigin('HTTP/2', ({ path }) => {
       const fields = { location: '/via', 'referrer-policy': 'origin' }

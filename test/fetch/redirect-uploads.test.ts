@@ -8,7 +8,7 @@ import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './requ
 /** More than a stream's window. */
 const LARGE = 'x'.repeat(1_000_000)
 
-describe('when a redirect comes before the body has gone', () => {
+describe('when a redirect comes before the body was sent', () => {
   test.each([
     [307, 'POST', LARGE.length],
     [308, 'POST', LARGE.length],
@@ -55,7 +55,9 @@ describe('when a redirect comes before the body has gone', () => {
     expect(peer.request('/to').method).toBe('GET')
   })
 
-  test.each([301, 302, 307, 308])('refuses a %i for a stream, which is read but once', async (status) => {
+  test.each([
+    301, 302, 307, 308,
+  ])('refuses a %i for a stream, which can be read only once', async (status) => {
     const peer = await startPeer({
       onRequest: (stream) => {
         stream.respond(status, [['location', '/to']])
@@ -70,8 +72,8 @@ describe('when a redirect comes before the body has gone', () => {
   })
 })
 
-describe('when the body of a redirect is not worth the wait', () => {
-  test('asks further before it is there, and ends what is left of it', async () => {
+describe('when the body of a redirect is not needed', () => {
+  test('sends the next request before the body has come, and resets its stream', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path !== '/from') return stream.respondWith('there')
@@ -115,7 +117,7 @@ describe('when the body of a redirect is not worth the wait', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  test('ends all of a chain when its caller aborts', async () => {
+  test('ends all requests of a chain when its caller aborts', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         const count = Number(stream.path.slice(1))
@@ -134,7 +136,7 @@ describe('when the body of a redirect is not worth the wait', () => {
     await peer.until(() => peer.requests.every(({ resetCode }) => resetCode !== null))
   })
 
-  test('ends what is left of a redirect when the target fails', async () => {
+  test('resets the stream of a redirect when the target fails', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/to') return stream.reset(2)
@@ -185,7 +187,7 @@ describe('when a chain leads over both protocols', () => {
 })
 
 describe('when a redirect leads from TLS to none', () => {
-  test('names its origin as referrer, and asks for the codings that are safe there', async () => {
+  test('sends its origin as referrer, and accepts the codings that are safe there', async () => {
     const { options, ca } = await toTlsPeer()
     const plain = await startOrigin('HTTP/2')
     const peer = await startPeer(

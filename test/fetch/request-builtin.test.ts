@@ -1,4 +1,4 @@
-/** In a file of its own, where nobody imports npm's undici: it would put its own dispatcher in the place of Node's. */
+/** In a file of its own, without npm's undici: importing it would put its own dispatcher in the place of Node's. */
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ function toBuiltin(): FallbackDispatcher {
 }
 
 describe("when the dispatcher of Node's own fetch is named", () => {
-  test('asks it, over HTTP/1.1', async () => {
+  test('uses it, over HTTP/1.1', async () => {
     const server = await startOrigin('HTTP/1.1', () => ({ reason: 'Fine', fields: { 'x-a': ['1', '2'] } }))
     const dispatcher = toBuiltin()
     const init = { method: 'POST', body: 'body', headers: { 'X-A': 'ü' }, dispatcher }
@@ -49,7 +49,7 @@ describe("when the dispatcher of Node's own fetch is named", () => {
     expect(server.connections).toBeLessThan(6)
   })
 
-  test('fails with what it says', async () => {
+  test('fails with its error', async () => {
     const server = await startOrigin('HTTP/2')
     expect(await toFailure(fetch(server.origin, { dispatcher: toBuiltin() }))).toMatch(
       /^TypeError: fetch failed ← /,
@@ -66,11 +66,11 @@ describe('when an origin of our Agent speaks HTTP/1.1', () => {
       expect([response.status, response.ok, response.statusText]).toEqual([404, false, 'Nothing Like It'])
       await response.text()
     }
-    // Nobody waits for the connection to be free again.
+    // The test doesn't wait until the connection is free again.
     expect(server.connections).toBeLessThan(3)
   })
 
-  test('undoes its content coding', async () => {
+  test('decodes its content coding', async () => {
     const fields = { 'content-encoding': 'gzip' }
     const server = await startOrigin('HTTP/1.1', () => ({ fields, body: gzipSync('x'.repeat(100_000)) }))
     const response = await fetch(server.origin, { dispatcher: toMixedAgent() })
@@ -85,7 +85,7 @@ describe('when an origin of our Agent speaks HTTP/1.1', () => {
     expect(toValues(toLatest(server), 'x-a')).toEqual(['ü'])
   })
 
-  test('announces what has a length, and sends a stream in chunks', async () => {
+  test('announces a known length, and sends a stream in chunks', async () => {
     const server = await startOrigin('HTTP/1.1')
     const dispatcher = toMixedAgent()
     const form = new FormData()

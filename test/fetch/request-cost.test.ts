@@ -89,7 +89,7 @@ describe('when a call is plain', () => {
     expect(counts).toEqual(PLAIN)
   })
 
-  test('is answered by a Response without its constructor, and lets it be collected without its body', async () => {
+  test('gets a Response without its constructor, which can be collected without its body', async () => {
     const { url, dispatcher, counts } = await start()
     const response = await fetch(url, { dispatcher })
     expect(response).toBeInstanceOf(Response)
@@ -97,7 +97,7 @@ describe('when a call is plain', () => {
   })
 })
 
-describe('when somebody reads what a plain call does not make', () => {
+describe('when the caller reads objects that a plain call does not make', () => {
   test('makes the Headers of a response once', async () => {
     const { url, dispatcher, counts } = await start()
     const response = await fetch(url, { dispatcher })
@@ -117,14 +117,14 @@ describe('when somebody reads what a plain call does not make', () => {
     expect(counts.ReadableStream).toBe(1)
   })
 
-  test('makes a Headers for fields that need a closer look', async () => {
+  test('makes a Headers for fields that need validation', async () => {
     const { url, dispatcher, counts } = await start()
     await (await fetch(url, { headers: [['x-a', '1']], dispatcher })).text()
     await (await fetch(url, { headers: { 'x-a': ' spaced ' }, dispatcher })).text()
     expect(counts).toEqual({ ...NOTHING, URL: 2, Headers: 2 })
   })
 
-  test('makes a Request for members that only it judges', async () => {
+  test('makes a Request for members that only its constructor validates', async () => {
     const { url, dispatcher, counts } = await start()
     await (await fetch(url, { cache: 'no-store', dispatcher })).text()
     expect(counts.Request).toBe(1)

@@ -23,7 +23,7 @@ class Hasty extends FakeDispatcher {
   }
 }
 
-/** What a dispatcher of nobody's hands over. */
+/** The controller of a dispatcher that is neither ours nor undici's. */
 function toController() {
   const reasons: Error[] = []
   return {
@@ -41,7 +41,7 @@ function toController() {
   }
 }
 
-function answer(handler: DispatchHandler, status: number, headers: Record<string, string>, text: string) {
+function respond(handler: DispatchHandler, status: number, headers: Record<string, string>, text: string) {
   const controller = toController() as unknown as Parameters<
     NonNullable<DispatchHandler['onRequestStart']>
   >[0]
@@ -57,18 +57,18 @@ describe('when no dispatcher is named', () => {
     ['with null for it', null],
     ['with null for the dispatcher', { dispatcher: null }],
     ['with undefined for the dispatcher', { dispatcher: undefined }],
-  ])('asks the global dispatcher of Dodici %s', async (_what, init) => {
+  ])('uses the global dispatcher of Dodici %s', async (_what, init) => {
     const before = getGlobalDispatcher()
     onTestFinished(() => setGlobalDispatcher(before))
-    const dispatcher = new Hasty((handler) => answer(handler, 200, {}, 'global'))
+    const dispatcher = new Hasty((handler) => respond(handler, 200, {}, 'global'))
     setGlobalDispatcher(dispatcher)
-    expect(await (await fetch('http://nobody.test/path?query#hash', init)).text()).toBe('global')
+    expect(await (await fetch('http://origin.test/path?query#hash', init)).text()).toBe('global')
     expect(dispatcher.requests).toMatchObject([
-      { origin: 'http://nobody.test', path: '/path?query', method: 'GET', body: null },
+      { origin: 'http://origin.test', path: '/path?query', method: 'GET', body: null },
     ])
   })
 
-  test('does not ask the one of Node', async () => {
+  test('does not use the one of Node', async () => {
     const before = getGlobalDispatcher()
     onTestFinished(() => setGlobalDispatcher(before))
     const ours = new FakeDispatcher()
@@ -78,7 +78,7 @@ describe('when no dispatcher is named', () => {
     const theirs = new FakeDispatcher()
     Reflect.set(globalThis, place, theirs)
     onTestFinished(() => void Reflect.set(globalThis, place, nodes))
-    void fetch('http://nobody.test/')
+    void fetch('http://origin.test/')
     expect([ours.requests.length, theirs.requests.length]).toEqual([1, 0])
   })
 })
@@ -89,7 +89,7 @@ describe('when a dispatcher of Dodici is named', () => {
     ['a Pool', ({ origin }) => new Pool(origin)],
     ['a Client', ({ origin }) => new Client(origin)],
     ['a composed Agent', () => new Agent({ h2c: true }).compose((dispatch) => dispatch)],
-  ])('asks %s', async (_what, toDispatcher) => {
+  ])('uses %s', async (_what, toDispatcher) => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toDispatcher(server)
     onTestFinished(() => dispatcher.destroy())
@@ -98,7 +98,7 @@ describe('when a dispatcher of Dodici is named', () => {
     expect(toLatest(server).body).toBe('body')
   })
 
-  test('fails when a Client is asked for another origin than its own', async () => {
+  test('fails when a Client gets a request for another origin than its own', async () => {
     const [server, other] = [await startOrigin('HTTP/2'), await startOrigin('HTTP/2')]
     const dispatcher = new Client(server.origin)
     onTestFinished(() => dispatcher.destroy())
@@ -130,13 +130,13 @@ describe('when a dispatcher of Dodici is named', () => {
   })
 })
 
-describe('when a dispatcher is not well', () => {
-  test('fails with what its dispatch() throws', async () => {
+describe('when a dispatcher fails', () => {
+  test('fails with the exception of its dispatch()', async () => {
     for (const thrown of [new Error('no'), 'no']) {
       const dispatcher = new Hasty(() => {
         throw thrown
       })
-      expect(await toFailure(fetch('http://nobody.test/', { dispatcher }))).toMatch(
+      expect(await toFailure(fetch('http://origin.test/', { dispatcher }))).toMatch(
         /^TypeError: fetch failed ← .*no/,
       )
     }
@@ -157,25 +157,25 @@ describe('when a dispatcher is not well', () => {
     }
   })
 
-  test('hears no second outcome', async () => {
+  test('ignores a second outcome', async () => {
     const controller = toController() as unknown as Parameters<
       NonNullable<DispatchHandler['onRequestStart']>
     >[0]
     const dispatcher = new Hasty((handler) => {
       handler.onResponseError?.(controller, new Error('first'))
       handler.onResponseError?.(controller, new Error('second'))
-      answer(handler, 200, {}, 'late')
+      respond(handler, 200, {}, 'late')
     })
-    expect(await toFailure(fetch('http://nobody.test/', { dispatcher }))).toBe(
+    expect(await toFailure(fetch('http://origin.test/', { dispatcher }))).toBe(
       'TypeError: fetch failed ← first',
     )
   })
 })
 
-describe('when a dispatcher responses from inside dispatch()', () => {
+describe('when a dispatcher responds from inside dispatch()', () => {
   test('takes its response', async () => {
-    const dispatcher = new Hasty((handler) => answer(handler, 201, { 'x-a': '1' }, 'at once'))
-    const response = await fetch('http://nobody.test/', { dispatcher })
+    const dispatcher = new Hasty((handler) => respond(handler, 201, { 'x-a': '1' }, 'at once'))
+    const response = await fetch('http://origin.test/', { dispatcher })
     expect([response.status, response.statusText, response.headers.get('x-a')]).toEqual([201, 'Fine', '1'])
     expect(await response.text()).toBe('at once')
   })
@@ -183,11 +183,11 @@ describe('when a dispatcher responses from inside dispatch()', () => {
   test('follows twenty redirects', async () => {
     const dispatcher = new Hasty((handler, { path }) => {
       const count = Number(path.slice(1))
-      if (count === 20) answer(handler, 200, {}, 'there')
-      else answer(handler, 302, { location: `/${count + 1}` }, '')
+      if (count === 20) respond(handler, 200, {}, 'there')
+      else respond(handler, 302, { location: `/${count + 1}` }, '')
     })
-    const response = await fetch('http://nobody.test/0', { dispatcher })
-    expect([response.url, await response.text()]).toEqual(['http://nobody.test/20', 'there'])
+    const response = await fetch('http://origin.test/0', { dispatcher })
+    expect([response.url, await response.text()]).toEqual(['http://origin.test/20', 'there'])
   })
 
   test('ignores informational responses', async () => {
@@ -197,9 +197,9 @@ describe('when a dispatcher responses from inside dispatch()', () => {
       >[0]
       handler.onRequestStart?.(controller, null)
       handler.onResponseStart?.(controller, 103, { link: '<x>' }, 'Early Hints')
-      answer(handler, 200, {}, 'final')
+      respond(handler, 200, {}, 'final')
     })
-    const response = await fetch('http://nobody.test/', { dispatcher })
+    const response = await fetch('http://origin.test/', { dispatcher })
     expect([response.status, response.headers.get('link'), await response.text()]).toEqual([
       200,
       null,
@@ -207,16 +207,16 @@ describe('when a dispatcher responses from inside dispatch()', () => {
     ])
   })
 
-  test('gives the whole of the request', async () => {
-    const dispatcher = new Hasty((handler) => answer(handler, 200, {}, ''))
-    await fetch('http://nobody.test:81/a?b', {
+  test('passes the whole request', async () => {
+    const dispatcher = new Hasty((handler) => respond(handler, 200, {}, ''))
+    await fetch('http://origin.test:81/a?b', {
       method: 'put',
       body: 'x',
       headers: { 'X-A': '1' },
       dispatcher,
     })
     const [options] = dispatcher.requests
-    expect(options).toMatchObject({ origin: 'http://nobody.test:81', path: '/a?b', method: 'PUT', body: 'x' })
+    expect(options).toMatchObject({ origin: 'http://origin.test:81', path: '/a?b', method: 'PUT', body: 'x' })
     expect(options?.headers).toEqual(
       expect.arrayContaining(['X-A', '1', 'content-type', 'text/plain;charset=UTF-8']),
     )

@@ -36,7 +36,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const ESM = "(await import('./dodici.mjs'))"
 const CJS = "process.getBuiltinModule('node:module').createRequire(import.meta.url)('./dodici.cjs')"
 
-/** Runs a script in a process of its own: what it prints, as JSON. */
+/** Runs a script in a process of its own, and returns what it prints, as JSON. */
 async function run(body: string, ...args: string[]): Promise<unknown> {
   const path = join(folder, `script-${++scripts}.mjs`)
   await writeFile(path, body)
@@ -85,7 +85,7 @@ describe('when globalThis.fetch is ours', () => {
     ])
   })
 
-  test('serves those that install() gives a dispatcher as well', async () => {
+  test('serves a fetch with a dispatcher by install() as well', async () => {
     const server = await startOrigin('HTTP/1.1')
     const install = `const dodici = ${ESM}; dodici.install(); globalThis.fetch = dodici.fetch`
     expect(await run(`${install}\n${TALK}`, server.origin)).toEqual(SAID)
@@ -118,8 +118,8 @@ describe('when the package is imported', () => {
   })
 })
 
-describe('when a URL is none of HTTP', () => {
-  test('leaves data: and blob: to Node, whatever dispatcher is named', async () => {
+describe('when a URL is not of HTTP', () => {
+  test('leaves data: and blob: to Node, whatever dispatcher is given', async () => {
     const dispatcher = new FakeDispatcher()
     const url = URL.createObjectURL(new Blob(['a blob'], { type: 'x/y' }))
     onTestFinished(() => URL.revokeObjectURL(url))
@@ -130,7 +130,7 @@ describe('when a URL is none of HTTP', () => {
     expect(dispatcher.requests).toEqual([])
   })
 
-  test('hands the members of the init on', async () => {
+  test('passes on the members of the init', async () => {
     const reason = new Error('enough')
     await expect(fetch('data:,x', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(await (await fetch('data:,x', { method: 'HEAD' })).text()).toBe('')

@@ -6,7 +6,7 @@ import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './requ
 
 type Pairs = readonly (readonly [name: string, value: string])[]
 
-/** What fetch adds to every request. */
+/** The fields that fetch adds to every request. */
 const ADDED = [
   'accept',
   'accept-language',
@@ -21,7 +21,7 @@ function call(input: unknown, init: unknown): Promise<Response> {
   return Reflect.apply(fetch, undefined, [input, init])
 }
 
-/** The fields that a server gets of these headers, sorted by name. */
+/** The fields that a server gets from these headers, sorted by name. */
 async function toSent(headers: unknown): Promise<Pairs> {
   const server = await startOrigin('HTTP/2')
   await (await call(server.origin, { headers, dispatcher: toMixedAgent(server) })).text()
@@ -60,7 +60,7 @@ describe('when headers come in any of their forms', () => {
     expect(await toSent(headers)).toEqual(TWO)
   })
 
-  test('leaves the object as it is, and sends it again', async () => {
+  test('does not change the object, and sends it again', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = Object.freeze({ 'x-a': '1' })
     const init = { method: 'POST', body: 'body', headers, dispatcher: toMixedAgent(server) }
@@ -69,7 +69,7 @@ describe('when headers come in any of their forms', () => {
     expect(headers).toEqual({ 'x-a': '1' })
   })
 
-  test('sends what the fields were when fetch was called', async () => {
+  test('sends the fields as they were when fetch was called', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = { 'x-a': '1' }
     const responded = call(server.origin, { headers, dispatcher: toMixedAgent(server) })
@@ -88,11 +88,11 @@ describe('when a name is there twice', () => {
     expect(await toSent(headers)).toEqual([['x-a', '1, 2']])
   })
 
-  test('joins those of fields that may be there once', async () => {
+  test('joins also the values of fields that may come only once', async () => {
     expect(await toSent({ Range: 'a', range: 'b' })).toEqual([['range', 'a, b']])
   })
 
-  test('does not add what fetch would add besides', async () => {
+  test('does not add the field that fetch would add by default', async () => {
     const server = await startOrigin('HTTP/2')
     const headers = {
       Accept: 'a',
@@ -158,8 +158,8 @@ describe('when a value is unusual', () => {
   })
 })
 
-describe('when a field speaks of the connection', () => {
-  test('asks the host of the URL, whatever `host` says', async () => {
+describe('when a field is about the connection', () => {
+  test('requests the host of the URL, whatever `host` has', async () => {
     const server = await startOrigin('HTTP/1.1')
     for (const headers of [{ Host: 'other.test' }, [['host', 'other.test']]]) {
       await (await call(server.origin, { headers, dispatcher: toMixedAgent() })).text()
@@ -175,7 +175,7 @@ describe('when a field speaks of the connection', () => {
     ['connection', 'x-a'],
     ['te', 'gzip'],
     ['content-length', 'x'],
-  ])('is a network error that says why for %s, and disturbs no other request', async (name, value) => {
+  ])('is a network error with a reason for %s, and disturbs no other request', async (name, value) => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toMixedAgent(server)
     const before = call(`${server.origin}/before`, { dispatcher })
@@ -189,13 +189,13 @@ describe('when a field speaks of the connection', () => {
     expect(server.seen.map(({ path }) => path)).toEqual(['/before', '/after'])
   })
 
-  test('leaves out what HTTP/2 does not need', async () => {
+  test('omits fields that HTTP/2 does not need', async () => {
     expect(await toSent({ connection: 'keep-alive', 'keep-alive': 'timeout=5', te: 'trailers' })).toEqual([
       ['te', 'trailers'],
     ])
   })
 
-  test('is a network error that says why for a content-length that is not that of the body', async () => {
+  test('is a network error with a reason for a content-length that is not that of the body', async () => {
     const server = await startOrigin('HTTP/2')
     const init = {
       method: 'POST',
@@ -216,7 +216,7 @@ describe('when headers are large', () => {
     expect(await toSent({ 'x-long': 'x'.repeat(14_000) })).toEqual([['x-long', 'x'.repeat(14_000)]])
   })
 
-  test('is a network error that says why for one that is too long', async () => {
+  test('is a network error with a reason for one that is too long', async () => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toMixedAgent(server)
     const headers = { 'x-long': 'x'.repeat(70_000) }

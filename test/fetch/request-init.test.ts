@@ -5,14 +5,14 @@ import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './requ
 
 const URL_OF_NOBODY = 'http://localhost/'
 
-/** As a caller in JavaScript does. It must not throw. */
+/** Calls as JavaScript may, with any arguments. It must not throw. */
 function call(input: unknown, init: unknown): Promise<Response> {
   const promise: unknown = Reflect.apply(fetch, undefined, [input, init])
   if (!(promise instanceof Promise)) throw new Error('It gave no promise')
   return promise
 }
 
-/** How a call is refused that must not reach its dispatcher. */
+/** The error of a call that must not reach its dispatcher. */
 async function toRefusal(init: object, input: unknown = URL_OF_NOBODY): Promise<string> {
   const dispatcher = new FakeDispatcher()
   const failure = await toFailure(call(input, { dispatcher, ...init }))
@@ -50,9 +50,9 @@ const UNKNOWN: readonly (readonly [member: string, value: unknown, shown: RegExp
   ['body', Symbol('body'), /symbol/i, /expected/],
 ]
 
-describe('when a member of the init is not what it should be', () => {
+describe('when a member of the init is invalid', () => {
   for (const [member, value, shown, accepted] of UNKNOWN) {
-    test(`refuses ${member}: ${String(value)}, and names it, the value, and what is accepted`, async () => {
+    test(`refuses ${member}: ${String(value)}, with an error that names the member, the value and what is accepted`, async () => {
       const failure = await toRefusal({ method: 'POST', [member]: value })
       expect(failure).toMatch(/^TypeError: /)
       expect(failure).toMatch(new RegExp(member, 'i'))
@@ -103,12 +103,12 @@ describe('when a member of the init is not what it should be', () => {
     'mode',
     'integrity',
     'dispatcher',
-  ])('is rejected with what the getter of %s throws', async (member) => {
+  ])('is rejected with the exception of the getter of %s', async (member) => {
     const init = Object.defineProperty({}, member, { get: fail, enumerable: true })
     expect(await toFailure(call(URL_OF_NOBODY, init))).toBe('Error: thrown')
   })
 
-  test('is rejected with what a value throws that is made a string', async () => {
+  test('is rejected with the exception of a value that becomes a string', async () => {
     const value = { toString: fail }
     for (const member of ['method', 'redirect', 'body', 'cache']) {
       expect(await toRefusal({ method: 'POST', [member]: value })).toBe('Error: thrown')
@@ -166,11 +166,11 @@ describe('when the init is an object of another kind', () => {
   }
 })
 
-describe('when the init has what has no effect', () => {
+describe('when the init has members without effect', () => {
   test.each<[string, object]>([
     ['members that are undefined', toUndefined()],
     ['null where it means none', { body: null, signal: null, window: null }],
-    ['members that nobody knows', { agent: 5, timeout: 'x', [Symbol('x')]: 1 }],
+    ['unknown members', { agent: 5, timeout: 'x', [Symbol('x')]: 1 }],
     [
       'members that browsers go by',
       { credentials: 'include', keepalive: true, priority: 'high', mode: 'cors' },

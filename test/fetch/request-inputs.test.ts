@@ -35,7 +35,7 @@ async function* iterate(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('two')
 }
 
-/** What is in memory is announced with its length, as Node's fetch announces it. */
+/** A body in memory is announced with its length, as Node's fetch does. */
 const KINDS: readonly Kind[] = [
   {
     what: 'a string',
@@ -142,7 +142,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(toValues(toLatest(server), 'content-type')).toEqual(['x/y'])
   })
 
-  test('goes by its members where the init has none', async () => {
+  test('uses its members if the init has none', async () => {
     const server = await startOrigin('HTTP/2')
     const request = new Request(`${server.origin}/a`, { method: 'PUT', headers: { 'x-a': '1' }, body: 'old' })
     await (await fetch(request, { dispatcher: toMixedAgent(server) })).text()
@@ -150,7 +150,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(toValues(toLatest(server), 'x-a')).toEqual(['1'])
   })
 
-  test('goes by the init where that has some', async () => {
+  test('uses the members of the init if there are any', async () => {
     const server = await startOrigin('HTTP/2')
     const request = new Request(`${server.origin}/a`, { method: 'PUT', headers: { 'x-a': '1' }, body: 'old' })
     const init = { method: 'POST', headers: { 'x-b': '2' }, body: 'new', dispatcher: toMixedAgent(server) }
@@ -161,7 +161,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(request.bodyUsed).toBe(false)
   })
 
-  test('follows a 307 with its body, once it is all in memory', async () => {
+  test('follows a 307 with its body, if that is in memory', async () => {
     const server = await startOrigin('HTTP/2', ({ path }) =>
       path === '/from' ? { status: 307, fields: { location: '/to' } } : {},
     )
@@ -174,7 +174,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     ])
   })
 
-  test('does not follow when the Request says so', async () => {
+  test('does not follow if the Request forbids it', async () => {
     const reply = { status: 302, fields: { location: '/to' } }
     const server = await startOrigin('HTTP/2', () => reply)
     const dispatcher = toMixedAgent(server)
@@ -220,7 +220,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     expect(request.bodyUsed).toBe(false)
   })
 
-  test('hears its signal, before and while it is fetched', async () => {
+  test('is aborted by its signal, before and while it is fetched', async () => {
     const dispatcher = new FakeDispatcher()
     const reason = new Error('enough')
     const controller = new AbortController()
@@ -235,7 +235,7 @@ describe.each(MODULES)('when fetch is given a Request of $name', (module) => {
     await expect(late).rejects.toBe(reason)
   })
 
-  test('forgets its signal for that of the init, and for null', async () => {
+  test('ignores its signal if the init has one, or null', async () => {
     const server = await startOrigin('HTTP/2')
     const dispatcher = toMixedAgent(server)
     const request = new Request(server.origin, { signal: AbortSignal.abort() })
@@ -271,7 +271,7 @@ describe('when fetch is given a URL', () => {
     ['a symbol', Symbol('url'), /Symbol\(url\)/],
     ['credentials', 'http://user:secret@localhost/', /credentials/],
     ['an object whose toString() throws', { toString: () => fail() }, /thrown/],
-  ])('refuses %s, and says what it got', async (_what, input, message) => {
+  ])('refuses %s, with an error that says what it got', async (_what, input, message) => {
     const call: Promise<Response> = Reflect.apply(fetch, undefined, [input])
     await expect(call).rejects.toBeInstanceOf(TypeError)
     const failure = await toFailure(call)

@@ -1,14 +1,14 @@
-/** Those who make Requests: Node, and npm's undicis. Importing the latter changes what dispatcher is global. */
+/** The modules that make Requests: Node, and npm's undicis. Importing an undici may change the global dispatcher. */
 
 import type { RequestLike } from '../../types/fetch.ts'
 
-/** What the tests use of a FormData, of whomever's making. */
+/** The members of a FormData that the tests use, whichever module has made it. */
 export interface FormLike {
   append(name: string, value: string): void
   append(name: string, value: Blob, fileName: string): void
 }
 
-/** Who makes Requests, and what else belongs to them. */
+/** A module that makes Requests, and its other classes. */
 export interface RequestModule {
   readonly name: string
   readonly Request: new (url: string, init?: object) => RequestLike
@@ -16,7 +16,7 @@ export interface RequestModule {
   readonly Headers: new (init?: object) => Headers
 }
 
-/** By a name that the compiler doesn't see: each has types of its own. */
+/** Imported by a name that the compiler doesn't see: each module has types of its own. */
 async function load(name: string): Promise<RequestModule> {
   const { Request, FormData, Headers }: RequestModule = await import(name)
   return { name, Request, FormData, Headers }

@@ -1,4 +1,4 @@
-/** Origins that write down what they are asked, over HTTP/2 or HTTP/1.1. */
+/** Origins that record their requests, over HTTP/2 or HTTP/1.1. */
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,7 +11,7 @@ import { toAgent } from '../support/agents.ts'
 
 export type Protocol = 'HTTP/2' | 'HTTP/1.1'
 
-/** One request, as it came. */
+/** One request, as the origin received it. */
 export interface Seen {
   readonly method: string
   readonly path: string
@@ -21,7 +21,7 @@ export interface Seen {
   readonly body: string
 }
 
-/** What is answered: 200 without any fields, and the path as body, unless it says otherwise. */
+/** The response. By default 200 without any fields, with the path as body. */
 export interface Reply {
   readonly status?: number
   readonly reason?: string
@@ -127,7 +127,7 @@ export function toMixedAgent(...http2: readonly Origin[]): Agent {
   return toAgent({ h2c: ({ origin }) => http2.some((known) => known.origin === origin) })
 }
 
-/** The only request that there was, or the latest. @throws Error where there was none */
+/** The latest request. @throws Error if there was none */
 export function toLatest({ seen }: Origin): Seen {
   const latest = seen.at(-1)
   if (latest === undefined) throw new Error('Nothing was asked')
@@ -139,7 +139,7 @@ export function toValues({ fields }: Seen, name: string): string[] {
   return fields.filter(([known]) => known === name).map(([, value]) => value)
 }
 
-/** What a call of fetch came to: an error in words, with its cause. */
+/** The failure of a fetch: its error in words, with the cause. */
 export async function toFailure(call: Promise<unknown>): Promise<string> {
   const thrown: unknown = await call.then(
     () => null,

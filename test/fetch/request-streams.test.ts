@@ -5,10 +5,10 @@ import { startPeer } from '../support/scripted-peer-rig.ts'
 import { MODULES } from './request-modules.ts'
 import { toFailure } from './request-rig.ts'
 
-/** A stream that a test fills, and what became of it. */
+/** A stream that a test fills, and how it ended. */
 class Tap {
   readonly stream: ReadableStream<Uint8Array>
-  /** Why nobody wants it any more; null while somebody does. */
+  /** The reason with which fetch has cancelled the stream; null if it hasn't. */
   cancelled: { readonly reason: unknown } | null = null
   #controller: ReadableStreamDefaultController<Uint8Array> | ReadableByteStreamController | null = null
 
@@ -43,14 +43,14 @@ class Tap {
 const TYPES = [undefined, 'bytes'] as const
 const CASES = MODULES.flatMap((module) => TYPES.map((type) => ({ ...module, type, as: type ?? 'plain' })))
 
-/** Answered, reset or held, one by one. */
+/** The peer responds, resets or holds, request by request. */
 describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ Request, type }) => {
   function toRequest(origin: string, { stream }: Tap) {
     return new Request(`${origin}/`, { method: 'POST', body: stream, duplex: 'half' })
   }
 
   test('sends it as it comes', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.respondWith('answered') })
+    const peer = await startPeer({ onComplete: (stream) => stream.respondWith('received') })
     const tap = new Tap(type)
     tap.write('first ')
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
@@ -58,11 +58,11 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     tap.write('second')
     await peer.until(() => peer.requests[0]?.body === 'first second')
     tap.close()
-    expect(await (await call).text()).toBe('answered')
+    expect(await (await call).text()).toBe('received')
     expect(peer.ledger).toEqual(['0/1 POST /'])
   })
 
-  test('gets a response that comes before any of it', async () => {
+  test('gets a response that comes before any of the stream', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
     const tap = new Tap(type)
     const response = await fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
@@ -75,7 +75,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(await response.text()).toBe('whole')
   })
 
-  test('fails with the error of one that breaks before anything is sent', async () => {
+  test('fails with the error of a stream that fails before anything is sent', async () => {
     const peer = await startPeer({ onComplete: (stream) => stream.respondWith() })
     const tap = new Tap(type)
     tap.error(new Error('broken'))
@@ -84,7 +84,7 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     expect(peer.requests.some(({ isComplete, resetCode }) => isComplete && resetCode === null)).toBe(false)
   })
 
-  test('fails with the error of one that breaks in the middle', async () => {
+  test('fails with the error of a stream that fails in the middle', async () => {
     const peer = await startPeer({})
     const tap = new Tap(type)
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })

@@ -80,7 +80,7 @@ describe('when a Response is cloned', () => {
     expect(all.map((bytes) => bytes.equals(NOISE))).toEqual([true, true, true, true])
   })
 
-  test('it says the same of itself, and is another object', async () => {
+  test('it has the same properties, and is another object', async () => {
     const rig = await start()
     const response = await rig.get('/json')
     const copy = response.clone()
@@ -116,7 +116,7 @@ describe('when a Response is cloned', () => {
     expect(await Promise.all([copy.text(), response.text()])).toEqual([JSON_TEXT, JSON_TEXT])
   })
 
-  test('one without a body has none either', async () => {
+  test('a clone of a Response without a body has none either', async () => {
     const response = await (await start()).get('/empty')
     const copy = response.clone()
     expect([copy.status, copy.body, copy.headers.get('x-field')]).toEqual([204, null, 'a'])
@@ -132,7 +132,7 @@ describe('when a Response is cloned', () => {
     for (const text of texts) expect(await text).toMatchObject({ name: 'TypeError', message: 'terminated' })
   })
 
-  test('one that has failed already gives two that fail', async () => {
+  test('a body that has failed already gives two that fail', async () => {
     const rig = await start()
     const controller = new AbortController()
     const response = await rig.get('/open', { signal: controller.signal })

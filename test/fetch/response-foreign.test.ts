@@ -1,4 +1,4 @@
-/** A Response of fetch in the hands of others: npm's undici, in the place of Node's own classes. */
+/** A Response of fetch, with npm's undici in the place of Node's own classes. */
 
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -39,7 +39,7 @@ describe.each(UNDICIS)('when %s is in the place of the classes of Node', (name) 
       again: '/again',
       response: '/after',
     })
-    // Either the whole thing, or a clear refusal: undici 6 has its state where others can give it, 7 and 8 don't.
+    // Either the whole body, or a clear refusal: other code can set undici 6's state, but not that of 7 and 8.
     const [text, clone, cache] = name === 'undici-6' ? ['/their-text', '/their-clone', '/cache'] : []
     expect(facts.theirText).toBe(text ?? 'TypeError')
     expect(facts.theirClone).toBe(clone ?? 'TypeError')
@@ -53,10 +53,10 @@ describe.each(UNDICIS)('when %s is in the place of the classes of Node', (name) 
 const symbols = Object.getOwnPropertySymbols(new Response())
 
 if (symbols.length > 0) {
-  describe("when somebody asks for the state of Node's own Response", () => {
+  describe("when other code reads the state of Node's own Response", () => {
     test.each(
       symbols.map((symbol) => [symbol.description ?? '', symbol] as const),
-    )('that of %s is that of the response', async (name, symbol) => {
+    )('its %s is that of the response', async (name, symbol) => {
       const rig = await startRig({
         onRequest(stream) {
           stream.respond(201, [['x-field', 'a']])
@@ -77,7 +77,7 @@ if (symbols.length > 0) {
       expect(await response.text()).toBe('body')
     })
 
-    test('a Response whose body was read has none to give', async () => {
+    test('a Response whose body was read has no body in its state', async () => {
       const rig = await startRig({ onRequest: (stream) => stream.respondWith() })
       const response = await rig.get('/')
       await response.text()

@@ -1,4 +1,4 @@
-/** What a Response of fetch looks like, beside one of Node's own. */
+/** The members of a Response of fetch, compared with one of Node's own. */
 
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -48,7 +48,7 @@ function names(value: object): string[] {
   return all
 }
 
-/** What it gives, or throws. */
+/** Its value, or the error that it throws. */
 async function toOutcome(call: () => Promise<unknown>): Promise<unknown> {
   try {
     return await call()
@@ -70,7 +70,7 @@ function describeMember(value: object, name: string): unknown {
   return null
 }
 
-describe('when a Response is asked for what it is', () => {
+describe('when the members of a Response are read', () => {
   test('it is one of the global class', async () => {
     const response = await get()
     expect(response).toBeInstanceOf(Response)
@@ -111,7 +111,7 @@ describe('when a Response is asked for what it is', () => {
     expect(response.status).toBe(200)
   })
 
-  test('its methods are for itself alone', async () => {
+  test('its methods throw for another object', async () => {
     const response = await get()
     expect(Reflect.get(response, 'status')).toBe(200)
     expect(await toReason((async () => Reflect.apply(response.text, {}, []))())).toBeInstanceOf(TypeError)
@@ -123,7 +123,7 @@ describe('when a Response is asked for what it is', () => {
   })
 })
 
-describe('when its headers are asked for', () => {
+describe('when its headers are read', () => {
   test('they are Headers', async () => {
     const { headers } = await get()
     expect(headers).toBeInstanceOf(Headers)
@@ -188,7 +188,7 @@ describe("when a method of Node's own is called on it", () => {
     'arrayBuffer',
     'blob',
     'formData',
-  ] as const)('Response.prototype.%s() gives what is right, or a TypeError', async (method) => {
+  ] as const)('Response.prototype.%s() gives the right value, or a TypeError', async (method) => {
     const response = await get(method === 'json' ? '/"json"' : '/whole')
     const outcome = await toOutcome(() => Reflect.apply(Response.prototype[method], response, []))
     if (outcome instanceof Error) expect(outcome.name).toMatch(/^(Type|Syntax)Error$/)
@@ -196,7 +196,7 @@ describe("when a method of Node's own is called on it", () => {
     else expect(Object(outcome)).toMatchObject(method === 'blob' ? { size: 10 } : { byteLength: 10 })
   })
 
-  test('Response.prototype.clone() gives what is right, or a TypeError', async () => {
+  test('Response.prototype.clone() gives the right value, or a TypeError', async () => {
     const response = await get()
     const copy = await toOutcome(async () => Reflect.apply(Response.prototype.clone, response, []).text())
     if (copy instanceof Error) expect(copy).toBeInstanceOf(TypeError)
@@ -206,7 +206,7 @@ describe("when a method of Node's own is called on it", () => {
     else expect(text).toBe(WHOLE)
   })
 
-  test('the getter of its status gives what is right, or a TypeError', async () => {
+  test('the getter of its status gives the right value, or a TypeError', async () => {
     const response = await get()
     const getter = Object.getOwnPropertyDescriptor(Response.prototype, 'status')?.get
     if (getter === undefined) throw new Error('There is none')
@@ -233,7 +233,7 @@ describe('when it is a WebAssembly module', () => {
   })
 })
 
-describe('when its body is looked at', () => {
+describe('when its body is read', () => {
   test('it is the same stream each time, of bytes, and neither used nor locked', async () => {
     const response = await get()
     const { body } = response
@@ -244,7 +244,7 @@ describe('when its body is looked at', () => {
     expect(await response.text()).toBe(WHOLE)
   })
 
-  test('a reader that has read nothing locks it, and uses nothing', async () => {
+  test('a reader that has read nothing locks it, and it counts as unused', async () => {
     const response = await get()
     const reader = toStream(response).getReader()
     expect([response.body?.locked, response.bodyUsed]).toEqual([true, false])
@@ -254,7 +254,7 @@ describe('when its body is looked at', () => {
     expect(await response.text()).toBe(WHOLE)
   })
 
-  test('one read uses it', async () => {
+  test('it counts as used after one read', async () => {
     const response = await get()
     const reader = toStream(response).getReader()
     await reader.read()
@@ -278,14 +278,14 @@ describe('when its body is looked at', () => {
     expect([response.bodyUsed, response.body?.locked]).toEqual([true, true])
   })
 
-  test('a stream that is asked for after text() is locked', async () => {
+  test('a stream that is made after text() is locked', async () => {
     const response = await get()
     await response.text()
     expect([response.bodyUsed, response.body?.locked]).toEqual([true, true])
     expect(await toReason(response.body?.cancel() ?? Promise.resolve())).toBeInstanceOf(TypeError)
   })
 
-  test('there is none of a 204, which is read as empty, again and again', async () => {
+  test('a 204 has none, and is read as empty, again and again', async () => {
     const response = await get('/empty')
     expect(response.body).toBe(null)
     expect(await response.text()).toBe('')

@@ -1,4 +1,4 @@
-/** Whatever throws on the way, fetch() settles; and nothing is asked for twice. */
+/** fetch() settles, whatever throws; and reads no member twice. */
 
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 afterEach(() => vi.unstubAllGlobals())
 
-describe('when the global Response is none that a response can be made of', () => {
+describe('when the global Response is no usable class', () => {
   test.each([
     ['missing', undefined],
     ['a function without a prototype', () => {}],
@@ -58,7 +58,7 @@ describe('when the global Response is none that a response can be made of', () =
     await expect(fetch(`${origin}/`, { dispatcher: agent })).rejects.toThrow(new TypeError('fetch failed'))
   })
 
-  test('leaves the class of responses alone that were there before', async () => {
+  test('does not change the class of earlier responses', async () => {
     const response = await fetch(`${origin}/`, { dispatcher: agent })
     const { Response } = globalThis
     vi.stubGlobal('Response', class Other {})
@@ -69,10 +69,10 @@ describe('when the global Response is none that a response can be made of', () =
   })
 })
 
-describe('when a Request is of another making', () => {
+describe('when a Request is an object of other code', () => {
   const shape = { [Symbol.toStringTag]: 'Request', bodyUsed: false, method: 'GET', body: null }
 
-  test('takes the defaults for what it lacks', async () => {
+  test('uses the defaults for missing members', async () => {
     const request = { ...shape, url: `${origin}/`, headers: new Headers({ a: 'b' }), signal: null }
     const response = await Reflect.apply(fetch, undefined, [request, { dispatcher: agent }])
     expect(response.status).toBe(200)
@@ -83,7 +83,7 @@ describe('when a Request is of another making', () => {
     await expect(Reflect.apply(fetch, undefined, [request, { dispatcher: agent }])).rejects.toThrow(TypeError)
   })
 
-  test('rejects where its referrer is none, with a body as well', async () => {
+  test('rejects an invalid referrer, with a body as well', async () => {
     const request = new Request(`${origin}/`, { method: 'POST', body: 'x' })
     Object.defineProperty(request, 'referrer', { value: 'no URL' })
     await expect(fetch(request, { dispatcher: agent })).rejects.toThrow(TypeError)
@@ -91,7 +91,7 @@ describe('when a Request is of another making', () => {
 })
 
 describe('when the stream of a request throws as it is cancelled', () => {
-  test('rejects with the reason all the same', async () => {
+  test('rejects with the reason nevertheless', async () => {
     const stream = {
       locked: false,
       getReader: () => ({
@@ -116,7 +116,7 @@ describe('when the stream of a request throws as it is cancelled', () => {
 })
 
 describe('when timers are faked', () => {
-  test('gives what has come of a coded body', async () => {
+  test('gives the decoded part of a coded body', async () => {
     const response = await fetch(`${origin}/slow`, { dispatcher: agent })
     vi.useFakeTimers()
     try {
@@ -130,7 +130,7 @@ describe('when timers are faked', () => {
 })
 
 describe('when an interceptor hands on a controller of its own', () => {
-  /** As those of undici's do that repeat, cache or decode. */
+  /** As undici's interceptors that retry, cache or decode do. */
   const bounded = agent.compose((dispatch) => (options, handler) => {
     const { onRequestStart, onResponseStart, onResponseData, onResponseEnd, onResponseError } =
       handler as Required<DispatchHandler>
@@ -152,7 +152,7 @@ describe('when an interceptor hands on a controller of its own', () => {
   test.each([
     ['without it', agent],
     ['with it', bounded],
-  ])('holds what is decoded to maxResponseSize, %s', async (_what, dispatcher) => {
+  ])('applies maxResponseSize to the decoded body, %s', async (_what, dispatcher) => {
     const response = await fetch(`${origin}/bomb`, { dispatcher })
     const failure = await response.bytes().catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(TypeError)
@@ -161,7 +161,7 @@ describe('when an interceptor hands on a controller of its own', () => {
 })
 
 describe('when an init has getters', () => {
-  test('asks each of them once', async () => {
+  test('calls each of them once', async () => {
     const asked: string[] = []
     const values: Record<string, unknown> = {
       method: 'POST',
@@ -193,7 +193,7 @@ describe('when an init has getters', () => {
     expect(asked).toEqual(names)
   })
 
-  test('lets data: URLs have what is inherited', async () => {
+  test('passes inherited members on for data: URLs', async () => {
     class Init {
       get signal() {
         return AbortSignal.abort('over')
@@ -202,7 +202,7 @@ describe('when an init has getters', () => {
     await expect(fetch('data:,x', new Init())).rejects.toBe('over')
   })
 
-  test('lets data: URLs have a Request for it, whose getters take no other object', async () => {
+  test('makes a Request for data: URLs, whose getters take no other object', async () => {
     const init = new Request('http://a.test/', { method: 'HEAD' })
     const [response, nodes] = [await fetch('data:,x', init), await globalThis.fetch('data:,x', init)]
     expect([response.status, await response.text()]).toEqual([nodes.status, await nodes.text()])
@@ -213,7 +213,7 @@ describe('when the dispatcher is destroyed', () => {
   test.each([
     ['before the header', false],
     ['while the body is read', true],
-  ])('fails what it has, %s, and nothing else', async (_when, hasHeader) => {
+  ])('fails its calls, %s, and nothing else', async (_when, hasHeader) => {
     const doomed = new Agent({ h2c: true })
     const fetched = fetch(`${origin}/slow`, { dispatcher: doomed })
     const failing = hasHeader ? (await fetched).text() : fetched
@@ -249,7 +249,7 @@ describe('when a value is of another realm', () => {
 })
 
 describe('when a redirect leads nowhere', () => {
-  test('keeps what its location says to itself', async () => {
+  test('does not show the location in its error', async () => {
     const failure = await fetch(`${origin}/no-url`, { dispatcher: agent }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(TypeError)
     expect(

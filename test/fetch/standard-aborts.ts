@@ -174,7 +174,7 @@ const BODY: readonly Case[] = [
     }
     await toDomException(loop(), 'AbortError')
   }),
-  inBody('a body that nobody reads is over, and the server is told', async (scene) => {
+  inBody('a body that is not read fails, and its stream is reset', async (scene) => {
     const controller = new AbortController()
     const name = scene.toName()
     await askOpen(scene, controller.signal, name)

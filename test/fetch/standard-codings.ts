@@ -145,7 +145,9 @@ function toFlushed(text: string): Promise<Buffer> {
   })
 }
 
-/** The fetch of undici 6 may hang on such a response once all of it is there; so they are tried without an end as well. */
+/**
+ * The fetch of undici 6 may hang on such a response once all of it is there; so they are tried without an end as well.
+ */
 const ENDS = ['end', 'open'] as const
 
 const BAD: readonly Case[] = [

@@ -93,8 +93,8 @@ export class Judge {
   }
 
   /**
-   * Node's own goes through our Agents over HTTP/2, and over HTTP/1.1 through what Node has. Each case has an Agent of its own: some
-   * make the server end the connection, and what runs beside them must not go with it.
+   * Node's own goes through our Agents over HTTP/2, and over HTTP/1.1 through what Node has. Each case has an Agent of
+   * its own: some make the server end the connection, and what runs beside them must not go with it.
    */
   async #runNodes(protocol: Protocol): Promise<Map<Case, Verdict>> {
     const agents = new AsyncLocalStorage<dodici.Agent>()

@@ -146,7 +146,7 @@ const ORIGINS: readonly Case[] = [
   inOrigin('the response says where it came from', async (scene) => {
     const response = await scene.redirect(302, `${scene.other}/inspect`)
     expect([response.url, response.redirected]).toEqual([`${scene.other}/inspect`, true])
-    // A browser would ask for leave (CORS), and hide most headers; a server-side client has nobody to hide them from.
+    // A browser would need permission (CORS), and hide most headers; a server-side client hides none.
     expect([response.type, response.headers.has('x-protocol')]).toEqual(['cors', true])
   }),
   inOrigin('with mode: no-cors the response is opaque', async (scene) => {
@@ -244,7 +244,8 @@ const MODES: readonly Case[] = [
       scene.refuse(scene.url({ status, headers: [['location', '/inspect']] }), { redirect: 'error' }),
     ),
   ),
-  // A browser gives an opaque response without status and headers; a server-side client wants them, and Node gives them.
+  // A browser gives an opaque response without status and headers; a server-side client wants them, and Node gives
+  // them.
   ...STATUSES.map((status) =>
     inMode(`manual gives the ${status} itself`, async (scene) => {
       const headers: Fields = [
@@ -270,7 +271,7 @@ const MODES: readonly Case[] = [
     const init = { redirect: 'manual' }
     expect((await scene.redirect(302, 'http://a b/', init)).headers.get('location')).toBe('http://a b/')
   }),
-  inMode("a large body of a redirection is nobody's", async (scene) => {
+  inMode('a large body of a redirection is dropped', async (scene) => {
     const headers: Fields = [['location', '/inspect']]
     const response = await scene.ask({ status: 302, headers, body: 'dodici', repeat: 100_000, pieces: 10 })
     expect((await toSeen(response)).method).toBe('GET')

@@ -306,7 +306,7 @@ const TRANSMITTED: readonly Case[] = [
         controller.enqueue(encode('a'))
         end = () => controller.close()
       },
-      // Nobody wants the rest once the response is complete.
+      // The rest isn't needed once the response is complete.
       cancel() {
         end = () => {}
       },

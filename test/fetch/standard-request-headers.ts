@@ -116,8 +116,8 @@ const CACHE: readonly Case[] = [
 ]
 
 /**
- * Fields of a connection's, or of the body's framing: the standard passes over what the caller says, and so the request succeeds.
- * It does so for `te` and `connection: close` too, of which a server-side client has some use.
+ * Fields of a connection's, or of the body's framing: the standard passes over what the caller says, and so the request
+ * succeeds. It does so for `te` and `connection: close` too, of which a server-side client has some use.
  */
 const FRAMING: readonly (readonly [string, string])[] = [
   ['content-length', '999'],
@@ -134,7 +134,9 @@ const FORBIDDEN: readonly Case[] = FRAMING.map(([name, value]) =>
   }),
 )
 
-/** By policy: what `Referer` says to the same origin, and to another. Null is nothing, `url` all, `origin` that alone. */
+/**
+ * By policy: what `Referer` says to the same origin, and to another. Null is nothing, `url` all, `origin` that alone.
+ */
 const POLICIES: readonly (readonly [string, 'url' | 'origin' | null, 'url' | 'origin' | null])[] = [
   ['no-referrer', null, null],
   ['no-referrer-when-downgrade', 'url', 'url'],
@@ -152,7 +154,8 @@ function toReferrer(what: 'url' | 'origin' | null, origin: string): string | nul
   return what === 'url' ? `${origin}/page?query` : `${origin}/`
 }
 
-// In a browser a referrer of another origin than the page's is refused; a server has no page, and Node lets it name any.
+// In a browser a referrer of another origin than the page's is refused; a server has no page, and Node lets it name
+// any.
 const REFERRERS: readonly Case[] = [
   ...POLICIES.flatMap(([referrerPolicy, same, cross]) => [
     inReferrer(`referrerPolicy '${referrerPolicy}' says '${same}' to the same origin`, async (scene) => {

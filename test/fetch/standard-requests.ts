@@ -218,9 +218,7 @@ const INITS: readonly Case[] = [
   inInit('a referrer that is no URL is refused', (scene) =>
     scene.refuse(scene.inspectUrl, { referrer: 'http://a b/' }),
   ),
-  inInit('members that nobody knows are passed over', (scene) =>
-    scene.inspect({ nonsense: 1, keepalive: 0 }),
-  ),
+  inInit('unknown members are ignored', (scene) => scene.inspect({ nonsense: 1, keepalive: 0 })),
   ...['method', 'headers', 'body', 'signal', 'redirect', 'integrity'].map((name) =>
     inInit(`what the getter of ${name} throws is the reason`, async (scene) => {
       const reason = new RangeError(name)

@@ -36,8 +36,8 @@ export interface ResponseScript {
   /** In how many writes the body comes. @default 1 */
   readonly pieces?: number
   /**
-   * How the response ends: 'end', well; 'open', not at all after the header and the body; 'reset', by a failure after these; 'hold',
-   * not at all, without a header; 'refuse', by a failure without a header.
+   * How the response ends: 'end', well; 'open', not at all after the header and the body; 'reset', by a failure after
+   * these; 'hold', not at all, without a header; 'refuse', by a failure without a header.
    *
    * @default 'end'
    */
@@ -61,12 +61,12 @@ export interface Seen {
   readonly body: string
 }
 
-/** A URL at which that is answered. */
-export function toUrl(origin: string, answer: ResponseScript): string {
-  const { status = 200, headers = [], body = '', repeat = 1, pieces = 1, end = 'end' } = answer
+/** A URL at which the server sends that response. */
+export function toUrl(origin: string, wanted: ResponseScript): string {
+  const { status = 200, headers = [], body = '', repeat = 1, pieces = 1, end = 'end' } = wanted
   const bytes = Buffer.from(body).toString('base64')
-  const script = JSON.stringify({ ...answer, status, headers, body: bytes, repeat, pieces, end })
-  return `${origin}/answer?${Buffer.from(script).toString('base64url')}`
+  const script = JSON.stringify({ ...wanted, status, headers, body: bytes, repeat, pieces, end })
+  return `${origin}/respond?${Buffer.from(script).toString('base64url')}`
 }
 
 /** The servers of a protocol, and one fetch. */
@@ -76,7 +76,7 @@ export class Scene {
   readonly origin: string
   /** Another one of the same protocol. */
   readonly other: string
-  /** Responses bytes that no server of Node's would. */
+  /** Responds with bytes that no server of Node's would send. */
   readonly raw: string
 
   constructor(fetch: Fetch, protocol: Protocol, servers: Servers) {
@@ -92,12 +92,12 @@ export class Scene {
     return `${this.origin}/inspect`
   }
 
-  url(answer: ResponseScript, origin = this.origin): string {
-    return toUrl(origin, answer)
+  url(script: ResponseScript, origin = this.origin): string {
+    return toUrl(origin, script)
   }
 
-  ask(answer: ResponseScript, init?: unknown): Promise<Response> {
-    return this.fetch(this.url(answer), init)
+  ask(script: ResponseScript, init?: unknown): Promise<Response> {
+    return this.fetch(this.url(script), init)
   }
 
   /** The request that this call makes, which succeeds. */

@@ -24,7 +24,7 @@ const SCHEMES: readonly Case[] = [
     'about:',
     'javascript:1',
   ].map((url) => inScheme(`${url} is refused`, (scene) => scene.refuse(url))),
-  // The standard leaves file: to whoever implements it, and wants a network error of those in doubt.
+  // The standard leaves file: to the implementation, and recommends a network error.
   inScheme('file:///etc/hosts is refused', (scene) => scene.refuse('file:///etc/hosts')),
   inScheme('about:blank is refused', (scene) => scene.refuse('about:blank')),
 ]
@@ -55,7 +55,7 @@ const DATA: readonly (readonly [string, string, string | readonly number[]])[] =
 
 const DATAS: readonly Case[] = [
   ...DATA.map(([url, type, bytes]) =>
-    inData(`${url} is answered`, async (scene) => {
+    inData(`${url} gets a response`, async (scene) => {
       const response = await scene.fetch(url)
       expect([response.status, response.ok, response.statusText, response.redirected]).toEqual([
         200,
@@ -75,7 +75,7 @@ const DATAS: readonly Case[] = [
     expect([response.url, response.type]).toEqual(['data:text/plain,a%20b', 'basic'])
   }),
   ...['POST', 'PUT', 'OPTIONS'].map((method) =>
-    inData(`${method} is answered alike`, async (scene) => {
+    inData(`${method} gets the same response`, async (scene) => {
       expect(await (await scene.fetch('data:,text', { method })).text()).toBe('text')
     }),
   ),
@@ -83,7 +83,7 @@ const DATAS: readonly Case[] = [
     const response = await scene.fetch('data:,text', { method: 'HEAD' })
     expect([response.status, response.body, await response.text()]).toEqual([200, null, ''])
   }),
-  inData('a Request of it is answered', async (scene) => {
+  inData('a Request of it gets a response', async (scene) => {
     const response = await scene.fetch(new Request('data:application/json,{"a":1}'))
     expect([await response.json(), response.bodyUsed]).toEqual([{ a: 1 }, true])
   }),
@@ -118,7 +118,7 @@ function askBlob(scene: Scene, init: object, run: (response: Response) => Promis
 }
 
 const BLOBS: readonly Case[] = [
-  inBlob('a Blob is answered, with its type and length', (scene) =>
+  inBlob('a Blob is a response, with its type and length', (scene) =>
     askBlob(scene, {}, async (response) => {
       expect([response.status, response.statusText]).toEqual([200, 'OK'])
       expect([...response.headers]).toEqual([
@@ -133,7 +133,7 @@ const BLOBS: readonly Case[] = [
       expect((await scene.fetch(url)).headers.get('content-type')).toBe('')
     }),
   ),
-  inBlob('an empty one is answered', (scene) =>
+  inBlob('an empty Blob is a response', (scene) =>
     withBlob([], 'a/b', async (url) => {
       const response = await scene.fetch(url)
       expect([response.headers.get('content-length'), await response.text()]).toEqual(['0', ''])
@@ -154,7 +154,7 @@ const BLOBS: readonly Case[] = [
     ['bytes=-1', 206, 't', 'bytes 3-3/4'],
     ['bytes=1-99', 206, 'ext', 'bytes 1-3/4'],
   ].map(([range, status, text, contentRange]) =>
-    inBlob(`the range ${range} is answered`, (scene) =>
+    inBlob(`the range ${range} gets a response`, (scene) =>
       askBlob(scene, { headers: { range } }, async (response) => {
         expect([response.status, response.statusText]).toEqual([status, 'Partial Content'])
         expect(response.headers.get('content-range')).toBe(contentRange)
@@ -175,7 +175,7 @@ const BLOBS: readonly Case[] = [
   inBlob('one that never was is refused', (scene) => scene.refuse('blob:nodedata:none')),
 ]
 
-/** A port at which nobody listens. */
+/** A port without a listener. */
 async function toFreePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -192,8 +192,8 @@ const ERRORS: readonly Case[] = [
     expect(error.cause).toBeInstanceOf(Error)
     expect(error.cause).toHaveProperty('code', 'ECONNREFUSED')
   }),
-  inError('a host that nobody knows is a TypeError with a cause', async (scene) => {
-    const { cause } = await scene.refuse(scene.inspectUrl.replace('localhost', 'nobody.invalid'))
+  inError('an unknown host is a TypeError with a cause', async (scene) => {
+    const { cause } = await scene.refuse(scene.inspectUrl.replace('localhost', 'unknown.invalid'))
     expect(cause).toBeInstanceOf(Error)
   }),
   inError('a connection that breaks before the header is a TypeError with a cause', async (scene) => {
@@ -219,7 +219,7 @@ const STATUSES: readonly Case[] = [
     const response = await scene.ask({ status: 401, headers, body: 'who?' })
     expect([response.status, await response.text()]).toEqual([401, 'who?'])
   }),
-  // Where nobody can be asked for a password.
+  // There is no user to ask for a password.
   inStatus('407 is refused', (scene) => scene.refuse(scene.url({ status: 407 }))),
   inStatus('421 to a stream is a response, of the only try', async (scene) => {
     const body = toStream(new TextEncoder().encode('a'))
@@ -250,21 +250,21 @@ const NO_BODIES: readonly (readonly [string, string])[] = [
   ['less than content-length', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\ntext'],
 ]
 
-function toRaw(scene: Scene, answer: string): string {
-  return `${scene.raw}/?${Buffer.from(answer, 'latin1').toString('base64url')}`
+function toRaw(scene: Scene, bytes: string): string {
+  return `${scene.raw}/?${Buffer.from(bytes, 'latin1').toString('base64url')}`
 }
 
 // HTTP/1.1 alone: over HTTP/2 nothing of it can be said.
 const PARSING: readonly Case[] = [
-  ...NO_HTTP.map(([what, answer]) =>
+  ...NO_HTTP.map(([what, bytes]) =>
     inParsing(`${what} is a TypeError`, async (scene) => {
-      if (!scene.isHttp2) await scene.refuse(toRaw(scene, answer))
+      if (!scene.isHttp2) await scene.refuse(toRaw(scene, bytes))
     }),
   ),
-  ...NO_BODIES.map(([what, answer]) =>
+  ...NO_BODIES.map(([what, bytes]) =>
     inParsing(`${what} is a TypeError of the body`, async (scene) => {
       if (!scene.isHttp2)
-        await toTypeError(scene.fetch(toRaw(scene, answer)).then((response) => response.text()))
+        await toTypeError(scene.fetch(toRaw(scene, bytes)).then((response) => response.text()))
     }),
   ),
   inParsing('a body without a length ends with its connection', async (scene) => {

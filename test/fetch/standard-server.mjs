@@ -1,5 +1,5 @@
 // The servers that the cases of the Fetch standard are tried on: two origins that speak HTTP/1.1, two that speak HTTP/2 over TLS, and
-// one that responds with any bytes. They serve the same: what the query of `answer` says, or what was asked.
+// one that responds with any bytes. They serve the same: the response in the query of `respond`, or an echo of the request.
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -47,7 +47,7 @@ const ROUTES = {
   },
 
   /** What the query says, in base64url of JSON. */
-  async answer(request, response, query) {
+  async respond(request, response, query) {
     const { status, reason, headers, body, repeat, pieces, end, name, early, hints } = JSON.parse(
       Buffer.from(query.split('#')[0], 'base64url').toString(),
     )
@@ -111,7 +111,7 @@ function serve(request, response) {
   const [path, ...rest] = request.url.split('?')
   const route = ROUTES[path.split('/').at(-1)]
   response.setHeader('x-protocol', `HTTP/${request.httpVersion}`)
-  // One that is reset while its body is read is nobody's any more.
+  // A request that is reset while its body is read needs no response.
   if (route !== undefined) route(request, response, rest.join('?')).catch(ignore)
   else request.resume().on('end', () => response.writeHead(404).end('there is nothing'))
 }

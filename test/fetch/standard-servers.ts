@@ -12,7 +12,7 @@ export type Protocol = 'HTTP/1.1' | 'HTTP/2'
 export interface Servers {
   /** By protocol: an origin, and one that isn't the same. */
   readonly origins: Readonly<Record<Protocol, readonly [string, string]>>
-  /** Where bytes are answered that no server of Node's would send, over HTTP/1.1. */
+  /** The server that responds over HTTP/1.1 with bytes that no server of Node's would send. */
   readonly raw: string
   /** To be trusted by `connect: { ca }`. */
   readonly ca: string

@@ -1,5 +1,5 @@
-// Packs the library, installs the tarball in an empty folder, and uses it there the way its users do: from an ES module,
-// from CommonJS and from TypeScript, each against a server on loopback.
+// Packs the library, installs the tarball in an empty folder, and uses it there the way its users do: from an ES
+// module, from CommonJS and from TypeScript, each against a server on loopback.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/** Everything that the tarball may hold, and must. */
+/** The files of the tarball: all of them, and no others. */
 const MEANT = [
   'CHANGELOG.md',
   'LICENSE',

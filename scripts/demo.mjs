@@ -1,5 +1,5 @@
 /**
- * Sends real requests through every API and prints what came back: `npm run demo -- --help`.
+ * Sends real requests through every API and prints the responses: `npm run demo -- --help`.
  */
 
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what others wrote and the tests run against, as far as it is missing, by one call of Debian's apt-get: nghttpd
+# Installs the programs of others that the tests need and that are missing, by one call of Debian's apt-get: nghttpd
 # and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
 # to compare with, and which downloads and compiles grpc-go, and Chromium, in which the report of the benchmarks is looked at.
 set -euo pipefail
@@ -10,7 +10,7 @@ fail() {
   exit 1
 }
 
-# The servers are in sbin, which isn't in everybody's PATH.
+# The servers are in sbin, which isn't in every user's PATH.
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 has() { command -v "$1" >/dev/null; }
 

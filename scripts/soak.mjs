@@ -1,5 +1,5 @@
 /**
- * Very many requests to servers that misbehave at random, and a look at what is left of them: `npm run soak -- --help`.
+ * Very many requests to servers that misbehave at random, and a check for leaks: `npm run soak -- --help`.
  */
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -11,9 +11,9 @@ import { Watch } from './soak/watch.mjs'
 
 const MEGABYTE = 1e6
 const MAX_GROWTH = 5 * MEGABYTE
-/** Which share of the calls may wait in vain. The servers let about one in a hundred do so. */
+/** The share of the calls that may wait for a response that never comes. The servers cause about one in a hundred. */
 const MAX_HELD_BACK = 0.05
-/** Milliseconds without a settled call, after which there won't be any more. */
+/** After so many milliseconds without a settled call, the soak fails. */
 const STANDSTILL = 120_000
 /** Milliseconds for a request, on a machine that is busy with other things besides. */
 const ENOUGH = 4.5
@@ -79,12 +79,13 @@ function readOptions() {
 
 /** @typedef {NonNullable<ReturnType<typeof readOptions>>} Options */
 
-/** What is left when all garbage is gone. @returns {Promise<{ heap: number, external: number }>} */
+/** The memory in use after all garbage is collected. @returns {Promise<{ heap: number, external: number }>} */
 async function collect() {
   if (globalThis.gc === undefined) throw new Error('Run it with --expose-gc')
   const least = { heap: Number.POSITIVE_INFINITY, external: Number.POSITIVE_INFINITY }
   for (let round = 0; round < 8; round++) {
-    // Finalizers, what sockets leave to later turns, and V8's own threads come between two collections: none of them tells.
+    // Finalizers, what sockets leave to later turns, and V8's own threads come between two collections: none of them
+    // tells.
     await new Promise((resolve) => setTimeout(resolve, 50))
     globalThis.gc()
     const { heapUsed, external } = process.memoryUsage()
@@ -128,7 +129,7 @@ function toLines(counts) {
 }
 
 /**
- * Looks at the calls from time to time, and gives up where nothing goes on any more.
+ * Checks the calls from time to time, and gives up if none makes progress.
  *
  * @param {Watch} watch
  * @param {import('./soak/servers.mjs').Peer[]} peers
@@ -252,7 +253,7 @@ async function soak(
 }
 
 /**
- * With servers of its own, so that what went wrong with one engine is nothing of another's.
+ * With servers of its own, so that failures of one engine don't affect another.
  *
  * @param {Engine} engine
  * @param {Options} options

@@ -1,5 +1,5 @@
 /**
- * What a case is, what it is given, and what it gives back.
+ * The types of a case, its context and its outcome.
  */
 
 /**
@@ -11,24 +11,24 @@
  * @property {import('dodici').Agent} agent for any origin; the global dispatcher as well
  * @property {string} origin
  * @property {string} path of the case on the demo's own server; of the URL that was given on any other
- * @property {boolean} isOwn whether it is the demo's own server: any other owes us nothing but a response
+ * @property {boolean} isOwn whether it is the demo's own server: any other server need only respond
  *
  * @typedef {object} Outcome
- * @property {number | string} status a number; the code of an error that had to come
+ * @property {number | string} status a number; or the code of an expected error
  * @property {number} bytes
  * @property {HeaderObject | string[]} headers
  * @property {string | null} problem what was wrong with the response of the demo's own server
  *
  * @typedef {object} Case
  * @property {string} api
- * @property {string} [path] on the demo's own server; '/' where it isn't said
- * @property {string} [status] what the demo's own server has to lead to; 200 where it isn't said
- * @property {'sent' | 'may be refused' | 'left out'} [elsewhere] what becomes of it on any other server, which gets only
- *   what any server can respond; 'sent' where it isn't said
+ * @property {string} [path] on the demo's own server; '/' by default
+ * @property {string} [status] the expected status from the demo's own server; 200 by default
+ * @property {'sent' | 'may be refused' | 'left out'} [elsewhere] whether the case runs on any other server, which gets
+ *   only requests that any server can respond to; 'sent' by default
  * @property {(context: Context) => Promise<Outcome>} run
  */
 
-/** What each case sends, where it sends something. */
+/** The body that cases send. */
 export const upload = 'one line of an upload\n'
 
 /** The text of the demo's own server at '/'. */
@@ -44,7 +44,7 @@ export function differs(expected, text) {
 }
 
 /**
- * @typedef {object} ResponseScript what an answer of request(), in any of its forms, has
+ * @typedef {object} ResponseScript the members of a result of request(), in any of its forms
  * @property {number} statusCode
  * @property {HeaderObject | string[]} headers
  * @property {{ text(): Promise<string> }} body

@@ -1,5 +1,6 @@
 /**
- * What Node itself tells about its connections and streams: whose header objects reach the caller, and what was negotiated.
+ * Node's own diagnostics of its connections and streams: whose header objects reach the caller, and which protocol was
+ * negotiated.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { TLSSocket } from 'node:tls'
@@ -34,7 +35,7 @@ export function describeHeaders(headers) {
   return Object.getPrototypeOf(headers) === null ? 'object (no prototype)' : 'object (a copy)'
 }
 
-/** @returns {string | undefined} what the last TLS connection negotiated; undefined where Node doesn't tell */
+/** @returns {string | undefined} the protocol of the last TLS connection; undefined if Node doesn't publish it */
 export function lastProtocol() {
   return tlsSockets.at(-1)?.alpnProtocol || undefined
 }

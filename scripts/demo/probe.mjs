@@ -1,5 +1,5 @@
 /**
- * A first look at a server of somebody else's.
+ * A first look at a server that isn't the demo's own.
  */
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import { DemoError, explain, withinLimit } from './support.mjs'
 
 /**
- * Finds out whether a server is there and, over TLS, what it negotiates, so that 'nobody is there' is one
+ * Finds out whether a server is there and, over TLS, what it negotiates, so that a missing server is one
  * clear message instead of a table full of errors.
  *
  * @param {URL} url

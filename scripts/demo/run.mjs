@@ -70,7 +70,7 @@ async function runCase(target, context, testCase) {
     const { status, bytes, headers } = outcome
     return {
       api,
-      // A server of somebody else's owes us nothing but a response.
+      // A server that isn't the demo's own need only respond.
       protocol:
         (target.probed === null ? headerValue(headers, 'x-protocol') : (lastProtocol() ?? target.probed)) ??
         'unknown',

@@ -93,7 +93,7 @@ function response(stream, headers) {
   const fields = {
     ':status': 200,
     'content-type': 'text/plain; charset=utf-8',
-    // What the server saw, so that the demo doesn't have to take the client's word for it.
+    // The server's own view, so that the demo doesn't rely on the client's.
     'x-protocol': session?.alpnProtocol ?? 'unknown',
     'x-session': session === undefined ? 'unknown' : `${sessionNumbers.get(session)}`,
   }
@@ -127,7 +127,7 @@ export async function startDemoServer() {
 
   /** @type {Set<import('node:http2').Http2Session>} */
   const sessions = new Set()
-  // RFC 8441 §3: without this setting nobody may send an extended CONNECT.
+  // RFC 8441 §3: without this setting a client must not send an extended CONNECT.
   const settings = { enableConnectProtocol: true }
   const servers = [
     createSecureServer({ key: pem.private, cert: pem.cert, settings }),

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { compileScript } from '../support.mjs'
 import { readProgress, watchRounds } from './watch.mjs'
 
-/** Milliseconds: a round takes some tens of them; one that takes so long will never end. */
+/** Milliseconds: a round takes some tens of them. A round that takes so long will never end. */
 const STANDSTILL = 30_000
-/** Milliseconds between two lines that say how far it is. */
+/** Milliseconds between two lines of progress. */
 const REPORT_EVERY = 10_000
 
 /**

@@ -1,7 +1,7 @@
 /** The fuzzer of the protocol core: real sessions, mutated at random, played to a connection without a socket. */
 import { loadModules } from '../support.mjs'
 
-/** Milliseconds between two lines that say how far it is. */
+/** Milliseconds between two lines of progress. */
 const REPORT_INTERVAL = 10_000
 
 /**

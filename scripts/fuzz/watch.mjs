@@ -1,16 +1,16 @@
-/** Plays rounds in processes, and watches them from outside, since what they may do is to die or to stand still. */
+/** Plays rounds in processes, and watches them from outside, since they may crash or hang. */
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 250
-/** A crash may come with the garbage of a round before: so many are played again, and collected one by one. */
+/** A crash may come from the garbage of an earlier round: so many rounds are played again, each with a collection. */
 const SUSPECTS = 150
-/** Characters that are kept of what a process says last. */
+/** Characters that are kept of a process's last output. */
 const MAX_ERRORS = 10_000
 
 /**
- * @typedef {object} Orders what a process is told
+ * @typedef {object} Orders the arguments of a process
  * @property {'node' | 'wire'} engine
  * @property {number} seed
  * @property {number} step to the next seed
@@ -24,8 +24,8 @@ const MAX_ERRORS = 10_000
  */
 
 /**
- * What Node itself aborts the process with, whatever its user does: docs/differences.md has it. It is told and counted, and no failure.
- * When it comes is up to the collector, so that a seed seldom repeats it.
+ * The message with which Node itself aborts the process, whatever its user does (docs/differences.md). Such an abort is
+ * reported and counted, and is no failure. It depends on garbage collection, so a seed seldom repeats it.
  */
 const NODE_ABORT = /Http2Session::~Http2Session\(\)[\s\S]*current_nghttp2_memory_/
 
@@ -40,8 +40,8 @@ const NODE_ABORT = /Http2Session::~Http2Session\(\)[\s\S]*current_nghttp2_memory
 
 /**
  * @typedef {object} Watch
- * @property {string} file what the process runs
- * @property {string} progress the file in which it says how far it is
+ * @property {string} file the script of the process
+ * @property {string} progress the file in which the process writes its progress
  * @property {number} standstill milliseconds that a round may take
  * @property {(line: string) => void} say
  */
@@ -75,7 +75,7 @@ function runOnce({ file, progress, standstill }, orders, output = 'inherit') {
     child.kill('SIGKILL')
   }, LOOK_EVERY)
   return new Promise((resolve) => {
-    // Not 'exit': what it has said last may come behind that.
+    // Not 'exit': the last output may come after that.
     child.on('close', (code, signal) => {
       clearInterval(timer)
       const how = isStuck ? `has stood still for ${standstill / 1_000} s` : `has ended with ${signal ?? code}`
@@ -102,7 +102,8 @@ export function readProgress(file, { seed }) {
 }
 
 /**
- * Plays rounds until all are played, or one has failed; after a crash, the rest of them where that is wanted, or where it is Node's own.
+ * Plays rounds until all are played, or one has failed; after a crash, the rest of them if the orders say so, or if the
+ * crash is Node's own.
  *
  * @param {Watch} watch
  * @param {Orders} orders

@@ -1,5 +1,5 @@
 /**
- * The kinds of calls: each takes a dispatcher to a response that is looked at, or leaves it in one of the ways in which
+ * The kinds of calls. Each sends a request and checks the response, or abandons it in one of the ways in which
  * callers do. Each settles with the name of its outcome.
  */
 import { Readable, Writable } from 'node:stream'
@@ -14,12 +14,15 @@ import { Expected } from './watch.mjs'
  * @property {import('../../types/index.ts').Dispatcher} dispatcher
  * @property {object} options origin, path, limits and signal
  * @property {string} tag names a body: its first 9 bytes
- * @property {(moment: 'header' | 'end') => void} reached how far it has come
+ * @property {(moment: 'header' | 'end') => void} reached reports the progress of the call
  */
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Turns of the event loop for which a slow reader stops, at most: a fast server sends more than a stream's window meanwhile. */
+/**
+ * Turns of the event loop for which a slow reader stops, at most: a fast server sends more than a stream's window
+ * meanwhile.
+ */
 const MAX_PAUSE = 40
 
 /** @param {number} count */
@@ -27,7 +30,12 @@ async function turns(count) {
   for (let index = 0; index < count; index++) await turn()
 }
 
-/** The servers response with a body that says how long it is, or with the one that was sent. @param {string} text @param {string} tag */
+/**
+ * The servers respond with a body that contains its length, or with the body that was sent.
+ *
+ * @param {string} text
+ * @param {string} tag
+ */
 function check(text, tag) {
   if (text.startsWith(tag)) return
   if (Number.parseInt(text, 10) !== text.length) {
@@ -42,7 +50,7 @@ async function ask({ dispatcher, options, tag, reached }, extra) {
   if (statusCode !== 200) throw new Error(`status ${statusCode}`)
   check(await body.text(), tag)
   reached('end')
-  return 'answered'
+  return 'complete'
 }
 
 /** @param {Context} context */
@@ -92,7 +100,7 @@ class Sink extends Writable {
  */
 async function readWithPauses(body, random) {
   let text = ''
-  // It may have failed before anybody listens.
+  // It may have failed before the listener below was added.
   const ended = finished(body)
   body.on('data', (chunk) => {
     text += chunk
@@ -105,7 +113,7 @@ async function readWithPauses(body, random) {
 }
 
 /**
- * Likewise, but it takes what is there when it comes round to it.
+ * The same by iteration: it takes the pieces that are there when it continues.
  *
  * @param {AsyncIterable<Buffer>} body
  * @param {Random} random
@@ -153,7 +161,7 @@ class OwnHandler {
     this.context.reached('end')
     try {
       check(this.text, this.context.tag)
-      this.resolve('answered')
+      this.resolve('complete')
     } catch (error) {
       this.reject(error)
     }
@@ -176,7 +184,7 @@ export const kinds = {
     for await (const chunk of body) text += chunk
     check(text, context.tag)
     context.reached('end')
-    return 'answered'
+    return 'complete'
   },
 
   /** Slower than the server, from the first byte or later. */
@@ -187,10 +195,10 @@ export const kinds = {
     await turns(random.integer(0, MAX_PAUSE))
     check(await read(body, random), tag)
     reached('end')
-    return 'answered slowly'
+    return 'complete, read slowly'
   },
 
-  /** Read by nobody, and thrown away after a while. */
+  /** Isn't read, and is destroyed after a while. */
   async drop({ dispatcher, options, random }) {
     const { body } = await dispatcher.request({ ...options, method: 'GET' })
     await turns(random.integer(0, 10))
@@ -204,7 +212,7 @@ export const kinds = {
     return 'dumped'
   },
 
-  /** Read by nobody, and never thrown away: only its own limit ends it. A signal would hold it for as long as it lives. */
+  /** Isn't read, and never destroyed: only its own limit ends it. A signal would keep it alive as long as itself. */
   async forget({ dispatcher, options }) {
     await dispatcher.request({ ...options, method: 'GET', requestTimeout: 500, signal: null })
     return 'forgotten'
@@ -218,7 +226,7 @@ export const kinds = {
     })
     check(sink.text, tag)
     reached('end')
-    return 'answered'
+    return 'complete'
   },
 
   async pipeline(context) {
@@ -237,7 +245,7 @@ export const kinds = {
     }
     check(sink.text, tag)
     reached('end')
-    return 'answered'
+    return 'complete'
   },
 
   dispatch: (context) =>

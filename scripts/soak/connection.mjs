@@ -1,6 +1,6 @@
 /**
  * One connection of a server that speaks HTTP/2 by the frame: reads, keeps to the client's windows, and leaves it to
- * `faults.mjs` what to response and what to do wrong.
+ * `faults.mjs` how to respond and what to do wrong.
  */
 import { FrameConnection } from '../../test/support/frame-connection.ts'
 import { Flag, frames, MAX_STREAM_ID, Setting, Type, toSettings } from '../../test/support/frames.ts'
@@ -11,7 +11,7 @@ const TAG_LENGTH = 9
 const DEFAULT_WINDOW = 65_535
 
 /**
- * What all connections of a server have counted.
+ * The counts of all connections of a server.
  *
  * @typedef {object} Tally
  * @property {Record<string, number>} faults by name
@@ -32,7 +32,11 @@ export class Stream {
     this.received = 0
     /** The beginning of its body; null: refused, so it was never taken. @type {string | null} */
     this.tag = ''
-    /** Frames and data that wait for the client's window. @type {{ data: Buffer | null, frame: Buffer | null, isLast: boolean }[]} */
+    /**
+     * Frames and data that wait for the client's window.
+     *
+     * @type {{ data: Buffer | null, frame: Buffer | null, isLast: boolean }[]}
+     */
     this.outgoing = []
     this.isClosed = false
     this.hasResponded = false
@@ -52,7 +56,7 @@ export class Connection extends FrameConnection {
   limit = Number.POSITIVE_INFINITY
   /** The last one that was sent. */
   lastLimit = Number.POSITIVE_INFINITY
-  /** It hears nothing, and says nothing. */
+  /** The connection reads nothing, and sends nothing. */
   isDeaf = false
   /** No stream is left to be waited for: it closes. */
   isEnding = false
@@ -89,7 +93,7 @@ export class Connection extends FrameConnection {
     if (written.length > 0) super.write(...written)
   }
 
-  /** What this turn has said so far still leaves. */
+  /** Sends the frames that this turn has queued so far. */
   goDeaf() {
     this.flush()
     this.isDeaf = true
@@ -117,12 +121,12 @@ export class Connection extends FrameConnection {
   }
 
   /**
-   * What has a higher id than anything that was touched may be sent again.
+   * Streams with a higher id than any that was processed may be retried.
    *
    * @param {number} code
    */
   sendGoaway(code) {
-    // It may be less than what was said before, never more (RFC 9113 §6.8).
+    // The last stream id may be lower than in an earlier GOAWAY, never higher (RFC 9113 §6.8).
     const lastId = Math.min(this.goaway ?? MAX_STREAM_ID, this.random.integer(this.lastTouched, this.lastId))
     this.goaway = lastId
     this.goAway(lastId, code, 'soak')
@@ -134,15 +138,15 @@ export class Connection extends FrameConnection {
     this.endWhenIdle()
   }
 
-  /** Another one will follow, and say where the end is. */
+  /** The first GOAWAY of a graceful shutdown: another one follows with the last stream id. */
   announceGoaway() {
-    // Another disturbance may have come first: what has been said can't be raised again (RFC 9113 §6.8).
+    // Another GOAWAY may have been sent first: the last stream id can't be raised again (RFC 9113 §6.8).
     if (this.goaway !== null) return
     this.goaway = MAX_STREAM_ID
     this.goAway(MAX_STREAM_ID, 0)
   }
 
-  /** Closes when the streams that are left have been answered. */
+  /** Closes when the responses of the remaining streams are complete. */
   endWhenIdle() {
     this.isEnding = true
     if (this.streams.size > 0) return
@@ -196,7 +200,7 @@ export class Connection extends FrameConnection {
     else if (this.random.chance(0.7)) this.reset(stream, 0)
   }
 
-  /** Nothing more will be done for it. @param {Stream} stream */
+  /** The server does nothing more for the stream. @param {Stream} stream */
   drop(stream) {
     if (stream.isClosed) return
     stream.isClosed = true
@@ -208,7 +212,7 @@ export class Connection extends FrameConnection {
   /** @param {string} tag @param {Stream} stream */
   touch(tag, { id, hasResponded, hasAllOfIt }) {
     const { number, goaway, tally } = this
-    const what = `stream ${id} of connection ${number}, ${hasAllOfIt ? 'whole' : 'in part'}, ${hasResponded ? '' : 'not '}answered, last id of GOAWAY ${goaway}`
+    const what = `stream ${id} of connection ${number}, ${hasAllOfIt ? 'whole' : 'in part'}, ${hasResponded ? 'with' : 'without'} a response, last id of GOAWAY ${goaway}`
     const times = [...(tally.touched.get(tag) ?? []), what]
     tally.touched.set(tag, times)
     if (times.length > 1 && tag.startsWith('P')) {

@@ -1,5 +1,5 @@
 /**
- * What the server does with each request, and to its connections: mostly what it should.
+ * How the server treats each request and its connections: mostly correctly.
  */
 import { Flag, frames, Setting } from '../../test/support/frames.ts'
 
@@ -14,12 +14,12 @@ const DISTURBANCES = 0.005
 /** Milliseconds. */
 const SLOW = 40
 const NARROW = 300
-/** A client that isn't told notices by its own clocks, by then at the latest. */
+/** A client that gets no sign notices by its own clocks, by then at the latest. */
 const BLACK_HOLE = 2_000
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7
-/** RFC 9113 §7, but for REFUSED_STREAM, and one that nobody knows. */
+/** The codes of RFC 9113 §7 without REFUSED_STREAM, and an unknown one. */
 const CODES = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 0xbad]
 
 const LIMIT = 100
@@ -30,7 +30,7 @@ const TRAILERS = [['soak', 'yes']]
 
 const filler = Buffer.alloc(2 ** 20, 'soak ')
 
-/** A body that says how long it is. @param {number} size */
+/** A body that contains its length. @param {number} size */
 function toBody(size) {
   const body = Buffer.from(filler.subarray(0, size))
   body.write(`${size}:`)
@@ -50,7 +50,11 @@ function later(connection, delay, callback) {
   }, delay)
 }
 
-/** Mostly one small frame; and often enough more than a window has room for, which a slow reader then keeps closed. @param {Connection} connection */
+/**
+ * Mostly one small frame; and often enough more than a window has room for, which a slow reader then keeps closed.
+ *
+ * @param {Connection} connection
+ */
 function toSize({ random }) {
   const large = random.next()
   if (large < 0.85) return random.integer(10, 300)
@@ -62,8 +66,8 @@ function toSize({ random }) {
  *
  * @param {Connection} connection
  * @param {Stream} stream
- * @param {{ slow?: boolean, upTo?: number, announced?: number }} options `upTo`: which part of the body is sent; with less
- *   than all of it the response has no end
+ * @param {{ slow?: boolean, upTo?: number, announced?: number }} options `upTo`: which part of the body is sent; with
+ *   less than all of it the response has no end
  */
 function response(connection, stream, { slow = false, upTo = 1, announced = 0 } = {}) {
   const { random } = connection
@@ -133,7 +137,7 @@ const EARLY_WEIGHTS = { response: 2, refused: 4, resetBefore: 2, resetWithin: 1 
 const EARLY = 0.1
 
 /**
- * A request has begun, or it is all there.
+ * A request has begun, or is complete.
  *
  * @param {Connection} connection
  * @param {Stream} stream
@@ -141,7 +145,7 @@ const EARLY = 0.1
 export function actOn(connection, stream) {
   const { random } = connection
   if (stream.isPlanned) return
-  // It was sent before the limit was known.
+  // The client sent it before it knew the limit.
   const isOver = connection.streams.size > connection.lastLimit && random.chance(0.5)
   if (!stream.hasAllOfIt && !isOver && !random.chance(EARLY)) return
   stream.isPlanned = true

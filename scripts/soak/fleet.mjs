@@ -1,12 +1,12 @@
 /**
- * The dispatchers of a soak: one at a time is in use, of one kind after another, and when it has had its requests it is closed
- * or destroyed, whatever it is doing.
+ * The dispatchers of a soak: one at a time is in use, of one kind after another, and when it has had its requests it is
+ * closed or destroyed, whatever it is doing.
  */
 import { Expected, toInterceptor } from './watch.mjs'
 
 /**
- * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, retiresAtOnce?: boolean }} Target `isReal`: a server that does
- *   nothing wrong; `retiresAtOnce`: its GOAWAY comes in one step
+ * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, retiresAtOnce?: boolean }} Target `isReal`: a server
+ *   that does nothing wrong; `retiresAtOnce`: its GOAWAY comes in one step
  * @typedef {{ dispatcher: import('../../types/index.ts').Dispatcher, targets: Target[], label: string }} Current
  */
 
@@ -69,13 +69,13 @@ export class Fleet {
   #toOptions(chosen) {
     const { random } = this
     const hasReal = chosen.some(({ isReal }) => isReal)
-    // gRPC's servers end a connection whose client says by itself that it sends more PINGs than they take.
+    // gRPC servers end a connection whose client has set a shorter pingInterval than they permit.
     const hasGrpc = chosen.some(({ speaksGrpc }) => speaksGrpc)
     return {
       ...LIMITS,
       engine: this.engine,
       pingInterval: hasGrpc ? undefined : random.pick([100, 1_000, undefined]),
-      // Where the machine is busy, a server that does nothing wrong must not be taken for a deaf one.
+      // On a busy machine, a correct server must not look like one that doesn't respond.
       pingTimeout: hasReal ? 20_000 : random.pick([50, 1_000]),
       keepAliveTimeout: random.pick([1, 20, undefined]),
       maxConcurrentStreams: random.pick([null, null, null, 5, 50]),

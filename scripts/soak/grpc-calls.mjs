@@ -1,6 +1,6 @@
 /**
- * The kinds of calls to a server of gRPC, by the clients of examples/grpc: see `calls.mjs`, and `test/interop/grpc-go/service.go`
- * for what its methods do.
+ * The kinds of calls to a server of gRPC, by the clients of examples/grpc: see `calls.mjs`, and
+ * `test/interop/grpc-go/service.go` for what its methods do.
  */
 import { loadModules } from '../support.mjs'
 
@@ -50,7 +50,7 @@ async function ask(...args) {
   return messages
 }
 
-/** Dodici's own error: only that tells how far the call had come. @param {unknown} error */
+/** Dodici's own error: only it has `processed`. @param {unknown} error */
 function toCause(error) {
   return error instanceof Error && error.cause !== undefined ? error.cause : error
 }
@@ -89,27 +89,27 @@ export const grpcKinds = {
   async grpcUnary(context) {
     const message = Buffer.concat(toPieces(context))
     check(await ask(context, 'Echo', message), message)
-    return 'answered'
+    return 'complete'
   },
 
   async grpcCollect(context) {
     const pieces = toPieces(context)
     const Size = Buffer.concat(pieces).length
     check(await ask(context, 'Collect', trickle(pieces)), JSON.stringify({ Count: pieces.length, Size }))
-    return 'answered'
+    return 'complete'
   },
 
   async grpcExpand(context) {
     const [Count, Size] = [context.random.integer(0, 30), context.random.integer(2, 20_000)]
     const messages = await ask(context, 'Expand', Buffer.from(JSON.stringify({ Count, Size })))
     check([messages.length, ...messages.map(({ length }) => length)], [Count, ...Array(Count).fill(Size)])
-    return 'answered'
+    return 'complete'
   },
 
   async grpcChat(context) {
     const pieces = toPieces(context)
     check(await ask(context, 'Chat', trickle(pieces)), pieces)
-    return 'answered'
+    return 'complete'
   },
 
   /** Cancelled after the first message. */
@@ -136,7 +136,7 @@ export const grpcKinds = {
 
   grpcNever(context) {
     const timeout = context.random.integer(1, 200)
-    // A name of its own: the server tells each event once.
+    // A name of its own: the server reports each event once.
     return fail(context, 'Never', Buffer.from(context.tag), CODES.deadlineExceeded, { timeout })
   },
 }

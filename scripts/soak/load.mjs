@@ -32,7 +32,7 @@ const MOMENTS = { before: 1, sameTurn: 1, turns: 4, time: 4, header: 3, end: 3, 
 /** Milliseconds within which an abort comes. */
 const SOON = 30
 
-/** The `signal` of one call, and what fires it. */
+/** The `signal` of one call, and the timer that fires it. */
 class Aborter {
   /** @param {import('./random.mjs').Random} random @param {SharedSignals} shared */
   constructor(random, shared) {
@@ -79,7 +79,7 @@ class Aborter {
   }
 }
 
-/** What a server that does nothing wrong must not bring about. */
+/** Outcomes that a correct server must not cause. */
 const LOSSES = ['UND_ERR_SOCKET', 'DODICI_ERR_STREAM', 'DODICI_ERR_CONNECT']
 
 const ONCE_ONLY = [
@@ -93,7 +93,7 @@ const ONCE_ONLY = [
   'grpcLeave',
 ]
 
-/** Whether the body can be had again. @param {string} kind */
+/** Whether the body can be sent again. @param {string} kind */
 const isReplayable = (kind) => !ONCE_ONLY.includes(kind)
 
 /** @param {unknown} error @param {Aborter} aborter */
@@ -142,7 +142,8 @@ export async function load({ fleet, watch, shared, random, requests, atATime, fi
       } catch (error) {
         const isLost = LOSSES.includes(Object(error).code)
         const isUnprocessed = isLost && Object(error).processed === 'no'
-        // A GOAWAY that comes in one step leaves out what is on its way, and may take along a body that can't be had again.
+        // A GOAWAY in one step refuses requests that are on their way. The body of such a request may be one that can't
+        // be sent again.
         const isKnown = isUnprocessed && target.retiresAtOnce && !isReplayable(kind)
         if (isKnown) {
           watch.lostOnce++

@@ -1,7 +1,7 @@
 /**
- * The server that does everything wrong in turn, in a process of its own: told `{ seed }` as its argument, it sends its port
- * as a message, and what it has counted for each `tally` that it is sent. It ends with whoever has started it, and ends that
- * one when it hangs: node:http2 can spin or crash natively, and then nothing of the soak's own could tell.
+ * The server that does everything wrong in turn, in a process of its own. Its argument is `{ seed }`. It sends its port
+ * as a message, and its counts for each message `tally`. It ends with its parent process. It also ends the parent when
+ * that hangs: node:http2 can spin or crash natively, and then no timer of the soak could report it.
  */
 import { createServer } from 'node:net'
 import { Connection } from './connection.mjs'
@@ -20,10 +20,10 @@ server.listen(0, '127.0.0.1', () => {
   process.send?.({ port: address.port })
 })
 
-/** Milliseconds without a sign of life, after which the soak hangs where no timer of its own can tell. */
+/** After so many milliseconds without a message, the soak hangs, and no timer of its own can report it. */
 const HANGS = 60_000
 
-/** Process ids that end with the soak, if it ends without having had the time to see to it. @type {number[]} */
+/** Processes to end with the soak, if it could not end them itself. @type {number[]} */
 let wards = []
 /** @type {NodeJS.Timeout | null} */
 let alarm = null

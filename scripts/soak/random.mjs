@@ -1,5 +1,6 @@
 /**
- * Random numbers from a seed (mulberry32): a run can be had again with the same choices, if not with the same timing.
+ * Random numbers from a seed (mulberry32): a run can be repeated with the same choices, though not with the same
+ * timing.
  *
  * @param {number} seed
  */
@@ -29,7 +30,7 @@ export function makeRandom(seed) {
      */
     pick: (list) => list[integer(0, list.length - 1)],
     /**
-     * One name, each as often as its weight says.
+     * One name, with a probability by its weight.
      *
      * @param {Readonly<Record<string, number>>} weights
      * @returns {string}

@@ -12,12 +12,13 @@ import { freePort } from '../free-port.mjs'
 import { compileScript } from '../support.mjs'
 
 /**
- * @typedef {{ faults: Record<string, number>, violations: string[], connections: number, streams: number, posts: number }} PeerTally
+ * @typedef {{ faults: Record<string, number>, violations: string[], connections: number, streams: number, posts: number
+ *   }} PeerTally
  *
  * @typedef {object} Peer a server that misbehaves
  * @property {string} origin
  * @property {() => Promise<PeerTally>} tally
- * @property {() => void} sayAlive whatever runs besides ends with the soak, however that ends
+ * @property {() => void} sayAlive the soak's other processes end with it, however it ends
  * @property {() => Promise<void>} stop
  */
 
@@ -142,7 +143,7 @@ async function startOnPort(command, toArgs, folder) {
   throw new Error(`${command} did not start`)
 }
 
-/** A server that does nothing wrong, for the sake of what goes wrong on our side alone. */
+/** A correct server: failures with it are the client's own. */
 export async function startNghttpd() {
   const folder = mkdtempSync(join(tmpdir(), 'dodici-soak-'))
   // The body says how long it is.
@@ -155,7 +156,9 @@ export const hasGo = spawnSync('go', ['version']).status === 0
 
 const interop = join(import.meta.dirname, '../../test/interop')
 
-/** A server of gRPC, grpc-go, or grpc-js where there is no Go. It does nothing wrong, and retires each connection after a while. */
+/**
+ * A gRPC server: grpc-go, or grpc-js if Go isn't installed. It is correct, and retires each connection after a while.
+ */
 export async function startGrpc() {
   const folder = mkdtempSync(join(tmpdir(), 'dodici-soak-'))
   const args = ['--max-connection-age=300ms']

@@ -1,18 +1,21 @@
 /**
- * What the soak knows of the calls that it has made: those that are open, how the others ended, and what was wrong.
+ * The soak's record of its calls: which are open, how the others ended, and what was wrong.
  */
 
 /** Milliseconds after which a call, or a dispatcher's end, counts as lost: far more than any limit that calls have. */
 const LOST = 30_000
 
-/** A call that failed in a way that the soak has made itself. */
+/** Errors that the soak has caused itself. */
 export class Expected extends Error {}
 
-/** Dodici's own errors. What node or the soak throws under another name must not get out. */
+/** Dodici's own errors. An error of node under another name must not reach a caller. */
 const KNOWN_CODES = /^(UND_ERR|DODICI_ERR)/
-/** Nothing that the soak asks for is either. */
+/** Errors that no request of the soak should cause either. */
 const OUR_MISTAKES = ['InvalidArgumentError', 'NotSupportedError']
-/** Limits that a call runs into when its peer holds something back, or when we do. What the soak ends by a limit on purpose has another one. */
+/**
+ * Limits that fire when the peer or the client holds something back. Calls that the soak ends by a limit on purpose use
+ * another one.
+ */
 const HELD_BACK = [
   'DODICI_ERR_QUEUE_TIMEOUT',
   'DODICI_ERR_UPLOAD_TIMEOUT',
@@ -30,11 +33,11 @@ export class Watch {
   violations = []
   violationCount = 0
   settled = 0
-  /** Calls that waited in vain. */
+  /** Calls whose response never came. */
   heldBack = 0
-  /** Calls that were lost though the server had provably not processed them, and though they might have been sent again. */
+  /** Calls that were lost although the server had provably not processed them, and although they could be retried. */
   needless = 0
-  /** Calls of gRPC that were lost unprocessed, with a body that can't be had again. */
+  /** Calls of gRPC that were lost unprocessed, with a body that can't be sent again. */
   lostOnce = 0
   /** When they began, by a description. @type {Map<object, { what: string, begun: number }>} */
   open = new Map()
@@ -102,7 +105,7 @@ export class Watch {
     }
   }
 
-  /** Whatever has been open for too long. */
+  /** The calls that have been open for too long. */
   findLost() {
     const now = performance.now()
     for (const [key, { what, begun }] of this.open) {
@@ -121,7 +124,7 @@ export class Watch {
  */
 
 /**
- * Counts what a handler is told, and hands it on.
+ * Counts the calls of a handler's methods, and hands them on.
  *
  * @implements {Handler}
  */
@@ -150,7 +153,13 @@ class WatchedHandler {
     this.handler.onRequestStart?.(controller, context)
   }
 
-  /** @param {Controller} controller @param {number} status @param {Headers} headers @param {import('node:stream').Duplex} socket */
+  /**
+   * @param {Controller} controller
+   *
+   * @param {number} status
+   * @param {Headers} headers
+   * @param {import('node:stream').Duplex} socket
+   */
   onRequestUpgrade(controller, status, headers, socket) {
     this.check('onRequestUpgrade', true)
     this.handler.onRequestUpgrade?.(controller, status, headers, socket)

@@ -58,7 +58,7 @@ const formCase = {
     const bytes = await body.arrayBuffer()
     const outcome = { status, bytes: bytes.byteLength, headers, problem: null }
     if (!isOwn) return outcome
-    // Node's own parser says whether what came back is what a form was sent as.
+    // Node's own parser must find the same form in the echo.
     const type = String(headers['content-type'])
     const echo = await new Response(bytes, { headers: { 'content-type': type } }).formData()
     const file = echo.get('file')

@@ -30,7 +30,7 @@ async function readUnended({ client, path }, options, onChunk, toStatus) {
     if (!(error instanceof Error)) throw error
     status = toStatus(error)
   }
-  // Nobody else is disturbed: the same session serves on, and the server has seen the stream cancelled.
+  // No other request is disturbed: the same session goes on, and the server has seen the stream cancelled.
   const after = await client.request({ path: '/reset', method: 'GET' })
   const sameSession = after.headers['x-session'] === headers['x-session']
   return {

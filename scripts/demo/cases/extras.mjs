@@ -1,5 +1,5 @@
 /**
- * What comes before, after and around a body: trailers of both sides, informational responses.
+ * The parts around a body: trailers of both sides, informational responses.
  */
 import { createHash } from 'node:crypto'
 import { differs, firstOf, readResponse, upload } from '../case.mjs'

@@ -8,19 +8,19 @@ import { differs, firstOf, upload } from '../case.mjs'
 /** @typedef {import('../case.mjs').Context} Context */
 /** @typedef {import('../case.mjs').Outcome} Outcome */
 
-/** Where the tunnel is said to lead. */
+/** The target of the tunnel. */
 const authority = 'echo.example:7'
 
 /**
  * @param {Context} context
  * @param {import('dodici').ConnectData<null>} data
- * @param {string} wanted where the server has to say that the tunnel leads
+ * @param {string} wanted the target that the server must report
  * @returns {Promise<Outcome>}
  */
 async function echo({ isOwn }, { statusCode: status, headers, socket }, wanted) {
   socket.on('error', () => {})
   if (!isOwn) {
-    // What somebody else's server would make of our lines is unknown: that there is a tunnel has to do.
+    // On any other server the tunnel's target is unknown: it is enough that there is a tunnel.
     socket.destroy()
     return { status, bytes: 0, headers, problem: null }
   }
@@ -40,7 +40,7 @@ export const tunnelCases = [
   {
     api: 'connect, echo',
     path: authority,
-    // Many a server doesn't so much as refuse it: it never responds.
+    // Some servers never respond to CONNECT, not even with a refusal.
     elsewhere: 'left out',
     run: async (context) => echo(context, await context.client.connect({ path: context.path }), authority),
   },

@@ -47,11 +47,11 @@ describe('the recorded allocations', () => {
 })
 
 describe('the gate', () => {
-  it.each([950, 1_000, 1_050])('lets %i bytes pass where 1000 are recorded', (bytes) => {
+  it.each([950, 1_000, 1_050])('permits %i bytes if 1000 are recorded', (bytes) => {
     expect(judge('a', bytes, 1_000)).toBeNull()
   })
 
-  it('says which path allocates more than 5 % above its record', () => {
+  it('names the path that allocates more than 5 % above its record', () => {
     expect(judge('a', 1_051, 1_000)).toBe('a: 1051 bytes a request, recorded are 1000 (+5.1 %): find out why')
   })
 
@@ -59,7 +59,7 @@ describe('the gate', () => {
     expect(judge('a', 949, 1_000)).toMatch(/^a: 949 bytes .* \(-5\.1 %\): fine; record it anew/)
   })
 
-  it('accepts neither a path without a record nor a figure that is none', () => {
+  it('accepts neither a path without a record nor an invalid figure', () => {
     expect(judge('a', 1_000, undefined)).toContain('nothing recorded')
     expect(judge('a', Number.NaN, 1_000)).toContain('NaN')
   })

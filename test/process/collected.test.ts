@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runNode } from '../support/child.ts'
 
-describe("while somebody else holds node's own streams", () => {
+describe("while other code holds node's own streams", () => {
   it('the handler and the header of each call that has ended can be collected', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-collected-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -29,7 +29,7 @@ describe("while somebody else holds node's own streams", () => {
       get: [],
       post: [],
       reset: [],
-      // A call that is still open is held by its stream: what isn't collected is told.
+      // An open call is held by its stream: the report must say so.
       unfinished: ['handler', 'headers'],
     })
   })

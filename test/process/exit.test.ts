@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** What a child reported, a line each, once it has ended by itself and without a complaint. */
+/** The lines that a child reported, once it has ended by itself and without an error output. */
 async function runChild(name: string, ...args: string[]): Promise<Record<string, unknown>[]> {
   const { code, signal, stdout, stderr } = await runNode(join(folder, `${name}.mjs`), ...args)
   expect(stderr).toBe('')
@@ -79,7 +79,7 @@ describe('a process', () => {
     { protocol: 'h2c', tls: false },
     { protocol: 'h2 over TLS', tls: true },
   ])('with a client over $protocol', ({ tls }) => {
-    it('that was closed after its requests, holds nothing more of it, and ends by itself', async () => {
+    it('that has closed its client after its requests holds no resource of it, and ends by itself', async () => {
       const { origin, ca, sessions } = await startServer(serveHello, { tls })
       const [facts = {}] = await runChild('close', origin, ca)
       expect(facts).toMatchObject({ bodies: Array(21).fill('hello'), timersLeft: 0 })
@@ -92,13 +92,13 @@ describe('a process', () => {
       expect(sessions).toHaveLength(1)
     })
 
-    it('whose connection is idle and was never closed, ends by itself', async () => {
+    it('whose connection is idle and was never closed ends by itself', async () => {
       const { origin, ca, sessions } = await startServer(serveHello, { tls })
       expect(await runChild('idle', origin, ca)).toEqual([{ text: 'hello', connected: true }])
       expect(sessions).toHaveLength(1)
     })
 
-    it('whose request waits for its response, stays until it has come whole', async () => {
+    it('whose request waits for its response stays until that is complete', async () => {
       const { origin, ca, sessions } = await startServer(
         async (stream) => {
           await roundTrips(stream.session)
@@ -115,7 +115,7 @@ describe('a process', () => {
     })
   })
 
-  describe.each(['node', 'wire'])('with a response that nobody reads, on engine %s', (engine) => {
+  describe.each(['node', 'wire'])('with a response that is not read, on engine %s', (engine) => {
     const SIZE = 500_000
 
     it.each([
@@ -135,7 +135,7 @@ describe('a process', () => {
   })
 
   describe('whose server allows no stream for now', () => {
-    /** Closes the door behind the first request; `reopen` is called when that one has been answered. */
+    /** Permits no stream after the first request; `reopen` is called when that one has got its response. */
     function startDoor(reopen: (session: Http2Session | undefined) => Promise<void>) {
       let isFirst = true
       return startServer((stream, headers) => {
@@ -153,7 +153,7 @@ describe('a process', () => {
         await roundTrips(session)
         session?.settings({ maxConcurrentStreams: 1 })
       })
-      expect(await runChild('waiting', origin, 'answered')).toEqual([
+      expect(await runChild('waiting', origin, 'served')).toEqual([
         { pending: 1, running: 0 },
         { text: 'hello' },
       ])
@@ -184,7 +184,7 @@ describe('a process', () => {
       return (server.address() as AddressInfo).port
     }
 
-    it('stays until connectTimeout, though the connector holds nothing', async () => {
+    it('stays until connectTimeout, although the connector holds nothing', async () => {
       const heard = await runChild('unconnected', 'silent connector')
       expect(heard).toEqual([{ name: 'ConnectTimeoutError' }])
     })
@@ -237,7 +237,7 @@ describe('a process', () => {
       expect(peer.ledger).toEqual([1, 3, 5, 7].map((id) => `0/${id} GET /`))
     })
 
-    it('holds nothing more once that is aborted while it waits', async () => {
+    it('holds nothing once the waiting request is aborted', async () => {
       const peer = await startPeer({ onComplete: (stream) => stream.reset(REFUSED_STREAM) })
       const heard = await runChild('refused', 'aborted', peer.origin)
       expect(heard[0]).toEqual({ pending: 1, left: 0, isStaying: false })
@@ -249,7 +249,7 @@ describe('a process', () => {
   describe('whose peer does not close its side of an idle connection', () => {
     it('ends without waiting for it when the idle time is over', async () => {
       const peer = await startPeer({ ...SERVE, staysHalfOpen: true })
-      // Still there: nobody has waited until it was cut.
+      // The connection is still open: the process hasn't waited for its end.
       expect(await runChild('closing', 'timeout', peer.origin)).toEqual([{ sessions: ['draining'] }])
     })
 
@@ -257,7 +257,7 @@ describe('a process', () => {
       'owner',
       'timeout, then owner',
       'owner, before a tunnel has ended',
-    ])('stays until it is gone where its owner waits for that: by %s', async (mode) => {
+    ])('stays until it is gone if close() was called with a waiting caller: by %s', async (mode) => {
       const peer = await startPeer({
         staysHalfOpen: true,
         onRequest: (stream) => stream.method === 'CONNECT' && stream.respond(200),
@@ -286,7 +286,7 @@ describe('a process', () => {
     })
   })
 
-  it('that sends 10,000 requests, 100 at a time, to a server of 10 streams, is answered each on one connection', async () => {
+  it('that sends 10,000 requests, 100 at a time, to a server of 10 streams, gets every response on one connection', async () => {
     const LIMIT = 10
     let responded = 0
     let open = 0

@@ -64,7 +64,7 @@ describe('when time is faked', () => {
   it.each([
     'early',
     'late',
-  ])("by sinon, %s, the API does what it does, and uses none of the fake's timers", async (when) => {
+  ])('by sinon, %s, every API works, and uses none of the fake timers', async (when) => {
     const { code, stdout, stderr } = await runNode(join(folder, 'faked.mjs'), await start(), when)
     expect([code, stderr]).toEqual([0, ''])
     const reports = stdout
@@ -80,7 +80,7 @@ describe('when time is faked', () => {
     ['nowhere', {}],
     ['late', {}],
     ['everywhere', { fakeTimers: { enableGlobally: true } }],
-  ])('by jest, %s, the API does what it does', async (FAKES, more) => {
+  ])('by jest, %s, every API works', async (FAKES, more) => {
     const config = {
       ...more,
       rootDir: folder,

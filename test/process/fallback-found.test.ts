@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const toScript = bundle({ dodici: new URL('../../src/index.ts', import.meta.url) })
 let scripts = 0
 
-/** Runs `body` in a process of its own, which says what it got from an origin that speaks HTTP/1.1. */
+/** Runs `body` in a process of its own, which reports the response of an origin that speaks HTTP/1.1. */
 async function run(body: string): Promise<string> {
   const server = await startHttp1((_request, response) => response.end('served'), { tls: false })
   // Beside the package.
@@ -27,18 +27,18 @@ async function run(body: string): Promise<string> {
   return stdout.trim()
 }
 
-/** What npm undici puts into the place, and that is no Agent whose class can be made anew. */
+/** Dispatchers of npm undici in the place of the global one, of whose class no new Agent can be made. */
 const FOREIGN = {
   'a ProxyAgent': "new undici.ProxyAgent('http://127.0.0.1:1')",
   'a MockAgent': 'new undici.MockAgent()',
   "a class of the caller's own": 'new (class Mine extends undici.Agent {})()',
 }
 
-/** Nobody may have seen the Agent that undici has put there for a moment. */
+/** No code may see the Agent that undici has put there for a moment. */
 const OR_NONE = /^served$|^NotSupportedError: HTTP\/1\.1 is needed/
 
 describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => {
-  test.each(Object.entries(FOREIGN))('%s, install() finds a fallback all the same', async (_what, made) => {
+  test.each(Object.entries(FOREIGN))('%s, install() finds a fallback nevertheless', async (_what, made) => {
     const said = await run(`
       const undici = load('${name}')
       undici.setGlobalDispatcher(${made})
@@ -61,7 +61,7 @@ describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => 
     expect(said).toBe('served')
   })
 
-  test('an agent that was made before it was imported, its fetch has a fallback, or hears that there is none', async () => {
+  test('an agent that was made before undici was imported gives its fetch a fallback, or a clear error', async () => {
     const said = await run(`
       const agent = new Agent()
       const undici = load('${name}')
@@ -71,7 +71,7 @@ describe.each(['undici-6', 'undici'])('when %s has put in the place', (name) => 
     expect(said).toMatch(OR_NONE)
   })
 
-  test('an agent that was made before it was imported, so has the built-in fetch', async () => {
+  test('an agent that was made before undici was imported gives the built-in fetch a fallback', async () => {
     const said = await run(`
       const agent = new Agent()
       const undici = load('${name}')

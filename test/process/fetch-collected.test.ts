@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { bundle } from '../support/bundled.ts'
 import { runNode } from '../support/child.ts'
 
-/** What the child reports: how each stream has ended, by the path that was fetched, and what was read of those that were kept. */
+/**
+ * The child's report: how each stream has ended, by the path that was fetched, and the bytes that were read of kept
+ * ones.
+ */
 interface Facts {
   readonly collected: Readonly<Record<string, string>>
   readonly left: number
@@ -36,13 +39,13 @@ async function collect(): Promise<Facts> {
   return JSON.parse(stdout)
 }
 
-describe('when what fetch gave is collected before its body was read', () => {
+describe('when a Response is collected before its body was read', () => {
   test.each([
     ['a Response with a body that has begun', '/begun/response'],
     ['a Response with a large body', '/large/response'],
     ['a Response whose body sends nothing', '/silent/response'],
     ['a Response whose events were read', '/events/response'],
-    ['a promise that nobody waited for', '/large/promise'],
+    ['a promise that was never awaited', '/large/promise'],
     ['a promise that was waited for', '/begun/settled'],
     ['a Response and its large stream', '/large/body'],
     ['a Response and its stream', '/begun/body'],
@@ -62,16 +65,16 @@ describe('when what fetch gave is collected before its body was read', () => {
     expect((await toFacts()).collected['/http1/response']).toBe('closed')
   })
 
-  test('none of them is left in the session', async () => {
+  test('no stream is left in the session', async () => {
     expect((await toFacts()).left).toBe(0)
   })
 })
 
-describe('when only a part of what fetch gave is kept', () => {
+describe('when only a part of a Response is kept', () => {
   test.each([
     ['the stream can be read', '/begun/only-body', TICK + END],
     ['the reader goes on', '/begun/only-reader', END],
-    ['a read that was pending is answered', '/silent/pending-read', END],
+    ['a pending read is fulfilled', '/silent/pending-read', END],
     ['the iterator goes on', '/begun/iterator', END],
     ['text() settles', '/begun/text', TICK + END],
     ['text() of a clone settles', '/begun/text-of-clone', TICK + END],
@@ -84,13 +87,13 @@ describe('when only a part of what fetch gave is kept', () => {
 })
 
 describe('when many large bodies were collected', () => {
-  test('their credit is there again: the same session serves a large one', async () => {
+  test('their credit was returned: the same session serves a large one', async () => {
     expect(await toFacts()).toMatchObject({ running: 0, length: 4 * 1_048_576, connections: 1 })
   })
 })
 
 describe('when a signal is fired after a collection', () => {
-  test('each fetch is told, whoever holds its signal', async () => {
+  test('each fetch fails, whichever object holds its signal', async () => {
     const { code, stdout, stderr } = await runNode('--expose-gc', toChild('signals'))
     expect(stderr).toBe('')
     expect(code).toBe(0)
@@ -106,7 +109,7 @@ describe('when a signal is fired after a collection', () => {
 })
 
 describe('when a clone is collected before its body was read', () => {
-  test('holds nothing of what the other one reads', async () => {
+  test('holds no bytes that the other one reads', async () => {
     const { code, stdout, stderr } = await runNode('--expose-gc', toChild('clone'))
     expect(stderr).toBe('')
     expect(code).toBe(0)

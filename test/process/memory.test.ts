@@ -61,7 +61,7 @@ describe('a gigabyte', () => {
     'up from a generator',
     'down by iteration',
     'down into a slow Writable',
-  ])('%s, past a slow consumer, is never held in memory', async (way) => {
+  ])('%s, with a slow consumer, is never held in memory', async (way) => {
     const { origin } = await toFacts(start([join(folder, 'memory-server.mjs')]))
     const facts = await toFacts(start(['--expose-gc', join(folder, 'memory.mjs'), String(origin), way]))
     const { arrived, samples, before, highest, after } = facts

@@ -1,4 +1,4 @@
-/** `__proto__` is a field's name like others, whatever Node makes of the property of that name. */
+/** `__proto__` is a field's name like any other, although the property of that name is special. */
 
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/bundled.ts'
@@ -18,7 +18,7 @@ describe.each([
   ['--disable-proto=throw', ['--disable-proto=throw']],
   ['--disable-proto=delete', ['--disable-proto=delete']],
 ])('fields named __proto__, on a Node %s', (_how, flags) => {
-  it('go and come as others do, by each API and either engine', async () => {
+  it('are sent and received like any other, by each API and either engine', async () => {
     const { code, stdout, stderr } = await runNodeWith(flags, toChild('proto'))
     expect(stderr).toBe('')
     expect(code).toBe(0)

@@ -1,4 +1,4 @@
-/** Secrets of requests show nowhere unless somebody asks for them: not in errors, not in logs, not on our channels. */
+/** Secrets of requests show nowhere unless code reads them: not in errors, not in logs, not on our channels. */
 
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../support/bundled.ts'
@@ -8,7 +8,7 @@ const toChild = bundle({ secrets: new URL('./children/secrets.ts', import.meta.u
 
 const MARK = 'pl4nted'
 
-/** What undici's contract puts on its channels: the request itself, and what was sent of it. */
+/** By undici's contract its channels publish the request itself, and the parts that were sent. */
 const CONTRACT = [
   'undici:client:sendHeaders',
   'undici:request:bodyChunkReceived',
@@ -20,7 +20,7 @@ const CONTRACT = [
   'undici:request:trailers',
 ]
 
-/** The ways in which the calls have ended, so that what is looked at is there. */
+/** How the calls must have ended, so that every value is checked. */
 const KINDS = [
   ...['AbortError', 'ConnectError', 'HeadersCountError', 'HeadersTimeoutError', 'InvalidArgumentError'],
   ...['ResponseContentLengthMismatchError', 'ResponseExceededMaxSizeError', 'SocketError', 'StreamError'],
@@ -43,7 +43,7 @@ describe('secrets that are planted in requests', () => {
     expect(looks).toBeGreaterThan(1_500)
   })
 
-  it("show nowhere beside undici's own channels, where somebody listens", async () => {
+  it("show nowhere but on undici's own channels, when these have subscribers", async () => {
     const { code, lines, leaks, contract } = await run('heard')
     expect({ code, lines, leaks }).toEqual({ code: 0, lines: [], leaks: [] })
     expect(contract).toEqual(CONTRACT)

@@ -8,7 +8,7 @@ import { runNode } from '../support/child.ts'
 
 const toPath = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
-/** Builds what is tested, into a folder that goes with the test. */
+/** Builds the library into a folder that is removed after the test. */
 async function bundle(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dodici-soak-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -25,7 +25,7 @@ async function bundle(): Promise<string> {
 }
 
 /** `npm run soak` does the same ten times over. */
-it('a process with 20,000 calls to servers that misbehave settles each once, and has nothing left of them', async () => {
+it('a process with 20,000 calls to servers that misbehave settles each once, and leaks nothing', async () => {
   const args = ['--requests', '15000', '--warmup', '5000', '--seed', '12', '--dodici', await bundle()]
   const { code, signal, stdout, stderr } = await runNode(
     '--expose-gc',

@@ -1,4 +1,4 @@
-/** What every place where tests run has to leave alone: called under fake timers, and in other realms. */
+/** Calls of every API that must work in every environment: under fake timers, and in other realms. */
 
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { Agent, Client, fetch } from '../../../src/index.ts'
 import type { ClientOptions } from '../../../types/index.ts'
 
-/** What `runBasics()` returns where all is well. */
+/** The value of `runBasics()` when everything works. */
 export const BASICS = {
   request: 'GET /',
   upload: 'POST / sent',
@@ -30,8 +30,8 @@ const HANG = { path: '/hang', method: 'GET' } as const
 /**
  * Uses each API once.
  *
- * @param origin a server that responds `METHOD path body`; but nothing at `/hang`, and at `/refused` by REFUSED_STREAM the first time
- *   on each connection
+ * @param origin a server that responds `METHOD path body`; but nothing at `/hang`, and at `/refused` by REFUSED_STREAM
+ *   the first time on each connection
  */
 export async function runBasics(
   origin: string,

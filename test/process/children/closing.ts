@@ -1,6 +1,6 @@
 /**
- * Has an idle connection, whose peer never closes its side, closed: by its timeout, by its owner, by the one after the other, or by
- * its owner before a tunnel over it has ended.
+ * Has an idle connection, whose peer never closes its side, closed: by its timeout, by its owner, by the one after the
+ * other, or by its owner before a tunnel over it has ended.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { Client } from '../../../src/index.ts'
@@ -9,7 +9,7 @@ import { report } from './report.ts'
 const [, , mode = '', origin = ''] = process.argv
 const GET = { path: '/', method: 'GET' } as const
 
-/** Stays until the session is closed on our side; whatever stays longer is not of ours. */
+/** Waits until the session is closed on our side; what remains open then isn't ours. */
 function untilDraining(): Promise<void> {
   const stay = setInterval(() => {}, 1_000)
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Makes calls, keeps node's own stream of each, and reports which of their handlers and headers the collector takes. */
+/** Makes calls, keeps node's own stream of each, and reports which of their handlers and headers are collected. */
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders, ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -21,7 +21,7 @@ server.on('stream', (stream: ServerHttp2Stream, headers: NodeHeaders) => {
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const { port } = server.address() as AddressInfo
 
-/** What somebody else holds on to. */
+/** Node's streams, which other code keeps. */
 const streams: ClientHttp2Stream[] = []
 const stopWatching = await watchNodeStreams((stream) => streams.push(stream))
 const client = new Client(`http://127.0.0.1:${port}`)

@@ -1,4 +1,4 @@
-/** Closes one client that is idle and one that can't even connect, each with a deadline of weeks. */
+/** Closes one client that is idle and one that can't connect, each with a deadline of weeks. */
 import { Client } from '../../../src/index.ts'
 import { report } from './report.ts'
 

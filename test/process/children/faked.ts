@@ -1,4 +1,4 @@
-/** Sinon's fake timers, from before the import on or from after it, and for all of what is used. */
+/** Sinon's fake timers, installed before the import or after it, for all of Dodici. */
 import { install } from '@sinonjs/fake-timers'
 import { report } from './report.ts'
 

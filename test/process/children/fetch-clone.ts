@@ -1,4 +1,4 @@
-/** Reads a large body whose clone nobody has any more, and reports the most memory that its bytes took. */
+/** Reads a large body whose clone is garbage, and reports the most memory that its bytes took. */
 
 import { setImmediate } from 'node:timers/promises'
 import { fetch } from '../../../src/index.ts'
@@ -8,7 +8,7 @@ import { INERT } from '../../support/inert-controller.ts'
 const PIECE = 1_048_576
 const PIECES = 40
 
-/** Gives a piece for each time that it is let go on. */
+/** Gives a piece for each call of resume(). */
 const dispatcher = {
   dispatch(_options: DispatchOptions, handler: DispatchHandler) {
     let left = PIECES
@@ -25,7 +25,7 @@ const dispatcher = {
   },
 }
 
-/** A frame of its own: what it has left on the stack is gone when it returns. */
+/** In a function of its own: its references on the stack are gone when it returns. */
 async function open(): Promise<Response> {
   const response = await fetch('http://a.test/', { dispatcher })
   response.clone()

@@ -1,4 +1,4 @@
-/** Fetches, lets go of what a case says, collects, and reports what has become of each stream and of the session. */
+/** Fetches, drops the objects of a case, collects garbage, and reports the state of each stream and of the session. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,7 @@ import { report } from './report.ts'
 /** Turns of the event loop, with a collection each: the first few are enough. */
 const PATIENCE = 30
 
-/** After so many what was to be collected is. */
+/** After so many, garbage has been collected. */
 const ENOUGH = 10
 
 const LARGE = Buffer.alloc(4 * 1_048_576, 'x')
@@ -45,7 +45,7 @@ const olderOrigin = `http://127.0.0.1:${(older.address() as AddressInfo).port}`
 const agent = new Agent({ h2c: ({ origin }) => origin === peer.origin, connectionWindowSize: 1_048_576 })
 const init = { dispatcher: agent }
 
-/** What a case goes on holding. */
+/** The object that a case keeps. */
 const held: unknown[] = []
 
 function ask(path: string, more: object = {}): Promise<Response> {
@@ -79,7 +79,7 @@ function toStream({ body }: Response): ReadableStream<Uint8Array> {
   return body
 }
 
-/** What goes and what stays, by the path that is fetched. */
+/** Which objects a case drops and which it keeps, by the path that is fetched. */
 const cases: Readonly<Record<string, (path: string) => Promise<void>>> = {
   async '/begun/response'(path) {
     await ask(path)
@@ -149,7 +149,7 @@ const cases: Readonly<Record<string, (path: string) => Promise<void>>> = {
   },
 }
 
-/** What stays usable though the Response has gone: each gives what is read after the collection. */
+/** Objects that stay usable without the Response: each gives the bytes that are read after the collection. */
 const kept: Readonly<Record<string, (path: string) => Promise<() => Promise<string>>>> = {
   async '/begun/only-body'(path) {
     const body = toStream(await ask(path))

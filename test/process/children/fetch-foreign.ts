@@ -1,9 +1,11 @@
-/** Fetches with the classes of an undici in the place of Node's own, and reports what others make of the Responses. */
+/**
+ * Fetches with the classes of an undici in the place of Node's own, and reports what other code reads of the Responses.
+ */
 import { Agent, fetch } from '../../../src/index.ts'
 import { ScriptedPeer } from '../../support/scripted-peer.ts'
 import { report } from './report.ts'
 
-/** What undici 6, 7 and 8 have in common. */
+/** The members that undici 6, 7 and 8 share. */
 interface Undici {
   readonly Response: typeof Response
   readonly Headers: typeof Headers

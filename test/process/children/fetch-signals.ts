@@ -1,4 +1,7 @@
-/** Fetches with signals that nobody holds but those who can fire them, collects, fires, and reports what has become of the fetches. */
+/**
+ * Fetches with signals that only their controllers refer to, collects garbage, fires, and reports how the fetches
+ * ended.
+ */
 import { Agent, fetch } from '../../../src/index.ts'
 import { ScriptedPeer } from '../../support/scripted-peer.ts'
 import { report } from './report.ts'
@@ -34,7 +37,7 @@ const fetches: Readonly<Record<string, (path: string, signal: AbortSignal) => Pr
   request: (path, signal) => fetch(new Request(`${peer.origin}${path}`, { signal }), { dispatcher }),
 }
 
-/** The reason, once it is told; `'nothing'` when a round trip after it still nothing is. */
+/** The reason, once the fetch has failed; `'nothing'` if it hasn't a round trip later. */
 async function toTold(promise: Promise<unknown>): Promise<unknown> {
   const late = peer.connection(0).ping()
   return Promise.race([promise.catch((reason: unknown) => reason), late.then(() => 'nothing')])

@@ -1,9 +1,9 @@
-/** Imports the package, and reports what that changed outside of it. */
+/** Imports the package, and reports what the import has changed outside of it. */
 import { report, toResources } from './report.ts'
 
 const DISPATCHERS = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((name) => Symbol.for(name))
 
-/** A look at a descriptor is enough to make Node load what lies behind some globals; a look at the keys is not. */
+/** Reading a descriptor makes Node load the modules behind some globals; reading the keys doesn't. */
 function toGlobals(keys: readonly PropertyKey[]): Map<PropertyKey, PropertyDescriptor | undefined> {
   return new Map(keys.map((key) => [key, Reflect.getOwnPropertyDescriptor(globalThis, key)]))
 }

@@ -1,4 +1,6 @@
-/** Reads what comes, slowly, and sends as much as is asked for, as fast as it is taken. Ends with its input. */
+/**
+ * Reads uploads slowly, and sends as many bytes as requested, as fast as the client takes them. Ends with its input.
+ */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** Moves a gigabyte one way, and reports what the process holds before, on the way, and after. */
+/** Moves a gigabyte one way, and reports the memory of the process before, meanwhile and after. */
 import { Writable } from 'node:stream'
 import { Client } from '../../../src/index.ts'
 import { report } from './report.ts'
@@ -12,7 +12,7 @@ const TURNS = 8
 const [, , origin = '', way = ''] = process.argv
 const client = new Client(origin)
 
-/** Bytes of the heap, and of what hangs on it: `external` has the array buffers in it. */
+/** Bytes of the heap, and of memory outside that it refers to: `external` includes the array buffers. */
 function toMemory(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
@@ -27,7 +27,7 @@ async function collect(): Promise<number> {
   return toMemory()
 }
 
-/** Bytes that have passed here. */
+/** Bytes that have passed through here. */
 let moved = 0
 let samples = 0
 let highest = 0
@@ -40,7 +40,7 @@ function count(bytes: number): void {
   highest = Math.max(highest, toMemory())
 }
 
-/** New memory for each piece, as a file or a socket gives it: one piece again and again would show nothing. */
+/** New memory for each piece, as a file or a socket gives it: repeating one piece would show nothing. */
 function* make(): Generator<Buffer> {
   while (moved < TOTAL) {
     const piece = Buffer.alloc(65_536, moved % 251)

@@ -1,15 +1,15 @@
-/** Asks a great many origins for something, none of which is there, and reports what its agent still holds of them. */
+/** Sends requests to a great many origins without a server, and reports the memory that the agent still holds. */
 import { Agent } from '../../../src/index.ts'
 import { report } from './report.ts'
 
 /** Calls that are under way at a time. */
 const BATCH = 100
-/** Origins after which it holds all that it ever will. */
+/** After so many origins, the memory must no longer grow. */
 const WARM = 5_000
 
 const [, , count = '', maxOrigins = ''] = process.argv
 const total = Number(count)
-const refused = new Error('There is nobody')
+const refused = new Error('There is no server')
 const agent = new Agent({
   connect: (_options, callback) => callback(refused),
   maxOrigins: maxOrigins === '' ? null : Number(maxOrigins),

@@ -1,4 +1,4 @@
-/** Has nothing to stay for but a request. */
+/** Only a request keeps the process alive. */
 import { Client } from '../../../src/index.ts'
 import { report } from './report.ts'
 

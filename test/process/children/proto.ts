@@ -16,7 +16,7 @@ const toValue = (fields: object): unknown => Object.getOwnPropertyDescriptor(fie
 /** The first field: node's server adds a date. */
 const toRaw = (fields: readonly unknown[] | null): string => (fields ?? []).slice(0, 2).join()
 
-/** What the server has got with each request: the field of the header, and that of the trailers. */
+/** The fields that the server got with each request: of the header section, and of the trailers. */
 const got: string[][] = []
 
 function onStream(stream: ServerHttp2Stream, _headers: object, _flags: number, raw: readonly string[]): void {
@@ -42,9 +42,9 @@ async function run(engine: 'node' | 'wire', trailers: RequestHeaders | (() => Re
   const sensitiveHeaders = [NAME]
   const request = { path: '/', method: 'POST', headers: toFields('asked'), trailers, sensitiveHeaders }
   const seen: unknown[] = []
-  const answer = await client.request({ ...request, body: 'b' })
-  await answer.body.text()
-  seen.push([toValue(answer.headers), toValue(answer.trailers)])
+  const data = await client.request({ ...request, body: 'b' })
+  await data.body.text()
+  seen.push([toValue(data.headers), toValue(data.trailers)])
   const raw = await client.request({ ...request, body: 'b', responseHeaders: 'raw' })
   await raw.body.text()
   seen.push([toRaw([raw.headers].flat()), toRaw([raw.trailers].flat())])

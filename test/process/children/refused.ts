@@ -1,4 +1,4 @@
-/** Has nothing to stay for but a request that the server refuses, and that waits before it is sent again. */
+/** Only a request keeps the process alive: the server refuses it, and it waits before it is retried. */
 import { Client } from '../../../src/index.ts'
 import { report, toResources } from './report.ts'
 
@@ -12,7 +12,7 @@ function isStaying(): boolean {
   return toResources().includes('Timeout')
 }
 
-/** From turn to turn, as long as there is something to read. */
+/** Runs from turn to turn, as long as there is something to read. */
 function abortWaiting(): void {
   const { connected, pending } = client.stats
   // While it connects there is another timer.

@@ -1,11 +1,14 @@
 import { writeSync } from 'node:fs'
 
-/** Tells the parent. At once and without a handle: `process.stdout` would be one more resource of this process. */
+/**
+ * Reports to the parent, synchronously and without a handle: `process.stdout` would be another resource of this
+ * process.
+ */
 export function report(facts: unknown): void {
   writeSync(1, `${JSON.stringify(facts)}\n`)
 }
 
-/** The active resources of this process, less the file requests that the loader of modules may still have. */
+/** The active resources of this process, without the file requests that the module loader may still have. */
 export function toResources(): string[] {
   return process
     .getActiveResourcesInfo()

@@ -9,7 +9,7 @@ import { Recorder } from '../../support/recorder.ts'
 import type { PeerScript } from '../../support/scripted-peer-connection.ts'
 import type { PeerStream } from '../../support/scripted-peer-stream.ts'
 
-/** Whatever is planted begins with this. */
+/** Every planted secret begins with this. */
 export const MARK = 'pl4nted'
 
 const HEADERS = {
@@ -22,7 +22,7 @@ export const QUERY = `token=${MARK}-query`
 const BODY = `${MARK}-body`
 const TRAILERS = { 'x-signature': `${MARK}-trailer` }
 
-/** What a call shall meet, by its path, or by the host that it asks for a tunnel to. */
+/** The outcome of a call, by its path, or by the host of its tunnel. */
 export type Outcome =
   | 'ok'
   | 'reset'
@@ -112,10 +112,10 @@ function toRequest(outcome: Outcome) {
   }
 }
 
-/** Tells of what a caller gets, by its name. */
+/** Reports a value that a caller gets, with a name. */
 export type Look = (what: string, value: unknown) => void
 
-/** Looks at its controller whenever it hears something. */
+/** Inspects its controller in every callback. */
 class Looking extends Recorder {
   readonly #look: Look
 
@@ -152,27 +152,27 @@ class Looking extends Recorder {
 
 type Api = (client: Client, outcome: Outcome, look: Look, signal: AbortSignal) => Promise<unknown>
 
-/** Each API with secrets wherever it takes some. What it throws is looked at by who calls it. */
+/** Each API, with secrets in every option. The caller inspects its exceptions. */
 export const APIS: Readonly<Record<string, Api>> = {
   async request(client, outcome, look, signal) {
-    const answer = await client.request({ ...toRequest(outcome), signal })
-    look('answer', answer)
-    look('body', answer.body)
-    await answer.body.text()
-    look('body that was read', answer.body)
+    const result = await client.request({ ...toRequest(outcome), signal })
+    look('result', result)
+    look('body', result.body)
+    await result.body.text()
+    look('body that was read', result.body)
   },
   async stream(client, outcome, look, signal) {
     const sink = (): Writable => new Writable({ write: (_chunk, _encoding, callback) => callback() })
-    const answer = await client.stream({ ...toRequest(outcome), signal }, (data) => {
-      look('answer', data)
+    const result = await client.stream({ ...toRequest(outcome), signal }, (data) => {
+      look('result', data)
       return sink()
     })
-    look('end', answer)
+    look('end', result)
   },
   async pipeline(client, outcome, look, signal) {
     const { body, ...request } = toRequest(outcome)
     const duplex = client.pipeline({ ...request, signal }, (data) => {
-      look('answer', data)
+      look('result', data)
       return data.body
     })
     duplex.end(body)
@@ -198,24 +198,24 @@ export const APIS: Readonly<Record<string, Api>> = {
     })
   },
   async connect(client, outcome, look, signal) {
-    const answer = await client.connect({
+    const result = await client.connect({
       path: `${outcome}.example:443`,
       headers: HEADERS,
       signal,
     })
-    look('answer', answer)
-    answer.socket.on('error', () => {}).destroy()
+    look('result', result)
+    result.socket.on('error', () => {}).destroy()
   },
   async upgrade(client, outcome, look, signal) {
     const { path, headers } = toRequest(outcome)
-    const answer = await client.upgrade({
+    const result = await client.upgrade({
       path,
       headers,
       protocol: 'websocket',
       signal,
     })
-    look('answer', answer)
-    answer.socket.on('error', () => {}).destroy()
+    look('result', result)
+    result.socket.on('error', () => {}).destroy()
   },
   async fetch(client, outcome, look, signal) {
     const { path, headers, body } = toRequest(outcome)

@@ -1,6 +1,6 @@
 /**
- * Plants secrets in requests, looks at all that a caller, a handler or a listener gets without asking for them, and logs it. Reports
- * what has shown a secret. The parent reads the log.
+ * Plants secrets in requests. Inspects and logs every value that a caller, a handler or a listener gets, without
+ * reading the secrets themselves. Reports each value that has shown a secret. The parent reads the log.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { EventEmitter, once } from 'node:events'
@@ -20,9 +20,9 @@ const INFINITE = {
   maxStringLength: null,
 }
 
-/** Where a secret was shown: each place once. */
+/** The places that have shown a secret, each once. */
 const leaks = new Set<string>()
-/** Names of the errors that were looked at, of fetch those of their causes. */
+/** Names of the inspected errors; for fetch, of their causes. */
 const kinds = new Set<string>()
 let looks = 0
 
@@ -32,13 +32,13 @@ function toTexts(value: unknown, isForeign: boolean): [how: string, text: string
     ['inspect all', inspect(value, INFINITE)],
     ['json', toJson(value)],
   ]
-  // What node's own sockets know of the sessions on them is node's to hide.
+  // Node's own sockets refer to the sessions on them: hiding that is node's matter.
   if (!isForeign) texts.push(['inspect raw', inspect(value, { ...INFINITE, customInspect: false })])
   if (!(value instanceof Error)) return texts
   return [...texts, ['message', value.message], ['stack', `${value.stack}`], ['text', String(value)]]
 }
 
-/** What can't be written is thrown, with a message of its own. */
+/** A value that can't be written throws, with a message of its own. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''
@@ -59,7 +59,7 @@ function lookAt(where: string, value: unknown, isForeign = false): void {
 process.on('warning', (warning) => lookAt('warning', warning))
 process.on('unhandledRejection', (reason) => lookAt('unhandled rejection', reason))
 
-/** undici's have the request in them by their contract: see docs/differences.md. */
+/** By their contract, undici's channels publish the request: see docs/differences.md. */
 const REQUEST = ['create', 'bodySent', 'bodyChunkSent', 'headers', 'bodyChunkReceived', 'trailers', 'error']
 const CONNECTION = ['beforeConnect', 'connected', 'connectError']
 const SESSION = ['open', 'ready', 'draining', 'closed', 'ping', 'stall']
@@ -70,7 +70,7 @@ function listen(): void {
   listenTo('undici:client:sendHeaders')
   for (const name of CONNECTION) {
     subscribe(`undici:client:${name}`, (message) => {
-      // What the fallback's own dispatcher publishes is its own, and HTTP/1.1's.
+      // The fallback's dispatcher publishes its own messages, about HTTP/1.1.
       if (Object(message).connectParams.version === 'h2') lookAt(name, message, true)
     })
   }
@@ -90,10 +90,10 @@ function toClient(origin: string, where: string, options: ClientOptions): Client
   return client
 }
 
-/** One call of an API, and all that is to be seen of it. */
+/** One call of an API, and an inspection of everything that it gives. */
 async function play(client: Client, where: string, api: string, outcome: Outcome): Promise<void> {
   const look: Look = (what, value) =>
-    lookAt(`${where}: ${what}`, value, what === 'answer' && api !== 'request')
+    lookAt(`${where}: ${what}`, value, what === 'result' && api !== 'request')
   const abort = new AbortController()
   const running = APIS[api]?.(client, outcome, look, abort.signal).catch((error: unknown) => error)
   look('client', client)
@@ -120,7 +120,7 @@ async function playAll(engine: 'node' | 'wire'): Promise<void> {
   }
 }
 
-/** Where there is nobody, or nobody who can be trusted. */
+/** Origins without a server, or with one that can't be trusted. */
 async function playConnections(engine: 'node' | 'wire'): Promise<void> {
   const peer = await ScriptedPeer.listen(SCRIPT)
   const { port } = new URL(peer.origin)
@@ -159,7 +159,7 @@ async function playBadInput(engine: 'node' | 'wire'): Promise<void> {
   await peer.close()
 }
 
-/** What is said of URLs, by the functions that take them. */
+/** Error messages about URLs, from the functions that take them. */
 async function playUrls(): Promise<void> {
   const urls = [
     `https://user:${MARK}-password@a b/?${QUERY}`,
@@ -173,7 +173,7 @@ async function playUrls(): Promise<void> {
   lookAt('headers of fetch', await fetch('https://a.example/', { headers }).catch((error: unknown) => error))
 }
 
-/** Over HTTP/1.1 another dispatcher serves, and another's errors come. */
+/** Over HTTP/1.1 another dispatcher serves, with errors of its own. */
 async function playFallback(): Promise<void> {
   const server = createServer((asked) => asked.socket.destroy()).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -189,7 +189,7 @@ async function playFallback(): Promise<void> {
   server.close()
 }
 
-/** More listeners on one signal than Node thinks right: its warning has the signal in it. */
+/** More listeners on one signal than Node's limit: its warning contains the signal. */
 async function playWarning(): Promise<void> {
   const peer = await ScriptedPeer.listen(SCRIPT)
   const client = toClient(peer.origin, 'warning', {})
@@ -206,7 +206,7 @@ async function playWarning(): Promise<void> {
 }
 
 if (process.argv[2] === 'control') {
-  // What shows a secret has to be found, in each way, or the rest says nothing.
+  // A shown secret must be found, in each way; otherwise the rest proves nothing.
   class Leaky {
     readonly hidden = `${MARK}-control`
   }

@@ -1,4 +1,4 @@
-/** Waits for a connection that never stands: nothing but the request keeps the process alive, if that does. */
+/** Waits for a connection that is never established: only the request can keep the process alive. */
 import type { Socket } from 'node:net'
 import { Agent, Client } from '../../../src/index.ts'
 import type { Connector } from '../../../types/index.ts'
@@ -25,7 +25,7 @@ if (mode === 'silent connector') {
   await ask(new Client('http://localhost', { connect: () => {}, connectTimeout: 100 }), null)
 } else if (mode.startsWith('held ')) {
   const connect: Connector = (_options, callback) => {
-    // Nobody is at the other end. What stands in for a socket is a Duplex: the types speak of sockets alone, as undici's do.
+    // There is no peer. A Duplex stands in for the socket: the types permit only sockets, as undici's do.
     if (mode === 'held in memory') callback(null, PairedDuplex.toPair()[0] as unknown as Socket)
   }
   const client =
@@ -43,7 +43,7 @@ if (mode === 'silent connector') {
   const client = new Client(origin, { connectTimeout: 0, connect: { rejectUnauthorized: false } })
   const abort = new AbortController()
   const response = ask(client, abort.signal)
-  // It responses once the handshake has begun.
+  // It responds once the handshake has begun.
   const seer = new Client(witness)
   await (await seer.request(GET)).body.dump()
   await seer.close()

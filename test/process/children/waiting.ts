@@ -1,4 +1,4 @@
-/** Has nothing to stay for but a request that the server has no room for. */
+/** Only a request keeps the process alive: the server has no room for it. */
 import { Client } from '../../../src/index.ts'
 import { report } from './report.ts'
 
@@ -6,7 +6,7 @@ const [, , origin = '', end = ''] = process.argv
 const client = new Client(origin)
 const GET = { path: '/', method: 'GET' } as const
 
-// Answered once the server's limit of 0 streams has been heard here.
+// The response comes once the server's limit of 0 streams has come.
 await (await client.request(GET)).body.text()
 
 const abort = new AbortController()

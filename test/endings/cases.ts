@@ -1,16 +1,16 @@
-/** Responses, what breaks them right behind, and what a reader has to hear of it. */
+/** Responses, the breaks that follow them at once, and the ending that a reader must report. */
 
 import { Flag, frames, Type } from '../support/frames.ts'
 import type { Field } from '../support/hpack.ts'
 import type { PeerConnection } from '../support/scripted-peer-connection.ts'
 
-/** A reader hears the response's end, or an error. */
+/** A reader reports the response's end, or an error. */
 export type Ending = 'end' | 'error'
 
 /** What a peer sends first. */
 export interface Response {
   readonly name: string
-  /** What a reader gets of its content. */
+  /** The content that a reader gets. */
   readonly text: string
   /** Whether it has ended, by END_STREAM; or has as many bytes as its `content-length`. */
   readonly completion: 'END_STREAM' | 'content-length' | 'none'
@@ -21,9 +21,9 @@ export interface Response {
 export interface Break {
   readonly name: string
   toBytes(streamId: number): Buffer[]
-  /** To the connection, behind these bytes. */
+  /** Breaks the connection after these bytes. */
   readonly connection?: 'FIN' | 'reset'
-  /** What becomes of a response that hasn't ended. */
+  /** The ending of a response that hasn't ended. */
   readonly ending: Ending
 }
 
@@ -83,7 +83,7 @@ export const RESPONSES: readonly Response[] = [
   },
 ]
 
-/** Those that a tunnel can begin with: it has no trailers (RFC 9113 §8.5). */
+/** Responses with which a tunnel can begin: it has no trailers (RFC 9113 §8.5). */
 export const TUNNEL_RESPONSES = RESPONSES.filter(({ name }) => !name.includes('trailer'))
 
 function toReset(name: string, code: number): Break {
@@ -135,22 +135,22 @@ export const TUNNEL_BREAKS: readonly Break[] = [
   },
 ]
 
-/** Whether a stream may go on after the response: what ends a stream can't follow its END_STREAM. */
+/** Whether a stream may go on after the response: nothing can follow its END_STREAM. */
 export function canFollow(response: Response, { name }: Break): boolean {
   return response.completion !== 'END_STREAM' || !/END_STREAM/.test(name)
 }
 
 const [major = 0] = process.versions.node.split('.').map(Number)
 
-/** Node 20 tells of most errors of a connection to nobody (docs/differences.md): only a PING finds out. */
+/** Node 20 doesn't report most connection errors (docs/differences.md): only a PING notices them. */
 export function isSilent(engine: string, { name }: Break): boolean {
   return engine === 'node' && major < 22 && name === 'DATA on stream 0'
 }
 
-/** What a reader of a response has to hear. */
+/** The ending that a reader of a response must report. */
 export function toEnding(response: Response, broken: Break): Ending {
   if (response.completion === 'END_STREAM') return 'end'
-  // RFC 9113 §8.1: a server may want no more of a request. The response is whole by its own length.
+  // RFC 9113 §8.1: a server may need no more of a request. The response is whole by its own length.
   if (response.completion === 'content-length' && broken.name === 'RST_STREAM with NO_ERROR') return 'end'
   return broken.ending
 }

@@ -1,4 +1,4 @@
-/** The same as in endings.test.ts, with what the peer says cut at each byte. */
+/** The same as in endings.test.ts, with the peer's bytes cut into segments at each byte. */
 
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../support/engines.ts'
@@ -34,7 +34,7 @@ function toCuts(
     })
 }
 
-describe.each(ENGINES)('on engine %s, with what the peer says cut at each byte', (engine) => {
+describe.each(ENGINES)('on engine %s, with the bytes of the peer cut at each byte', (engine) => {
   describe.each(['request(), events', 'request(), text()'])('a response read by %s', (name) => {
     test.each(RESPONSES)('when $name has come › ends once', async (response) => {
       const cases = toCuts(engine, READERS[name], response, BREAKS, toAccepted)

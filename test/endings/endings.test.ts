@@ -1,4 +1,4 @@
-/** The end of a response, or what breaks it, and who hears of it: each response × each break × each way to read it. */
+/** The end of a response, or a break: each response × each break × each way to read it. */
 
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../support/engines.ts'
@@ -31,17 +31,19 @@ function toProduct(
 }
 
 describe.each(ENGINES)('on engine %s', (engine) => {
-  describe('a response that ends, or breaks, right behind what its caller waits for', () => {
-    test.each(Object.entries(READERS))('when read by %s › is heard to do so, once', async (_name, reader) => {
+  describe('a response that ends or breaks at once after the event that its caller waits for', () => {
+    test.each(
+      Object.entries(READERS),
+    )('when read by %s › reports its ending, once', async (_name, reader) => {
       const cases = toProduct(engine, reader, RESPONSES, BREAKS, toAccepted)
       expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
     })
   })
 
-  describe('a tunnel that ends, or breaks, right behind its 200', () => {
+  describe('a tunnel that ends or breaks at once after its 200', () => {
     test.each(
       Object.entries(TUNNEL_READERS),
-    )('when read by %s › is heard to do so, once', async (_name, reader) => {
+    )('when read by %s › reports its ending, once', async (_name, reader) => {
       const cases = toProduct(engine, reader, TUNNEL_RESPONSES, TUNNEL_BREAKS, toTunnelAccepted)
       expect(await playAll(await Stage.start(engine, 'TCP'), cases)).toEqual([])
     })
@@ -73,12 +75,12 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       )
     }
 
-    test('when a response ends or breaks › each reader hears it, once', async () => {
+    test('when a response ends or breaks › each reader reports it, once', async () => {
       const cases = toPairs(Object.values(READERS), RESPONSES, BREAKS, toAccepted)
       expect(await playAll(await Stage.start(engine, transport), cases)).toEqual([])
     })
 
-    test('when a tunnel ends or breaks › each reader hears it, once', async () => {
+    test('when a tunnel ends or breaks › each reader reports it, once', async () => {
       const cases = toPairs(Object.values(TUNNEL_READERS), TUNNEL_RESPONSES, TUNNEL_BREAKS, toTunnelAccepted)
       expect(await playAll(await Stage.start(engine, transport), cases)).toEqual([])
     })

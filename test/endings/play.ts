@@ -1,4 +1,4 @@
-/** Plays many exchanges side by side, and says which of them were heard otherwise than they have to be. */
+/** Plays many exchanges side by side, and returns those whose reported ending is wrong. */
 
 import type { Break, Ending, Response } from './cases.ts'
 import { toEnding } from './cases.ts'
@@ -7,7 +7,7 @@ import type { Play, Stage } from './scene.ts'
 /** Exchanges that run side by side. */
 const AT_ONCE = 16
 
-/** An exchange, and what its reader may hear. */
+/** An exchange, and the endings that its reader may report. */
 export interface Case extends Play {
   readonly name: string
   readonly accepted: readonly string[]
@@ -23,15 +23,15 @@ function toOutcome(ending: Ending, { text }: Response): string {
   return ending === 'end' ? `end: ${text}` : 'error'
 }
 
-/** What a reader of a response may hear. What was written before a TCP reset may be lost with it. */
+/** The endings that a reader of a response may report. A TCP reset may lose bytes that were written before it. */
 export function toAccepted(response: Response, broken: Break): string[] {
   const outcome = toOutcome(toEnding(response, broken), response)
   return broken.connection === 'reset' ? [outcome, 'error'] : [outcome]
 }
 
 /**
- * What a reader of a tunnel may hear. One that the peer has ended is broken all the same while our side is open: whether that is so
- * when the connection ends is a race, but for what comes in one segment.
+ * The endings that a reader of a tunnel may report. A tunnel that the peer has ended can still break while our side is
+ * open: whether that happens when the connection ends is a race, unless both come in one segment.
  */
 export function toTunnelAccepted(response: Response, broken: Break): string[] {
   const ended = toOutcome('end', response)
@@ -39,7 +39,7 @@ export function toTunnelAccepted(response: Response, broken: Break): string[] {
   return broken.name === 'RST_STREAM with NO_ERROR' ? [ended] : [ended, 'error']
 }
 
-/** @returns the cases that went wrong, each with what was heard */
+/** @returns the cases that went wrong, each with the reported ending */
 export async function playAll(stage: Stage, cases: readonly Case[]): Promise<string[]> {
   const wrong: string[] = []
   const left = [...cases]

@@ -1,4 +1,4 @@
-/** Every way to get a response, and to read it. Each tells what it has heard, as `end: text` or `error`. */
+/** Every way to get a response, and to read it. Each reports the ending as `end: text` or `error`. */
 
 import type { Readable } from 'node:stream'
 import { Writable } from 'node:stream'
@@ -17,7 +17,7 @@ export interface Exchange {
   /** Names it; the authority of a tunnel likewise. */
   readonly path: string
   readonly authority: string
-  /** Each ending that was heard: there has to be one. */
+  /** Each reported ending: there must be exactly one. */
   readonly heard: string[]
 }
 
@@ -28,7 +28,7 @@ function toOptions({ origin, path }: Exchange): RequestOptions {
   return { origin, path, method: 'GET' }
 }
 
-/** Collects what is written to it. */
+/** Collects the bytes that are written to it. */
 class Sink extends Writable {
   readonly #chunks: Buffer[] = []
 
@@ -284,7 +284,7 @@ const byUpgrade: Reader = async ({ agent, origin, path, heard }) => {
 
 type SocketClass = typeof WebSocket7
 
-/** A WebSocket hears one `close`, whatever becomes of its tunnel. */
+/** A WebSocket emits one `close`, however its tunnel ends. */
 function byWebSocket(Socket: SocketClass): Reader {
   return ({ agent, origin, path, heard }) =>
     new Promise((resolve) => {

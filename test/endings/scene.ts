@@ -20,7 +20,7 @@ export type Engine = (typeof ENGINES)[number]
 /** What lies below HTTP/2. */
 export type Transport = 'TCP' | 'TLS' | 'Duplex'
 
-/** How what a peer says is cut into segments: all in one; response and break; or behind so many bytes. */
+/** How the peer's bytes are cut into segments: all in one; response and break; or after so many bytes. */
 export type Cut = 'one segment' | 'two segments' | number
 
 /** One exchange that is to be played. */
@@ -31,13 +31,13 @@ export interface Play {
   readonly cut: Cut
 }
 
-/** Milliseconds: a reader that has heard nothing by then waits for ever. Far above what an exchange takes on a busy machine. */
+/** Milliseconds: a reader without an ending by then waits for ever. Far longer than an exchange takes on a busy machine. */
 const PATIENCE = 90_000
 
-/** Turns of the event loop in which a second ending would be heard. */
+/** Turns of the event loop in which a second ending would be reported. */
 const QUIET_TURNS = 4
 
-/** A peer, and the plays that are under way on it. */
+/** A peer, and the exchanges that run on it. */
 export class Stage {
   readonly #peer: ScriptedPeer
   readonly #options: AgentOptions
@@ -68,7 +68,7 @@ export class Stage {
     return new Stage(peer, { ...options, ...connect, ...relayed }, plays)
   }
 
-  /** Plays one exchange. @returns what its reader has heard */
+  /** Plays one exchange. @returns the ending that its reader has reported */
   async play(play: Play): Promise<string[]> {
     const name = `play-${this.#count++}`
     const heard: string[] = []

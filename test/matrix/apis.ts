@@ -16,25 +16,25 @@ export type Thrower =
   | 'onResponseEnd'
   | 'onResponseError'
 
-/** What one call is made of. */
+/** The parts of one call. */
 export interface Setup {
   readonly client: MatrixClient
   readonly source: Source
   readonly limits: CallLimits
-  /** Not for `dispatch()`, which takes none: its controller aborts. */
+  /** Not for `dispatch()`, which takes no signal: its controller aborts. */
   readonly signal: AbortSignal | EventEmitter
   readonly throwsIn: Thrower | null
-  /** What is thrown. */
+  /** The exception. */
   readonly fault: Error
 }
 
 /**
  * How a call ends.
  *
- * - `answer`: well
- * - `early`: with an error, before its caller was given anything
+ * - `response`: well
+ * - `early`: with an error, before its caller got anything
  * - `late`: with an error, after that
- * - `dropped`: the callback that was given the response has thrown
+ * - `dropped`: the callback that got the response has thrown
  */
 export type End = 'response' | 'early' | 'late' | 'dropped'
 
@@ -43,7 +43,7 @@ export interface Api {
   readonly name: string
   readonly kind: 'dispatch' | 'request' | 'stream' | 'pipeline' | 'tunnel'
   readonly hasCallback: boolean
-  /** Everything that is heard of a call that ends so, sorted; nothing else may be. */
+  /** All events of a call that ends so, sorted; there must be no others. */
   readonly endings: Readonly<Record<End, readonly string[]>>
   start(setup: Setup, watch: Watch): void
 }
@@ -120,7 +120,7 @@ function toCallback<TData>(
   }
 }
 
-/** A promise's outcome, as its callback would hear it. */
+/** A promise's outcome, as its callback would get it. */
 function follow<TData>(promise: Promise<TData>, callback: Callback<TData>): void {
   promise.then(
     (data) => callback(null, data),

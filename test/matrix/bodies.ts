@@ -4,25 +4,25 @@ import { ReadableStream } from 'node:stream/web'
 import type { RequestBody } from '../../types/index.ts'
 import { Gate } from './gate.ts'
 
-/** `whole`: a few pieces, and the end. `held`: more than the peer takes unread, or a source that stands still for ever. */
+/** `whole`: a few pieces, and the end. `held`: more than the peer takes unread, or a source that never gives more. */
 export type Extent = 'whole' | 'held'
 
 /** One body of one call. */
 export interface Source {
   /** The `body` option; null where there is none, and for `pipeline()`. */
   readonly body: RequestBody
-  /** What the server reads of a whole one. */
+  /** The bytes that the server reads of a whole body. */
   readonly expected: string | RegExp
   /** Writes the body of a `pipeline()`. */
   pour(duplex: Duplex): void
-  /** Settles once the source is let go of: it has ended, was destroyed, cancelled or returned, or it never began. */
+  /** Settles once the source is released: it has ended, was destroyed, cancelled or returned, or it never began. */
   letGo(): Promise<void>
 }
 
 /** A kind of body. */
 export interface BodyKind {
   readonly name: string
-  /** Which APIs take it. */
+  /** The APIs that take it. */
   readonly of: 'options' | 'pipeline'
   /** Whether it can be `held`. */
   readonly isEmpty: boolean
@@ -35,7 +35,7 @@ export interface BodyKind {
 
 const PIECES = ['one ', 'two ', 'three']
 const WHOLE = PIECES.join('')
-/** More than node's server takes of a stream that nobody reads: its window is 65,535 bytes. */
+/** More than node's server takes of an unread stream: its window is 65,535 bytes. */
 const HELD = 'x'.repeat(200_000)
 const HELD_PIECE = HELD.slice(0, 16_384)
 
@@ -45,7 +45,7 @@ function toText(extent: Extent): string {
 
 function pourNothing(): void {}
 
-/** A source that is nothing but data. */
+/** A source that is only data. */
 function toSource(body: RequestBody, expected: string | RegExp = WHOLE): Source {
   return { body, expected, pour: pourNothing, letGo: () => Promise.resolve() }
 }
@@ -57,7 +57,7 @@ function makeFormData(extent: Extent): Source {
   return toSource(form, new RegExp(`name="field"\r\n\r\n${WHOLE}\r\n`))
 }
 
-/** A Readable that was not made yet has nothing to be let go of. */
+/** A Readable that was not made yet has nothing to release. */
 async function toClosed(readable: Readable | null): Promise<void> {
   if (readable === null || readable.closed) return
   await new Promise<void>((resolve) => readable.once('close', resolve))
@@ -102,7 +102,7 @@ function makeWebStream(extent: Extent, onPull: () => void): Source {
   return { body: stream, expected: WHOLE, pour: pourNothing, letGo: () => done.opened }
 }
 
-/** A web stream whose `pull` throws is errored: it hears of no `cancel`. */
+/** A web stream whose `pull` throws is errored: its `cancel` isn't called. */
 function pullSafely(onPull: () => void, done: Gate): void {
   try {
     onPull()
@@ -171,13 +171,13 @@ function makeStreamFactory(extent: Extent, onPull: () => void): Source {
   return { body, expected: WHOLE, pour: pourNothing, letGo }
 }
 
-/** Writes a piece a turn: after an early response the duplex takes, and drops, whatever comes. */
+/** Writes a piece a turn: after an early response the duplex takes and drops every piece. */
 function pourForEver(duplex: Duplex): void {
   if (duplex.destroyed || duplex.writableEnded) return
   duplex.write(HELD_PIECE, () => setImmediate(pourForEver, duplex))
 }
 
-/** What is written to the duplex is let go of with the duplex. */
+/** Pieces that are written to the duplex are dropped with the duplex. */
 function toPoured(expected: string, pour: (duplex: Duplex) => void): Source {
   return { body: null, expected, pour, letGo: () => Promise.resolve() }
 }

@@ -8,10 +8,10 @@ import type { Outcome } from './outcome.ts'
 import type { Rig, Sibling } from './rig.ts'
 import { Watch } from './watch.ts'
 
-/** What the limit of a case is, where it has one. Milliseconds of the fake clock. */
+/** The limit of a case, if it has one. Milliseconds of the fake clock. */
 export const LIMIT = 1_000
 
-/** More turns of the event loop than anything here takes: what isn't over by then never will be, and gets a name. */
+/** More turns of the event loop than anything here takes: what isn't over by then is a failure, and is named. */
 const MANY_TURNS = 500_000
 
 /** One cell of the matrix. */
@@ -33,7 +33,7 @@ export class Case {
   stream: ServerHttp2Stream | null = null
   attempts = 0
   received = ''
-  /** What the process would have died of. */
+  /** Uncaught exceptions. */
   readonly uncaught: unknown[] = []
 
   readonly #abortController = new AbortController()
@@ -61,7 +61,7 @@ export class Case {
     return `${this.api.name} × ${this.kind.name} × ${this.outcome.name}`
   }
 
-  /** How it has to end. */
+  /** How the call must end. */
   get end(): End {
     const { end } = this.outcome
     return typeof end === 'function' ? end(this.kind) : end
@@ -72,7 +72,7 @@ export class Case {
     if (this.outcome.onPull === 'throw') throw this.fault
   }
 
-  /** By the way that the API has for it. */
+  /** Aborts in the way of the API. */
   abort(): void {
     const { signal } = this.setup
     if (this.api.kind === 'dispatch') this.watch.abort(this.reason)
@@ -80,7 +80,7 @@ export class Case {
     else this.#abortController.abort(this.reason)
   }
 
-  /** Lets the limit pass, as often as it takes until what runs against it has begun to run. */
+  /** Lets the limit pass, repeatedly, since its clock may start late. */
   async passTime(): Promise<void> {
     await this.#wait('the call outlives its limit', () => {
       this.rig.clock.advance(LIMIT)
@@ -88,7 +88,7 @@ export class Case {
     })
   }
 
-  /** Waits for what is about to happen; it takes some turns of the event loop, and no time. */
+  /** Waits for an event that takes some turns of the event loop, and no time. */
   async #wait(problem: string, isDone: () => boolean): Promise<void> {
     for (let turns = 0; !isDone(); turns++) {
       if (turns === MANY_TURNS) throw new Error(problem)
@@ -114,7 +114,7 @@ export class Case {
   }
 
   async #toSettled({ recorder, path }: Sibling): Promise<void> {
-    await this.#wait(`${path} was never answered`, () =>
+    await this.#wait(`${path} never got a response`, () =>
       recorder.events.some((event) => event === 'end' || event === 'error'),
     )
   }
@@ -160,7 +160,7 @@ export class Case {
     this.arrived.open()
   }
 
-  /** The case is where its name says. */
+  /** The case has reached the stage of its name. */
   #checkStage(): void {
     const { stage } = this.outcome
     const { pending } = this.rig.client.load
@@ -209,7 +209,7 @@ export class Case {
     expect(recorder.text).toBe(text)
   }
 
-  /** It has settled exactly once, up to now. */
+  /** Checks that the call has settled exactly once up to now. */
   checkHeard(): void {
     expect([...this.watch.heard].sort()).toEqual(this.api.endings[this.end])
     expect(this.uncaught).toEqual(this.outcome.isUncaught === true ? [this.fault] : [])

@@ -10,7 +10,7 @@ const afterTunnel = notForTunnels(
   'the call ends when the tunnel stands: signals and limits have no say any more',
 )
 
-/** The stream is there; for a body that is held: as much of it as the peer takes unread may be on its way. */
+/** The server has the stream; of a held body, as much as the peer takes unread may be on its way. */
 async function abortAtArrival(running: Case): Promise<void> {
   await running.until(running.arrived)
   running.abort()
@@ -42,7 +42,7 @@ async function passTimeWhenReceiving(running: Case): Promise<void> {
   await running.passTime()
 }
 
-/** The caller's doing, at each stage. */
+/** Ends by the caller, at each stage. */
 export const ABORTS: readonly Outcome[] = [
   {
     name: 'an abort while it is queued',
@@ -245,7 +245,7 @@ export const THROWS: readonly Outcome[] = [
   },
 ]
 
-/** What was sent isn't sent again: the calls are POSTs and tunnels. */
+/** No call is retried: the calls are POSTs and tunnels. */
 export const DEATHS: readonly Outcome[] = [
   {
     name: 'a lost connection while it sends',
@@ -286,7 +286,7 @@ export const DEATHS: readonly Outcome[] = [
       await running.until(running.hasRead)
       const session = running.rig.server.sessions.at(-1)
       session?.goaway(constants.NGHTTP2_INTERNAL_ERROR)
-      // Engine wire lets what was accepted go on, as long as the peer is there.
+      // Engine wire lets accepted streams go on, as long as the peer is there.
       setImmediate(() => session?.destroy())
     },
     end: 'early',

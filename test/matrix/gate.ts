@@ -1,4 +1,4 @@
-/** Something that happens once, and can be waited for. */
+/** An event that happens once, and can be awaited. */
 export class Gate {
   readonly opened: Promise<void>
   isOpen = false

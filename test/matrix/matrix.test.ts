@@ -13,7 +13,7 @@ import { Rig } from './rig.ts'
 
 const OUTCOMES: readonly Outcome[] = [...ANSWERS, ...CLOSES, ...ABORTS, ...TIMEOUTS, ...THROWS, ...DEATHS]
 
-/** Why a cell of the matrix makes no sense; null where it does. */
+/** Why a cell of the matrix is left out; null if it isn't. */
 function leftOut(api: Api, kind: BodyKind, outcome: Outcome): string | null {
   if (api.kind === 'tunnel' && kind.name !== 'none')
     return 'a tunnel has no body: what is written to it is its own'
@@ -31,12 +31,12 @@ const ROWS = APIS.flatMap((api) =>
   }),
 ).filter(({ kinds }) => kinds.length > 0)
 
-/** The case that what nobody has caught belongs to. */
+/** The running case: uncaught exceptions belong to it. */
 let running: Case | null = null
 const onRejection = (reason: unknown): void => void running?.uncaught.push(reason)
 
 beforeEach(() => {
-  // It keeps from the runner what a callback that throws is meant to do to the process.
+  // The test's runner must not see the exceptions that a callback throws on purpose.
   process.setUncaughtExceptionCaptureCallback((error) => running?.uncaught.push(error))
   process.on('unhandledRejection', onRejection)
 })

@@ -4,14 +4,14 @@ import type { Api, End, Thrower } from './apis.ts'
 import type { BodyKind, Extent } from './bodies.ts'
 import type { Case } from './case.ts'
 
-/** What becomes of a call. */
+/** How a call goes and ends. */
 export interface Outcome {
   readonly name: string
   /** @default 'whole' */
   readonly extent?: Extent
   /** Where the call is, before any stream. */
   readonly stage?: 'queued' | 'connecting'
-  /** What dies with it, or before it. */
+  /** What is destroyed with the call, or before it. */
   readonly death?: 'session' | 'client'
   readonly limits?: CallLimits
   readonly throwsIn?: Thrower
@@ -21,17 +21,17 @@ export interface Outcome {
   serve(stream: ServerHttp2Stream, running: Case): void
   /** What happens else. */
   drive?(running: Case): Promise<void>
-  /** How often the server may be asked. @default 1 */
+  /** How many requests the server may get. @default 1 */
   readonly attempts?: number
   readonly end: End | ((kind: BodyKind) => End)
-  /** The whole response, where there is one. */
+  /** The whole response, if there is one. */
   readonly text?: string
   readonly trailers?: object
-  /** A code, the reason of the abort, or what was thrown. */
+  /** A code, the reason of the abort, or the exception. */
   readonly error?: string
-  /** What is thrown has nobody to hear it but the process. */
+  /** The exception is uncaught: only the process can report it. */
   readonly isUncaught?: boolean
-  /** Why it makes no sense there; null where it does. */
+  /** Why the outcome is left out there; null if it isn't. */
   leftOut?(api: Api, kind: BodyKind): string | null
 }
 

@@ -64,7 +64,7 @@ export const ANSWERS: readonly Outcome[] = [
   },
 ]
 
-/** The peer's doing. */
+/** Ends by the peer. */
 export const CLOSES: readonly Outcome[] = [
   {
     name: 'RST_STREAM before the header',

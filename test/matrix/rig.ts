@@ -15,7 +15,7 @@ import type { StreamListener, TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 import { Gate } from './gate.ts'
 
-/** A client like any other, but for the clock. */
+/** A client with a fake clock. */
 export class MatrixClient extends LivingDispatcher implements ConnectionEvents {
   readonly scheduler: CallScheduler
 
@@ -57,7 +57,7 @@ export interface Sibling {
   readonly arrived: Promise<ServerHttp2Stream>
 }
 
-/** Nothing is late but what a case wants to be late; and yet each clock runs, so that one that isn't stopped is found. */
+/** Only the limit of the case fires. Yet every clock runs, so that one that isn't stopped is found. */
 const FAR_OFF = 2 ** 30
 const FAR_LIMITS = {
   queueTimeout: FAR_OFF,
@@ -68,10 +68,10 @@ const FAR_LIMITS = {
   requestTimeout: FAR_OFF,
 }
 
-/** The stream of the case, and that of the sibling that runs all the while: one that is leaked holds up all that follows. */
+/** The stream of the case, and that of its running sibling: a leaked stream would hold up all later calls. */
 const STREAMS = 2
 
-/** A server, a client, and what the one has seen of the other. */
+/** A server, a client, and what the server has seen of the client. */
 export class Rig {
   readonly server: TestServer
   readonly client: MatrixClient
@@ -82,7 +82,7 @@ export class Rig {
   readonly sockets: Socket[]
   /** Connections are made while it is open. */
   readonly door: Gate
-  /** How often the server was asked for each path. */
+  /** How many requests the server got for each path. */
   readonly requests: Map<string, number>
   readonly #listeners: Map<string, (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void>
 
@@ -138,7 +138,7 @@ export class Rig {
     return rig
   }
 
-  /** Breaks off the connection, without a word of HTTP/2. */
+  /** Cuts the connection, without any frame. */
   breakOff(): void {
     this.sockets.at(-1)?.destroy()
   }
@@ -148,7 +148,7 @@ export class Rig {
     this.#listeners.set(path, listener)
   }
 
-  /** A GET that isn't the case's. The server's part is played by whoever waits for its stream. */
+  /** A GET beside the case. The code that waits for its stream plays the server. */
   ask(path: string): Sibling {
     const arrived = new Promise<ServerHttp2Stream>((resolve) => this.serve(path, resolve))
     const recorder = new Recorder()

@@ -36,10 +36,10 @@ export function respondPart(stream: ServerHttp2Stream): void {
   stream.write('part')
 }
 
-/** Reads, and says nothing. */
+/** Reads, and sends nothing. */
 export function serveSilence(stream: ServerHttp2Stream, running: Case): void {
   whenRead(stream, running, () => {})
 }
 
-/** Doesn't even read. */
+/** Doesn't read, and sends nothing. */
 export function serveNothing(): void {}

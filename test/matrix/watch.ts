@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 import { Gate } from './gate.ts'
 
-/** What one call is heard to do. */
+/** The events of one call. */
 export class Watch {
   /** Everything that may happen only once: callbacks, settled promises, and the events that end a stream. */
   readonly heard: string[] = []
-  /** What is sure to be the last of them: the call is over then. */
+  /** The event that is certainly the last: the call is over then. */
   readonly ended = new Gate()
   /** A part of the response's body has come. */
   readonly receiving = new Gate()

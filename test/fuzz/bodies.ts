@@ -1,4 +1,4 @@
-/** What requests send. */
+/** The bodies that requests send. */
 
 import { Readable } from 'node:stream'
 import type { RequestBody } from '../../types/index.ts'
@@ -6,12 +6,12 @@ import type { BodyPlan } from './plan-calls.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import type { CallWatch } from './watch.ts'
 
-/** A body's source, when it has failed. */
+/** The error of a body's source. */
 class SourceError extends Error {
   override readonly name = 'SourceError'
 }
 
-/** What a source needs. */
+/** The parameters of a source. */
 interface Needs {
   readonly time: VirtualTime
   readonly watch: CallWatch
@@ -49,7 +49,7 @@ function toWeb(plan: BodyPlan, needs: Needs): ReadableStream<Uint8Array> {
         await source.return(undefined)
       },
     },
-    // One that nobody reads hasn't begun.
+    // An unread source hasn't begun.
     { highWaterMark: 0 },
   )
 }

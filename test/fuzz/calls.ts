@@ -1,4 +1,4 @@
-/** The APIs by which a round asks, and what each of them has to tell. */
+/** The APIs by which a round sends its calls, and the checks of each. */
 
 import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
@@ -11,7 +11,7 @@ import type { Reading } from './readers.ts'
 import { readBody, readByEvents, SlowWritable } from './readers.ts'
 import { useTunnel } from './tunnels.ts'
 
-/** What a call is made with. */
+/** The parameters of a call. */
 export interface Setting extends Reading {
   readonly dispatcher: Dispatcher
   readonly origin: string
@@ -48,7 +48,7 @@ export function startCall(setting: Setting): void {
   }
 }
 
-/** What ends the call from outside; null where its plan has nothing. */
+/** The signal that ends the call from outside; null if its plan has none. */
 export function toSignal({ watch, time }: Reading): AbortSignal | EventEmitter | null {
   const { abortAt, hasEmitter } = watch.plan
   if (abortAt === null) return null
@@ -63,7 +63,7 @@ export function toSignal({ watch, time }: Reading): AbortSignal | EventEmitter |
   return controller.signal
 }
 
-/** What is asked for, without a body. */
+/** The request, without a body. */
 function toBareOptions(setting: Setting): RequestOptions {
   const { watch, origin } = setting
   const { method, options } = watch.plan
@@ -146,9 +146,9 @@ function startStream(setting: Setting): void {
 function startPipeline(setting: Setting): void {
   const { watch, dispatcher, time, pace } = setting
   const { reader, body } = watch.plan
-  const duplex = dispatcher.pipeline(toBareOptions(setting), ({ statusCode, body: answer }) => {
+  const duplex = dispatcher.pipeline(toBareOptions(setting), ({ statusCode, body: source }) => {
     watch.status = statusCode
-    return reader === 'pipe' ? answer.pipe(new PassThrough()) : answer
+    return reader === 'pipe' ? source.pipe(new PassThrough()) : source
   })
   const endings = watch.listen('the pipeline', duplex)
   duplex.on('close', () => watch.settle('closed'))

@@ -1,4 +1,6 @@
-/** The process that the clients' fuzzer plays its rounds in: one that watches it tells when it stands still, or dies. */
+/**
+ * The process in which the clients' fuzzer plays its rounds. Another process watches it, and reports a hang or a crash.
+ */
 
 import { openSync, writeSync } from 'node:fs'
 import type { EngineName } from '../../types/index.ts'
@@ -6,7 +8,7 @@ import type { Failure } from './player.ts'
 import { Player } from './player.ts'
 import { processTime } from './process-time.ts'
 
-/** What such a process is told to do. */
+/** The arguments of such a process. */
 export interface Orders {
   readonly engine: EngineName
   readonly seed: number
@@ -20,7 +22,7 @@ export interface Orders {
   readonly isVerbose: boolean
   /** Whether Duplexes are played where Node itself is known to abort over them. */
   readonly mayAbort: boolean
-  /** Whether garbage is collected after each round: what comes with that, such as a crash, comes with its seed. */
+  /** Whether garbage is collected after each round: then a crash of a collection belongs to its seed. */
   readonly collects: boolean
   /** A file: the seed that was begun last, and how many were played. */
   readonly progress: string
@@ -55,20 +57,20 @@ async function collect(): Promise<void> {
   }
 }
 
-/** What keeps the process alive, but for what comes and goes by itself. */
+/** The resources that keep the process alive, without those that come and go by themselves. */
 function toResources(): string {
   const passing = ['CloseReq', 'Immediate', 'PipeWrap', 'TTYWrap', 'TickObject', 'Timeout']
   const names = process.getActiveResourcesInfo().filter((name) => !passing.includes(name))
   return names.sort().join(', ')
 }
 
-/** Looks at the memory, and at what is open, from time to time. */
+/** Checks the memory and the open resources from time to time. */
 class Scale {
   readonly #resources = toResources()
   #looks = 0
   #first = 0
 
-  /** What is wrong; null for nothing. */
+  /** The failure; null if there is none. */
   async look(rounds: number): Promise<string | null> {
     if (globalThis.gc === undefined || rounds % LOOK_EVERY !== 0) return null
     const bytes = await measure()
@@ -91,7 +93,7 @@ function print(failure: Failure, engine: EngineName): void {
   )
 }
 
-/** Failures by what they say, without their numbers. */
+/** Failures by their text, without its numbers. */
 class Summary {
   readonly #kinds = new Map<string, { first: string; seeds: number[] }>()
 

@@ -1,4 +1,4 @@
-/** What a client has sent on one connection, held against RFC 9113 and against what its peer has allowed. */
+/** The frames that a client has sent on one connection, checked by RFC 9113 and by the limits of its peer. */
 
 import type { Frame } from '../support/frames.ts'
 import { Flag, FrameParser, Setting, Type, toContent, toSettings } from '../support/frames.ts'
@@ -27,7 +27,7 @@ export class SentStream {
   }
 }
 
-/** Who is told what the client has sent. */
+/** Gets the events of the client's frames. */
 export interface LedgerListener {
   /** Whether node:http2 is the client's engine. */
   readonly isOfNode: boolean
@@ -51,7 +51,7 @@ export class ClientLedger {
   /** ACKs of SETTINGS, and of PINGs. */
   #acks = 0
   #pongs = 0
-  /** What GOAWAY said; null without one. */
+  /** The content of GOAWAY; null without one. */
   #goawayCode: number | null = null
 
   constructor(said: Said, listener: LedgerListener) {
@@ -85,7 +85,10 @@ export class ClientLedger {
     if (!condition) this.#tell(what)
   }
 
-  /** SETTINGS without an entry, of a session of node's that nghttp2 has ended on its own: node doesn't tell, and a PING isn't possible. */
+  /**
+   * SETTINGS without an entry, of a session of node's that nghttp2 has ended on its own: node doesn't tell, and a PING
+   * isn't possible.
+   */
   #isProbe({ type, payload }: Frame): boolean {
     return this.#listener.isOfNode && type === Type.SETTINGS && payload.length === 0
   }
@@ -127,7 +130,7 @@ export class ClientLedger {
       case Type.PING:
         this.#require(payload.length === 8 && streamId === 0, 'a PING is malformed')
         if (isAck) this.#pongs++
-        this.#require(this.#pongs <= this.#said.pings, 'a PING was acknowledged that nobody has sent')
+        this.#require(this.#pongs <= this.#said.pings, 'a PING was acknowledged that the peer has not sent')
         break
       case Type.GOAWAY:
         this.#goawayCode = payload.readUInt32BE(4)
@@ -154,7 +157,10 @@ export class ClientLedger {
 
   #takeAck(): void {
     this.#acks++
-    this.#require(this.#acks < this.#said.allowed.length, 'SETTINGS were acknowledged that nobody has sent')
+    this.#require(
+      this.#acks < this.#said.allowed.length,
+      'SETTINGS were acknowledged that the peer has not sent',
+    )
     const sizes = this.#inForce.map(({ tableSize }) => tableSize)
     this.#decoder.allow(Math.max(...sizes))
   }

@@ -7,13 +7,16 @@ import { runNode } from '../support/child.ts'
 import { ENGINES } from '../support/engines.ts'
 import { describePlan, toPlan } from './plan.ts'
 
-/** The same as `npm run fuzz -- --clients`, for a moment: that one goes on for as long as one likes. */
+/** The same as `npm run fuzz -- --clients`, but short: that one runs as long as you like. */
 const ROUNDS = 100
 
 interface Kept {
   readonly seed: number
   readonly engine: EngineName
-  /** Of its plan. Another one: what makes the plans has changed, and the seed no longer plays what it once found. */
+  /**
+   * The hash of its plan. If it differs, the plans are made otherwise now, and the seed no longer plays what it once
+   * found.
+   */
   readonly digest: string
   readonly found: string
 }
@@ -102,8 +105,8 @@ function digest({ seed, engine }: Kept): string {
     .slice(0, 8)
 }
 
-describe.each(ENGINES)('clients on engine %s whose peers say anything at all', (engine) => {
-  test(`when ${ROUNDS} rounds are played › each call ends once, nothing is left, and what was sent is HTTP/2`, async () => {
+describe.each(ENGINES)('clients on engine %s whose peers send anything at all', (engine) => {
+  test(`when ${ROUNDS} rounds are played › each call ends once, nothing is left, and the client has sent valid HTTP/2`, async () => {
     const exit = await fuzz('--engine', engine, '--seed', '1', '--rounds', String(ROUNDS), '--keep-going')
     expect(exit.stdout).toContain(`${ROUNDS} rounds from seed 1 in`)
     expect(exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/; all held\n$/) })
@@ -118,6 +121,6 @@ describe.each(ENGINES)('clients on engine %s whose peers say anything at all', (
   })
 })
 
-test.each(KEPT)('the plan of seed $seed, engine $engine, is the one that has found: $found', (kept) => {
+test.each(KEPT)('the plan of seed $seed, engine $engine, is still the one that found: $found', (kept) => {
   expect(digest(kept)).toBe(kept.digest)
 })

@@ -1,4 +1,4 @@
-/** `dispatch()` with a handler of either shape: what it hears has to come in order, and to end once. */
+/** `dispatch()` with a handler of either shape: its calls must come in order, and end once. */
 
 import type { Duplex } from 'node:stream'
 import type {
@@ -18,11 +18,11 @@ function toOptions({ watch, time, origin }: Setting): DispatchOptions {
   return { origin, path: '/', method, headers, body: toBody(body, { time, watch }), ...options }
 }
 
-/** What the two shapes have in common: the order of what is heard, and where the handler throws. */
+/** The common part of the two shapes: the order of the calls, and where the handler throws. */
 class Heard {
   readonly watch: CallWatch
   readonly chunks: Buffer[] = []
-  #stage: 'none' | 'started' | 'answered' | 'over' = 'none'
+  #stage: 'none' | 'started' | 'responding' | 'over' = 'none'
 
   constructor(watch: CallWatch) {
     this.watch = watch
@@ -37,25 +37,25 @@ class Heard {
   respond(status: number): void {
     if (this.#stage !== 'started') this.watch.blame(`a status came when the handler was ${this.#stage}`)
     if (status >= 200) {
-      this.#stage = 'answered'
+      this.#stage = 'responding'
       this.watch.status = status
     }
     this.#throwIf('onResponseStart')
   }
 
   data(chunk: Buffer): void {
-    if (this.#stage !== 'answered') this.watch.blame(`data came when the handler was ${this.#stage}`)
+    if (this.#stage !== 'responding') this.watch.blame(`data came when the handler was ${this.#stage}`)
     this.chunks.push(chunk)
     this.#throwIf('onResponseData')
   }
 
   end(): void {
-    if (this.#stage !== 'answered') this.watch.blame(`the end came when the handler was ${this.#stage}`)
+    if (this.#stage !== 'responding') this.watch.blame(`the end came when the handler was ${this.#stage}`)
     this.#stage = 'over'
     this.watch.whole = Buffer.concat(this.chunks)
     if (this.watch.plan.throwsIn === 'onResponseEnd') {
       // What is thrown comes back as the call's error.
-      this.#stage = 'answered'
+      this.#stage = 'responding'
       throw new Error('onResponseEnd has failed')
     }
     this.watch.settle('complete')

@@ -9,7 +9,7 @@ import { Endings } from './watch.ts'
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/** What is wrong with what a client sends, after what its peer has said. */
+/** The violations in the frames of a client, given the frames of its peer. */
 function judge(sent: readonly Buffer[], peer: readonly Buffer[] = [], isOfNode = false): string[] {
   const said = new Said()
   for (const bytes of peer) said.write(bytes)
@@ -32,8 +32,8 @@ function data(streamId: number, size: number): Buffer {
   return frames.frame(Type.DATA, 0, streamId, Buffer.alloc(size))
 }
 
-describe('the judge of what a client sends', () => {
-  test('when all of it is in order › has nothing to say', () => {
+describe("the judge of a client's frames", () => {
+  test('when all frames are valid › reports nothing', () => {
     const upload = Array.from({ length: 4 }, () => data(1, 16_383))
     const end = frames.data(1, '', Flag.END_STREAM)
     expect(judge([request(1), ...upload, end, request(3, Flag.END_STREAM), frames.reset(3, 8)])).toEqual([])
@@ -77,7 +77,7 @@ describe('the judge of what a client sends', () => {
       ],
       [frames.settings([Setting.HEADER_TABLE_SIZE, 64])],
     ],
-  ])('when it sends %s › says so', (_what, sent, peer) => {
+  ])('when the client sends %s › reports it', (_what, sent, peer) => {
     expect(judge(sent, peer).length).toBeGreaterThan(0)
   })
 })
@@ -85,7 +85,7 @@ describe('the judge of what a client sends', () => {
 describe('the judge of a session that nghttp2 has ended on its own', () => {
   const goaway = frames.goAway(0, 1)
 
-  test('when SETTINGS without an entry follow GOAWAY › lets them pass, and nothing else', () => {
+  test('when SETTINGS without an entry follow GOAWAY › permits them, and nothing else', () => {
     expect(judge([goaway, frames.settings()], [], true)).toEqual([])
     expect(judge([goaway, frames.settings()])).toHaveLength(1)
     expect(judge([goaway, frames.settings([Setting.INITIAL_WINDOW_SIZE, 1])], [], true)).toHaveLength(1)
@@ -93,7 +93,7 @@ describe('the judge of a session that nghttp2 has ended on its own', () => {
   })
 })
 
-describe('the judge of what a reader hears', () => {
+describe("the judge of a reader's events", () => {
   function hear(...events: string[]): Endings {
     const stream = new PassThrough()
     const endings = new Endings('it', stream)
@@ -105,7 +105,7 @@ describe('the judge of what a reader hears', () => {
     ['end', 'close'],
     ['error', 'close'],
     ['end', 'error', 'close'],
-  ])('when it hears %s, %s › has nothing to say', (...events) => {
+  ])('when the reader gets %s, %s › reports nothing', (...events) => {
     expect(hear(...events).fault).toBeNull()
   })
 
@@ -117,7 +117,7 @@ describe('the judge of what a reader hears', () => {
     ['two closes', ['end', 'close', 'close']],
     ['an end after an error', ['error', 'end', 'close']],
     ['an error after close', ['end', 'close', 'error']],
-  ])('when it hears %s › says so', (_what, events) => {
+  ])('when the reader gets %s › reports it', (_what, events) => {
     expect(hear(...events).fault).not.toBeNull()
   })
 
@@ -138,7 +138,7 @@ describe('virtual time', () => {
     expect(rung).toEqual(['soon at 1010', 'late at 301000'])
   })
 
-  test('when an alarm lies beyond the limit › says that the condition doesn’t hold', async () => {
+  test('when an alarm lies beyond the limit › reports that the condition doesn’t hold', async () => {
     const time = new VirtualTime()
     let hasRung = false
     time.after(101, () => {

@@ -1,4 +1,4 @@
-/** What lies between a client and the peer of a round: a Duplex that stands in for a socket, or a real one. */
+/** The link between a client and the peer of a round: a Duplex that stands in for a socket, or a real one. */
 
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -16,7 +16,7 @@ export interface Link {
   reset(): void
 }
 
-/** Who reads at the peer's end. */
+/** The reader at the peer's end. */
 export interface LinkListener {
   onBytes(bytes: Buffer): void
   onEnd(): void
@@ -28,7 +28,7 @@ type Callback = (error?: Error | null) => void
 /** Bytes after which a Duplex takes no more. */
 const LITTLE = 30_000
 
-/** What a connector yields instead of a socket. */
+/** The Duplex that a connector yields instead of a socket. */
 export class StandIn extends Duplex {
   readonly #listener: LinkListener
   readonly #time: VirtualTime

@@ -1,4 +1,4 @@
-/** One connection of a round's peer: it says what its plan says, and reads all that the client sends. */
+/** One connection of a round's peer: it sends the frames of its plan, and reads all that the client sends. */
 
 import type { Random } from '../protocol/hpack/support.ts'
 import type { Frame } from '../support/frames.ts'
@@ -11,17 +11,17 @@ import type { ConnectionPlan, GroupPlan } from './plan-peer.ts'
 import { Said } from './said.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** Who hears of all connections. */
+/** Gets the events of all connections. */
 export interface PeerOwner {
   /** Whether node:http2 is the client's engine. */
   readonly isOfNode: boolean
   onViolation(what: string): void
 }
 
-/** What a polite peer responds: it fits into any window. */
+/** The body of a polite peer's response: it fits into any window. */
 export const POLITE_BODY = '!'
 
-/** Milliseconds: so long a plan waits for a request that may never come. */
+/** For so many milliseconds a plan waits for a request that may never come. */
 const PATIENCE = 25
 /** Bytes that are delivered one by one, at most. */
 const CRUMBS = 120
@@ -38,7 +38,7 @@ export class PeerSide implements LinkListener, LedgerListener {
   readonly #random: Random
   #link: Link | null = null
   #groups: readonly GroupPlan[]
-  /** What it says by itself, between two groups. */
+  /** The frames that it sends by itself, between two groups. */
   #asides: Buffer[] = []
   /** Nothing comes between the frames of a group; nor before the first. */
   #isSpeaking = true
@@ -77,12 +77,12 @@ export class PeerSide implements LinkListener, LedgerListener {
     return this.#owner.isOfNode
   }
 
-  /** It may respond what it hasn't read: the client's socket takes no more at some point. */
+  /** It may respond without reading: then the client's socket takes no more at some point. */
   get mayMiss(): boolean {
     return this.#plan?.takes === 'a little'
   }
 
-  /** It says nothing more; not even that it is still there. */
+  /** It sends nothing more, and closes nothing. */
   fallSilent(): void {
     this.#isSilent = true
   }

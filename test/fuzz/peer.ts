@@ -15,7 +15,7 @@ import type { VirtualTime } from './virtual-time.ts'
 /** The port that real connections go to: of whichever round is played. */
 export class Port {
   onSocket: (socket: Socket) => void = (socket) => socket.destroy()
-  /** Told of each client's socket, whoever has made it. */
+  /** Called with each client's socket, whether a connector or the client itself has made it. */
   onClientSocket: (socket: Socket) => void = () => {}
   readonly #server: Server
 
@@ -82,7 +82,7 @@ export class Peer {
       : 'http://fuzz.example'
   }
 
-  /** Further connections get polite responses, and those that there are nothing more. */
+  /** From now on, new connections get polite responses, and the existing ones nothing more. */
   heal(isCut: boolean): void {
     this.#isHealed = true
     for (const side of this.sides) {

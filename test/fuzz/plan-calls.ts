@@ -1,4 +1,4 @@
-/** What a round's calls are: by which API, with what body, read how, ended when. */
+/** The calls of a round: their API, their body, how the response is read, and when the call ends. */
 
 import type { Random } from '../protocol/hpack/support.ts'
 
@@ -16,13 +16,13 @@ export const FETCH_READERS = [
   ...['tee and cancel one', 'iterate', 'pipeTo', 'never', 'text later', 'byob'],
 ] as const satisfies readonly string[] as readonly [string, ...string[]]
 
-/** What is done with a tunnel, beside listening for its end. */
+/** How a tunnel is used, besides listening for its end. */
 export const TUNNEL_READERS = [
   ...['events', 'echo', 'iterate', 'pause', 'never', 'destroy', 'destroy with an error', 'end at once'],
   ...['pipe slowly'],
 ] as const satisfies readonly string[] as readonly [string, ...string[]]
 
-/** What a request sends. */
+/** The body of a request. */
 export interface BodyPlan {
   readonly kind:
     | 'none'
@@ -70,7 +70,7 @@ export interface CallPlan {
   readonly abortAt: number | null
   readonly hasEmitter: boolean
   readonly options: Readonly<Record<string, unknown>>
-  /** What a handler of `dispatch()` throws in; null for nothing. */
+  /** The method in which a handler of `dispatch()` throws; null for none. */
   readonly throwsIn: string | null
 }
 

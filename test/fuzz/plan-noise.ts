@@ -1,4 +1,4 @@
-/** What a peer says beside its responses: to the connection, and far too much of it. */
+/** The frames of a peer beside its responses: frames of the connection, and floods. */
 
 import type { Random } from '../protocol/hpack/support.ts'
 import { ERROR_CODES, Flag, frames, MAX_STREAM_ID, Setting, Type } from '../support/frames.ts'

@@ -1,4 +1,4 @@
-/** What a peer says on a connection: plausible responses to a round's calls, which then go wrong at random. */
+/** The frames of a peer on a connection: plausible responses to a round's calls, which then go wrong at random. */
 
 import type { Random } from '../protocol/hpack/support.ts'
 import { frames, Setting } from '../support/frames.ts'
@@ -27,7 +27,7 @@ export interface ConnectionPlan {
   /** How a Duplex takes what the client writes. */
   readonly takes: 'at once' | 'in a tick' | 'in a turn' | 'slowly' | 'a little'
   readonly groups: readonly GroupPlan[]
-  /** What becomes of the connection after all of it. */
+  /** How the connection ends after all groups. */
   readonly end: 'stays' | 'fin' | 'reset'
 }
 
@@ -49,7 +49,7 @@ export function toConnectionPlan(random: Random, calls: readonly CallPlan[]): Co
   }
 }
 
-/** A frame, and how many requests have to be there before it makes sense. */
+/** A frame, and how many requests must have come before it makes sense. */
 interface Item {
   readonly bytes: Buffer
   readonly after: number

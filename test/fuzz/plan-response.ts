@@ -1,4 +1,4 @@
-/** What a peer responds to one call: mostly what a server may say, to its last detail odd. */
+/** The response of a peer to one call: mostly valid, with odd details. */
 
 import type { Random } from '../protocol/hpack/support.ts'
 import { ERROR_CODES, Flag, frames, Type } from '../support/frames.ts'
@@ -13,7 +13,7 @@ const STATUSES: readonly [string, ...string[]] = [
   ...['101', '99', '1000', 'abc', ''],
 ] as [string, ...string[]]
 
-/** A literal that goes into the dynamic table, and what it is called from then on. */
+/** A literal that goes into the dynamic table, and its index from then on. */
 const LITERAL = Buffer.of(0x40, 1, 0x78, 1, 0x31)
 const INDEXED = Buffer.of(0xbe)
 

@@ -1,4 +1,4 @@
-/** What one round of the clients' fuzzer does: a function of its seed, and of the engine. */
+/** The plan of one round of the clients' fuzzer: a function of its seed, and of the engine. */
 
 import type { EngineName, PoolOptions } from '../../types/index.ts'
 import { Random } from '../protocol/hpack/support.ts'
@@ -20,10 +20,10 @@ export interface Plan {
   readonly kind: 'client' | 'pool' | 'agent'
   readonly transport: Transport
   readonly options: PoolOptions
-  /** Whether there is a dispatcher for what HTTP/2 can't. */
+  /** Whether there is a fallback dispatcher. */
   readonly hasFallback: boolean
   readonly calls: readonly CallPlan[]
-  /** What the first connections hear; all further ones get polite responses. */
+  /** The plans of the first connections; all further ones get polite responses. */
   readonly connections: readonly ConnectionPlan[]
   /** What happens to the client while its calls run; null for nothing. */
   readonly interruption: { readonly at: number; readonly what: Farewell } | null
@@ -72,20 +72,20 @@ export function toPlan(seed: number, engine: EngineName): Plan {
   }
 }
 
-/** Node 20 tells of most errors of a connection to nobody: without PINGs nothing ends such a session (docs/differences.md). */
+/** Node 20 doesn't report most connection errors: without PINGs nothing ends such a session (docs/differences.md). */
 const IS_SILENT = process.versions.node.startsWith('20.')
 
 /** Milliseconds. */
 const PING_TIME = 100
 
 /**
- * The same plan, but for what faults of Node's own make of it, and no client can help: a transport that would end the process, and a
+ * The same plan without two things that fail by faults of Node itself: a transport that would end the process, and a
  * client without PINGs that would wait for ever.
  */
 export function withoutNodeFaults(plan: Plan): Plan {
   if (plan.engine !== 'node') return plan
-  // A peer that breaks off within a header section makes node abort the process at a collection: often where a Duplex stands in for the
-  // socket, and very seldom over one.
+  // A peer that breaks off within a header section makes node abort the process at a collection: often where a Duplex
+  // stands in for the socket, and very seldom over one.
   const transport = plan.transport === 'duplex' ? 'socket' : plan.transport
   const { options } = plan
   if (!IS_SILENT) return { ...plan, transport }
@@ -94,7 +94,7 @@ export function withoutNodeFaults(plan: Plan): Plan {
   return { ...plan, transport, options: { ...options, pingInterval, pingTimeout } }
 }
 
-/** Limits are short, as a hang shall be told soon; one that is off has another one in its place. */
+/** Limits are short, so that a hang is found soon; a limit that is off is replaced by another one. */
 function toOptions(random: Random, isSingle: boolean): PoolOptions {
   const rarely = <T>(value: T): T | undefined => (random.below(6) === 0 ? value : undefined)
   const options: PoolOptions = {

@@ -13,7 +13,7 @@ export interface Failure {
   readonly plan: string
 }
 
-/** Plays rounds, and hears what the process has to say of them. */
+/** Plays rounds, and collects the uncaught errors and warnings of the process. */
 export class Player {
   readonly #time = processTime
   readonly #port: Port
@@ -35,14 +35,14 @@ export class Player {
     return new Player(await Port.open())
   }
 
-  /** Null when all held. */
+  /** Null when every check held. */
   async play(seed: number, engine: EngineName, mayAbort = false): Promise<Failure | null> {
     const plan = mayAbort ? toPlan(seed, engine) : withoutNodeFaults(toPlan(seed, engine))
     const faults = await playRound(plan, this.#time, this.#port, this.#uncaught)
     return faults.length === 0 ? null : { seed, faults, plan: describePlan(plan) }
   }
 
-  /** Writes down what happens in the rounds from here on. */
+  /** Logs the events of the rounds from here on. */
   log(write: (line: string) => void): void {
     this.#time.onLog = write
   }

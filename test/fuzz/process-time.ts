@@ -1,6 +1,6 @@
 /**
- * The time of a process that plays rounds. It has to be loaded before the client is: the client takes the ways to wait as they are when
- * it is loaded.
+ * The time of a process that plays rounds. It has to be loaded before the client is: the client takes the ways to wait
+ * as they are when it is loaded.
  */
 
 // Node's own takes the timers as they are when it is loaded, too: its are to be real.

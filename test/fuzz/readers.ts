@@ -7,7 +7,7 @@ import type { BodyReadable } from '../../types/index.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import type { CallWatch } from './watch.ts'
 
-/** What a reader has to do with. */
+/** The parameters of a reader. */
 export interface Reading {
   readonly watch: CallWatch
   readonly time: VirtualTime
@@ -129,7 +129,7 @@ async function keep(
   watch.whole = typeof value === 'string' ? null : Buffer.from(value as Uint8Array)
 }
 
-/** The reader waits, and nobody else ends the body: the harness does. */
+/** The reader waits, and no other code ends the body: the harness does. */
 function neglect(_body: Readable, { watch }: Reading): Promise<void> {
   watch.isPassive = true
   return Promise.resolve()

@@ -1,4 +1,4 @@
-/** One round: a client, its calls, a peer that goes wrong, and what must hold of all of it in the end. */
+/** One round: a client, its calls, a peer that goes wrong, and the checks at the end. */
 
 import { Agent, Client, Pool } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
@@ -13,8 +13,8 @@ import type { VirtualTime } from './virtual-time.ts'
 import { CallWatch, isOver } from './watch.ts'
 
 /**
- * Virtual milliseconds: every call has settled by then, a reader has read what there is, a client is gone. A peer may take an upload by
- * the byte, each of which is progress.
+ * Virtual milliseconds: every call has settled by then, a reader has read what there is, a client is gone. A peer may
+ * take an upload by the byte, each of which is progress.
  */
 const SETTLED = 2_000_000
 const READ = 600
@@ -23,12 +23,12 @@ const GONE = 20_000
 /** How often a healthy server may be asked until it responds. */
 const TRIES = 3
 
-/** What the process has to say while a round is played. */
+/** Uncaught errors and warnings of the process while a round is played. */
 export interface Uncaught {
   readonly heard: string[]
 }
 
-/** Plays a round. @returns what was wrong with it; empty when all held */
+/** Plays a round. @returns its failures; empty when every check held */
 export async function playRound(
   plan: Plan,
   time: VirtualTime,
@@ -55,7 +55,7 @@ class Round {
   readonly #time: VirtualTime
   readonly #peer: Peer
   readonly #client: Dispatcher
-  /** Serves what HTTP/2 can't; null where nothing does. */
+  /** The fallback; null if there is none. */
   readonly #fallback: Dispatcher | null
   readonly #watches: CallWatch[]
   #farewell: Promise<void> | null = null
@@ -252,6 +252,7 @@ class Round {
       ({ hasEnded, resetCode, chunks }) =>
         (hasEnded || resetCode === 0) && Buffer.concat(chunks).equals(whole),
     )
-    if (!isWhole) this.faults.push(`${name} got ${whole.length} bytes as a whole body, which nobody has sent`)
+    if (!isWhole)
+      this.faults.push(`${name} got ${whole.length} bytes as a whole body, which the peer has not sent`)
   }
 }

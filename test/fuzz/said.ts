@@ -1,4 +1,4 @@
-/** What a peer has said on a connection, as any client has to read it: what its streams were given, and what it allows. */
+/** The frames of a peer on a connection, as any client must read them: the data of its streams, and its limits. */
 
 import type { Frame } from '../support/frames.ts'
 import { Flag, FrameParser, Setting, Type, toContent, toSettings } from '../support/frames.ts'
@@ -9,7 +9,7 @@ const FRAME_SIZE = 16_384
 const TABLE_SIZE = 4_096
 const PREFACE = Buffer.alloc(24)
 
-/** What one SETTINGS frame has come to, along with all before it. */
+/** The settings after one SETTINGS frame and all before it. */
 export interface Allowed {
   readonly streams: number
   readonly window: number
@@ -24,7 +24,7 @@ const AT_FIRST: Allowed = {
   tableSize: TABLE_SIZE,
 }
 
-/** What a peer has said on one stream. */
+/** The frames of a peer on one stream. */
 export class SaidStream {
   /** The content of DATA up to END_STREAM, or RST_STREAM. */
   readonly chunks: Buffer[] = []
@@ -39,7 +39,10 @@ export class SaidStream {
   }
 }
 
-/** Reads along with what a peer writes, as long as it is frames. Of two ways to read it, it takes the one that allows more. */
+/**
+ * Reads the bytes of a peer, as long as they are frames. If they can be read in two ways, it takes the more permissive
+ * one.
+ */
 export class Said {
   /** After each SETTINGS frame, in order; the first entry is what holds without any. */
   readonly allowed: Allowed[] = [AT_FIRST]

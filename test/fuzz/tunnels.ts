@@ -1,4 +1,4 @@
-/** What is done with a tunnel. */
+/** The ways to use a tunnel. */
 
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -59,7 +59,7 @@ async function use(tunnel: Duplex, reading: Reading): Promise<void> {
   if (body.end === 'well') await writing
 }
 
-/** Writes what the plan has for a body, without a look at whether the tunnel is still there. */
+/** Writes the body of the plan, also if the tunnel is closed. */
 async function write(tunnel: Duplex, { watch, time }: Reading): Promise<void> {
   const { chunks, size, gap, end } = watch.plan.body
   for (let count = 0; count < chunks; count++) {

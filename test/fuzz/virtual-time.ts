@@ -1,8 +1,9 @@
 /**
- * Time that passes as soon as nothing else happens: a limit of minutes is met at once, and what would wait for ever is told at once.
+ * Time that passes as soon as nothing else happens: a limit of minutes fires at once, and a wait for ever is found at
+ * once.
  *
- * It takes the place of the timers and of `performance.now()`, which is all that the client's clock asks for. What node itself waits for
- * goes on in real time.
+ * It takes the place of the timers and of `performance.now()`, which is all that the client's clock asks for. What node
+ * itself waits for goes on in real time.
  */
 
 import { syncBuiltinESMExports } from 'node:module'
@@ -52,9 +53,9 @@ export class VirtualTime {
   quietTurns = 4
   /** Whether something is under way that the event loop doesn't tell of, such as bytes in the kernel. */
   isBusy: () => boolean = () => false
-  /** Told what an alarm's callback throws: no alarm of node's would return it to its caller either. */
+  /** Called with the exception of an alarm's callback: node's timers don't return it to their caller either. */
   onThrown: (thrown: unknown) => void = () => {}
-  /** Told what happens, where somebody wants to read it. */
+  /** Called with each event, for a log; missing without one. */
   onLog: ((line: string) => void) | null = null
   #now = 1_000
   #timers: VirtualTimer[] = []
@@ -81,7 +82,7 @@ export class VirtualTime {
     this.#activity++
   }
 
-  /** Writes down what happens, when. Nothing is made of it unless somebody reads. */
+  /** Logs an event with its time. Its text is made only if there is a log. */
   log(what: () => string): void {
     this.onLog?.(`${this.#now.toFixed(0)} ms: ${what()}`)
   }
@@ -98,12 +99,15 @@ export class VirtualTime {
     })
   }
 
-  /** Takes all alarms back: the round is over. */
+  /** Cancels all alarms: the round is over. */
   clear(): void {
     this.#timers = []
   }
 
-  /** Replaces the timers, global and imported, for good: its process does nothing else. To be called before the client is loaded. */
+  /**
+   * Replaces the timers, global and imported, for good: its process does nothing else. To be called before the client
+   * is loaded.
+   */
   install(): void {
     const set = (callback: (...given: unknown[]) => void, delay = 0, ...given: unknown[]): VirtualTimer =>
       this.#add(Number(delay), given.length === 0 ? callback : () => callback(...given), true)
@@ -121,7 +125,10 @@ export class VirtualTime {
     await this.#until(condition, this.#now + span)
   }
 
-  /** Lets things happen, and time pass, until a condition holds. False when it doesn't within `limit` virtual milliseconds. */
+  /**
+   * Lets things happen, and time pass, until a condition holds. False when it doesn't within `limit` virtual
+   * milliseconds.
+   */
   async until(condition: () => boolean, limit: number): Promise<boolean> {
     if (await this.#until(condition, this.#now + limit)) return true
     const begun = this.#realNow()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-/** What scripts/fuzz/watch.mjs is told of a process, as far as the tests choose it. */
+/** The orders of scripts/fuzz/watch.mjs that the tests choose. */
 interface Watch {
   readonly file: string
   readonly progress: string
@@ -30,7 +30,7 @@ const { watchRounds }: { watchRounds: WatchRounds } = await import(
   new URL('../../scripts/fuzz/watch.mjs', import.meta.url).href
 )
 
-/** A process that says how far it is, and then does something. */
+/** A process that writes its progress, and then does something. */
 async function play(code: string, orders: Partial<Orders> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'dodici-fuzz-test-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -54,12 +54,12 @@ async function play(code: string, orders: Partial<Orders> = {}) {
 }
 
 describe('the watch over processes that play rounds', () => {
-  test('when all rounds held › says so', async () => {
+  test('when all rounds held › reports that', async () => {
     const outcome = await play('begin(7, 3)')
     expect(outcome).toEqual({ hasFailed: false, played: 3, nodeAborts: 0, said: '' })
   })
 
-  test('when a process says that a round has failed › says so', async () => {
+  test('when a process reports a failed round › reports it', async () => {
     const outcome = await play('begin(8, 1); process.exitCode = 1')
     expect(outcome).toEqual({ hasFailed: true, played: 1, nodeAborts: 0, said: '' })
   })
@@ -80,13 +80,13 @@ describe('the watch over processes that play rounds', () => {
     expect(said).toContain('Again came seed 8: the process has ended with SIGKILL')
   })
 
-  test('when it stands still › ends it, and names the seed', async () => {
+  test('when it hangs › ends it, and names the seed', async () => {
     const { hasFailed, said } = await play('begin(7, 0); for (;;);')
     expect(hasFailed).toBe(true)
     expect(said).toContain('seed 7: the process has stood still for 1 s')
   })
 
-  test('when the rest shall be played › goes on behind the crash', async () => {
+  test('when the orders include the rest › goes on after the crash', async () => {
     const code = `if (orders.collects) process.exit(0)
       begin(orders.seed, 0)
       if (orders.seed === 7) process.kill(process.pid, 'SIGKILL')
@@ -113,7 +113,7 @@ describe('the watch over processes that play rounds', () => {
     })
   })
 
-  test('when a process of engine wire ends so › takes it for a failure', async () => {
+  test('when a process of engine wire ends in the same way › counts it as a failure', async () => {
     const { hasFailed, nodeAborts, said } = await play(abort, { engine: 'wire' })
     expect([hasFailed, nodeAborts]).toEqual([true, 0])
     expect(said).toContain('seed 7: the process has ended with SIGABRT')

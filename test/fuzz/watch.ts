@@ -1,17 +1,17 @@
-/** What one call is heard to do, and what of it must not be. */
+/** The events of one call, and the ones that must not be. */
 
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { CallPlan } from './plan-calls.ts'
 
-/** Events after which a stream has no more to tell. */
+/** Events after which a stream emits no more. */
 const LAST = ['end', 'error', 'close', 'finish'] as const
 
-/** The endings of one object that the call has handed out, as its listeners hear them. */
+/** The endings of one object that the call has handed out, as its listeners get them. */
 export class Endings {
   readonly name: string
   readonly stream: Readable | Writable | Duplex
   readonly heard: string[] = []
-  /** The reader, or the harness, has destroyed it: it may close without a word. */
+  /** The reader, or the harness, has destroyed it: it may close without another event. */
   isGivenUp = false
   /** Its events were on their way, or gone, when the harness began to listen. */
   readonly #hadClosed: boolean
@@ -32,7 +32,7 @@ export class Endings {
     return this.#hadClosed && this.heard.length === 0
   }
 
-  /** What is wrong with it, now that it has to be over; null for nothing. */
+  /** What is wrong with it at the end of the round; null if nothing is. */
   get fault(): string | null {
     const said = `${this.name} heard ${this.heard.length === 0 ? 'nothing' : this.heard.join(', ')}`
     if (this.isMissed) return null
@@ -64,7 +64,10 @@ export class CallWatch {
   status: number | null = null
   /** Sources of its request's body that were begun, and haven't been let go of. */
   sources = 0
-  /** A body that its caller neither reads nor listens to: who closes the client has to let go of it first. Null without one. */
+  /**
+   * A body that its caller neither reads nor listens to: the harness destroys it before it closes the client. Null
+   * without one.
+   */
   neglected: Readable | null = null
   /** Readers that wait for their body's owner: only the harness can end them. */
   isPassive = false
@@ -96,13 +99,13 @@ export class CallWatch {
     return endings
   }
 
-  /** Something was handed out that had told its end already. */
+  /** An object was handed out that had emitted its end already. */
   miss(name: string): void {
     this.isMissed = true
     this.blame(`${name} was closed before its caller could listen`)
   }
 
-  /** Something that has to come to an end, well or not. What it is rejected with is an outcome like any other. */
+  /** A promise that must settle. Its rejection is an outcome like any other. */
   follow(name: string, task: Promise<unknown>): void {
     const key = `${name} ${this.tasks.size}`
     this.tasks.set(key, true)

@@ -9,7 +9,7 @@ import { startServer } from '../support/server.ts'
 
 const scripts = new URL('../../scripts/', import.meta.url)
 
-/** As `npm run demo` runs it, on what `npm run build` made. */
+/** Runs the demo as `npm run demo` does, with the output of `npm run build`. */
 function runDemo(...args: string[]): Promise<Exit> {
   return runNode(fileURLToPath(new URL('demo.mjs', scripts)), ...args)
 }
@@ -19,7 +19,7 @@ interface Shown {
   readonly api: string
   /** What the demo's own server leads to. */
   readonly status?: string
-  /** What becomes of it on any other server. */
+  /** Whether it runs on any other server. */
   readonly elsewhere?: 'sent' | 'may be refused' | 'left out'
 }
 
@@ -54,7 +54,7 @@ function readTable(stdout: string): Record<string, Row[]> {
   return rows
 }
 
-/** What `runCases()` of the demo is told: `path` and `probed` are null for the demo's own server. */
+/** The argument of `runCases()` of the demo: `path` and `probed` are null for the demo's own server. */
 interface Target {
   readonly origin: string
   readonly path: string | null
@@ -98,7 +98,7 @@ describe('the demo', () => {
     expect(rows.filter(({ failure }) => failure === null)).toEqual([])
   })
 
-  it('when the server refuses tunnels, fails where it is its own, and not elsewhere', async () => {
+  it('when the server refuses tunnels, fails on its own server, and not elsewhere', async () => {
     const { origin } = await startServer((stream, headers) => {
       stream.respond({ ':status': headers[':method'] === 'CONNECT' ? 403 : 200 })
       stream.end()
@@ -112,7 +112,7 @@ describe('the demo', () => {
     expect(foreign.filter(({ failure }) => failure !== null)).toEqual([])
   })
 
-  it('when the tunnel stands on a server of somebody else, shows its status and sends nothing', async () => {
+  it('when a tunnel is established on another server, shows its status and sends nothing', async () => {
     const received: Buffer[] = []
     const { origin } = await startServer((stream, headers) => {
       stream.respond({ ':status': 200 })
@@ -127,7 +127,7 @@ describe('the demo', () => {
   describe.skipIf(lacksNghttpd)('with the URL of nghttpd', () => {
     const files = { 'index.html': '<p>Hello from nghttpd</p>' }
 
-    it('over h2c shows every API that it can respond', async () => {
+    it('over h2c shows every API that it supports', async () => {
       const { origin } = await startNghttpd({ files })
       const { code, signal, stdout, stderr } = await runDemo(origin)
       expect(stderr).toBe('')
@@ -135,7 +135,7 @@ describe('the demo', () => {
       expect(readTable(stdout)).toEqual({ h2c: foreignRows })
     })
 
-    it('over TLS with --insecure shows every API that it can respond', async () => {
+    it('over TLS with --insecure shows every API that it supports', async () => {
       const { origin } = await startNghttpd({ tls: true, files })
       const { code, signal, stdout, stderr } = await runDemo(`${origin}/index.html`, '--insecure')
       expect(stderr).toBe('')
@@ -154,7 +154,7 @@ describe('the demo', () => {
   it.each([
     'http',
     'https',
-  ])('when nobody listens at a URL of %s, ends with 1 and says so', async (scheme) => {
+  ])('when the connection to a URL of %s is refused, ends with 1 and an error', async (scheme) => {
     const origin = `${scheme}://127.0.0.1:${await findFreePort()}`
     const { code, signal, stdout, stderr } = await runDemo(origin)
     expect([code, signal]).toEqual([1, null])
@@ -167,7 +167,7 @@ describe('the demo', () => {
     'nonsense',
     'ftp://127.0.0.1',
     'http://',
-  ])('when the URL is %j, ends with 1 and says so', async (url) => {
+  ])('when the URL is %j, ends with 1 and an error', async (url) => {
     const { code, signal, stdout, stderr } = await runDemo(url)
     expect([code, signal]).toEqual([1, null])
     expect(stdout).toBe('')

@@ -55,7 +55,7 @@ interface Asked {
 async function startEventServer(kind: Kind) {
   const { private: key, cert } = await toCertificate()
   const asked: Asked[] = []
-  const answer = (
+  const respond = (
     request: IncomingMessage | Http2ServerRequest,
     response: ServerResponse | Http2ServerResponse,
   ): void => {
@@ -76,10 +76,10 @@ async function startEventServer(kind: Kind) {
   }
   const server =
     kind === 'h2'
-      ? createSecureServer({ key, cert }, answer)
+      ? createSecureServer({ key, cert }, respond)
       : kind === 'h1'
-        ? createTlsServer({ key, cert }, answer)
-        : createServer(answer)
+        ? createTlsServer({ key, cert }, respond)
+        : createServer(respond)
   const sockets = new Set<{ destroy(): void }>()
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -118,7 +118,7 @@ describe.each(CLIENTS)('EventSource of $client', ({ eventSource }) => {
       // undici 6 and 7 know the first of the two names, 8 either.
       { how: 'given', isInstalled: false },
       { how: 'installed', isInstalled: true },
-    ])('hears events through an agent that is $how, and goes on after a loss', async ({ isInstalled }) => {
+    ])('gets events through an agent that is $how, and goes on after a loss', async ({ isInstalled }) => {
       const server = await startEventServer(kind)
       const agent = toAgent(server.ca)
       if (isInstalled) {
@@ -149,7 +149,7 @@ if (major >= 22) {
     test.each([
       'given',
       'installed',
-    ])('hears events through an agent that is %s, and goes on after a loss', async (how) => {
+    ])('gets events through an agent that is %s, and goes on after a loss', async (how) => {
       const server = await startEventServer(kind)
       const lines = await runChild(['--experimental-eventsource'], server.origin, server.ca, how)
       expect(lines).toEqual(EXPECTED)

@@ -5,11 +5,13 @@ import { expect } from 'vitest'
 import type { Case, Scene } from './fetch-scene.ts'
 import type { ServerName } from './fetch-servers.ts'
 
-/** Those that know what becomes of an exchange, and Apache's upstream doesn't hear of an abort before it has something to say. */
+/**
+ * Servers that report the events of an exchange. Apache's upstream doesn't notice an abort before it sends something.
+ */
 const TELLING: readonly ServerName[] = ['nginx', 'go', 'node']
 const KNOWING: readonly ServerName[] = [...TELLING, 'apache']
 
-/** Whoever was aborted hurts nobody: the same connection goes on, once the server has heard of it. */
+/** An aborted request disturbs no other: the same connection goes on, once the server has seen the abort. */
 async function expectEnd(scene: Scene, name: string): Promise<void> {
   if (TELLING.includes(scene.name)) expect(await scene.askText(`/ended/${name}`)).toBe('ended')
   else await scene.askText(`/release/${name}`)
@@ -23,8 +25,8 @@ export const ABORTS: readonly Case[] = [
     servers: ['nghttpd', 'nginx', 'apache', 'go', 'node'],
     async run(scene) {
       const reason = new Error('not at all')
-      const answer = scene.ask('/file', { signal: AbortSignal.abort(reason) })
-      await expect(answer).rejects.toBe(reason)
+      const response = scene.ask('/file', { signal: AbortSignal.abort(reason) })
+      await expect(response).rejects.toBe(reason)
       expect(scene.agent.stats).toEqual({})
       expect(await scene.askText('/file')).toBe('the content of a file')
     },
@@ -34,11 +36,11 @@ export const ABORTS: readonly Case[] = [
     servers: KNOWING,
     async run(scene) {
       const [name, abort] = [scene.toName(), new AbortController()]
-      const answer = scene.ask(`/held/${name}`, { signal: abort.signal })
+      const response = scene.ask(`/held/${name}`, { signal: abort.signal })
       const seen = scene.askText(`/seen/${name}`)
       expect(await seen).toBe('seen')
       abort.abort()
-      await expect(answer).rejects.toMatchObject({ name: 'AbortError' })
+      await expect(response).rejects.toMatchObject({ name: 'AbortError' })
       await expectEnd(scene, name)
     },
   },
@@ -47,11 +49,11 @@ export const ABORTS: readonly Case[] = [
     servers: KNOWING,
     async run(scene) {
       const [name, abort, reason] = [scene.toName(), new AbortController(), new Error('no more')]
-      const answer = scene.ask(`/held/${name}`, { signal: abort.signal, method: 'POST', body: 'body' })
+      const response = scene.ask(`/held/${name}`, { signal: abort.signal, method: 'POST', body: 'body' })
       const seen = scene.askText(`/seen/${name}`)
       expect(await seen).toBe('seen')
       abort.abort(reason)
-      await expect(answer).rejects.toBe(reason)
+      await expect(response).rejects.toBe(reason)
       await expectEnd(scene, name)
     },
   },
@@ -90,7 +92,7 @@ export const ABORTS: readonly Case[] = [
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => controller.enqueue(Buffer.from('a beginning')),
       })
-      const answer = scene.ask(`/swallow/${name}`, {
+      const response = scene.ask(`/swallow/${name}`, {
         method: 'POST',
         body,
         duplex: 'half',
@@ -99,7 +101,7 @@ export const ABORTS: readonly Case[] = [
       const begun = scene.askText(`/begun/${name}`)
       expect(await begun).toBe('begun')
       abort.abort(reason)
-      await expect(answer).rejects.toBe(reason)
+      await expect(response).rejects.toBe(reason)
       await expectEnd(scene, name)
     },
   },

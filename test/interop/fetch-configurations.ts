@@ -1,4 +1,4 @@
-/** What nginx and Apache are told: to serve as much as they can themselves, and the rest from an upstream. */
+/** The configurations of nginx and Apache: they serve as much as they can themselves, and the rest from an upstream. */
 
 interface Site {
   readonly path: string
@@ -12,7 +12,7 @@ interface Site {
 /** What takes a program. */
 const PROXIED = ['echo', 'held', 'half', 'swallow', 'seen', 'begun', 'ended', 'release']
 const REDIRECTS = [302, 303, 307]
-/** Commas in a cookie are nobody's separators. */
+/** Commas in a cookie are no separators. */
 const COOKIES = ['a=1; Path=/', 'b=2, 3; HttpOnly', 'c=4']
 
 export function toNginxConfiguration(site: Site & { readonly retiringPort: number }): string {

@@ -1,4 +1,4 @@
-/** Connections that aren't the right ones, and those that are retired. */
+/** Connections that get a 421, and connections that are retired. */
 
 import { expect } from 'vitest'
 import type { AnyResponse } from './fetch-fetches.ts'
@@ -28,7 +28,7 @@ const MISDIRECTED: readonly Case[] = [
   },
 }))
 
-/** Asks until a response comes by another connection than this. */
+/** Sends requests until a response comes by another connection than this. */
 async function retire(scene: Scene, connection: string | null): Promise<AnyResponse> {
   const { restart, retiringOrigin } = scene.server
   await restart?.()
@@ -70,9 +70,9 @@ export const CONNECTIONS: readonly Case[] = [
         return toConnection(seen)
       }
       const held = scene.ask(`/held/${name}`, init, retiringOrigin)
-      const [answer, connection] = await Promise.all([held, retireMeanwhile()])
-      expect([answer.status, await answer.text()]).toEqual([200, 'released'])
-      expect(toConnection(answer)).toBe(connection)
+      const [response, connection] = await Promise.all([held, retireMeanwhile()])
+      expect([response.status, await response.text()]).toEqual([200, 'released'])
+      expect(toConnection(response)).toBe(connection)
     },
   },
   {
@@ -92,8 +92,8 @@ export const CONNECTIONS: readonly Case[] = [
         }
       }
       await Promise.all(Array.from({ length: IN_FLIGHT }, work))
-      expect(responses.filter((answer) => answer === '200 the content of a file')).toHaveLength(90)
-      expect(responses.filter((answer) => answer === '200 retired')).toHaveLength(10)
+      expect(responses.filter((response) => response === '200 the content of a file')).toHaveLength(90)
+      expect(responses.filter((response) => response === '200 retired')).toHaveLength(10)
       expect(connections.size).toBeGreaterThan(2)
     },
   },

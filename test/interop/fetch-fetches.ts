@@ -1,11 +1,11 @@
-/** The fetches that there are: our own, Node's, and those of npm's undici. */
+/** Every fetch: our own, Node's, and those of npm's undici. */
 
 import type { Blob, File } from 'node:buffer'
 import type { ReadableStream } from 'node:stream/web'
 import type { Agent } from '../../src/index.ts'
 import * as dodici from '../../src/index.ts'
 
-/** What the tests use of a FormData, of whomever's making. */
+/** The members of a FormData that the tests use, whichever module has made it. */
 export interface AnyFormData {
   append(name: string, value: string): void
   append(name: string, value: Blob, fileName: string): void
@@ -33,7 +33,7 @@ export interface AnyInit {
   readonly signal?: AbortSignal
 }
 
-/** What the tests use of a response. */
+/** The members of a response that the tests use. */
 export interface AnyResponse {
   readonly status: number
   readonly url: string

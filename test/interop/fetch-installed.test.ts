@@ -11,13 +11,13 @@ import { Cleaner, makeFolder, startServer } from './fetch-servers.ts'
 const root = new URL('../../', import.meta.url)
 const child = fileURLToPath(new URL('./children/fetch-installed.mjs', import.meta.url))
 
-const ANSWER = 'HTTP/2.0 the content of a file'
-/** Whoever isn't ours doesn't trust the server: this tells whose dispatcher it was. */
+const FILE_RESPONSE = 'HTTP/2.0 the content of a file'
+/** A dispatcher that isn't ours doesn't trust the server: so the outcome tells which one served. */
 const UNTRUSTED = 'DEPTH_ZERO_SELF_SIGNED_CERT'
 
 /**
- * undici 8 makes no dispatcher of its own where it finds ours, and Node's own undici has none in that place before Node 24: so it has
- * none once ours is gone (docs/fetch.md).
+ * undici 8 makes no dispatcher of its own where it finds ours, and Node's own undici has none in that place before Node
+ * 24: so it has none once ours is gone (docs/fetch.md).
  */
 function hasNone(fetch: string): boolean {
   return fetch === 'undici-8' && Number.parseInt(process.versions.node, 10) < 24
@@ -63,7 +63,7 @@ async function run(what: string, fetch = 'built-in'): Promise<unknown> {
 describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
   test('it speaks HTTP/2 by an agent that was installed before it was ever used, until that is uninstalled', async () => {
     expect(await run('before', fetch)).toEqual({
-      installed: ANSWER,
+      installed: FILE_RESPONSE,
       wasUsed: true,
       isLeft: false,
       uninstalled: hasNone(fetch) ? expect.stringContaining('assert(dispatcher)') : UNTRUSTED,
@@ -74,7 +74,7 @@ describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
     expect(await run('after', fetch)).toEqual({
       before: UNTRUSTED,
       isThere: true,
-      installed: ANSWER,
+      installed: FILE_RESPONSE,
       wasUsed: true,
       isRestored: true,
       isLeft: false,
@@ -82,19 +82,19 @@ describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
     })
   })
 
-  test('it goes by the agent that was installed last, and uninstall() undoes all at once', async () => {
+  test('it uses the agent that was installed last, and uninstall() removes all at once', async () => {
     expect(await run('twice', fetch)).toEqual({
-      installed: ANSWER,
+      installed: FILE_RESPONSE,
       used: [false, true],
       isRestored: true,
       uninstalled: UNTRUSTED,
     })
   })
 
-  test('the ESM and the CJS copy in one process know what the other has installed', async () => {
+  test('the ESM and the CJS copy in one process share the installed dispatcher', async () => {
     expect(await run('copies', fetch)).toEqual({
       areTwo: true,
-      installed: [ANSWER, ANSWER, ANSWER, ANSWER],
+      installed: [FILE_RESPONSE, FILE_RESPONSE, FILE_RESPONSE, FILE_RESPONSE],
       isRestored: [true, true, true, true, true, true],
       uninstalled: UNTRUSTED,
     })
@@ -102,17 +102,17 @@ describe.each(['built-in', ...UNDICIS])('when the fetch is %s', (fetch) => {
 })
 
 describe('when the package is imported, and nothing is installed', () => {
-  test('both places stay empty where Node has put nothing there', async () => {
+  test('both places stay empty if Node has put nothing there', async () => {
     expect(await run('import')).toEqual({ before: [null, null], after: [null, null], isLoaded: true })
   })
 
-  test('both places stay what they are where Node has', async () => {
+  test('both places stay as they are if Node has put a dispatcher there', async () => {
     const facts = await run('importLate')
     const { before } = Object(facts)
     expect(facts).toEqual({ isSame: true, before, after: before })
   })
 })
 
-test('when somebody else has taken a place since, uninstall() leaves that one to them, and restores the other', async () => {
+test('when other code has changed a place since, uninstall() restores only the other one', async () => {
   expect(await run('foreign')).toEqual({ theirs: [true, true], isKept: true })
 })

@@ -27,7 +27,7 @@ function end<T extends Dispatcher>(dispatcher: T): T {
 }
 
 describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Client }) => {
-  test('asks by an Agent, a Pool and a Client', async () => {
+  test('works with an Agent, a Pool and a Client', async () => {
     const server = await startOrigin('HTTP/1.1', () => ({
       reason: 'Fine',
       fields: { 'set-cookie': ['a=1', 'b=2'] },
@@ -68,7 +68,7 @@ describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Cl
     expect(toLatest(server).body).toBe('onetwo')
   })
 
-  test('undoes a content coding', async () => {
+  test('decodes a content coding', async () => {
     const body = gzipSync('x'.repeat(200_000))
     const server = await startOrigin('HTTP/1.1', () => ({ fields: { 'content-encoding': 'gzip' }, body }))
     const response = await fetch(server.origin, { dispatcher: end(new Agent()) })
@@ -98,7 +98,7 @@ describe.each(MODULES)('when the dispatcher is one of $name', ({ Agent, Pool, Cl
     }
   })
 
-  test('fails as it says once it is destroyed', async () => {
+  test('fails with its error once it is destroyed', async () => {
     const dispatcher = new Agent()
     await dispatcher.destroy()
     expect(await toFailure(fetch('http://localhost/', { dispatcher }))).toMatch(

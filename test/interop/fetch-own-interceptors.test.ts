@@ -25,7 +25,7 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
   toDns,
   toRetryAgent,
 }) => {
-  test('asks again by retry', async () => {
+  test('is retried by retry', async () => {
     const server = await startWebServer(inTurn(503, 500))
     const dispatcher = composeAgent(server, interceptors.retry(RETRY))
     const response = await fetch(server.origin, { method: 'PUT', body: 'body', dispatcher })
@@ -33,7 +33,7 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
     expect(server.exchanges.map(({ body }) => body)).toEqual(['body', 'body', 'body'])
   })
 
-  test('asks again by a RetryAgent', async () => {
+  test('is retried by a RetryAgent', async () => {
     const server = await startWebServer(inTurn(503))
     const dispatcher = toRetryAgent(composeAgent(server), RETRY)
     expect(await (await fetch(server.origin, { dispatcher })).text()).toBe('got ')
@@ -89,7 +89,7 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
 describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors of $name', ({
   interceptors,
 }) => {
-  test('is answered by cache', async () => {
+  test('gets its response from cache', async () => {
     const fields = { 'cache-control': 'max-age=60', 'x-a': '1' }
     const server = await startWebServer((_exchange, reply) => send(reply, 200, fields, 'cached'))
     const dispatcher = composeAgent(server, interceptors.cache())
@@ -114,7 +114,7 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
     expect(await response.text()).toBe('decoded')
   })
 
-  test('decodes what cache has', async () => {
+  test('decodes a cached response', async () => {
     const fields = { 'cache-control': 'max-age=60', 'content-encoding': 'gzip' }
     const server = await startWebServer((_exchange, reply) => send(reply, 200, fields, gzipSync('decoded')))
     const dispatcher = composeAgent(server, interceptors.cache())
@@ -123,7 +123,7 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('fails with what responseError makes of a response', async () => {
+  test('fails with the error that responseError makes of a response', async () => {
     const server = await startWebServer((_exchange, reply) => send(reply, 404, {}, 'none'))
     const dispatcher = composeAgent(server, interceptors.responseError())
     expect(await toReason(fetch(server.origin, { dispatcher }))).toMatchObject({ statusCode: 404 })
@@ -145,7 +145,7 @@ describe.each(NEWER_UNDICIS)('when our Agent is composed with newer interceptors
 })
 
 describe.each(UNDICIS)('when the dispatcher is a MockAgent of $name', ({ toMock }) => {
-  test('is answered by it', async () => {
+  test('gets its response', async () => {
     const mock = toMock()
     mock.disableNetConnect()
     const headers = { 'content-type': 'application/json', 'x-a': '1' }
@@ -175,7 +175,7 @@ describe.each(UNDICIS)('when the dispatcher is a MockAgent of $name', ({ toMock 
     expect([response.url, await response.text()]).toEqual(['https://mocked.test/to', 'there'])
   })
 
-  test('fails as it says, and where nothing was mocked', async () => {
+  test('fails with its error, also if nothing was mocked', async () => {
     const mock = toMock()
     mock.disableNetConnect()
     const error = new Error('mocked')

@@ -78,7 +78,7 @@ describe('openai', () => {
     expect(parts).toEqual(['Hel', 'lo.'])
   })
 
-  test('leaves a stream of events, which ends it', async () => {
+  test('stops reading a stream of events, which ends it', async () => {
     let tell = (): void => {}
     const ended = new Promise<void>((resolve) => {
       tell = resolve
@@ -105,7 +105,7 @@ describe('openai', () => {
     expect(toLines(server)[0]).toMatch(/^2\.0 POST \/v1\/files --.*filename="lines\.jsonl".*\{"a":1\}/s)
   })
 
-  test('hears what is wrong, and asks again for what may be better', async () => {
+  test('gets an error of the API, and retries a temporary one', async () => {
     let count = 0
     const server = await start((exchange, reply) => {
       const retry = { 'content-type': 'application/json', 'retry-after-ms': '1' }
@@ -140,14 +140,14 @@ describe('@anthropic-ai/sdk', () => {
 })
 
 describe('ky', () => {
-  test('posts JSON, and gets some', async () => {
+  test('posts JSON, and gets JSON', async () => {
     const server = await start(json({ made: true }, 201))
     const options = { json: { name: 'x' }, searchParams: { a: '1' }, fetch }
     expect(await ky.post(`${server.origin}/things`, options).json()).toEqual({ made: true })
     expect(toLines(server)).toEqual(['2.0 POST /things?a=1 {"name":"x"}'])
   })
 
-  test('asks again for what may be better, with the body', async () => {
+  test('retries a temporary error, with the body', async () => {
     let count = 0
     const server = await start((exchange, reply) => {
       if (++count === 1) send(reply, 503, { 'retry-after': '0' })
@@ -158,7 +158,7 @@ describe('ky', () => {
     expect(toLines(server)).toEqual(Array(2).fill('2.0 PUT /things {"name":"x"}'))
   })
 
-  test('tells of the progress of a download, and calls its hooks', async () => {
+  test('reports the progress of a download, and calls its hooks', async () => {
     const server = await start(json({ text: 'x'.repeat(100_000) }))
     const seen: unknown[] = []
     const options = {
@@ -173,7 +173,7 @@ describe('ky', () => {
 })
 
 describe('ofetch', () => {
-  test('posts JSON, and gets some', async () => {
+  test('posts JSON, and gets JSON', async () => {
     const server = await start(json({ made: true }, 201))
     const ofetch = createFetch({ fetch, Headers, AbortController })
     const options = { method: 'POST', body: { name: 'x' }, query: { a: 1 } }
@@ -181,7 +181,7 @@ describe('ofetch', () => {
     expect(toLines(server)).toEqual(['2.0 POST /things?a=1 {"name":"x"}'])
   })
 
-  test('hears what is wrong', async () => {
+  test('gets an error of the API', async () => {
     const server = await start(json({ why: 'x' }, 422))
     const ofetch = createFetch({ fetch, Headers, AbortController })
     await expect(ofetch(server.origin, { retry: 0 })).rejects.toMatchObject({
@@ -211,12 +211,12 @@ describe('@octokit/request', () => {
   test('makes an issue', async () => {
     const server = await start(json({ number: 1 }, 201))
     const options = { baseUrl: server.origin, owner: 'x', repo: 'y', title: 'Hello', request: { fetch } }
-    const answer = await request('POST /repos/{owner}/{repo}/issues', options)
-    expect([answer.status, answer.data]).toEqual([201, { number: 1 }])
+    const response = await request('POST /repos/{owner}/{repo}/issues', options)
+    expect([response.status, response.data]).toEqual([201, { number: 1 }])
     expect(toLines(server)).toEqual(['2.0 POST /repos/x/y/issues {"title":"Hello"}'])
   })
 
-  test('hears what is wrong', async () => {
+  test('gets an error of the API', async () => {
     const server = await start(json({ message: 'No such user' }, 404))
     const call = request('GET /users/x', { baseUrl: server.origin, request: { fetch } })
     await expect(call).rejects.toMatchObject({ status: 404, response: { data: { message: 'No such user' } } })

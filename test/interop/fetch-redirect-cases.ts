@@ -51,8 +51,8 @@ export const REDIRECTS: readonly Case[] = [
           controller.close()
         },
       })
-      const answer = scene.ask('/redirect/307', { method: 'POST', body, duplex: 'half' })
-      await expect(answer).rejects.toThrow(TypeError)
+      const response = scene.ask('/redirect/307', { method: 'POST', body, duplex: 'half' })
+      await expect(response).rejects.toThrow(TypeError)
       expect(await scene.askText('/file')).toBe('the content of a file')
     },
   },

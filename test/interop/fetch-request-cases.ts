@@ -8,7 +8,7 @@ import type { Case, Init, Scene } from './fetch-scene.ts'
 import type { ServerName } from './fetch-servers.ts'
 
 const ALL: readonly ServerName[] = ['nghttpd', 'nginx', 'apache', 'go', 'node']
-/** Those that say what came with the body. */
+/** Servers that report the fields of the request's body. */
 const TELLING: readonly ServerName[] = ['nginx', 'apache', 'go', 'node']
 
 /** More than a stream's first window has room for, and than one byte for a character. */
@@ -143,7 +143,7 @@ export const REQUESTS: readonly Case[] = [
     },
   },
   {
-    what: 'what was answered so far is read before the rest of the request is made',
+    what: 'the first part of the response is read before the rest of the request is sent',
     // The others proxy it, one way after the other.
     servers: ['go', 'node'],
     async run(scene) {

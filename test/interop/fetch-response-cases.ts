@@ -1,4 +1,4 @@
-/** What a response may have, and lack. */
+/** The parts that a response may have or lack. */
 
 import { expect } from 'vitest'
 import type { Case } from './fetch-scene.ts'
@@ -23,7 +23,7 @@ const COMPRESSED: readonly Case[] = Object.entries(CODINGS).map(([coding, server
   },
 }))
 
-export const ANSWERS: readonly Case[] = [
+export const RESPONSES: readonly Case[] = [
   {
     what: 'each set-cookie line is one cookie',
     servers: ['nginx', 'apache', 'go', 'node'],

@@ -7,17 +7,17 @@ import { CONNECTIONS } from './fetch-connection-cases.ts'
 import { FETCHES } from './fetch-fetches.ts'
 import { REDIRECTS } from './fetch-redirect-cases.ts'
 import { REQUESTS } from './fetch-request-cases.ts'
-import { ANSWERS } from './fetch-response-cases.ts'
+import { RESPONSES } from './fetch-response-cases.ts'
 import type { Case } from './fetch-scene.ts'
 import { Scene } from './fetch-scene.ts'
 import type { InteropServer, ServerName } from './fetch-servers.ts'
 import { Cleaner, startServer } from './fetch-servers.ts'
 
-const CASES: readonly Case[] = [...REQUESTS, ...REDIRECTS, ...ANSWERS, ...ABORTS, ...CONNECTIONS]
+const CASES: readonly Case[] = [...REQUESTS, ...REDIRECTS, ...RESPONSES, ...ABORTS, ...CONNECTIONS]
 
 /** Defines the tests of one server. */
 export function testServer(name: ServerName, isLacking = false): void {
-  describe.skipIf(isLacking).each(FETCHES)(`when ${name} is asked by $name`, (fetch) => {
+  describe.skipIf(isLacking).each(FETCHES)(`when ${name} gets requests by $name`, (fetch) => {
     const cleaner = new Cleaner()
     let server: InteropServer
 

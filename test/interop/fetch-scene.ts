@@ -1,4 +1,4 @@
-/** A case, and what it is given. */
+/** A case, and its scene. */
 
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
@@ -13,7 +13,7 @@ export interface Case {
   run(scene: Scene): Promise<void>
 }
 
-/** What a case tells the fetch, besides the dispatcher. */
+/** The init of a case, besides the dispatcher. */
 export type Init = Omit<AnyInit, 'dispatcher'>
 
 /** One case, with an agent of its own. */
@@ -47,7 +47,7 @@ export class Scene {
     return await (await this.ask(path, init)).text()
   }
 
-  /** For an exchange: the server knows what becomes of it. */
+  /** For an exchange: the server reports its events. */
   toName(): string {
     return randomUUID()
   }

@@ -42,7 +42,7 @@ export class Cleaner {
   }
 }
 
-/** Said by the server, as nothing but HTTP/2.0 would. */
+/** The value that the server sends for HTTP/2.0 alone. */
 const PROOF = { name: 'x-protocol', value: /^HTTP\/2\.0$/ }
 
 /** Those of nginx and Apache that are their own; nghttpd's too. */
@@ -56,12 +56,12 @@ const FILES = {
 
 /** Another process may take a port between our look and the server's. */
 const MAX_STARTS = 3
-/** What the test runner passes to Node is not for the child. */
+/** The test runner's options for Node are not for the child. */
 const env = { ...process.env, NODE_OPTIONS: '', PATH: PROGRAM_PATH }
 
 const children = new URL('./children/', import.meta.url)
 
-/** Hears what a process says; all of it so far. */
+/** Collects the output of a process. */
 class Voice {
   readonly ended: Promise<void>
   said = ''
@@ -77,7 +77,7 @@ class Voice {
     this.ended = new Promise((resolve) => child.on('error', () => {}).on('close', () => resolve()))
   }
 
-  /** What it says once that matches; it fails when the process ends before. */
+  /** The output, once it matches; fails if the process ends before. */
   async hear(words: RegExp, from = 0): Promise<RegExpExecArray> {
     return await new Promise((resolve, reject) => {
       const listener = (): void => {
@@ -141,7 +141,7 @@ interface Folder {
 export async function makeFolder(cleaner: Cleaner, name: string): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), `dodici-fetch-${name}-`))
   cleaner.add(() => rm(path, { recursive: true, force: true }))
-  // A server that was started by root serves as somebody else, who has to get in.
+  // A server that was started by root serves as another user, who needs access.
   await chmod(path, 0o755)
   const { private: privateKey, cert } = await toCertificate()
   const [key, certificate, root] = [join(path, 'key.pem'), join(path, 'certificate.pem'), join(path, 'root')]
@@ -169,7 +169,7 @@ const NEEDS: Readonly<Record<ServerName, Program | null>> = {
   apache: 'apache2',
 }
 
-/** What nginx and Apache put HTTP/2 in front of, where they can't serve a request themselves. */
+/** The upstream of nginx and Apache, for requests that they can't serve themselves. */
 async function startUpstream(cleaner: Cleaner): Promise<string> {
   const { match } = await launch(cleaner, process.execPath, [script], LISTENING)
   return `http://127.0.0.1:${match[1]}`

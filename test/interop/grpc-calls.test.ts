@@ -3,24 +3,24 @@ import type { Metadata } from '../../examples/grpc/protocol.ts'
 import { Status } from '../../examples/grpc/protocol.ts'
 import { describeGrpc, toMessages, toOutgoing } from './grpc-rig.ts'
 
-/** What a server has added to it is left out. */
+/** Leaves out metadata that a server has added. */
 function pick(metadata: Metadata, prefix: string): Metadata {
   const own = metadata.filter(([name]) => name.startsWith(prefix))
   return own.sort(([one], [other]) => one.localeCompare(other))
 }
 
 describeGrpc('a gRPC call', (rig, name) => {
-  it('of one message each way brings the response', async () => {
+  it('with one message each way returns the response', async () => {
     expect(await rig.ask(rig.toClient(), 'Echo', 'hello')).toEqual(['hello'])
   })
 
-  it('takes messages without a byte in them', async () => {
+  it('accepts empty messages', async () => {
     const client = rig.toClient()
     expect(await rig.ask(client, 'Echo', '')).toEqual([''])
     expect(await rig.ask(client, 'Chat', toMessages('', 'a', ''))).toEqual(['', 'a', ''])
   })
 
-  it('sends and brings metadata, duplicates apart, and bytes as bytes', async () => {
+  it('sends and returns metadata, duplicates apart, and bytes as bytes', async () => {
     const bytes = Buffer.from([0, 1, 254, 255])
     const metadata: Metadata = ['initial', 'trailing'].flatMap(
       (part): Metadata => [
@@ -55,17 +55,17 @@ describeGrpc('a gRPC call', (rig, name) => {
     }
   })
 
-  it('with a stream of messages to the server brings one response', async () => {
+  it('with a stream of messages to the server returns one response', async () => {
     const [response = ''] = await rig.ask(rig.toClient(), 'Collect', toMessages('one', 'two', 'three'))
     expect(JSON.parse(response)).toEqual({ Count: 3, Size: 11 })
   })
 
-  it('with a stream from the server brings each message', async () => {
+  it('with a stream from the server returns each message', async () => {
     const messages = await rig.ask(rig.toClient(), 'Expand', JSON.stringify({ Count: 1_000, Size: 100 }))
     expect(messages).toEqual(Array.from({ length: 1_000 }, () => `"${'e'.repeat(98)}"`))
   })
 
-  it('with two streams lets both sides talk in turns', async () => {
+  it('with two streams lets both sides send in turns', async () => {
     const outgoing = toOutgoing()
     outgoing.write(Buffer.from('1'))
     const heard: string[] = []
@@ -77,7 +77,7 @@ describeGrpc('a gRPC call', (rig, name) => {
     expect(heard).toEqual(Array.from({ length: 20 }, (_, index) => `${index + 1}`))
   })
 
-  it('that the server ends first lets go of what is to be sent', async () => {
+  it('that the server ends first closes the iterable that is being sent', async () => {
     const sent = [Buffer.from('bye')]
     let onReturn: (value: unknown) => void = () => {}
     const returned = new Promise((resolve) => {
@@ -99,7 +99,7 @@ describeGrpc('a gRPC call', (rig, name) => {
 })
 
 describeGrpc('a gRPC call that fails', (rig) => {
-  it('brings the status, its message and its details', async () => {
+  it('has the status, its message and its details', async () => {
     const failure = { Code: 5, Message: 'nothing: 100 % of ü\n', Detail: 'more' }
     const error = await rig.fail(rig.toClient(), 'Fail', JSON.stringify(failure))
     expect([error.code, error.message]).toEqual([failure.Code, failure.Message])
@@ -107,7 +107,7 @@ describeGrpc('a gRPC call that fails', (rig) => {
     expect(`${details}`).toContain('dodici.test/detail')
   })
 
-  it('brings each message that came before', async () => {
+  it('returns each message that came before', async () => {
     const Failure = { Code: 10, Message: 'enough' }
     const seen: number[] = []
     const reading = async () => {
@@ -118,7 +118,7 @@ describeGrpc('a gRPC call that fails', (rig) => {
     expect(seen).toEqual(Array.from({ length: 50 }, () => 1_000))
   })
 
-  it('has a status in its header, where the server knows no such method', async () => {
+  it('has a status in its header section, if the method is unknown', async () => {
     const error = await rig.fail(rig.toClient(), 'Missing', 'hello')
     expect(error.code).toBe(Status.UNIMPLEMENTED)
   })

@@ -123,7 +123,7 @@ describe.each(GRPC_SERVERS)('a client of connect-es over Dodici › server %s', 
       expect(error.details).toMatchObject([{ type: 'detail' }])
     })
 
-    it('meets a deadline, and tells the server', async () => {
+    it('ends at its deadline, which the server gets', async () => {
       const { client, dispatcher } = connect()
       const id = randomUUID()
       const never = client.never(toValue(id), { timeoutMs: 200 })
@@ -131,7 +131,7 @@ describe.each(GRPC_SERVERS)('a client of connect-es over Dodici › server %s', 
       expect(dispatcher.stats.running).toBe(0)
     })
 
-    it('is cancelled by a signal, and the server hears of it', async () => {
+    it('is cancelled by a signal, and the server learns of it', async () => {
       const { client, dispatcher } = connect()
       const controller = new AbortController()
       const id = randomUUID()
@@ -147,7 +147,7 @@ describe.each(GRPC_SERVERS)('a client of connect-es over Dodici › server %s', 
       expect(outcomes).toEqual(['Canceled'])
     })
 
-    it('keeps a stream that is quiet for longer than the timeouts of other requests', async () => {
+    it('keeps a stream that is silent for longer than the timeouts of other requests', async () => {
       const { client, dispatcher } = connect()
       const outgoing = new PassThrough({ objectMode: true })
       const chat = client.chat(outgoing)[Symbol.asyncIterator]()
@@ -194,7 +194,7 @@ describe.each(ENGINES)('a client of connect-es over an Agent › engine %s', (en
     await expect(client.never(toValue('no'))).rejects.toMatchObject({ code: Code.Unimplemented })
   })
 
-  it('tells when a server ended a call with CANCEL after its deadline', async () => {
+  it('reports DEADLINE_EXCEEDED when a server ends a call with CANCEL after its deadline', async () => {
     const { origin } = await startServer((stream) => stream.close(constants.NGHTTP2_CANCEL))
     const dispatcher = new Client(origin, { engine })
     onTestFinished(() => dispatcher.destroy())

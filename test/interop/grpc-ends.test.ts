@@ -9,7 +9,7 @@ import { describeGrpc, toOutgoing } from './grpc-rig.ts'
 const FAR = 60_000
 
 describeGrpc('the deadline of a gRPC call', (rig) => {
-  it('is told to the server', async () => {
+  it('is sent to the server', async () => {
     const client = rig.toClient()
     const [left] = await rig.ask(client, 'Deadline', '', { timeout: FAR })
     expect(Number(left)).toBeGreaterThan(0)
@@ -23,7 +23,7 @@ describeGrpc('the deadline of a gRPC call', (rig) => {
   it.each([
     'Never',
     'Chat',
-  ])('ends it on both sides, and leaves the connection as it is: %s', async (method) => {
+  ])('ends the call on both sides, and leaves the connection open: %s', async (method) => {
     const client = rig.toClient()
     const [first] = await rig.ask(client, 'Connection', '')
     const { name, error } = await failLate(rig, client, method)
@@ -54,7 +54,7 @@ describeGrpc('a gRPC call that is cancelled', (rig) => {
     expect(error.cause).toBeInstanceOf(Error)
   })
 
-  it('by a signal that is a deadline says so', async () => {
+  it('by a signal that is a deadline fails with DEADLINE_EXCEEDED', async () => {
     const error = await rig.fail(rig.toClient(), 'Never', randomUUID(), { signal: AbortSignal.timeout(50) })
     expect(error.code).toBe(Status.DEADLINE_EXCEEDED)
   })

@@ -28,8 +28,11 @@ async function* toEndless(): AsyncGenerator<Buffer> {
   await new Promise(() => {})
 }
 
-/** Time stands still for the client. For the server all of its PINGs come within the five minutes between two that it allows. */
-describe.each(GRPC_SERVERS)('the PINGs that %s hears of', (name) => {
+/**
+ * Time stands still for the client. For the server all of its PINGs come within the five minutes between two that it
+ * allows.
+ */
+describe.each(GRPC_SERVERS)('the PINGs that %s gets', (name) => {
   const cleaner = new Cleaner()
   let server: GrpcServer
 
@@ -89,7 +92,7 @@ describe.each(GRPC_SERVERS)('the PINGs that %s hears of', (name) => {
 
   it.each(
     ENGINES,
-  )('on engine %s: a first call that is not answered for seven minutes leaves it alone', async (engine) => {
+  )('on engine %s: a first call without a response for seven minutes leaves the connection alone', async (engine) => {
     const { clock, call, wait, toStates } = begin(engine)
     const watch = call('Never', toMessage(randomUUID()))
     await wait()

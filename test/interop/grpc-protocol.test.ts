@@ -41,7 +41,7 @@ const FAILURES: readonly [what: string, listener: (stream: ServerHttp2Stream) =>
   ['the response is of another type', toHeader({ ...HTML, 'grpc-status': '0' }), Status.UNKNOWN],
   ['there is no status', (stream) => respond(stream, [MESSAGE], {}), Status.UNKNOWN],
   ['the header is all, and has a status', toHeader({ 'grpc-status': '9' }), 9],
-  ['a status has a number that nobody knows', toHeader({ 'grpc-status': '99' }), 99],
+  ['a status has an unknown number', toHeader({ 'grpc-status': '99' }), 99],
   [
     'a message is compressed',
     (stream) => respond(stream, [Buffer.from([1, 0, 0, 0, 0])], { 'grpc-status': '0' }),
@@ -97,7 +97,7 @@ describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
     it.each([
       ['bytes', 2],
       ['an iterable', 1],
-    ] as const)('that was refused is made again, if its body can be had again: %s', async (kind, attempts) => {
+    ] as const)('that was refused is retried, if its body can be sent again: %s', async (kind, attempts) => {
       let count = 0
       const { error } = await ask(
         (stream) => {
@@ -112,18 +112,18 @@ describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
       else expect(error).toMatchObject({ code: Status.UNAVAILABLE, cause: { processed: 'no' } })
     })
 
-    it('tells when a server ended it with CANCEL after its deadline', async () => {
+    it('reports DEADLINE_EXCEEDED when a server ends it with CANCEL after its deadline', async () => {
       // The server is as quick as it can be: its reset may come before the client's clock.
       const { error } = await ask(toReset(constants.NGHTTP2_CANCEL), { timeout: 0 })
       expect(error?.code).toBe(Status.DEADLINE_EXCEEDED)
     })
 
-    it('reads a message that isn’t well encoded as far as it is', async () => {
+    it('decodes the well-formed part of a malformed message', async () => {
       const header = { 'grpc-status': '2', 'grpc-message': 'a%zz%20%C3%bc%' }
       expect((await ask(toHeader(header))).error?.message).toBe('a%zz ü%')
     })
 
-    it('takes joined fields of bytes apart', async () => {
+    it('splits joined fields of bytes', async () => {
       const { error } = await ask(toHeader({ 'grpc-status': '2', 'x-bin': 'AQ==,Ag' }))
       const values = error?.metadata.filter(([name]) => name === 'x-bin').map(([, value]) => value)
       expect(values).toEqual([Buffer.from([1]), Buffer.from([2])])
@@ -138,7 +138,7 @@ describe.each(ENGINES)('a gRPC call on engine %s', (engine) => {
       }
     })
 
-    it('asks as gRPC does', async () => {
+    it('sends the request fields of gRPC', async () => {
       let asked: unknown[] = []
       await ask(
         (stream, headers) => {
@@ -162,7 +162,7 @@ describe.each(ENGINES)('callForOne() on engine %s', (engine) => {
     return await callForOne(agent, 'a.B/C', REQUEST, { origin })
   }
 
-  it('brings the only message', async () => {
+  it('returns the only message', async () => {
     expect(`${await ask([MESSAGE])}`).toBe('hi')
   })
 

@@ -57,7 +57,7 @@ export class GrpcRig {
     return messages
   }
 
-  /** What a call fails with. */
+  /** The error of a call. */
   async fail(...call: Parameters<GrpcRig['call']>): Promise<GrpcError> {
     return await this.ask(...call).then(
       (messages) => Promise.reject(new Error(`It didn't fail, and brought ${messages}`)),

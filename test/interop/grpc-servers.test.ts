@@ -8,7 +8,7 @@ import { GRPC_SERVERS, GRPC_START_LIMIT, startGrpcServer } from './grpc-servers.
 
 const same = (message: Buffer): Buffer => message
 
-/** A client that others wrote: what it sees is what ours has to see. */
+/** A client that others wrote: ours must see the same. */
 function toClient({ origin, ca }: GrpcServer): Client {
   const trust = ca === '' ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca))
   const client = new Client(new URL(origin).host, trust)
@@ -30,7 +30,7 @@ function call(client: Client, method: string, message: string, deadline = Number
   })
 }
 
-describe.each(GRPC_SERVERS)('the server of %s, asked by grpc-js', (name) => {
+describe.each(GRPC_SERVERS)('the server of %s, with requests of grpc-js', (name) => {
   const cleaner = new Cleaner()
   let plain: GrpcServer
   let secure: GrpcServer
@@ -41,7 +41,7 @@ describe.each(GRPC_SERVERS)('the server of %s, asked by grpc-js', (name) => {
   }, GRPC_START_LIMIT)
   afterAll(() => cleaner.clean())
 
-  it('responses over h2c and TLS', async () => {
+  it('responds over h2c and TLS', async () => {
     for (const server of [plain, secure]) expect(await call(toClient(server), 'Echo', 'hello')).toBe('hello')
   })
 
@@ -54,7 +54,7 @@ describe.each(GRPC_SERVERS)('the server of %s, asked by grpc-js', (name) => {
     expect(`${error.metadata.get('grpc-status-details-bin')[0]}`).toContain('dodici.test/detail')
   })
 
-  it('tells of the end of a call that met its deadline', async () => {
+  it('reports the end of a call at its deadline', async () => {
     const client = toClient(plain)
     const failed = call(client, 'Never', 'late', Date.now() + 200).catch((error) => error.code)
     expect(await call(client, 'Event', 'seen late')).toBe('seen')

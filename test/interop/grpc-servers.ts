@@ -26,7 +26,9 @@ export interface GrpcServerOptions {
 /** Those that are here. */
 export const GRPC_SERVERS: readonly GrpcServerName[] = lacksGo ? ['grpc-js'] : ['grpc-go', 'grpc-js']
 
-/** How long building and starting them may take, in milliseconds: half a minute where Go has compiled nothing before. */
+/**
+ * How long building and starting them may take, in milliseconds: half a minute where Go has compiled nothing before.
+ */
 export const GRPC_START_LIMIT = 180_000
 
 const script = fileURLToPath(new URL('./children/grpc-js-server.mjs', import.meta.url))

@@ -23,7 +23,7 @@ describeGrpc('messages of gRPC', (rig) => {
     expect(response === message.toString()).toBe(true)
   })
 
-  it('that are larger than allowed end their call alone', async () => {
+  it('that are larger than permitted end only their call', async () => {
     const client = rig.toClient()
     const request = JSON.stringify({ Count: 3, Size: 5 * MEBIBYTE })
     const error = await rig.fail(client, 'Expand', request)
@@ -67,7 +67,7 @@ describeGrpc('gRPC calls on one connection', (rig) => {
     expect(connections.size).toBe(1)
   })
 
-  it('may be quiet for longer than the timeouts of other requests', async () => {
+  it('may be silent for longer than the timeouts of other requests', async () => {
     const client = rig.toClient({ headersTimeout: SHORT, bodyTimeout: SHORT, uploadTimeout: SHORT })
     const outgoing = toOutgoing()
     const chat = rig.call(client, 'Chat', outgoing)[Symbol.asyncIterator]()
@@ -104,7 +104,7 @@ describeGrpc('gRPC calls on one connection', (rig) => {
 describeGrpc(
   'gRPC calls to a server that retires connections by their age',
   (rig) => {
-    it('are all answered, and streams that run end as they would', async () => {
+    it('all get responses, and running streams end normally', async () => {
       const client = rig.toClient()
       const outgoing = toOutgoing()
       outgoing.write(Buffer.from('first'))

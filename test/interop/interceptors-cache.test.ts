@@ -1,4 +1,4 @@
-/** The interceptors that spare the server: `cache` and `deduplicate`. */
+/** The interceptors that save requests: `cache` and `deduplicate`. */
 
 import { describe, expect, test } from 'vitest'
 import type { Protocol, Respond } from './interceptors-server.ts'
@@ -13,7 +13,7 @@ const PROTOCOLS: { protocol: Protocol; version: string }[] = [
   { protocol: 'http/1.1', version: '1.1' },
 ]
 
-/** Something that lasts, in the language that is asked for, and with a tag to ask for again. */
+/** A cacheable response, in the requested language, with an ETag. */
 const lasting: Respond = ({ headers }, reply) => {
   const common = { 'cache-control': 'public, max-age=3600', etag: '"v1"', vary: 'x-language' }
   if (headers['if-none-match'] === '"v1"') send(reply, 304, common)
@@ -22,7 +22,7 @@ const lasting: Respond = ({ headers }, reply) => {
 
 describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(NEWER_UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('responses the second GET itself', async () => {
+    test('responds to the second GET itself', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const asked = { headers: { 'x-language': 'en' } }
@@ -36,7 +36,7 @@ describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, ve
   })
 
   describe.each(toCases(NEWER_UNDICIS, WAYS))('of $from, by $what', ({ undici, way }) => {
-    test('asks the server whether what it has still holds', async () => {
+    test('revalidates a stored response with the server', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const headers = { 'x-language': 'en' }
@@ -47,7 +47,7 @@ describe.each(PROTOCOLS)('the cache interceptor over $protocol', ({ protocol, ve
       expect(server.exchanges.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"v1"'])
     })
 
-    test('knows responses apart that vary', async () => {
+    test('distinguishes responses that vary', async () => {
       const server = await startWebServer(lasting, protocol)
       const dispatcher = composeAgent(server, undici.interceptors.cache())
       const texts: string[] = []
@@ -91,7 +91,7 @@ describe.each(NEWER_UNDICIS)('the cache interceptor of $name', ({ interceptors }
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('has raw headers for what it responds itself', async () => {
+  test('has raw headers for its own responses', async () => {
     const server = await startWebServer(lasting)
     const dispatcher = composeAgent(server, interceptors.cache())
     const ask = async () => {
@@ -107,7 +107,7 @@ describe.each(NEWER_UNDICIS)('the cache interceptor of $name', ({ interceptors }
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('passes a failure on, and keeps nothing of it', async () => {
+  test('passes a failure on, and stores nothing of it', async () => {
     let isFirst = true
     const server = await startWebServer((exchange, reply) => {
       if (isFirst) server.cut()

@@ -75,7 +75,7 @@ describe.each(['assigns', 'splices'] as const)('an interceptor that %s raw heade
   test.each([
     'h2',
     'http/1.1',
-  ] as const)('is believed by a call that wants them, over %s', async (protocol) => {
+  ] as const)('determines the raw headers of a call, over %s', async (protocol) => {
     const server = await startWebServer((_exchange, reply) => send(reply, 200, { 'x-said': 'yes' }), protocol)
     const dispatcher = composeAgent(server, toMarking(how))
     const options = { origin: server.origin, path: '/', method: 'GET', responseHeaders: 'raw' } as const
@@ -84,7 +84,7 @@ describe.each(['assigns', 'splices'] as const)('an interceptor that %s raw heade
     expect(headers).toEqual(['x-mark', 'here'])
   })
 
-  test('is believed by the built-in fetch', async () => {
+  test('determines the headers of the built-in fetch', async () => {
     const server = await startWebServer((_exchange, reply) => send(reply, 200, { 'x-said': 'yes' }))
     const response = await fetch(server.origin, { dispatcher: composeAgent(server, toMarking(how)) })
     await response.text()
@@ -92,20 +92,20 @@ describe.each(['assigns', 'splices'] as const)('an interceptor that %s raw heade
   })
 })
 
-/** All that an undici of any line has, none of which has anything to do. */
+/** The interceptors that every undici has; here none has an effect. */
 function toIdle({ interceptors }: Undici): DispatcherComposeInterceptor[] {
   return [interceptors.redirect({ maxRedirections: 2 }), interceptors.retry({ maxRetries: 0, minTimeout: 0 })]
 }
 
 describe.each(toCases(UNDICIS, WAYS))('interceptors of $from, by $what', ({ undici, way }) => {
-  test('hand on why a connection was lost', async () => {
+  test('pass on the error of a lost connection', async () => {
     const server = await startWebServer(() => server.cut())
     const dispatcher = composeAgent(server, ...toIdle(undici))
     const call = way.ask(undici, dispatcher, server.origin, { method: 'POST', body: 'this' })
     expect(await toReason(call)).toMatchObject({ code: 'UND_ERR_SOCKET', processed: 'maybe' })
   })
 
-  test('hand on why the caller has given up', async () => {
+  test('pass on the reason of an abort', async () => {
     const aborter = new AbortController()
     const reason = new Error('enough')
     const server = await startWebServer(() => aborter.abort(reason))

@@ -14,7 +14,7 @@ describe.each<{ protocol: Protocol; version: string }>([
   { protocol: 'http/1.1', version: '1.1' },
 ])('the dns interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(UNDICIS, [...WAYS, PIPELINE]))('of $from, by $what', ({ undici, way }) => {
-    test('goes where its lookup says, and checks the certificate for the name', async () => {
+    test('connects to the address of its lookup, and checks the certificate for the name', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, {}, 'hello'),
         protocol,

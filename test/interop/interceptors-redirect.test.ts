@@ -35,7 +35,7 @@ describe.each<{ protocol: Protocol; version: string }>([
     expect(toLines(server.exchanges)).toEqual([`GET /2 ${version}`, `GET /1 ${version}`, `GET /0 ${version}`])
   })
 
-  test.each(UNDICIS)('of $name tells where it has been', async ({ interceptors }) => {
+  test.each(UNDICIS)('of $name reports the history of redirects', async ({ interceptors }) => {
     const server = await startWebServer(counting, protocol)
     const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 3 }))
     const { context, body } = await dispatcher.request({ origin: server.origin, path: '/2', method: 'GET' })
@@ -45,7 +45,7 @@ describe.each<{ protocol: Protocol; version: string }>([
 })
 
 describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) => {
-  test('makes a GET without a body of a POST that is answered 303', async () => {
+  test('makes a GET without a body of a POST after a 303', async () => {
     const server = await startWebServer(({ path, method, body }, reply) => {
       if (path === '/from') send(reply, 303, { location: '/to' })
       else send(reply, 200, {}, `${method} ${body}`)
@@ -57,7 +57,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(server.exchanges.map(({ body }) => body)).toEqual(['this', ''])
   })
 
-  test('repeats a POST with its body that is answered 307', async () => {
+  test('repeats a POST with its body after a 307', async () => {
     const server = await startWebServer(({ path, method, body }, reply) => {
       if (path === '/from') send(reply, 307, { location: '/to' })
       else send(reply, 200, {}, `${method} ${body}`)
@@ -68,7 +68,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(await body.text()).toBe('POST this')
   })
 
-  test('hands the redirect itself over once it has followed enough', async () => {
+  test('hands over the redirect itself at the limit of redirects', async () => {
     const server = await startWebServer(counting)
     const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 1 }))
     const { statusCode, headers, body } = await dispatcher.request({
@@ -79,7 +79,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect([statusCode, headers.location, await body.text()]).toEqual([302, '/0', 'elsewhere'])
   })
 
-  test('follows another server, without what is for the first one alone', async () => {
+  test('follows to another server, without the fields for the first one alone', async () => {
     const target = await startWebServer(({ headers }, reply) =>
       send(reply, 200, {}, `${headers.authorization} ${headers['x-own']}`),
     )
@@ -93,7 +93,7 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(target.exchanges[0]?.authority).toBe(new URL(target.origin).host)
   })
 
-  test('goes to an absolute place over a Client', async () => {
+  test('goes to an absolute location over a Client', async () => {
     const server = await startWebServer(({ path }, reply) => {
       if (path === '/from') send(reply, 302, { location: `${server.origin}/to` })
       else send(reply, 200, {}, path)
@@ -103,14 +103,14 @@ describe.each(UNDICIS)('the redirect interceptor of $name', ({ interceptors }) =
     expect(await body.text()).toBe('/to')
   })
 
-  test("goes to a relative place over a Client, whose requests don't name it", async () => {
+  test("goes to a relative location over a Client, whose requests don't name it", async () => {
     const server = await startWebServer(counting)
     const dispatcher = composeClient(server, interceptors.redirect({ maxRedirections: 1 }))
     const { body } = await dispatcher.request({ path: '/1', method: 'GET' })
     expect(await body.text()).toBe('GET ')
   })
 
-  test('hands on why a chain has ended', async () => {
+  test('passes on the error that ended a chain', async () => {
     const aborter = new AbortController()
     const server = await startWebServer(({ path }, reply) => {
       if (path === '/1') aborter.abort(new Error('enough'))

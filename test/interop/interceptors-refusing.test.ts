@@ -29,7 +29,7 @@ describe.each(PROTOCOLS)('the dump interceptor over $protocol', ({ protocol, ver
       expect(server.exchanges.map(({ version }) => version)).toEqual([version])
     })
 
-    test('fails a call whose response says that it is too large', async () => {
+    test('fails a call whose response announces too large a body', async () => {
       const server = await startWebServer(
         (_exchange, reply) => send(reply, 200, { 'content-length': '10' }, 'abcdefghij'),
         protocol,
@@ -92,7 +92,7 @@ describe.each(NEWER_UNDICIS)('the responseError interceptor of $name', ({ interc
     expect(reason).toMatchObject({ code: 'UND_ERR_RESPONSE', statusCode: 500 })
   })
 
-  test('hands on an error of ours as it is', async () => {
+  test('passes on an error of ours unchanged', async () => {
     const server = await startWebServer(() => server.cut())
     const dispatcher = composeAgent(server, interceptors.responseError())
     const call = dispatcher.request({ origin: server.origin, path: '/', method: 'POST' })
@@ -102,7 +102,7 @@ describe.each(NEWER_UNDICIS)('the responseError interceptor of $name', ({ interc
 
 // That of undici 6 forgets the reason.
 describe.each(NEWER_UNDICIS)('the dump interceptor of $name', ({ interceptors }) => {
-  test('hands on why the caller has given up, once the body has come', async () => {
+  test('passes on the reason of an abort, once the body has come', async () => {
     const aborter = new AbortController()
     const server = await startWebServer((_exchange, reply) => {
       aborter.abort(new Error('enough'))

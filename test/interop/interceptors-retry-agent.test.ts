@@ -33,10 +33,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
   undici,
   way,
 }) => {
-  test.each([
-    'h2',
-    'http/1.1',
-  ] as const)('sends a request again that was answered 503, over %s', async (protocol) => {
+  test.each(['h2', 'http/1.1'] as const)('retries a request after a 503, over %s', async (protocol) => {
     const server = await startWebServer(toBusy(2), protocol)
     const { retrying } = wrapAgent(undici, server)
     const { status, headers, text } = await way.ask(undici, retrying, server.origin)
@@ -45,7 +42,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
     expect(server.exchanges.map(({ version }) => version)).toEqual([version, version, version])
   })
 
-  test('sends a request again whose connection was lost', async () => {
+  test('retries a request whose connection was lost', async () => {
     let isFirst = true
     const server = await startWebServer((_exchange, reply) => {
       if (isFirst) server.cut()
@@ -59,7 +56,7 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('a RetryAgent of $fro
     expect(server.exchanges).toHaveLength(2)
   })
 
-  test('gives up after the tries that it has', async () => {
+  test('fails after its maximum of attempts', async () => {
     const server = await startWebServer(toBusy(9))
     const { retrying } = wrapAgent(undici, server)
     const reason = await toReason(way.ask(undici, retrying, server.origin))

@@ -35,7 +35,7 @@ describe.each<{ protocol: Protocol; version: string }>([
   { protocol: 'http/1.1', version: '1.1' },
 ])('the retry interceptor over $protocol', ({ protocol, version }) => {
   describe.each(toCases(UNDICIS, WAYS))('of $from, by $what', ({ undici, way }) => {
-    test('sends a request again that was answered 503', async () => {
+    test('retries a request after a 503', async () => {
       const server = await startWebServer(toBusy(2), protocol)
       const dispatcher = composeAgent(server, undici.interceptors.retry(AT_ONCE))
       const { status, headers, text } = await way.ask(undici, dispatcher, `${server.origin}/busy`)
@@ -71,7 +71,7 @@ describe.each<{ protocol: Protocol; version: string }>([
 })
 
 describe.each(toCases(UNDICIS, WAYS))('the retry interceptor of $from, by $what', ({ undici, way }) => {
-  test('is no hindrance for what needs no second try, a body included', async () => {
+  test('does not disturb a request that needs no retry, with or without a body', async () => {
     const server = await startWebServer(({ body }, reply) => send(reply, 200, {}, `got ${body}`))
     const dispatcher = composeAgent(server, undici.interceptors.retry(AT_ONCE))
     const { text } = await way.ask(undici, dispatcher, server.origin, { method: 'POST', body: 'this' })
@@ -79,7 +79,7 @@ describe.each(toCases(UNDICIS, WAYS))('the retry interceptor of $from, by $what'
     expect(server.exchanges).toHaveLength(1)
   })
 
-  test('sends a request again over the same Client', async () => {
+  test('retries a request over the same Client', async () => {
     const server = await startWebServer(toBusy(1))
     const dispatcher = composeClient(server, undici.interceptors.retry(AT_ONCE))
     const { status, text } = await way.ask(undici, dispatcher, `${server.origin}/busy`)
@@ -87,7 +87,7 @@ describe.each(toCases(UNDICIS, WAYS))('the retry interceptor of $from, by $what'
     expect(server.exchanges).toHaveLength(2)
   })
 
-  test('gives up after the tries that it has', async () => {
+  test('fails after its maximum of attempts', async () => {
     const server = await startWebServer(toBusy(9))
     const dispatcher = composeAgent(server, undici.interceptors.retry({ ...AT_ONCE, maxRetries: 2 }))
     const reason = await toReason(way.ask(undici, dispatcher, server.origin))

@@ -137,7 +137,7 @@ export function composeClient({ origin, ca }: WebServer, ...interceptors: Dispat
   return client.compose(interceptors)
 }
 
-/** An interceptor that hears of each piece of a response's body before anybody else does, whatever the handler's shape. */
+/** An interceptor that gets each piece of a response's body before the handler, whatever the handler's shape. */
 export function tapData(onData: () => void): DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const tapped = new Proxy(handler, {
@@ -154,7 +154,7 @@ export function tapData(onData: () => void): DispatcherComposeInterceptor {
   }
 }
 
-/** An interceptor that counts the requests that pass it, and tells when there are so many. */
+/** An interceptor that counts requests, and reports when there are so many. */
 export function countRequests(expected: number): {
   interceptor: DispatcherComposeInterceptor
   reached: Promise<void>

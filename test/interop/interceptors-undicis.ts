@@ -18,14 +18,14 @@ interface RetryOptions {
   errorCodes?: string[]
 }
 
-/** What undici 6 has; it keeps its `responseError` to itself. */
+/** The interceptors of undici 6; it doesn't export `responseError`. */
 interface Interceptors {
   retry(options?: RetryOptions): DispatcherComposeInterceptor
   redirect(options?: { maxRedirections?: number }): DispatcherComposeInterceptor
   dump(options?: { maxSize?: number }): DispatcherComposeInterceptor
 }
 
-/** What undici 7 and 8 have besides. */
+/** The further interceptors of undici 7 and 8. */
 interface NewerInterceptors extends Interceptors {
   cache(): DispatcherComposeInterceptor
   decompress(): DispatcherComposeInterceptor
@@ -48,7 +48,7 @@ export interface Asked {
   readonly signal?: AbortSignal
 }
 
-/** What a fetch gives, whichever it is. */
+/** The result of any fetch. */
 interface FetchResponse {
   readonly status: number
   readonly headers: Iterable<[string, string]>

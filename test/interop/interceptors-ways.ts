@@ -1,4 +1,4 @@
-/** The ways to ask through a dispatcher, each with the same response. */
+/** The ways to send a request through a dispatcher, each with the same response. */
 
 import { Writable } from 'node:stream'
 import { request } from '../../src/index.ts'
@@ -101,10 +101,10 @@ export function toCases<TUndici extends Undici>(undicis: readonly TUndici[], way
 /** What a fetch wraps an error in; both where its name is AbortError. */
 const WRAPPINGS: ReadonlySet<string> = new Set(['fetch failed', 'Request was cancelled.'])
 
-/** What went wrong, as the interceptor or the dispatcher has said it. */
+/** The error of the interceptor or the dispatcher. */
 export async function toReason(promise: Promise<unknown>): Promise<unknown> {
   let error: unknown = await promise.then(
-    () => new Error('it was answered'),
+    () => new Error('it succeeded'),
     (thrown) => thrown,
   )
   while (error instanceof Error && WRAPPINGS.has(error.message)) error = error.cause

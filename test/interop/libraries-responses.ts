@@ -1,4 +1,4 @@
-/** What the APIs of OpenAI and of Anthropic response. */
+/** The responses of the APIs of OpenAI and of Anthropic. */
 
 const GPT = { id: 'chatcmpl-1', created: 1, model: 'gpt' }
 

@@ -79,7 +79,7 @@ describe('openai', () => {
     expect(toExchange(server)).toMatchObject({ version: '2.0', body: { ...asked, stream: true } })
   })
 
-  test('hears what is wrong', async () => {
+  test('gets an error of the API', async () => {
     const server = await startWebServer(json({ error: { message: 'No such model', code: 'none' } }, 404))
     const call = toClient(server).chat.completions.create(asked)
     await expect(call).rejects.toMatchObject({ status: 404, code: 'none' })
@@ -115,7 +115,7 @@ describe('@anthropic-ai/sdk', () => {
 })
 
 describe('ky', () => {
-  test('posts JSON, and gets some', async () => {
+  test('posts JSON, and gets JSON', async () => {
     const server = await startWebServer(json({ made: true }, 201))
     const dispatcher = toAgent(server)
     const options = { json: { name: 'x' }, searchParams: { a: '1' }, dispatcher }
@@ -130,7 +130,7 @@ describe('ky', () => {
 })
 
 describe('ofetch', () => {
-  test('posts JSON, and gets some', async () => {
+  test('posts JSON, and gets JSON', async () => {
     const server = await startWebServer(json({ made: true }, 201))
     const options = { method: 'POST', body: { name: 'x' }, query: { a: 1 }, dispatcher: toAgent(server) }
     expect(await ofetch(`${server.origin}/things`, options)).toEqual({ made: true })

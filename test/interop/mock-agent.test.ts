@@ -33,7 +33,7 @@ async function tell(
   return way.ask(undici, dispatcher, `${origin}/tell?x=1`, { method: 'POST', headers, body: 'this' })
 }
 
-describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('code that asks by $what, with $from', ({
+describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('code that sends requests by $what, with $from', ({
   undici,
   way,
 }) => {
@@ -59,14 +59,14 @@ describe.each(toCases(UNDICIS, WAYS).filter(isUnderstood))('code that asks by $w
     mock.assertNoPendingInterceptors()
   })
 
-  test('hears an error of the mock', async () => {
+  test('gets an error of the mock', async () => {
     const mock = startMock(undici)
     const error = new Error('no such luck')
     mock.get('https://mocked.test').intercept({ path: '/', method: 'GET' }).replyWithError(error)
     expect(await toReason(way.ask(undici, mock, 'https://mocked.test/'))).toBe(error)
   })
 
-  test('hears that nothing was to be asked for', async () => {
+  test('gets an error for a request that was not mocked', async () => {
     const mock = startMock(undici)
     const reason = await toReason(way.ask(undici, mock, 'https://mocked.test/'))
     expect(reason).toMatchObject({ code: 'UND_MOCK_ERR_MOCK_NOT_MATCHED' })
@@ -101,7 +101,7 @@ describe.each(UNDICIS)('a MockAgent of $name', (undici) => {
 
     afterEach(() => setGlobalDispatcher(before))
 
-    test('responses who names no dispatcher', async () => {
+    test('serves calls without a dispatcher option', async () => {
       const mock = startMock(undici)
       mock.get('https://mocked.test').intercept({ path: '/', method: 'GET' }).reply(200, 'hello')
       setGlobalDispatcher(mock)

@@ -78,7 +78,7 @@ describe.skipIf(lacksNghttpd).each([
     })
   })
 
-  it('when 200 requests come at once, with a limit of 100 streams, responses each on one connection', async () => {
+  it('when 200 requests come at once, with a limit of 100 streams, responds to each on one connection', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `${index}.txt`)
     const files = Object.fromEntries(names.map((name) => [name, `this is ${name}`]))
     const nghttpd = await startNghttpd({ tls, files, args: ['--max-concurrent-streams=100'] })

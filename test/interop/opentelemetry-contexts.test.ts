@@ -1,4 +1,4 @@
-/** Whose child a span is: that of whoever has dispatched the request, whoever has opened the connection. */
+/** The parent of a span: that of the caller that dispatched the request, whichever call opened the connection. */
 
 import type { SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node'
@@ -49,7 +49,7 @@ function toParents(spans: readonly ReadableSpan[]): [unknown, string | undefined
   return spans.map(({ attributes, parentSpanContext }) => [attributes['url.path'], parentSpanContext?.spanId])
 }
 
-/** The paths of those whose parent isn't the one who has asked for them. */
+/** The paths of spans whose parent isn't the span of their caller. */
 function toStrangers(spans: readonly ReadableSpan[], callers: ReadonlyMap<string, SpanContext>): string {
   return toParents(spans)
     .filter(([path, parent]) => callers.get(String(path))?.spanId !== parent)

@@ -45,7 +45,7 @@ async function ask(tracing: Tracing, agent: Agent, origin: string, signal?: Abor
   })
 }
 
-/** A peer that does what its scripts say, and an agent that trusts it. */
+/** A scripted peer, and an agent that trusts it. */
 async function start(
   kind: (typeof KINDS)[number],
   scripts: PeerScript | readonly PeerScript[],
@@ -55,7 +55,7 @@ async function start(
   return { peer: await startPeer(scripts, options), agent: toAgent({ h2c: false, connect: { ca } }) }
 }
 
-/** What a tracer sees of a failure. */
+/** The attributes and events of a failed span. */
 function toFailure({ attributes, status, events }: ReadableSpan): unknown {
   return { type: attributes['error.type'], status: status.code, events: events.map(({ name }) => name) }
 }
@@ -76,7 +76,7 @@ const REFUSING: readonly [string, string, AgentOptions][] = [
 
 describe.each(
   REFUSING,
-)('the span of a request to an origin where nobody listens (%s)', (_name, scheme, options) => {
+)('the span of a request to an origin that refuses connections (%s)', (_name, scheme, options) => {
   test('has the error, and each request has one', async () => {
     const tracing = startTracing()
     const agent = toAgent(options)
@@ -248,7 +248,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       expect(span.parentSpanContext?.spanId).toBe(callerId)
     })
 
-    test('there is none of what it refuses to send', async () => {
+    test('does not exist for a request that it refuses to send', async () => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respondWith() })
       const { origin } = peer

@@ -1,4 +1,4 @@
-/** Spans of requests that a fallback serves: whoever sends the request tells of it, and nobody else does. */
+/** Spans of requests that a fallback serves: only the dispatcher that sends the request publishes it. */
 
 import { once } from 'node:events'
 import { createSecureServer } from 'node:http2'
@@ -54,7 +54,7 @@ describe.each(FALLBACKS)('the span of a request that an Agent of undici %s serve
   })
 })
 
-describe('the span of a request to an origin that has come to speak HTTP/1.1 alone', () => {
+describe('the span of a request to an origin that now speaks only HTTP/1.1', () => {
   test('is one: nothing was sent by HTTP/2', async () => {
     const tracing = startTracing()
     const { private: key, cert: ca } = await toCertificate()
@@ -103,7 +103,7 @@ describe('where there is no fallback', () => {
     expect(received).toEqual([])
   })
 
-  test('a request to an http: origin, which nobody takes, has none', async () => {
+  test('a request to an http: origin, which no dispatcher takes, has none', async () => {
     const tracing = startTracing()
     const { origin } = await startTracedServer('http')
     const agent = toAgent({ h2c: false, fallback: null })

@@ -1,4 +1,4 @@
-/** Servers that tell what reached them of a trace. */
+/** Servers that record the trace fields that they get. */
 
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -32,8 +32,8 @@ export interface TracedServer {
 }
 
 /**
- * Responses `/404` with that status, and so on, a redirection to `/target`; everything else with 200. The body is the method and
- * the path.
+ * Responds to `/404` with that status, and so on; to a redirection with `/target`; to everything else with 200. The
+ * body is the method and the path.
  *
  * @param settings of a server that speaks HTTP/2
  */
@@ -42,11 +42,11 @@ export async function startTracedServer(kind: ServerKind, settings: Settings = {
   const received: Received[] = []
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     received.push(toReceived(request))
-    answer(request, response)
+    respond(request, response)
   }
   const onHttp2Request = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     received.push(toReceived(request))
-    answer(request, response)
+    respond(request, response)
   }
   const server = {
     h2: () => createHttp2Server({ key, cert, settings }, onHttp2Request),
@@ -78,7 +78,7 @@ function toReceived(request: IncomingMessage | Http2ServerRequest): Received {
   return { method, url, httpVersion, traceparents }
 }
 
-function answer(
+function respond(
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse | Http2ServerResponse,
 ): void {
@@ -86,7 +86,7 @@ function answer(
   request.resume()
   request.on('end', () => {
     response.statusCode = Number(status || 200)
-    response.setHeader('x-answer', 'yes')
+    response.setHeader('x-response', 'yes')
     if (status.startsWith('3')) response.setHeader('location', '/target')
     // One of the two has a method of another type.
     if ('stream' in response) response.end(`${request.method} ${request.url}`)

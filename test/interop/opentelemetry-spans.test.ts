@@ -63,7 +63,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
   })
 
   describe('when it has ended', () => {
-    test('tells of the request, the response and the connection', async () => {
+    test('has attributes of the request, the response and the connection', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       await ask(agent, server, '/path?query=1')
@@ -86,7 +86,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(attributes).not.toHaveProperty('error.type')
     })
 
-    test('tells of the version of HTTP', async () => {
+    test('has the version of HTTP', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       await ask(agent, server, '/')
@@ -94,7 +94,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(attributes).toMatchObject({ 'network.protocol.version': version })
     })
 
-    test('tells of the user agent, and of the address of an IPv4 host', async () => {
+    test('has the user agent, and the address of an IPv4 host', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       const { protocol } = new URL(server.origin)
@@ -125,8 +125,8 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       const { origin } = server
       for (const method of ['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const) {
         const body = method === 'POST' || method === 'PUT' ? 'body' : null
-        const answer = await agent.request({ origin, path: '/', method, body })
-        await answer.body.dump()
+        const response = await agent.request({ origin, path: '/', method, body })
+        await response.body.dump()
       }
       expect((await tracing.requests()).map(({ name }) => name)).toEqual(
         server.received.map(({ method }) => method),
@@ -135,7 +135,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
   })
 
   describe('when the instrumentation has hooks', () => {
-    test('they get the request and the response, and what they add is sent', async () => {
+    test('they get the request and the response, and fields that they add are sent', async () => {
       const seen: unknown[] = []
       const tracing = startTracing({
         startSpanHook: ({ method, path }: UndiciRequest) => ({ 'a.start': `${method} ${path}` }),
@@ -146,9 +146,9 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
         },
         responseHook: (span, { request, response }) => {
           seen.push(`${request.method} ${request.path} ${response.statusCode}`)
-          span.setAttribute('a.answer', response.headers.map(String).join('|').toLowerCase())
+          span.setAttribute('a.response', response.headers.map(String).join('|').toLowerCase())
         },
-        headersToSpanAttributes: { requestHeaders: ['X-Own', 'x-hooked'], responseHeaders: ['X-Answer'] },
+        headersToSpanAttributes: { requestHeaders: ['X-Own', 'x-hooked'], responseHeaders: ['X-Response'] },
       })
       const { server, agent } = await start(kind)
       const { origin } = server
@@ -161,14 +161,14 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       ])
       expect(span.attributes).toMatchObject({
         'a.start': 'GET /a',
-        'a.answer': expect.stringContaining('x-answer|yes'),
+        'a.response': expect.stringContaining('x-response|yes'),
         'http.request.header.x-own': ['1'],
         'http.request.header.x-hooked': [span.spanContext().spanId],
-        'http.response.header.x-answer': ['yes'],
+        'http.response.header.x-response': ['yes'],
       })
     })
 
-    test('ignoreRequestHook leaves out what it says', async () => {
+    test('ignoreRequestHook leaves out the requests that it names', async () => {
       const tracing = startTracing({ ignoreRequestHook: ({ path }) => path === '/health' })
       const { server, agent } = await start(kind)
       await ask(agent, server, '/health')
@@ -179,7 +179,7 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
       expect(server.received.map(({ traceparents }) => traceparents)).toEqual([[], [toTraceparent(span)], []])
     })
 
-    test('requireParentforSpans leaves out what has no parent', async () => {
+    test('requireParentforSpans leaves out requests without a parent', async () => {
       const tracing = startTracing({ requireParentforSpans: true })
       const { server, agent } = await start(kind)
       await ask(agent, server, '/alone')
@@ -190,8 +190,8 @@ describe.each(KINDS)('a span of a request to an origin of kind %s', (kind, httpV
     })
   })
 
-  describe('when nobody traces', () => {
-    test('there is none, and nothing is sent of it', async () => {
+  describe('when no tracer is registered', () => {
+    test('there is none, and no trace field is sent', async () => {
       const tracing = startTracing()
       const { server, agent } = await start(kind)
       tracing.instrumentation.disable()

@@ -44,8 +44,8 @@ const ours: Record<string, Way> = {
   },
   'pipeline()': async (agent, origin, path) => {
     const duplex = agent.pipeline({ origin, path, method: 'GET' }, ({ body }) => body)
-    const [answer] = await Promise.all([text(duplex.end()), finished(duplex)])
-    return answer
+    const [body] = await Promise.all([text(duplex.end()), finished(duplex)])
+    return body
   },
   'dispatch()': async (agent, origin, path) => {
     const call = new Recorder()

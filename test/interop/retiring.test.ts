@@ -47,7 +47,7 @@ function connect(make: MakeDispatcher, origin: string, ca = ''): Dispatcher {
   return dispatcher
 }
 
-/** Each request was taken up once, on so many connections at least. */
+/** Each request was processed once, on so many connections at least. */
 function expectEachOnce(lines: readonly AccessLine[], connections: number): void {
   expect(lines).toHaveLength(REQUESTS)
   expect(countRequests(lines).size).toBe(REQUESTS)
@@ -61,7 +61,7 @@ describe.skipIf(lacksNginx).each([
   const server = `keepalive_requests ${RETIRED_AFTER}; location / { return 200 '$request_method $request_uri'; }`
 
   describe.each(cases)('when a $what has $inFlight requests out', ({ make, inFlight }) => {
-    it.each(['GET', 'POST'] as const)('responses each %s, and takes none up twice', async (method) => {
+    it.each(['GET', 'POST'] as const)('responds to each %s, and processes none twice', async (method) => {
       const nginx = await startNginx({ tls, server })
       const dispatcher = connect(make, nginx.origin, nginx.ca)
       const load = new SteadyLoad(dispatcher, { origin: nginx.origin, inFlight, toMethod: () => method })
@@ -85,7 +85,7 @@ describe.skipIf(lacksGo)("Go's net/http that retires a connection after 50 reque
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   describe.each(POOLS)('when a $what has $inFlight requests out', ({ make, inFlight }) => {
-    it.each(['GET', 'POST'] as const)('responses each %s, and takes none up twice', async (method) => {
+    it.each(['GET', 'POST'] as const)('responds to each %s, and processes none twice', async (method) => {
       const { ca, start } = await toGoServers(binary, RETIRED_AFTER)
       const server = await start()
       const origin = `https://localhost:${server.port}`
@@ -107,7 +107,7 @@ describe.skipIf(lacksApache)('Apache that is restarted gracefully', () => {
   const PAUSE = 100
 
   describe.each(POOLS)('when a $what has $inFlight requests out', ({ make, inFlight }) => {
-    it('responses each GET, fails a POST that it broke off as maybe, and takes none up twice', async () => {
+    it('responds to each GET; a POST that it cuts off fails as maybe, and none is processed twice', async () => {
       const apache = await startApache()
       const dispatcher = connect(make, apache.origin)
       const toMethod = (index: number) => (index % 2 === 0 ? 'GET' : 'POST')

@@ -77,13 +77,13 @@ class Deployment {
     return new Deployment(kind, relay, servers, make)
   }
 
-  /** As every deployment does: out of rotation, finish, start anew, back into rotation. */
+  /** As in a deployment: out of rotation, finish, start anew, back into rotation. */
   async restart(index: number): Promise<void> {
     this.#relay.servers[index] = null
     await this.#replace(index, 'SIGTERM')
   }
 
-  /** Kills the server that has the request with this path, without a word to anybody, and starts another in its place. */
+  /** Kills the server that has the request with this path, without a GOAWAY, and starts another in its place. */
   async kill(path: string): Promise<void> {
     const index = await Promise.race(
       this.#servers.map(async (server, index) => {
@@ -115,7 +115,7 @@ class Deployment {
 describe.skipIf(lacksGo)(
   "when all of a Pool's sessions lead to one server of Go's net/http, and it is killed",
   () => {
-    it('repeats each GET on the next server, and none on a session that dies as well', async () => {
+    it('retries each GET on the next server, and none on a session that dies as well', async () => {
       const relay = await startRelay()
       const { ca, start } = await toGoServers(goServer)
       const [first, second] = [await start(), await start()]
@@ -147,7 +147,7 @@ describe.each([
   { server: 'node:http2', lacksIt: false, toKind: toNodeServers, dispatchers: DISPATCHERS.slice(1, 3) },
 ])('three servers of $server behind one address', ({ lacksIt, toKind, dispatchers }) => {
   describe.skipIf(lacksIt).each(dispatchers)('under a steady load from a $what', ({ make }) => {
-    it('that are restarted gracefully in turn response each request, and take none up twice', async () => {
+    it('that are restarted gracefully in turn respond to each request, and process none twice', async () => {
       const deployment = await Deployment.start(await toKind(), make)
       const { load } = deployment
       await load.runDuring(async () => {
@@ -165,14 +165,14 @@ describe.each([
       expect(load.outcomes.filter(({ name }) => counts.get(name) !== 1)).toEqual([])
     })
 
-    it('that are killed in turn response each GET; a POST that was out fails as maybe, and none is taken up twice', async () => {
+    it('that are killed in turn respond to each GET; a running POST fails as maybe, and none is processed twice', async () => {
       const deployment = await Deployment.start(await toKind(), make)
       const { load, dispatcher, origin } = deployment
       await load.runDuring(async () => {
         for (let round = 0; round < SERVERS; round++) {
           await load.pass(PAUSE)
           const path = `/${round}/held`
-          // With an end, so that one which was sent again says so: nobody would respond to it.
+          // With an end, so that a second attempt would fail: it would get no response.
           const limits = { requestTimeout: 10_000 }
           const held = dispatcher
             .request({ origin, path, method: 'POST', body: 'x', ...limits })

@@ -6,7 +6,8 @@ import { makeFolder, startProcess } from '../support/server-process.ts'
 
 /**
  * Binaries of Node whose servers are asked for all of the table, some minutes each:
- * `ROUND_BODIES="$(scripts/install-node.sh 20),$(scripts/install-node.sh 26)"`. Without it this very Node's is asked for a part.
+ * `ROUND_BODIES="$(scripts/install-node.sh 20),$(scripts/install-node.sh 26)"`. Without it this very Node's is asked
+ * for a part.
  */
 const BINARIES = process.env.ROUND_BODIES?.split(',') ?? []
 

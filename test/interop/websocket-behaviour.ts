@@ -18,8 +18,8 @@ export interface Transport {
  * - `/echo`: each message comes back
  * - `/fragments?size=…`: likewise, in frames of so many bytes, with a ping after each
  * - `/pings`: sends pings of each length, then the message `done` after the last pong
- * - `/close?code=…&reason=…`: responses the first message by closing
- * - `/reset`, `/end`: responses the first message with a loss of the connection, or its end, without a close frame
+ * - `/close?code=…&reason=…`: responds to the first message by closing
+ * - `/reset`, `/end`: responds to the first message with a loss of the connection, or its end, without a close frame
  * - `/flood?count=…&size=…`: sends so many messages at once
  * - `/stuck`: reads nothing until `/release` is asked for; then counts bytes, and says how many when it gets text
  */

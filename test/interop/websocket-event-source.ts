@@ -1,4 +1,4 @@
-/** A client's end of an EventSource, whoever has written it. */
+/** A client's end of an EventSource, of any implementation. */
 
 import type { Agent } from '../../src/index.ts'
 

@@ -1,4 +1,4 @@
-/** What a client does, and what has to come of it, whatever its socket goes over. */
+/** Scenes of a client and their expected outcome, whatever protocol its socket uses. */
 
 import { channel } from 'node:diagnostics_channel'
 import type { Agent } from '../../src/index.ts'

@@ -124,7 +124,7 @@ function lose(socket: Duplex): void {
   else socket.destroy()
 }
 
-/** What ws responses, and does then. */
+/** The responses of ws, and its behaviour then. */
 class Host {
   readonly visits: Visit[] = []
   readonly #ws: WebSocketServer

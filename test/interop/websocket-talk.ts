@@ -1,4 +1,4 @@
-/** A client's end of a WebSocket, whoever has written it: what the tests use of it, with promises. */
+/** A client's end of a WebSocket, of any implementation: the members that the tests use, with promises. */
 
 import type { Agent } from '../../src/index.ts'
 
@@ -58,7 +58,7 @@ export class Talk {
         reject(new Error('The handshake failed'))
       })
     })
-    // It may be a failure that nobody waits for.
+    // The test may not wait for this failure.
     this.opened.catch(() => {})
     this.closed = new Promise((resolve) => {
       socket.addEventListener('close', ({ code, reason, wasClean }) => {
@@ -69,7 +69,7 @@ export class Talk {
     socket.addEventListener('message', ({ data }) => this.#hear(toMessage(data)))
   }
 
-  /** The next message. Nothing is lost while nobody asks. */
+  /** The next message. Messages are queued until they are read. */
   async next(): Promise<Message> {
     const message = this.#messages.shift()
     return (

@@ -90,7 +90,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       await toVisit(server).gone
     })
 
-    test('lets go of a stream whose handshake it does not accept', async () => {
+    test('resets a stream whose handshake it does not accept', async () => {
       const server = await startEchoServer('h2')
       const stage = toStage(server, socketClass)
       expect(await refuse(stage, '/echo', ['first', 'third'])).toEqual(REFUSED)
@@ -98,7 +98,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       expect(server.sessions.map(({ destroyed }) => destroyed)).toEqual([false])
     })
 
-    test('says what RFC 8441 asks for, and nothing of the handshake of HTTP/1.1', async () => {
+    test('sends the fields that RFC 8441 requires, and none of the handshake of HTTP/1.1', async () => {
       const server = await startEchoServer('h2')
       const { agent, url } = toStage(server, socketClass)
       const talk = new Talk(socketClass, `${url}/echo`, { dispatcher: agent })
@@ -141,7 +141,7 @@ describe.each(CLIENTS)('WebSocket of $client', ({ socketClass }) => {
       expect(server.visits).toEqual([])
     })
 
-    test('has its socket over HTTP/2 all the same', async () => {
+    test('has its socket over HTTP/2 nevertheless', async () => {
       const server = await startEchoServer('h2')
       const { agent, url } = toStage(server, socketClass, { fallback: null })
       const talk = new Talk(socketClass, `${url}/echo`, { dispatcher: agent })

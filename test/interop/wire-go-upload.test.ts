@@ -16,7 +16,8 @@ const BODIES: Record<string, () => DispatchOptions['body']> = {
   },
 }
 
-// It gives credit for each 4 KiB that its handler has read, on the stream and on the connection: thousands of WINDOW_UPDATEs.
+// It gives credit for each 4 KiB that its handler has read, on the stream and on the connection: thousands of
+// WINDOW_UPDATEs.
 describe.skipIf(lacksGo)('an upload to Go’s net/http on engine wire', () => {
   const cleaner = new Cleaner()
   let server: InteropServer
@@ -26,7 +27,7 @@ describe.skipIf(lacksGo)('an upload to Go’s net/http on engine wire', () => {
   })
   afterAll(() => cleaner.clean())
 
-  it.each(Object.entries(BODIES))('is taken to its end: %s', async (name, toBody) => {
+  it.each(Object.entries(BODIES))('is read to its end: %s', async (name, toBody) => {
     const client = new Client(server.origin, { engine: 'wire', connect: { ca: server.ca } })
     try {
       const path = `/swallow/${encodeURIComponent(name)}`

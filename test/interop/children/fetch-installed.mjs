@@ -1,4 +1,5 @@
-// A process of its own for each test of `install()`: what fetch finds in its two places is one for the whole process.
+// A process of its own for each test of `install()`: the two places in which fetch looks are shared by the whole
+// process.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -9,12 +10,12 @@ const ca = readFileSync(certificate)
 const require = createRequire(from)
 const facts = {}
 
-/** What stands in both places. */
+/** The dispatchers in both places. */
 function look() {
   return PLACES.map((place) => globalThis[place])
 }
 
-/** What there is, by descriptor: neither asks Node to load anything. */
+/** The dispatchers, by descriptor: reading these makes Node load nothing. */
 function describe() {
   return PLACES.map((place) => Object.getOwnPropertyDescriptor(globalThis, place))
 }
@@ -88,7 +89,7 @@ const TESTS = {
     facts.before = describe()
     await load()
     facts.after = describe()
-    // And where somebody has been before.
+    // And where other code has set a dispatcher before.
     Reflect.get(globalThis, 'Headers')
     facts.isLoaded = look().some((place) => place !== undefined)
   },
@@ -156,7 +157,7 @@ const TESTS = {
       facts.installed.push(await ask(fetch))
       others.uninstall()
       facts.isRestored.push(isSame(look(), before))
-      // Over another's: what stood there at first is what comes back.
+      // Over another dispatcher: uninstall() restores the first one.
       ours.install(agent)
       const another = toAgent(others)
       others.install(another)

@@ -1,4 +1,4 @@
-// A server of Go's net/http over TLS for the tests of fetch, which takes HTTP/1.1 as well: each answer says in `x-protocol` what
+// A server of Go's net/http over TLS for the tests of fetch, which takes HTTP/1.1 as well: each response says in `x-protocol` what
 // was spoken. `fetch-server.mjs` is its twin.
 package main
 

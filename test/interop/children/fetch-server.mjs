@@ -1,5 +1,6 @@
-// A server of node:http2 over TLS for the tests of fetch, which takes HTTP/1.1 as well: each response says in `x-protocol` what was
-// spoken. Without a key it speaks HTTP/1.1 in cleartext: what nginx and Apache put HTTP/2 in front of. `fetch-server.go` is its twin.
+// A server of node:http2 over TLS for the tests of fetch, which takes HTTP/1.1 as well: each response has the protocol
+// in `x-protocol`. Without a key it speaks HTTP/1.1 in cleartext: what nginx and Apache put HTTP/2 in front of.
+// `fetch-server.go` is its twin.
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -12,7 +13,7 @@ const MODIFIED = 'Sat, 01 Jan 2022 00:00:00 GMT'
 const TEXT = 'compress me, '.repeat(1_000)
 const COMPRESSORS = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }
 
-/** What happens to an exchange: `seen`, `release` and `ended`, each with its name. */
+/** The events of an exchange: `seen`, `release` and `ended`, each with its name. */
 const happened = new Set()
 const events = new EventEmitter().setMaxListeners(0)
 
@@ -99,7 +100,7 @@ function serve(request, response) {
   const { pathname } = new URL(request.url, 'https://localhost')
   const [, first, name] = pathname.split('/')
   if (first === 'redirect') {
-    // Its body is nobody's; read, it doesn't hold the connection up.
+    // The body isn't needed; it is read so that it doesn't hold the connection up.
     request.resume().on('end', () => response.writeHead(Number(name), { location: '/echo' }).end())
   } else if (name !== undefined && first in NAMED) {
     response.on('close', () => tell(`ended ${name}`))

@@ -1,5 +1,5 @@
-// A server of grpc-js for the tests of gRPC. Messages are bytes as they are: no code is generated. `../grpc-go` is its twin, and
-// says what each method does.
+// A server of grpc-js for the tests of gRPC. Messages are bytes as they are: no code is generated. `../grpc-go` is its
+// twin, and says what each method does.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js'
@@ -12,7 +12,11 @@ const { values: flags } = parseArgs({
   options: { certificate: text, key: text, port: text, 'max-connection-age': text },
 })
 
-/** What became of calls, `seen NAME` and `ended NAME`. @type {Map<string, { known: Promise<string>, tell(text: string): void }>} */
+/**
+ * What became of calls, `seen NAME` and `ended NAME`.
+ *
+ * @type {Map<string, { known: Promise<string>, tell(text: string): void }>}
+ */
 const happened = new Map()
 
 /** @param {string} event */
@@ -36,7 +40,12 @@ function toName(code) {
   return words.map((word) => (word === 'ok' ? 'OK' : word[0]?.toUpperCase() + word.slice(1))).join('')
 }
 
-/** A field of a protobuf message that has a length, by its number. @param {number} number @param {string | Buffer} value */
+/**
+ * A field of a protobuf message that has a length, by its number.
+ *
+ * @param {number} number
+ * @param {string | Buffer} value
+ */
 function toField(number, value) {
   const bytes = Buffer.from(value)
   if (bytes.length > 127)

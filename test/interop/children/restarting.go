@@ -1,9 +1,9 @@
 // A server of Go's net/http for the tests of restarts, over TLS, as Go's older versions have no h2c.
 //
-// It answers each request with its method and path in `x-echo`, and without a body: killed between header and body, it would
-// leave half an answer, after which nothing may be repeated. It writes down what it takes up, before it answers: `connection
+// It responds to each request with its method and path in `x-echo`, and without a body: killed between header and body, it would
+// leave half a response, after which nothing may be repeated. It writes down each request that it takes up, before it responds: `connection
 // method path status`, a line each, in one write, so that nothing is lost when it is killed. A path that ends in `/held` is
-// taken up and never answered. SIGTERM ends it gracefully.
+// taken up without a response. SIGTERM ends it gracefully.
 package main
 
 import (

@@ -36,13 +36,13 @@ var service = grpc.ServiceDesc{
 	},
 }
 
-func unary(name string, answer func(context.Context, []byte) ([]byte, error)) grpc.MethodDesc {
+func unary(name string, respond func(context.Context, []byte) ([]byte, error)) grpc.MethodDesc {
 	handler := func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 		var request []byte
 		if err := decode(&request); err != nil {
 			return nil, err
 		}
-		response, err := answer(ctx, request)
+		response, err := respond(ctx, request)
 		return &response, err
 	}
 	return grpc.MethodDesc{MethodName: name, Handler: handler}
@@ -143,15 +143,15 @@ func event(ctx context.Context, request []byte) ([]byte, error) {
 	}
 }
 
-// collect answers how much has come, in JSON.
+// collect responds with the number of messages and bytes, in JSON.
 func collect(_ any, stream grpc.ServerStream) error {
 	count, total := 0, 0
 	for {
 		var message []byte
 		err := stream.RecvMsg(&message)
 		if err == io.EOF {
-			answer := []byte(fmt.Sprintf(`{"Count":%d,"Size":%d}`, count, total))
-			return stream.SendMsg(&answer)
+			response := []byte(fmt.Sprintf(`{"Count":%d,"Size":%d}`, count, total))
+			return stream.SendMsg(&response)
 		}
 		if err != nil {
 			return err

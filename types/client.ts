@@ -39,7 +39,7 @@ export interface ConnectorOptions {
   httpSocket?: Socket
 }
 
-/** A dispatcher for requests that HTTP/2 can't serve: Dodici's, or one of undici 6, 7 or 8. Its handlers have both shapes. */
+/** Serves what HTTP/2 can't: a dispatcher of Dodici, or of undici 6, 7 or 8. Its handlers have both shapes. */
 export interface FallbackDispatcher {
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 }

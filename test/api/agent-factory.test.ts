@@ -129,7 +129,7 @@ describe('factory', () => {
         throw new Error('It would not close')
       },
     ],
-  ])('makes a dispatcher that is dropped although its close() %s: other origins are unaffected', async (_how, closing) => {
+  ])('makes a dispatcher that is dropped although its close() %s, and disturbs no other', async (_how, closing) => {
     const made: FakeDispatcher[] = []
     const agent = toAgent({
       maxOrigins: 1,

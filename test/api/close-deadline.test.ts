@@ -71,7 +71,7 @@ describe.each(MAKERS)('close() of %s', (_name, make) => {
     expect(dispatcher.destroyed).toBe(true)
   })
 
-  it('destroys what is left after the timeout: the calls fail, the connections close, and close() settles', async () => {
+  it('destroys what is left after the timeout: calls fail, connections close, and close() settles', async () => {
     const { server } = await startGate()
     const { dispatcher, text } = await begin(make, server)
     const [session] = server.sessions

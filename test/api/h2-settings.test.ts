@@ -38,7 +38,7 @@ const MAKERS = {
 } as const
 
 /** Responds without a body, so that the response needs no window. */
-const ANSWER: PeerScript = {
+const EMPTY_RESPONSE: PeerScript = {
   onComplete(stream) {
     stream.respond(200)
     stream.end()
@@ -47,7 +47,7 @@ const ANSWER: PeerScript = {
 
 /** The connection on which a dispatcher with these options has had a response. */
 async function begin(options: AgentOptions, make = MAKERS.Client as (typeof MAKERS)[keyof typeof MAKERS]) {
-  const peer = await startPeer(ANSWER)
+  const peer = await startPeer(EMPTY_RESPONSE)
   const dispatcher = make(peer.origin, options)
   onTestFinished(() => dispatcher.destroy())
   const { body } = await dispatcher.request({ ...GET, origin: peer.origin })

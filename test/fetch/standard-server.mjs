@@ -1,5 +1,5 @@
-// The servers that the cases of the Fetch standard are tried on: two origins that speak HTTP/1.1, two that speak HTTP/2 over TLS, and
-// one that responds with any bytes. They serve the same: the response in the query of `respond`, or an echo of the request.
+// The servers of the cases of the Fetch standard: two origins that speak HTTP/1.1, two that speak HTTP/2 over TLS, and
+// one that responds with any bytes. They serve the same: the response in the query of `respond`, or an echo.
 import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -8,10 +8,10 @@ import { BODY_KINDS } from './bodies.ts'
 import { Case } from './case.ts'
 import { ABORTS, DEATHS, THROWS, TIMEOUTS } from './failures.ts'
 import type { Outcome } from './outcome.ts'
-import { ANSWERS, CLOSES } from './responses.ts'
+import { CLOSES, RESPONSES } from './responses.ts'
 import { Rig } from './rig.ts'
 
-const OUTCOMES: readonly Outcome[] = [...ANSWERS, ...CLOSES, ...ABORTS, ...TIMEOUTS, ...THROWS, ...DEATHS]
+const OUTCOMES: readonly Outcome[] = [...RESPONSES, ...CLOSES, ...ABORTS, ...TIMEOUTS, ...THROWS, ...DEATHS]
 
 /** Why a cell of the matrix is left out; null if it isn't. */
 function leftOut(api: Api, kind: BodyKind, outcome: Outcome): string | null {

@@ -4,7 +4,7 @@ import { notForTunnels } from './outcome.ts'
 import { servePart, serveResponse, whenRead } from './server-side.ts'
 
 /** Responses of all sorts. */
-export const ANSWERS: readonly Outcome[] = [
+export const RESPONSES: readonly Outcome[] = [
   { name: 'a response', serve: serveResponse, end: 'response', text: 'response' },
   {
     name: 'an empty response',

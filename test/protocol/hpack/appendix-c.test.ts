@@ -44,7 +44,7 @@ const DATE_22 = ['date', 'Mon, 21 Oct 2013 20:13:22 GMT']
 const LOCATION = ['location', 'https://www.example.com']
 const GZIP = ['content-encoding', 'gzip']
 const COOKIE = ['set-cookie', 'foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1']
-const ANSWERS: typeof REQUESTS = [
+const RESPONSES: typeof REQUESTS = [
   {
     plain:
       '4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133' +
@@ -87,13 +87,13 @@ const SEQUENCES = [
     section: 'C.5',
     what: 'responses, in a table of 256 bytes',
     tableSize: 256,
-    blocks: toBlocks(ANSWERS, 'plain'),
+    blocks: toBlocks(RESPONSES, 'plain'),
   },
   {
     section: 'C.6',
     what: 'responses in the Huffman code, in a table of 256 bytes',
     tableSize: 256,
-    blocks: toBlocks(ANSWERS, 'huffman'),
+    blocks: toBlocks(RESPONSES, 'huffman'),
   },
 ]
 

@@ -53,10 +53,11 @@ export interface ResolvedClientOptions {
 /** What speaks HTTP/2 where nobody says otherwise. */
 export const DEFAULT_ENGINE: EngineName = 'node'
 
-const ENGINES: readonly EngineName[] = ['node', 'wire']
+/** As an object, so that the compiler asks for each of the type's names. */
+const ENGINES: Readonly<Record<EngineName, true>> = { node: true, wire: true }
 
 function isEngine(value: unknown): value is EngineName {
-  return ENGINES.some((engine) => engine === value)
+  return typeof value === 'string' && Object.hasOwn(ENGINES, value)
 }
 
 /** An origin: an http or https URL without path, query, fragment or credentials. */
@@ -126,7 +127,8 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
   }
   const options: ClientOptions = given
   const engine: unknown = options.engine ?? DEFAULT_ENGINE
-  if (!isEngine(engine)) throw invalid('engine', engine, `one of ${ENGINES.map(show).join(', ')}`)
+  if (!isEngine(engine))
+    throw invalid('engine', engine, `one of ${Object.keys(ENGINES).map(show).join(', ')}`)
   return Object.freeze({
     engine,
     connect: toConnect(options.connect),

@@ -43,6 +43,13 @@ export interface DispatchController {
   set rawTrailers(value: RawHeadersInput)
 
   /**
+   * `true`: the final response has come, and `rawHeaders` stays that response's, however late it is read. Missing: the
+   * controller may stand for several responses, one after the other; read `rawHeaders` in `onResponseStart` then.
+   * Dodici's own: undici's dispatchers, and interceptors with a controller of their own, have no such property.
+   */
+  readonly hasLastingRawHeaders?: boolean
+
+  /**
    * How large the response's body may be, in bytes; `-1`: any size. A caller that decodes the body must apply the limit
    * to the decoded bytes as well. Dodici's own: undici's dispatchers have no such property.
    */

@@ -11,7 +11,6 @@ import { toUint8Array } from '../core/body-bytes.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { isError, RequestAbortedError, toError } from '../errors.ts'
-import { Call } from '../handler/call.ts'
 import { toCodings } from './decode.ts'
 import { toWireFields } from './fetch-fields.ts'
 import type { FetchRequest } from './fetch-request.ts'
@@ -178,11 +177,19 @@ export class Exchange implements DispatchHandler {
     const type = isTainted ? 'cors' : 'basic'
     const redirected = redirectCount > 0
     // Another's controller may stand for several responses, one after the other: what it says of this one is asked for now.
-    const call = controller instanceof Call ? controller : null
-    const fields = call === null ? (controller.rawHeaders ?? headers) : headers
+    const lasting = controller.hasLastingRawHeaders === true ? controller : null
+    const fields = lasting === null ? (controller.rawHeaders ?? headers) : headers
     const answer: ResponseResult = isOpaque
       ? OPAQUE
-      : { type, url: url.origin + url.path, redirected, status, statusText, headers: fields, call }
+      : {
+          type,
+          url: url.origin + url.path,
+          redirected,
+          status,
+          statusText,
+          headers: fields,
+          controller: lasting,
+        }
     if (integrity !== '') this.#verify(answer, integrity)
     else this.#fetching.resolve(makeResponse(answer, this.#body))
     if (this.#body === null) this.#fetching.onBodyDone()
@@ -271,7 +278,7 @@ const OPAQUE: ResponseResult = Object.freeze({
   status: 0,
   statusText: '',
   headers: {},
-  call: null,
+  controller: null,
 })
 
 /** What a dispatcher can be told: any value may be a signal's reason. */

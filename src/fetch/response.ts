@@ -22,8 +22,8 @@ export interface ResponseResult {
   readonly status: number
   readonly statusText: string
   readonly headers: RawHeadersSource
-  /** Asked for the fields as they came, when somebody reads them: `headers` has lost some duplicates then. Null for none. */
-  readonly call: { readonly rawHeaders: string[] | null } | null
+  /** Has the fields as they came, for when the caller reads them: `headers` has lost some duplicates then. Null for none. */
+  readonly controller: { readonly rawHeaders: string[] | null } | null
 }
 
 /** Of clones that were collected: a branch that nobody can read would hold all that the other one reads. */
@@ -90,8 +90,8 @@ export class FetchResponse {
   }
 
   get headers(): Headers {
-    const { call, headers } = this.#answer
-    this.#headers ??= toFetchHeaders(call?.rawHeaders ?? headers)
+    const { controller, headers } = this.#answer
+    this.#headers ??= toFetchHeaders(controller?.rawHeaders ?? headers)
     return this.#headers
   }
 

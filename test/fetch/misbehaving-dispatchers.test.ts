@@ -111,6 +111,25 @@ describe('when a dispatcher acts without a request', () => {
     expect(response.headers.get('x-a')).toBe('first')
   })
 
+  test('asks a controller that keeps the fields for them when the headers are read, and not before', async () => {
+    let reads = 0
+    const { dispatcher } = toCall((handler, call) => {
+      const keeping = Object.defineProperty({ ...call, hasLastingRawHeaders: true }, 'rawHeaders', {
+        get: () => {
+          reads++
+          return ['x-a', '1', 'x-a', '2']
+        },
+      })
+      handler.onRequestStart?.(keeping, null)
+      handler.onResponseStart?.(keeping, 200, { 'x-a': '1' }, '')
+      handler.onResponseEnd?.(keeping, {})
+    })
+    const response = await fetch(ANYWHERE, { dispatcher })
+    expect(reads).toBe(0)
+    expect(response.headers.get('x-a')).toBe('1, 2')
+    expect(reads).toBe(1)
+  })
+
   test('sends nothing of a Request that is aborted while its body is examined', async () => {
     for (const body of ['pay me', new Blob(['a', 'b']), new ReadableStream()]) {
       const { dispatcher, toCount } = toCall(() => {})

@@ -21,7 +21,10 @@ export type Read = Expect<Equal<DispatchController['rawHeaders'], string[] | nul
 export type ReadTrailers = Expect<Equal<DispatchController['rawTrailers'], string[] | null>>
 export type Raw = Expect<Equal<RawHeaders, string[]>>
 export type Reason = Expect<Equal<DispatchController['reason'], Error | null>>
+export type Lasting = Expect<Equal<DispatchController['hasLastingRawHeaders'], boolean | undefined>>
 export function useController() {
+  // @ts-expect-error: only the dispatcher says so
+  controller.hasLastingRawHeaders = true
   controller.rawHeaders = ['name', 'value']
   controller.rawHeaders = [Buffer.from('name'), Buffer.from('value')]
   controller.rawHeaders = { name: 'value', list: ['a', 'b'], none: undefined }

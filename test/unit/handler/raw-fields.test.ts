@@ -11,6 +11,10 @@ describe('RawFields', () => {
       expect(fields.rawHeaders).toBeNull()
       expect(fields.rawTrailers).toBeNull()
     })
+
+    test('says that they last', () => {
+      expect(new Fields().hasLastingRawHeaders).toBe(true)
+    })
   })
 
   describe.each(['rawHeaders', 'rawTrailers'] as const)('when %s came', (name) => {

@@ -5,15 +5,14 @@
  */
 
 import { Readable } from 'node:stream'
-import type { BlobLike, FormDataLike, ReadableStreamLike } from '../../types/body.ts'
-import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
+import type { FormDataLike, ReadableStreamLike } from '../../types/body.ts'
+import { InvalidReturnValueError } from '../errors.ts'
 import type { BodySource, BytesBody, FactoryBody, NoBody, SendableBody, StreamBody } from './body-source.ts'
 import { NO_BODY } from './body-source.ts'
-import type { ChunkSource } from './chunk-source.ts'
-import { ChunkReadable, IteratorSource, PartsSource, ReaderSource, toBytes } from './chunk-source.ts'
+import { IteratorSource, ReaderSource, toBytes } from './chunk-source.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
-import { throwUncaught } from './original-timers.ts'
 import { isUrlSearchParams } from './realms.ts'
+import { OneReadable, OneSource, Parts } from './stream-body.ts'
 import { invalidKind, showKind } from './validate.ts'
 
 function toEmpty(contentType: string | null): NoBody {
@@ -32,157 +31,6 @@ class Bytes implements BytesBody {
     this.bytes = bytes
     this.length = bytes.byteLength
     this.contentType = contentType
-  }
-}
-
-/** What all bodies that are streams have in common: their failure reaches whoever watches, read or not. */
-abstract class WatchedBody implements StreamBody {
-  readonly kind = 'stream'
-  abstract readonly length: number | null
-  abstract readonly replayable: boolean
-  abstract readonly isSpent: boolean
-  abstract readonly canWait: boolean
-  abstract readonly contentType: string | null
-  readonly fromIterable: boolean = false
-  /** The stream whose failure matters; null before there is one, and after we have let go of it. */
-  #current: Readable | null = null
-  #onBroken: ((error: Error) => void) | null = null
-
-  abstract open(): Readable
-
-  watch(onBroken: (error: Error) => void): void {
-    this.#onBroken = onBroken
-  }
-
-  destroy(error: Error | null): void {
-    const current = this.#current
-    this.#current = null
-    if (current === null || current.destroyed) return
-    try {
-      current.destroy(error ?? undefined)
-    } catch (thrown) {
-      // An own destroy() of the caller's has failed: its call must hear its end all the same.
-      throwUncaught(thrown)
-    }
-  }
-
-  protected adopt(readable: Readable): Readable {
-    this.#current = readable
-    // For good: a stream's unheard `error` event would end the process.
-    readable.on('error', (error) => this.#onGone(readable, error))
-    readable.on('close', () => this.#onGone(readable, null))
-    return readable
-  }
-
-  #onGone(readable: Readable, error: Error | null): void {
-    if (this.#current !== readable) return
-    this.#current = null
-    // After its end it has no part in the call any more: a Duplex may break there on its other side.
-    if (readable.readableEnded) return
-    this.#onBroken?.(error ?? new RequestAbortedError('The request body was destroyed before its end'))
-  }
-}
-
-/**
- * A caller's own Readable: what was read from it is gone, so it can't be sent again.
- *
- * It is watched from the moment the request is made: it may break while the call still waits in a queue.
- */
-class OneReadable extends WatchedBody {
-  readonly length = null
-  readonly replayable = false
-  readonly contentType = null
-  readonly #readable: Readable
-  #isOpened = false
-
-  constructor(readable: Readable) {
-    super()
-    this.#readable = this.adopt(readable)
-  }
-
-  get isSpent(): boolean {
-    return this.#isOpened
-  }
-
-  /** One that flows already has another reader, and we would miss what that gets. */
-  get canWait(): boolean {
-    return this.#readable.readableFlowing !== true
-  }
-
-  open(): Readable {
-    this.#isOpened = true
-    // What somebody else has read while the call waited would be missing.
-    if (this.#readable.readableDidRead) {
-      throw invalidKind('body', this.#readable, 'a Readable that nobody else reads before it is sent')
-    }
-    return this.#readable
-  }
-}
-
-/** An iterable or a web stream: it can be read once. */
-class OneSource extends WatchedBody {
-  readonly length = null
-  readonly replayable = false
-  readonly contentType = null
-  /** Null once it was opened or destroyed. */
-  #toSource: (() => ChunkSource) | null
-  /** Whether what nobody has opened holds something that has to be let go of. */
-  readonly #mustStop: boolean
-  override readonly fromIterable: boolean
-
-  constructor(toSource: () => ChunkSource, mustStop: boolean) {
-    super()
-    this.fromIterable = !mustStop
-    this.#toSource = toSource
-    this.#mustStop = mustStop
-  }
-
-  get isSpent(): boolean {
-    return this.#toSource === null
-  }
-
-  get canWait(): boolean {
-    return true
-  }
-
-  open(): Readable {
-    const toSource = this.#toSource
-    this.#toSource = null
-    if (toSource === null) throw new RequestAbortedError('The request body was read or destroyed already')
-    return this.adopt(new ChunkReadable(toSource()))
-  }
-
-  override destroy(error: Error | null): void {
-    super.destroy(error)
-    const toSource = this.#toSource
-    this.#toSource = null
-    if (toSource === null || !this.#mustStop) return
-    try {
-      toSource().stop(error)
-    } catch {
-      // Somebody has locked the stream meanwhile: then it is theirs to cancel.
-    }
-  }
-}
-
-/** Blobs and bytes: their content stays, so each attempt reads it anew. */
-class Parts extends WatchedBody {
-  readonly replayable = true
-  readonly isSpent = false
-  readonly canWait = false
-  readonly length: number
-  readonly contentType: string | null
-  readonly #parts: readonly (Uint8Array | BlobLike)[]
-
-  constructor(parts: readonly (Uint8Array | BlobLike)[], length: number, contentType: string | null) {
-    super()
-    this.#parts = parts
-    this.length = length
-    this.contentType = contentType
-  }
-
-  open(): Readable {
-    return this.adopt(new ChunkReadable(new PartsSource(this.#parts)))
   }
 }
 

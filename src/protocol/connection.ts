@@ -5,31 +5,26 @@
  */
 
 import { ErrorCode } from '../core/error-codes.ts'
-import type { WindowSizes } from './flow-control.ts'
-import type { FrameListener } from './frame-reader.ts'
-import { FrameReader } from './frame-reader.ts'
+import type { ServerListener } from './connection-frames.ts'
+import { ConnectionFrames } from './connection-frames.ts'
+import type { FlowOwner, WindowSizes } from './flow-control.ts'
+import { FrameReader, MAX_BLOCK_SIZE } from './frame-reader.ts'
 import type { ByteSink } from './frame-writer.ts'
-import { ConnectionFault, protocolError } from './protocol-error.ts'
-import { SentPings } from './sent-pings.ts'
-import { SentSettings } from './sent-settings.ts'
+import { HpackDecoder } from './hpack/decoder.ts'
+import { FrameBudget } from './limits.ts'
+import { OpenStreams } from './open-streams.ts'
+import type { OutputListener } from './output.ts'
+import { Output } from './output.ts'
+import { PingLedger } from './ping-ledger.ts'
+import { ConnectionFault } from './protocol-error.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
-import { DEFAULT_TABLE_SIZE, toSettingList, toWindowSetting } from './settings.ts'
+import { DEFAULT_TABLE_SIZE } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
 import { StreamFrames } from './stream-frames.ts'
-import { afterLocalEnd, canSend } from './stream-state.ts'
+import { canSend } from './stream-state.ts'
 
 /** Who hears of a connection. */
-export interface ConnectionListener {
-  /**
-   * Something waits for `flush()`. Said once for each kind of hurry, until that is called.
-   *
-   * @param isPatient whether it may wait a little: more of the same is likely to come
-   */
-  onOutput(isPatient: boolean): void
-  /** The server's SETTINGS have come, or changed; the same object each time. */
-  onSettings(settings: ServerSettings): void
-  /** Before the streams above `lastStreamId` hear that they were refused. */
-  onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
+export interface ConnectionListener extends OutputListener, ServerListener {
   /** The peer has broken the protocol. GOAWAY waits for `flush()`; nothing more is told. */
   onFault(fault: ConnectionFault): void
   /** Streams may go faster with windows of that many bytes: what the path holds was measured. */
@@ -47,99 +42,105 @@ export interface ConnectionOptions {
 /** A piece below this size makes a frame that may be worth waiting for another piece. Bytes. */
 const SMALL_PIECE = 16_384
 
-/** To look at so many streams costs a peer as much as a frame that brings nothing. */
-const STREAMS_A_TOKEN = 64
+/** Twice what a caller may want: so a list that the decoder doesn't keep whole is always above the caller's own limit. Bytes. */
+const MAX_LIST_SIZE = 2 * MAX_BLOCK_SIZE
+
+/** `leaving`: GOAWAY was sent, as no more streams are opened. `over`: nothing that comes counts any more. */
+type ConnectionState = 'open' | 'leaving' | 'over'
 
 /**
- * Where the frames of a connection meet its streams. It has no socket and no timer: somebody gives it what was read, and writes
+ * Where the frames of a connection meet its streams. It has no socket and no timer: its owner gives it what was read, and writes
  * what it has gathered.
  */
-export class ClientConnection extends StreamFrames implements FrameListener {
+export class ClientConnection implements FlowOwner {
+  /** What the server may think of our PINGs. */
+  readonly pings = new PingLedger()
   readonly #listener: ConnectionListener
   readonly #options: ConnectionOptions
+  readonly #budget: FrameBudget
+  readonly #output: Output
+  readonly #streams: OpenStreams
+  readonly #frames: ConnectionFrames
   readonly #reader: FrameReader
-  readonly #sentSettings = new SentSettings()
-  readonly #sentPings = new SentPings()
-  #lastGoaway = Number.POSITIVE_INFINITY
-  #isAwake = false
-  /** Awake, but patient. */
-  #isDozing = false
-  #isOver = false
-  /** GOAWAY is out. */
-  #isLeaving = false
+  #state: ConnectionState = 'open'
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     const { headerTableSize = DEFAULT_TABLE_SIZE, maxFrameSize } = options.settings
-    // Before the ACK the peer may use the protocol's own default as well.
-    super(Math.max(DEFAULT_TABLE_SIZE, headerTableSize), options.windows, () => listener.now())
     this.#options = options
     this.#listener = listener
-    this.#reader = new FrameReader(this, maxFrameSize)
+    this.#budget = new FrameBudget(() => listener.now())
+    this.#output = new Output(listener)
+    this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this)
+    // Before the ACK the peer may use the protocol's own default as well.
+    const decoder = new HpackDecoder(Math.max(DEFAULT_TABLE_SIZE, headerTableSize), MAX_LIST_SIZE)
+    this.#frames = new ConnectionFrames(this.#streams, decoder, this.#output, this.#budget, listener)
+    const streamFrames = new StreamFrames(this.#streams, decoder, this.#budget, this.pings)
+    this.#reader = new FrameReader(streamFrames, this.#frames, maxFrameSize)
+  }
+
+  /** What the server's SETTINGS have said so far; the same object each time. */
+  get server(): ServerSettings {
+    return this.#frames.server
   }
 
   /** Whether it takes another stream: ids aren't used up (RFC 9113 §5.1.1), and the peer has broken no rule. */
   get isOpen(): boolean {
-    return !this.#isOver && this.streams.hasIds
+    return this.#state !== 'over' && this.#streams.table.hasIds
   }
 
   /** Bytes that the peer takes now, for all streams together. */
   get sendWindow(): number {
-    return this.uploads.window
+    return this.#streams.uploads.window
   }
 
   /** Bytes of responses that lie unread. */
   get held(): number {
-    return this.flow.held
+    return this.#streams.flow.held
   }
 
   /** Whether there is data that its streams' windows allow for. */
   get hasUploads(): boolean {
-    return !this.#isOver && !this.uploads.isEmpty && this.uploads.window > 0
+    const { uploads } = this.#streams
+    return this.#state !== 'over' && !uploads.isEmpty && uploads.window > 0
   }
 
   /** In how many pieces `flush()` would hand over what is framed already. */
   get pieces(): number {
-    return this.writer.pieces
+    return this.#output.writer.pieces
   }
 
-  /** The preface (RFC 9113 §3.4), SETTINGS, and the connection's window. */
+  /** The preface (RFC 9113 §3.4), and the connection's window. */
   start(): void {
     const { settings, windows } = this.#options
-    const { headerTableSize = DEFAULT_TABLE_SIZE } = settings
-    this.writer.preface()
-    this.writer.settings(toSettingList(settings, windows.streamWindow))
-    this.#sentSettings.add({ headerTableSize, streamWindow: windows.streamWindow, onAck: null })
-    this.flow.start()
-    this.wake()
+    this.#frames.sendPreface(settings, windows.streamWindow)
+    this.#streams.flow.start()
   }
 
-  /** Reads a chunk. Nobody may write to it afterwards: pieces of it are handed on. */
+  /** Reads a chunk. Its memory is never written to again: pieces of it are handed on. */
   receive(chunk: Buffer): void {
-    if (this.#isOver) return
+    if (this.#state === 'over') return
     try {
       this.#reader.receive(chunk)
     } catch (thrown) {
       if (!(thrown instanceof ConnectionFault)) throw thrown
-      this.#end()
-      this.writer.goaway(thrown.code, thrown.message)
+      this.stop()
+      this.#output.writer.goaway(thrown.code, thrown.message)
       // Streams that end now, and callers who hear of it, may still reset, write and give credit.
-      this.writer.seal()
-      this.wake()
+      this.#output.writer.seal()
+      this.#output.requestFlush()
       this.#listener.onFault(thrown)
     }
   }
 
   /** Frames up to `limit` bytes of data that the windows allow for. */
   frameUploads(limit: number): void {
-    if (!this.#isOver) this.uploads.pump(limit)
+    if (this.#state !== 'over') this.#streams.uploads.pump(limit)
   }
 
   /** Hands over what is framed. */
   flush(sink: ByteSink): void {
-    this.#isAwake = false
-    this.#isDozing = false
-    this.budget.clearAcks()
-    this.writer.flush(sink)
+    this.#budget.clearAcks()
+    this.#output.flush(sink)
   }
 
   /**
@@ -147,7 +148,7 @@ export class ClientConnection extends StreamFrames implements FrameListener {
    *
    * @param fields pseudo-headers first, checked, in lower case
    * @param isEnd nothing follows
-   * @param sensitive names of further fields that nobody may put into a table (RFC 7541 §7.1.3); null for none
+   * @param sensitive names of further fields that are never put into a table (RFC 7541 §7.1.3); null for none
    * @throws InvalidArgumentError for fields that can't be encoded. Nothing has changed then: there is no such stream.
    */
   open(
@@ -157,13 +158,10 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     sensitive: ReadonlySet<string> | null,
   ): void {
     // First, as it may throw.
-    this.writer.headers(this.streams.nextId, fields, isEnd, sensitive)
-    this.streams.add(stream)
-    stream.state = isEnd ? 'half-closed (local)' : 'open'
-    stream.sendWindow = this.server.initialWindowSize
-    this.flow.open(stream)
-    this.budget.earn()
-    this.wake()
+    this.#output.writer.headers(this.#streams.table.nextId, fields, isEnd, sensitive)
+    this.#streams.open(stream, isEnd, this.#frames.server.initialWindowSize)
+    this.#budget.earn()
+    this.#output.requestFlush()
   }
 
   /** Sends a piece of data as soon as its turn comes; `onSent` tells. One at a time. */
@@ -172,12 +170,9 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     stream.piece = piece
     stream.pieceOffset = 0
     stream.isLastPiece = isLast
-    this.uploads.add(stream)
-    if (isLast || piece.length >= SMALL_PIECE) this.wake()
-    else if (!this.#isAwake && !this.#isDozing) {
-      this.#isDozing = true
-      this.#listener.onOutput(true)
-    }
+    this.#streams.uploads.add(stream)
+    if (isLast || piece.length >= SMALL_PIECE) this.#output.requestFlush()
+    else this.#output.requestPatientFlush()
   }
 
   /** Ends our side with trailers. @param sensitive as for `open()` @throws InvalidArgumentError as `open()` does */
@@ -187,85 +182,72 @@ export class ClientConnection extends StreamFrames implements FrameListener {
     sensitive: ReadonlySet<string> | null = null,
   ): void {
     if (!canSend(stream.state)) return
-    this.writer.headers(stream.id, fields, true, sensitive)
-    this.wake()
-    stream.state = afterLocalEnd(stream.state)
-    this.onLocalEnd(stream)
+    this.#output.writer.headers(stream.id, fields, true, sensitive)
+    this.#output.requestFlush()
+    this.#streams.endLocal(stream)
   }
 
   /** Sends RST_STREAM, where the stream isn't closed already; it hears nothing more. */
   reset(stream: Http2Stream, code: number): void {
     stream.isAbandoned = true
-    if (stream.state === 'closed' || stream.state === 'idle') return
-    this.writer.reset(stream.id, code)
-    this.wake()
-    this.close(stream, false)
+    if (stream.state !== 'closed' && stream.state !== 'idle') this.#streams.reset(stream, code)
   }
 
-  /** Nobody wants the rest, of either body; the stream stays open until it is reset, or ends. */
+  /** The rest of either body isn't wanted any more; the stream stays open until it is reset, or ends. */
   abandon(stream: Http2Stream): void {
     stream.isAbandoned = true
-    this.uploads.delete(stream)
+    this.#streams.uploads.delete(stream)
   }
 
   /** A piece of data was read as it came. */
   consume(stream: Http2Stream, bytes: number): void {
-    this.flow.consume(stream, bytes)
+    this.#streams.flow.consume(stream, bytes)
   }
 
   /** A piece of data lies unread. */
   hold(stream: Http2Stream, bytes: number): void {
-    this.flow.hold(stream, bytes)
+    this.#streams.flow.hold(stream, bytes)
   }
 
   /** What lay unread was read, or thrown away. */
   release(stream: Http2Stream, bytes: number): void {
-    this.flow.release(stream, bytes)
+    this.#streams.flow.release(stream, bytes)
   }
 
   /** Another priority of a stream that is open (RFC 9218 §7.1). @param value of the `priority` field */
   reprioritize(stream: Http2Stream, value: string): void {
     if (stream.state === 'closed' || stream.state === 'idle') return
-    this.writer.priorityUpdate(stream.id, value)
-    this.wake()
+    this.#output.writer.priorityUpdate(stream.id, value)
+    this.#output.requestFlush()
   }
 
   /** RFC 9113 §6.7. @param onAck isn't called when the connection ends first */
   ping(onAck: () => void): void {
-    this.writer.ping(0, this.#sentPings.add(onAck), false)
-    this.wake()
+    this.#frames.sendPing(onAck)
   }
 
   /** Another window for all streams, in bytes. @param onAck isn't called when the connection ends first */
   setStreamWindow(size: number, onAck: () => void): void {
-    this.writer.settings(toWindowSetting(size))
-    this.flow.announce(size, this.streams.values())
-    this.#sentSettings.add({ headerTableSize: null, streamWindow: size, onAck })
-    this.wake()
+    this.#frames.sendStreamWindow(size, onAck)
   }
 
-  /** We open no more streams (RFC 9113 §6.8). Said once, and not after we have complained. */
+  /** The connection's own receive window becomes larger. @param size in bytes; a smaller one than before changes nothing */
+  growWindow(size: number): void {
+    this.#streams.flow.growConnection(size)
+  }
+
+  /** We open no more streams (RFC 9113 §6.8). Said once, and not after a connection error. */
   goaway(): void {
-    if (this.#isOver || this.#isLeaving) return
-    this.#isLeaving = true
-    this.writer.goaway(ErrorCode.NO_ERROR, '')
-    this.wake()
+    if (this.#state !== 'open') return
+    this.#state = 'leaving'
+    this.#output.writer.goaway(ErrorCode.NO_ERROR, '')
+    this.#output.requestFlush()
   }
 
-  /** The socket is gone: nothing that is read counts any more. */
+  /** The socket is gone, or the peer has broken the protocol: nothing that is read counts any more. */
   stop(): void {
-    this.#end()
-  }
-
-  #end(): void {
-    this.#isOver = true
+    this.#state = 'over'
     this.#reader.stop()
-  }
-
-  wake(): void {
-    if (this.#isAwake) return
-    this.#isAwake = true
-    this.#listener.onOutput(false)
   }
 
   now(): number {
@@ -274,67 +256,5 @@ export class ClientConnection extends StreamFrames implements FrameListener {
 
   onBandwidth(bytes: number): void {
     this.#listener.onBandwidth(bytes)
-  }
-
-  onSettings(bytes: Buffer, start: number, end: number): void {
-    this.budget.spend()
-    this.budget.addAck()
-    const { initialWindowSize } = this.server
-    const smallestTable = this.server.apply(bytes, start, end)
-    if (smallestTable !== -1) {
-      // RFC 7541 §4.2: the smallest size in between has to be told as well.
-      this.encoder.setMaxTableSize(smallestTable)
-      this.encoder.setMaxTableSize(this.server.headerTableSize)
-    }
-    this.writer.maxFrameSize = this.server.maxFrameSize
-    const change = this.server.initialWindowSize - initialWindowSize
-    if (change !== 0) {
-      // Each stream is looked at.
-      this.budget.spend(this.streams.size / STREAMS_A_TOKEN)
-      this.moveSendWindows(change)
-    }
-    // RFC 9113 §6.5.3: once all of it counts.
-    this.writer.settingsAck()
-    this.wake()
-    this.#listener.onSettings(this.server)
-  }
-
-  onSettingsAck(): void {
-    const { headerTableSize, streamWindow, onAck } = this.#sentSettings.acknowledge()
-    if (headerTableSize !== null) this.decoder.setTableSize(headerTableSize)
-    this.flow.acknowledge(streamWindow, this.streams.values())
-    onAck?.()
-  }
-
-  onPing(bytes: Buffer, start: number, isAck: boolean): void {
-    const low = bytes.readUInt32BE(start + 4)
-    if (isAck) {
-      // An ACK of a PING that was never sent: harmless, but charged to the peer's budget.
-      if (!this.#sentPings.acknowledge(low)) this.budget.spend()
-      return
-    }
-    this.budget.spend()
-    this.budget.addAck()
-    this.writer.ping(bytes.readUInt32BE(start), low, true)
-    this.wake()
-  }
-
-  onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void {
-    this.budget.spend()
-    if (lastStreamId > this.#lastGoaway)
-      protocolError('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
-    const isNews = lastStreamId < this.#lastGoaway
-    this.#lastGoaway = lastStreamId
-    this.#listener.onGoaway(code, lastStreamId, debugData)
-    if (!isNews) return
-    for (const stream of this.streams.above(lastStreamId)) {
-      if (stream.state === 'closed') continue
-      this.close(stream, false)
-      if (!stream.isAbandoned) stream.listener.onRefused()
-    }
-  }
-
-  onIgnored(): void {
-    this.budget.spend()
   }
 }

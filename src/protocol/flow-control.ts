@@ -6,8 +6,8 @@
 
 import { toUneven } from '../core/window-size.ts'
 import { BandwidthMeter } from './bandwidth.ts'
-import type { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_WINDOW } from './frames.ts'
+import type { Output } from './output.ts'
 import type { PingLedger } from './ping-ledger.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { Http2Stream } from './stream.ts'
@@ -26,14 +26,12 @@ export interface WindowSizes {
   readonly maxBuffer: number
 }
 
-/** Who knows when, and has what to send. */
+/** Who knows the time, and sends PINGs. */
 export interface FlowOwner {
   /** What the peer may think of PINGs. */
   readonly pings: PingLedger
   /** Milliseconds since some fixed point. */
   now(): number
-  /** Something is to be flushed. */
-  wake(): void
   /** Sends a PING; `onAck` isn't called when the connection ends first. */
   ping(onAck: () => void): void
   /** The path holds so many bytes: streams may go faster with windows of that size. */
@@ -53,7 +51,7 @@ const UPDATE_PART = 2
 
 /** The windows of one connection and its streams. */
 export class ReceiveFlow {
-  readonly #writer: FrameWriter
+  readonly #output: Output
   readonly #owner: FlowOwner
   readonly #connection: ReceiveWindow
   readonly #maxConnectionWindow: number
@@ -67,8 +65,8 @@ export class ReceiveFlow {
   /** Open streams none of whose data lies unread. */
   #reading = 0
 
-  constructor(sizes: WindowSizes, writer: FrameWriter, owner: FlowOwner) {
-    this.#writer = writer
+  constructor(sizes: WindowSizes, output: Output, owner: FlowOwner) {
+    this.#output = output
     this.#owner = owner
     this.#announced = sizes.streamWindow
     this.#streamWindow = Math.max(sizes.streamWindow, DEFAULT_WINDOW)
@@ -202,11 +200,11 @@ export class ReceiveFlow {
   #update(stream: Http2Stream): void {
     const { consumed } = stream
     if (consumed === 0 || stream.phase === 'whole' || stream.isAbandoned) return
-    this.#writer.windowUpdate(stream.id, consumed)
+    this.#output.writer.windowUpdate(stream.id, consumed)
     stream.receiveWindow += consumed
     stream.toldWindow = this.#announced
     stream.consumed = 0
-    this.#owner.wake()
+    this.#output.requestFlush()
   }
 
   /** Who reads shall not wait for those that don't. */
@@ -218,8 +216,8 @@ export class ReceiveFlow {
   #announceConnection(): void {
     const increment = this.#connection.announce()
     if (increment === 0) return
-    this.#writer.windowUpdate(0, increment)
-    this.#owner.wake()
+    this.#output.writer.windowUpdate(0, increment)
+    this.#output.requestFlush()
   }
 
   #grow(): void {

@@ -9,10 +9,10 @@ import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE }
 import { badSize, flood, protocolError } from './protocol-error.ts'
 
 /**
- * Who hears of frames, each once and in the order of the wire. `bytes` is the very chunk that was read, or a buffer of the
- * reader's own that is used once: a piece of it may be kept, as long as it isn't written to.
+ * Who hears of the frames of streams, each once and in the order of the wire. `bytes` is the very chunk that was read, or a
+ * buffer of the reader's own that is used once: a piece of it may be kept, as long as it isn't written to.
  */
-export interface FrameListener {
+export interface StreamFrameListener {
   /**
    * A piece of a DATA frame: as much of it as has come. It may be empty.
    *
@@ -23,17 +23,23 @@ export interface FrameListener {
   /** A whole header block, of HEADERS and what CONTINUATION frames followed. */
   onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void
   onReset(streamId: number, code: number): void
+  /** @param increment 0 is an error of the stream (RFC 9113 §6.9) */
+  onWindowUpdate(streamId: number, increment: number): void
+  /** Without any effect (RFC 9113 §5.3.2). @param size of the payload, which may be wrong (§6.3), in bytes */
+  onPriority(streamId: number, size: number): void
+}
+
+/** Who hears of the frames of the connection, each once and in the order of the wire; and of those that are ignored. */
+export interface ConnectionFrameListener {
   onSettings(bytes: Buffer, start: number, end: number): void
   onSettingsAck(): void
   /** Eight octets from `start` on. */
   onPing(bytes: Buffer, start: number, isAck: boolean): void
   /** @param debugData a copy; null for none */
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void
-  /** @param increment 0 is an error of the stream, or of the connection (RFC 9113 §6.9) */
-  onWindowUpdate(streamId: number, increment: number): void
-  /** Without any effect (RFC 9113 §5.3.2). @param size of the payload, which may be wrong (§6.3), in bytes */
-  onPriority(streamId: number, size: number): void
-  /** What nobody knows (RFC 9113 §4.1). */
+  /** WINDOW_UPDATE on stream 0. @param increment 0 is an error of the connection (RFC 9113 §6.9) */
+  onConnectionWindowUpdate(increment: number): void
+  /** A frame of an unknown type, on any stream (RFC 9113 §4.1). */
   onIgnored(): void
 }
 
@@ -53,7 +59,8 @@ type Place = 'header' | 'data' | 'payload' | 'ignored'
 
 /** One connection's incoming frames. What it throws is a `ConnectionFault`; after that it is of no use any more. */
 export class FrameReader {
-  readonly #listener: FrameListener
+  readonly #streams: StreamFrameListener
+  readonly #connection: ConnectionFrameListener
   readonly #maxFrameSize: number
   #place: Place = 'header'
   /** A header, or a payload, that came in several chunks, as far as it has come. */
@@ -78,8 +85,13 @@ export class FrameReader {
   #isStopped = false
 
   /** @param maxFrameSize SETTINGS_MAX_FRAME_SIZE that was announced, in bytes */
-  constructor(listener: FrameListener, maxFrameSize: number = DEFAULT_FRAME_SIZE) {
-    this.#listener = listener
+  constructor(
+    streams: StreamFrameListener,
+    connection: ConnectionFrameListener,
+    maxFrameSize: number = DEFAULT_FRAME_SIZE,
+  ) {
+    this.#streams = streams
+    this.#connection = connection
     this.#maxFrameSize = maxFrameSize
   }
 
@@ -171,7 +183,7 @@ export class FrameReader {
       return at
     }
     if (!isKnown(this.#type)) {
-      this.#listener.onIgnored()
+      this.#connection.onIgnored()
       this.#left = length
       this.#place = length === 0 ? 'header' : 'ignored'
       return at
@@ -239,13 +251,12 @@ export class FrameReader {
     const isOver = this.#isDataOver
     if (isOver) this.#place = 'header'
     const isEnd = isOver && (this.#flags & Flag.END_STREAM) !== 0
-    this.#listener.onData(this.#streamId, chunk, from, to, flow + size, isEnd)
+    this.#streams.onData(this.#streamId, chunk, from, to, flow + size, isEnd)
     return at
   }
 
   /** The payload is there, from `at` on. */
   #tell(bytes: Buffer, at: number): void {
-    const listener = this.#listener
     switch (this.#type) {
       case FrameType.HEADERS:
         this.#readHeaders(bytes, at)
@@ -255,23 +266,23 @@ export class FrameReader {
         if ((this.#flags & Flag.END_HEADERS) !== 0) this.#endBlock()
         break
       case FrameType.RST_STREAM:
-        listener.onReset(this.#streamId, bytes.readUInt32BE(at))
+        this.#streams.onReset(this.#streamId, bytes.readUInt32BE(at))
         break
       case FrameType.SETTINGS:
-        if ((this.#flags & Flag.ACK) !== 0) listener.onSettingsAck()
-        else listener.onSettings(bytes, at, at + this.#length)
+        if ((this.#flags & Flag.ACK) !== 0) this.#connection.onSettingsAck()
+        else this.#connection.onSettings(bytes, at, at + this.#length)
         break
       case FrameType.PING:
-        listener.onPing(bytes, at, (this.#flags & Flag.ACK) !== 0)
+        this.#connection.onPing(bytes, at, (this.#flags & Flag.ACK) !== 0)
         break
       case FrameType.GOAWAY:
         this.#readGoaway(bytes, at)
         break
       case FrameType.WINDOW_UPDATE:
-        listener.onWindowUpdate(this.#streamId, bytes.readUInt32BE(at) & 0x7fff_ffff)
+        this.#readWindowUpdate(bytes, at)
         break
       default:
-        listener.onPriority(this.#streamId, this.#length)
+        this.#streams.onPriority(this.#streamId, this.#length)
     }
   }
 
@@ -287,7 +298,7 @@ export class FrameReader {
     const isEnd = (flags & Flag.END_STREAM) !== 0
     if ((flags & Flag.END_HEADERS) !== 0) {
       this.#blockSize = 0
-      this.#listener.onHeaderBlock(this.#streamId, bytes, start, end, isEnd)
+      this.#streams.onHeaderBlock(this.#streamId, bytes, start, end, isEnd)
       return
     }
     this.#blockStreamId = this.#streamId
@@ -301,7 +312,13 @@ export class FrameReader {
     this.#fragments = []
     this.#blockSize = 0
     this.#blockStreamId = 0
-    this.#listener.onHeaderBlock(streamId, block, 0, block.length, this.#isBlockEnd)
+    this.#streams.onHeaderBlock(streamId, block, 0, block.length, this.#isBlockEnd)
+  }
+
+  #readWindowUpdate(bytes: Buffer, at: number): void {
+    const increment = bytes.readUInt32BE(at) & 0x7fff_ffff
+    if (this.#streamId === 0) this.#connection.onConnectionWindowUpdate(increment)
+    else this.#streams.onWindowUpdate(this.#streamId, increment)
   }
 
   #readGoaway(bytes: Buffer, at: number): void {
@@ -309,6 +326,6 @@ export class FrameReader {
     const code = bytes.readUInt32BE(at + 4)
     const hasDebugData = this.#length > 8
     const debugData = hasDebugData ? Buffer.from(bytes.subarray(at + 8, at + this.#length)) : null
-    this.#listener.onGoaway(lastStreamId, code, debugData)
+    this.#connection.onGoaway(lastStreamId, code, debugData)
   }
 }

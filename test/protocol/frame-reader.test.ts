@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { FrameListener } from '../../src/protocol/frame-reader.ts'
+import type { ConnectionFrameListener } from '../../src/protocol/frame-reader.ts'
 import { FrameReader, MAX_BLOCK_SIZE } from '../../src/protocol/frame-reader.ts'
 import { Flag, frames, Type, toFrames } from '../support/frames.ts'
 import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
@@ -174,7 +174,7 @@ describe('the bytes that a reader hands on', () => {
     const several: Buffer[] = cutAt(bytes, [18, 100, 5_000]).map((piece) => Buffer.from(piece))
     for (const chunks of [[bytes], several]) {
       const keeper = new Keeper()
-      const reader = new FrameReader(keeper)
+      const reader = new FrameReader(keeper, keeper)
       for (const chunk of chunks) reader.receive(chunk)
       const given = keeper.pieces.map((piece) => piece.bytes)
       expect(given.every((piece) => chunks.includes(piece))).toBe(true)
@@ -186,17 +186,55 @@ describe('the bytes that a reader hands on', () => {
   test('of a GOAWAY’s debug data › are a copy, which pins no chunk', () => {
     const chunk = Buffer.concat([frames.settings(), frames.goAway(1, 0, 'why')])
     const keeper = new Keeper()
-    new FrameReader(keeper).receive(chunk)
+    new FrameReader(keeper, keeper).receive(chunk)
     chunk.fill(0)
     expect(keeper.debugData.map(String)).toEqual(['why'])
+  })
+})
+
+describe('the two listeners of a reader', () => {
+  test('hear of the frames of streams, and of those of the connection', () => {
+    const streams = new EventLog()
+    const connection = new EventLog()
+    const reader = new FrameReader(streams, connection)
+    reader.receive(
+      Buffer.concat([
+        frames.settings(),
+        frames.settingsAck(),
+        frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, Buffer.of(0x88)),
+        frames.windowUpdate(0, 10),
+        frames.windowUpdate(1, 20),
+        frames.data(1, 'x'),
+        frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5)),
+        frames.ping(Buffer.from('12345678')),
+        frames.frame(0xbe, 0, 1),
+        frames.reset(1, 8),
+        frames.goAway(1, 0),
+      ]),
+    )
+    expect(streams.lines).toEqual([
+      'block 1 isEnd=false \x88',
+      'window 1 20',
+      'data 1 flow=1 isEnd=false x',
+      'priority 1 of 5',
+      'reset 1 8',
+    ])
+    expect(connection.lines).toEqual([
+      'settings ',
+      'settings ack',
+      'window 0 10',
+      'ping isAck=false 3132333435363738',
+      'ignored',
+      'goaway 1 0 nothing',
+    ])
   })
 })
 
 describe('a reader that is stopped by its listener', () => {
   test('in the middle of a chunk › tells nothing more, and takes no further chunk', () => {
     const log = new EventLog()
-    const stopper: FrameListener = Object.assign(log, { onPing: () => reader.stop() })
-    const reader = new FrameReader(stopper)
+    const stopper: ConnectionFrameListener = Object.assign(log, { onPing: () => reader.stop() })
+    const reader = new FrameReader(log, stopper)
     reader.receive(Buffer.concat([frames.settings(), frames.ping(), frames.data(1, 'late')]))
     reader.receive(frames.data(1, 'later'))
     expect(log.lines).toEqual(['settings '])

@@ -1,13 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { ClientConnection } from '../../src/protocol/connection.ts'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
-import { Type } from '../support/frames.ts'
 import { Random } from './hpack/support.ts'
 import { HeardStream, Rig } from './support/rig.ts'
 
 const REMEMBERED = 512
-/** RFC 9113 §5.1.1. */
-const MAX_STREAM_ID = 2 ** 31 - 1
 
 const rig = new Rig()
 
@@ -91,22 +87,5 @@ describe('the streams of a connection', () => {
     expect(table.get(1)).toBe(old)
     expect([...table.values()]).toEqual([old])
     expect([table.delete(old, false), table.delete(old, false), table.get(1)]).toEqual([true, false, null])
-  })
-})
-
-describe('the ids of a connection', () => {
-  class OldConnection extends ClientConnection {
-    protected override readonly streams = new StreamTable(MAX_STREAM_ID - 4)
-  }
-
-  test('when they run out › are used to the last one, and the connection takes no other stream', () => {
-    const old = new Rig({ make: (options, listener) => new OldConnection(options, listener) })
-    expect(old.http2.isOpen).toBe(true)
-    expect(old.open().id).toBe(MAX_STREAM_ID - 2)
-    expect(old.http2.isOpen).toBe(true)
-    expect(old.open().id).toBe(MAX_STREAM_ID)
-    expect(old.http2.isOpen).toBe(false)
-    const sent = old.take().filter(({ type }) => type === Type.HEADERS)
-    expect(sent.map(({ streamId }) => streamId)).toEqual([MAX_STREAM_ID - 2, MAX_STREAM_ID])
   })
 })

@@ -1,6 +1,6 @@
 /** What a frame reader tells, so that it can be compared however the bytes were cut. */
 
-import type { FrameListener } from '../../../src/protocol/frame-reader.ts'
+import type { ConnectionFrameListener, StreamFrameListener } from '../../../src/protocol/frame-reader.ts'
 import { FrameReader } from '../../../src/protocol/frame-reader.ts'
 import { ConnectionFault } from '../../../src/protocol/protocol-error.ts'
 import type { Random } from '../hpack/support.ts'
@@ -9,7 +9,7 @@ import type { Random } from '../hpack/support.ts'
  * One line for each event. DATA that comes in several pieces is one line, with what all of them have in all; where an event
  * of another kind, or of another stream, comes between two DATA frames, they are two.
  */
-export class EventLog implements FrameListener {
+export class EventLog implements StreamFrameListener, ConnectionFrameListener {
   readonly #lines: string[] = []
   #dataOf = 0
   #text = ''
@@ -57,6 +57,10 @@ export class EventLog implements FrameListener {
     this.#add(`window ${streamId} ${increment}`)
   }
 
+  onConnectionWindowUpdate(increment: number): void {
+    this.#add(`window 0 ${increment}`)
+  }
+
   onPriority(streamId: number, size: number): void {
     this.#add(`priority ${streamId} of ${size}`)
   }
@@ -82,7 +86,7 @@ export class EventLog implements FrameListener {
 /** What a reader tells of these chunks; a fault is the last line. */
 export function read(chunks: Iterable<Buffer>): readonly string[] {
   const log = new EventLog()
-  const reader = new FrameReader(log)
+  const reader = new FrameReader(log, log)
   try {
     for (const chunk of chunks) reader.receive(chunk)
   } catch (thrown) {

@@ -107,14 +107,10 @@ const WINDOWS = {
   maxBuffer: 268_435_456,
 }
 
-type MakeConnection = (options: ConnectionOptions, listener: ConnectionListener) => ClientConnection
-
 /** What a rig is made with. What is left out is as large as a client's own defaults. */
 export interface RigOptions {
   readonly settings?: ConnectionOptions['settings']
   readonly windows?: Partial<ConnectionOptions['windows']>
-  /** For a connection that does something on purpose that it must not. */
-  readonly make?: MakeConnection
 }
 
 const REQUEST = [':method', 'GET', ':scheme', 'http', ':authority', 'localhost', ':path', '/']
@@ -137,9 +133,9 @@ export class Rig implements ConnectionListener {
   readonly #sent: Frame[] = []
   readonly #parser = new FrameParser((frame) => this.#sent.push(frame))
 
-  constructor({ settings = {}, windows = {}, make }: RigOptions = {}) {
+  constructor({ settings = {}, windows = {} }: RigOptions = {}) {
     const options: ConnectionOptions = { settings, windows: { ...WINDOWS, ...windows } }
-    this.http2 = make === undefined ? new ClientConnection(options, this) : make(options, this)
+    this.http2 = new ClientConnection(options, this)
     this.http2.start()
   }
 
@@ -209,8 +205,8 @@ export interface OpenOptions {
 }
 
 /** A rig that has opened the streams of a recording. */
-export function startRig(methods: readonly string[], options: RigOptions = {}): Rig {
-  const rig = new Rig(options)
+export function startRig(methods: readonly string[]): Rig {
+  const rig = new Rig()
   for (const method of methods) rig.open({ isHead: method === 'HEAD' })
   return rig
 }

@@ -1,0 +1,157 @@
+/**
+ * The frames of the connection itself: SETTINGS, PING, GOAWAY, and WINDOW_UPDATE on stream 0.
+ *
+ * @module
+ */
+
+import { ErrorCode } from '../core/error-codes.ts'
+import type { ConnectionFrameListener } from './frame-reader.ts'
+import { MAX_WINDOW } from './frames.ts'
+import type { HpackDecoder } from './hpack/decoder.ts'
+import type { FrameBudget } from './limits.ts'
+import type { OpenStreams } from './open-streams.ts'
+import type { Output } from './output.ts'
+import { ConnectionFault, protocolError } from './protocol-error.ts'
+import { SentPings } from './sent-pings.ts'
+import { SentSettings } from './sent-settings.ts'
+import type { OwnSettings } from './settings.ts'
+import { DEFAULT_TABLE_SIZE, ServerSettings, toSettingList, toWindowSetting } from './settings.ts'
+
+/** Who hears of the server itself. */
+export interface ServerListener {
+  /** The server's SETTINGS have come, or changed; the same object each time. */
+  onSettings(settings: ServerSettings): void
+  /** Before the streams above `lastStreamId` hear that they were refused. */
+  onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
+}
+
+/** To look at so many streams costs a peer as much as a frame that brings nothing. */
+const STREAMS_A_TOKEN = 64
+
+/** Sends the connection's own frames, and takes those that the reader finds on stream 0. */
+export class ConnectionFrames implements ConnectionFrameListener {
+  /** What the server's SETTINGS have said so far. */
+  readonly server = new ServerSettings()
+  readonly #streams: OpenStreams
+  readonly #decoder: HpackDecoder
+  readonly #output: Output
+  readonly #budget: FrameBudget
+  readonly #listener: ServerListener
+  readonly #sentSettings = new SentSettings()
+  readonly #sentPings = new SentPings()
+  /** The last stream of the latest GOAWAY; Infinity before the first. */
+  #lastGoaway = Number.POSITIVE_INFINITY
+
+  constructor(
+    streams: OpenStreams,
+    decoder: HpackDecoder,
+    output: Output,
+    budget: FrameBudget,
+    listener: ServerListener,
+  ) {
+    this.#streams = streams
+    this.#decoder = decoder
+    this.#output = output
+    this.#budget = budget
+    this.#listener = listener
+  }
+
+  /** Sends the preface, of which the first SETTINGS are a part (RFC 9113 §3.4). @param streamWindow bytes */
+  sendPreface(settings: OwnSettings, streamWindow: number): void {
+    const { headerTableSize = DEFAULT_TABLE_SIZE } = settings
+    this.#output.writer.preface()
+    this.#output.writer.settings(toSettingList(settings, streamWindow))
+    this.#sentSettings.add({ headerTableSize, streamWindow, onAck: null })
+    this.#output.requestFlush()
+  }
+
+  /** Announces another window for all streams, in bytes. @param onAck isn't called when the connection ends first */
+  sendStreamWindow(streamWindow: number, onAck: () => void): void {
+    this.#output.writer.settings(toWindowSetting(streamWindow))
+    this.#streams.flow.announce(streamWindow, this.#streams.table.values())
+    this.#sentSettings.add({ headerTableSize: null, streamWindow, onAck })
+    this.#output.requestFlush()
+  }
+
+  /** RFC 9113 §6.7. @param onAck isn't called when the connection ends first */
+  sendPing(onAck: () => void): void {
+    this.#output.writer.ping(0, this.#sentPings.add(onAck), false)
+    this.#output.requestFlush()
+  }
+
+  onSettings(bytes: Buffer, start: number, end: number): void {
+    this.#budget.spend()
+    this.#budget.addAck()
+    const { server } = this
+    const { encoder, writer } = this.#output
+    const { initialWindowSize } = server
+    const smallestTable = server.apply(bytes, start, end)
+    if (smallestTable !== -1) {
+      // RFC 7541 §4.2: the smallest size in between has to be told as well.
+      encoder.setMaxTableSize(smallestTable)
+      encoder.setMaxTableSize(server.headerTableSize)
+    }
+    writer.maxFrameSize = server.maxFrameSize
+    const change = server.initialWindowSize - initialWindowSize
+    if (change !== 0) {
+      // Each stream is looked at.
+      this.#budget.spend(this.#streams.table.size / STREAMS_A_TOKEN)
+      this.#streams.moveSendWindows(change)
+    }
+    // RFC 9113 §6.5.3: once all of it counts.
+    writer.settingsAck()
+    this.#output.requestFlush()
+    this.#listener.onSettings(server)
+  }
+
+  onSettingsAck(): void {
+    const { headerTableSize, streamWindow, onAck } = this.#sentSettings.acknowledge()
+    if (headerTableSize !== null) this.#decoder.setTableSize(headerTableSize)
+    this.#streams.flow.acknowledge(streamWindow, this.#streams.table.values())
+    onAck?.()
+  }
+
+  onPing(bytes: Buffer, start: number, isAck: boolean): void {
+    const low = bytes.readUInt32BE(start + 4)
+    if (isAck) {
+      // An ACK of a PING that was never sent: harmless, but charged to the peer's budget.
+      if (!this.#sentPings.acknowledge(low)) this.#budget.spend()
+      return
+    }
+    this.#budget.spend()
+    this.#budget.addAck()
+    this.#output.writer.ping(bytes.readUInt32BE(start), low, true)
+    this.#output.requestFlush()
+  }
+
+  onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void {
+    this.#budget.spend()
+    if (lastStreamId > this.#lastGoaway)
+      protocolError('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
+    const isNews = lastStreamId < this.#lastGoaway
+    this.#lastGoaway = lastStreamId
+    this.#listener.onGoaway(code, lastStreamId, debugData)
+    if (!isNews) return
+    for (const stream of this.#streams.table.above(lastStreamId)) {
+      if (stream.state === 'closed') continue
+      this.#streams.close(stream, false)
+      if (!stream.isAbandoned) stream.listener.onRefused()
+    }
+  }
+
+  onConnectionWindowUpdate(increment: number): void {
+    this.#budget.spendUpdate(increment)
+    if (increment === 0) protocolError("The peer opened the connection's window by 0 (RFC 9113 §6.9)")
+    const { uploads } = this.#streams
+    uploads.window += increment
+    if (uploads.window > MAX_WINDOW) {
+      const message = "The peer opened the connection's window beyond 2^31-1 (RFC 9113 §6.9.1)"
+      throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
+    }
+    if (!uploads.isEmpty) this.#output.requestFlush()
+  }
+
+  onIgnored(): void {
+    this.#budget.spend()
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The open streams of a connection: how they come, change and go.
+ *
+ * @module
+ */
+
+import { ErrorCode } from '../core/error-codes.ts'
+import type { FlowOwner, WindowSizes } from './flow-control.ts'
+import { ReceiveFlow } from './flow-control.ts'
+import { DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
+import type { FrameBudget } from './limits.ts'
+import type { Output } from './output.ts'
+import { ConnectionFault } from './protocol-error.ts'
+import type { Http2Stream } from './stream.ts'
+import { afterLocalEnd, afterRemoteEnd } from './stream-state.ts'
+import { StreamTable } from './stream-table.ts'
+import type { UploadOwner } from './upload-queue.ts'
+import { UploadQueue } from './upload-queue.ts'
+
+/** Each stream's state, and its flow in both directions, are changed here together. */
+export class OpenStreams implements UploadOwner {
+  readonly table = new StreamTable()
+  /** What streams send. */
+  readonly uploads: UploadQueue
+  /** What streams receive. */
+  readonly flow: ReceiveFlow
+  readonly #output: Output
+  readonly #budget: FrameBudget
+
+  constructor(windows: WindowSizes, output: Output, budget: FrameBudget, owner: FlowOwner) {
+    this.#output = output
+    this.#budget = budget
+    this.uploads = new UploadQueue(output.writer, DEFAULT_WINDOW, this)
+    this.flow = new ReceiveFlow(windows, output, owner)
+  }
+
+  /** HEADERS were sent. @param sendWindow the peer's SETTINGS_INITIAL_WINDOW_SIZE, in bytes */
+  open(stream: Http2Stream, isEnd: boolean, sendWindow: number): void {
+    this.table.add(stream)
+    stream.state = isEnd ? 'half-closed (local)' : 'open'
+    stream.sendWindow = sendWindow
+    this.flow.open(stream)
+  }
+
+  /** END_STREAM was sent. */
+  endLocal(stream: Http2Stream): void {
+    stream.state = afterLocalEnd(stream.state)
+    this.onLocalEnd(stream)
+  }
+
+  /** END_STREAM has come. */
+  endRemote(stream: Http2Stream): void {
+    stream.phase = 'whole'
+    if (stream.state === 'half-closed (local)') this.close(stream, true)
+    else stream.state = afterRemoteEnd(stream.state)
+  }
+
+  /** The peer takes so many bytes more of the stream. */
+  grant(stream: Http2Stream, increment: number): void {
+    stream.sendWindow += increment
+    if (stream.piece === null || stream.sendWindow <= 0) return
+    this.uploads.add(stream)
+    this.#output.requestFlush()
+  }
+
+  /**
+   * SETTINGS_INITIAL_WINDOW_SIZE has changed by so much: that counts for all open streams (RFC 9113 §6.9.2).
+   *
+   * @throws ConnectionFault
+   */
+  moveSendWindows(change: number): void {
+    for (const stream of this.table.values()) {
+      if (stream.sendWindow + change > MAX_WINDOW) {
+        const message = 'SETTINGS_INITIAL_WINDOW_SIZE opens a window beyond 2^31-1 (RFC 9113 §6.9.2)'
+        throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
+      }
+      this.grant(stream, change)
+    }
+  }
+
+  /** Sends RST_STREAM, and closes the stream. */
+  reset(stream: Http2Stream, code: number): void {
+    this.#output.writer.reset(stream.id, code)
+    this.#output.requestFlush()
+    this.close(stream, false)
+  }
+
+  /** The one way out of the table. @param isEnded whether the peer has sent END_STREAM */
+  close(stream: Http2Stream, isEnded: boolean): void {
+    stream.state = 'closed'
+    // It may be closed from within: by a caller who hears that the last byte was sent.
+    if (!this.table.delete(stream, isEnded)) return
+    this.uploads.delete(stream)
+    this.flow.close(stream)
+    if (stream.isAbandoned) stream.listener.onForgotten()
+  }
+
+  onFrame(size: number): void {
+    this.#budget.earn(size)
+  }
+
+  onLocalEnd(stream: Http2Stream): void {
+    if (stream.state === 'closed') this.close(stream, true)
+  }
+}

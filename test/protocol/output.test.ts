@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { Output } from '../../src/protocol/output.ts'
+
+function setUp() {
+  /** What the listener was told. */
+  const told: string[] = []
+  const output = new Output({ onOutput: (isPatient) => told.push(isPatient ? 'patient' : 'urgent') })
+  /** @returns how many bytes were handed over */
+  const flush = (): number => {
+    const sizes: number[] = []
+    output.flush({ write: (bytes) => sizes.push(bytes.length) })
+    return sizes.reduce((sum, size) => sum + size, 0)
+  }
+  return { told, output, flush }
+}
+
+describe('Output', () => {
+  test('tells of each kind of hurry once, until it is flushed', () => {
+    const { told, output, flush } = setUp()
+    output.requestPatientFlush()
+    output.requestPatientFlush()
+    output.requestFlush()
+    output.requestFlush()
+    expect(told).toEqual(['patient', 'urgent'])
+    flush()
+    output.requestFlush()
+    expect(told).toEqual(['patient', 'urgent', 'urgent'])
+  })
+
+  test('when what waits is urgent › tells of nothing that is patient', () => {
+    const { told, output } = setUp()
+    output.requestFlush()
+    output.requestPatientFlush()
+    expect(told).toEqual(['urgent'])
+  })
+
+  test('when it is flushed › hands over everything, once', () => {
+    const { output, flush } = setUp()
+    output.writer.reset(1, 8)
+    output.writer.windowUpdate(0, 10)
+    expect([flush(), flush()]).toEqual([26, 0])
+  })
+})

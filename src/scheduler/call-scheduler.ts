@@ -12,13 +12,11 @@ import { Deadlines } from '../core/clock.ts'
 import { ErrorCode } from '../core/error-codes.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
-import type { PendingQueue } from '../core/pending-queue.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import {
   ClientDestroyedError,
   ConnectTimeoutError,
-  NotSupportedError,
   SocketError,
   toConnectError,
   toOwnError,
@@ -29,17 +27,15 @@ import type { CallState } from '../handler/call-state.ts'
 import { TwoShapedHandler } from '../handler/legacy-handler.ts'
 import { hasSubscribers, trace } from '../handler/traced-handler.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
-import type { Session } from '../session/session.ts'
+import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import { Fallback } from './fallback/fallback.ts'
+import { toLane } from './lane.ts'
 import { isRefusal } from './replay-verdict.ts'
 import { Replays } from './replays.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
-
-/** How deep loops that open streams may lie one within another. */
-const MAX_PUMPS = 4
 
 /** Holds what waits in its queue, and gives the sessions what they have room for. */
 export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
@@ -53,12 +49,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly #memory: OriginMemory
   readonly #fallback: Fallback
   readonly #replays: Replays
+  readonly #pump: CallPump
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
   /** Calls dispatched so far. */
   #sequence = 0
-  /** How many loops that open streams are under way, one within another. */
-  #pumps = 0
   #needsDrain = false
   /** What the sessions were told of calls that wait. */
   #isWaiting = false
@@ -87,6 +82,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#replays = new Replays({ replaySafe, hasFallback: this.#fallback.isThere })
     this.#sessions = new SessionSet(origin, options, connections, clock, memory, this, events)
     this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
+    this.#pump = new CallPump(origin, memory, this.#waiting, this.#sessions, this.#fallback)
   }
 
   /** Calls that wait for a stream. */
@@ -123,7 +119,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
       this.#waiting.add(call)
       // By the handler itself, a moment ago.
       if (this.#isDestroyed) call.fail(this.#toDestroyError())
-      this.#pump()
+      this.#serveWaiting()
       call.wait()
     }
     // Those that wait may be repeated ones: `false` promises a drain for them, too.
@@ -146,6 +142,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
    */
   tearDown(error: Error | null, isGraceful = false): Promise<void> {
     this.#isDestroyed = true
+    this.#pump.stop()
     this.#destroyError ??= error
     this.#failQueued(() => this.#toDestroyError())
     const gone = Promise.all([this.#sessions.end(error, isGraceful), this.#fallback.end(error)])
@@ -174,12 +171,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
     this.#waiting.add(call)
     // Not at once: the session that has just let go of it may be about to say that it is draining.
-    originalNextTick(pumpLater, this)
+    originalNextTick(serveLater, this)
   }
 
   #requeue(call: Call): void {
     this.#waiting.add(call)
-    this.#pump()
+    this.#serveWaiting()
     // Its waiting for a connection begins only now.
     call.wait()
   }
@@ -203,7 +200,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** Whether there is a session that takes calls like this one. */
   #isServed(call: Call): boolean {
-    return this.#sessions.hasReady(call.wasMisdirected ? call.sessionMark : 0)
+    return this.#sessions.isServing(toLane(call).need, call.sessionMark)
   }
 
   waiting(): number {
@@ -213,7 +210,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   onRoom(): void {
     // A call that ends while it is being opened makes room at once: no deeper, the loop that opens it goes on.
     const isWanted = this.#waiting.size > 0 || this.#needsDrain
-    if (this.#pumps === 0 && isWanted) this.#pump()
+    if (!this.#pump.isRunning && isWanted) this.#serveWaiting()
   }
 
   /**
@@ -232,59 +229,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#failQueued(() => new SocketError(message, { cause }))
   }
 
-  /** Opens streams while there are calls and room for them. It may be entered again from a handler that dispatches. */
-  #pump(): void {
-    // Deeper, the loops above go on with what is left: a handler that dispatches from within must not use up the stack.
-    if (this.#pumps >= MAX_PUMPS) return
-    this.#pumps++
-    try {
-      const { http1, misdirected, queue } = this.#waiting
-      if (http1.size > 0) this.#openWaiting(http1)
-      if (misdirected.size > 0) this.#openWaiting(misdirected)
-      this.#openWaiting(queue)
-    } finally {
-      this.#pumps--
-    }
+  /** Opens streams for calls that wait, and tells who is concerned when none waits any more. */
+  #serveWaiting(): void {
+    if (!this.#pump.run()) return
     this.#tellWaiting()
     this.#announceDrain()
-  }
-
-  #openWaiting(lane: PendingQueue<Call>): void {
-    for (let call = lane.first; call !== null && !this.#isDestroyed; call = lane.first) {
-      const isHttp1 =
-        this.#memory.protocol === 'http/1.1' || call.request.isHttp1 || call.http1Required !== null
-      const session = isHttp1 ? null : this.#toSession(call)
-      if (session === null && !isHttp1) {
-        this.#sessions.grow(call.wasMisdirected ? call.sessionMark : -1)
-        return
-      }
-      lane.shift()
-      this.#open(call, session)
-    }
-  }
-
-  /** The one that takes the first call; null when none does now. */
-  #toSession(first: Call): Session | null {
-    if (first.wasMisdirected) return this.#sessions.pickNewer(first.sessionMark)
-    const session = this.#sessions.pick()
-    return session === null || !mustWaitForSettings(first, session) ? session : this.#sessions.pickSettled()
-  }
-
-  /** @param session null for one that HTTP/2 isn't for */
-  #open(call: Call, session: Session | null): void {
-    const { protocol } = call.request
-    if (session !== null && (protocol === null || session.settings.offersExtendedConnect)) {
-      if (!call.wasMisdirected) call.sessionMark = this.#sessions.opened
-      session.open(call)
-    } else if (this.#fallback.isThere) {
-      this.#fallback.open(call, call.http1Required)
-    } else {
-      // Where it was: it leaves the queue as it settles.
-      this.#waiting.add(call)
-      const reason = session === null ? 'is to be asked by HTTP/1.1' : 'offers no extended CONNECT (RFC 8441)'
-      const message = `${this.#origin.href} ${reason}, and fallback is null: there is no upgrade to ${protocol}`
-      call.fail(new NotSupportedError(message))
-    }
   }
 
   /** Nothing waits any more, however that came about: whoever was held back may go on. */
@@ -311,22 +260,13 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     for (const call of this.#waiting.toArray()) if (isConcerned(call)) call.fail(toError())
   }
 
-  static pump(scheduler: CallScheduler): void {
-    scheduler.#pump()
+  static serveWaiting(scheduler: CallScheduler): void {
+    scheduler.#serveWaiting()
   }
 }
 
-/**
- * Before the peer has told its limit, what it refuses is sent again; a body that can't be had again would be lost. So
- * such a call goes first, or it waits. Whether there is extended CONNECT only SETTINGS tell.
- */
-function mustWaitForSettings({ request }: Call, session: Session): boolean {
-  if (session.settings.areSettled) return false
-  return request.protocol !== null || (session.streams > 0 && !request.body.replayable)
-}
-
-function pumpLater(scheduler: CallScheduler): void {
-  CallScheduler.pump(scheduler)
+function serveLater(scheduler: CallScheduler): void {
+  CallScheduler.serveWaiting(scheduler)
 }
 
 function drainLater(events: ConnectionEvents): void {

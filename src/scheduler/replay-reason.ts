@@ -33,9 +33,9 @@ export interface ReplayCase {
 }
 
 /**
- * - `unprocessed`: the server has provably not acted on it (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the last
- *   stream id of a GOAWAY. It is free while the client makes progress, and bounded while it doesn't; refusals are bounded
- *   anyway.
+ * - `unprocessed`: the server has provably not acted on it (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the
+ *   last stream id of a GOAWAY. It is free while the client makes progress, and bounded while it doesn't; refusals are
+ *   bounded anyway.
  * - `safe`: the server may have acted on it, and may do so again (RFC 9110 §9.2.2). Once.
  */
 export type ReplayReason = 'unprocessed' | 'safe'

@@ -15,6 +15,7 @@ import { toDisconnectError } from '../session/loss.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
 import type { ConnectionEvents } from './connection-events.ts'
+import type { SessionNeed } from './lane.ts'
 import type { ReconnectDemand } from './reconnect-policy.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
 import { Relief } from './relief.ts'
@@ -83,9 +84,14 @@ export class SessionSet implements SessionOwner {
     return ready
   }
 
-  /** Whether one that was opened after so many others takes calls. */
-  hasReady(opened: number): boolean {
-    for (const session of this.#usable) if (session.id > opened && session.state.name === 'ready') return true
+  /**
+   * Whether a session takes calls with such a need.
+   *
+   * @param opened how many sessions had been opened when the call's attempt began that a 421 was the response to
+   */
+  isServing(need: SessionNeed, opened: number): boolean {
+    const before = need === 'newer' ? opened : 0
+    for (const session of this.#usable) if (session.id > before && session.state.name === 'ready') return true
     return false
   }
 
@@ -99,27 +105,17 @@ export class SessionSet implements SessionOwner {
     return [...this.#all].map((session) => session.toStats())
   }
 
-  /** The least loaded session that has room, or null. */
-  pick(): Session | null {
-    for (let session = this.#heap.first; session !== null; session = this.#heap.first) {
-      if (session.hasRoom()) return session
-      this.#heap.delete(session)
-    }
-    return null
-  }
-
-  /** One that has room, and whose peer has told its settings; or null. */
-  pickSettled(): Session | null {
-    for (const session of this.#usable) {
-      if (session.settings.areSettled && session.hasRoom()) return session
-    }
-    return null
-  }
-
-  /** One that has room, and was opened after so many others; or null. */
-  pickNewer(opened: number): Session | null {
-    for (const session of this.#usable) if (session.id > opened && session.hasRoom()) return session
-    return null
+  /**
+   * A session that has room for a call with such a need, or null. The least loaded one, where any will do.
+   *
+   * @param opened as for {@link isServing}
+   */
+  pick(need: SessionNeed, opened: number): Session | null {
+    if (need === 'none') return null
+    if (need === 'newer') return this.#pickNewer(opened)
+    const session = this.#pickLeastLoaded()
+    if (session === null || need === 'any' || session.settings.areSettled) return session
+    return need === 'settled-or-idle' && session.streams === 0 ? session : this.#pickSettled()
   }
 
   /** Its load has changed. */
@@ -141,12 +137,13 @@ export class SessionSet implements SessionOwner {
   }
 
   /**
-   * Calls wait, and no session has room.
+   * Calls with such a need wait, and no session has room for them.
    *
-   * @param opened the first of them wants one that was opened after so many others; -1 for any
+   * @param opened as for {@link isServing}
    */
-  grow(opened: number): void {
-    if (opened === -1 ? this.#usable.size > 0 && this.#mustWait() : this.#hasNewer(opened)) return
+  grow(need: SessionNeed, opened: number): void {
+    const mustWait = need === 'newer' ? this.#hasNewer(opened) : this.#usable.size > 0 && this.#mustWait()
+    if (mustWait) return
     if (this.#usable.size < this.#connections) this.#open(this.#toReason(), null)
     else this.#relieve()
   }
@@ -256,6 +253,26 @@ export class SessionSet implements SessionOwner {
     }
   }
 
+  #pickLeastLoaded(): Session | null {
+    for (let session = this.#heap.first; session !== null; session = this.#heap.first) {
+      if (session.hasRoom()) return session
+      this.#heap.delete(session)
+    }
+    return null
+  }
+
+  #pickSettled(): Session | null {
+    for (const session of this.#usable) {
+      if (session.settings.areSettled && session.hasRoom()) return session
+    }
+    return null
+  }
+
+  #pickNewer(opened: number): Session | null {
+    for (const session of this.#usable) if (session.id > opened && session.hasRoom()) return session
+    return null
+  }
+
   /** Whether one that was opened after so many others takes calls, or will. */
   #hasNewer(opened: number): boolean {
     for (const session of this.#usable) {
@@ -317,7 +334,7 @@ export class SessionSet implements SessionOwner {
   }
 
   #judge(session: Session, cause: Error | null): void {
-    if (this.#isEnded || !this.#reconnects.recordEnd(session, this.hasReady(0))) return
+    if (this.#isEnded || !this.#reconnects.recordEnd(session, this.isServing('any', 0))) return
     this.#owner.giveUp(MAX_FRUITLESS_ATTEMPTS, cause)
     this.#reconnects.updateRef()
   }

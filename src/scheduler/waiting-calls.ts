@@ -8,38 +8,39 @@ import type { Clock } from '../core/clock.ts'
 import { PendingQueue } from '../core/pending-queue.ts'
 import type { Call } from '../handler/call.ts'
 import { DelayedCalls } from './delayed-calls.ts'
+import { toLane } from './lane.ts'
 
-/** Each is in one of four places: what makes one of them wait is no reason to hold up the others. */
+/** What one call waits for is no reason to hold up calls that need another session, or none. */
 export class WaitingCalls {
-  /** Those that are for HTTP/1.1, and wait for no session. */
-  readonly http1 = new PendingQueue<Call>()
-  /** Those that any session will do for. */
-  readonly queue = new PendingQueue<Call>()
-  /** Those that were answered with 421, and want a session that is newer than their last. */
+  /** Calls of the lane of this name. */
+  readonly fallback = new PendingQueue<Call>()
+  /** Calls of the lane of this name. */
   readonly misdirected = new PendingQueue<Call>()
-  /** Those that were refused, and wait before they enter the queue again. */
+  /** Calls of all other lanes: among them the order of dispatch is kept. */
+  readonly ordinary = new PendingQueue<Call>()
+  /** Calls that were refused, and wait before they enter their lane again. */
   readonly #delayed: DelayedCalls
 
-  /** @param onOver called when a delayed call's time has come; it has left then */
+  /** @param onOver called when a delayed call's time has come; the call has left then */
   constructor(clock: Clock, onOver: (call: Call) => void) {
     this.#delayed = new DelayedCalls(clock, onOver)
   }
 
-  /** Those that would take a session now. */
+  /** Calls that would take a session now. */
   get size(): number {
-    return this.http1.size + this.queue.size + this.misdirected.size
+    return this.fallback.size + this.misdirected.size + this.ordinary.size
   }
 
-  /** All of them. */
+  /** All calls. */
   get total(): number {
     return this.size + this.#delayed.size
   }
 
   add(call: Call): void {
-    this.#laneOf(call).add(call)
+    this.#queueOf(call).add(call)
   }
 
-  /** Keeps one that was refused so often for a while. False for no time at all. */
+  /** Keeps a call that was refused so often for a while. False when it needn't wait at all. */
   delay(call: Call, refusals: number): boolean {
     return this.#delayed.add(call, refusals)
   }
@@ -48,21 +49,22 @@ export class WaitingCalls {
     return this.#delayed.has(call)
   }
 
-  /** One that waits has settled. */
+  /** A call that waits has settled. */
   delete(call: Call): void {
-    if (!this.#delayed.delete(call)) this.#laneOf(call).remove(call)
+    if (!this.#delayed.delete(call)) this.#queueOf(call).remove(call)
   }
 
-  /** All of them, which go on waiting. */
+  /** All calls, which go on waiting. */
   toArray(): Call[] {
     const calls: Call[] = []
-    for (const lane of [this.http1, this.misdirected, this.queue])
-      for (let call = lane.first; call !== null; call = call.queueNext) calls.push(call)
+    for (const queue of [this.fallback, this.misdirected, this.ordinary])
+      for (let call = queue.first; call !== null; call = call.queueNext) calls.push(call)
     return [...calls, ...this.#delayed.toArray()]
   }
 
-  #laneOf(call: Call): PendingQueue<Call> {
-    if (call.request.isHttp1 || call.http1Required !== null) return this.http1
-    return call.wasMisdirected ? this.misdirected : this.queue
+  #queueOf(call: Call): PendingQueue<Call> {
+    const { name } = toLane(call)
+    if (name === 'fallback') return this.fallback
+    return name === 'misdirected' ? this.misdirected : this.ordinary
   }
 }

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { SocketError } from '../../../src/errors.ts'
+import type { LaneFacts, SessionNeed } from '../../../src/scheduler/lane.ts'
+import { toLane, toSessionNeed } from '../../../src/scheduler/lane.ts'
+
+interface Given extends Partial<Pick<LaneFacts, 'http1Required' | 'wasMisdirected'>> {
+  readonly isHttp1?: boolean
+  readonly protocol?: string | null
+  readonly replayable?: boolean
+}
+
+function toFacts(given: Given = {}): LaneFacts {
+  const { isHttp1 = false, protocol = null, replayable = true } = given
+  const { http1Required = null, wasMisdirected = false } = given
+  return { request: { isHttp1, protocol, body: { replayable } }, http1Required, wasMisdirected }
+}
+
+const required = new SocketError('it wants HTTP/1.1')
+
+const CASES: readonly { what: string; given: Given; name: string; need: SessionNeed }[] = [
+  { what: 'a request like most', given: {}, name: 'ordinary', need: 'any' },
+  {
+    what: 'a body that can be sent once',
+    given: { replayable: false },
+    name: 'one-shot',
+    need: 'settled-or-idle',
+  },
+  { what: 'an extended CONNECT', given: { protocol: 'websocket' }, name: 'tunnel', need: 'settled' },
+  { what: 'one that got 421', given: { wasMisdirected: true }, name: 'misdirected', need: 'newer' },
+  {
+    what: 'a tunnel that got 421',
+    given: { wasMisdirected: true, protocol: 'a' },
+    name: 'misdirected',
+    need: 'newer',
+  },
+  {
+    what: 'one for HTTP/1.1 by its options',
+    given: { isHttp1: true, protocol: 'a' },
+    name: 'fallback',
+    need: 'none',
+  },
+  {
+    what: 'one for HTTP/1.1 by the server',
+    given: { http1Required: required },
+    name: 'fallback',
+    need: 'none',
+  },
+  {
+    what: 'one for HTTP/1.1 that got 421',
+    given: { http1Required: required, wasMisdirected: true },
+    name: 'fallback',
+    need: 'none',
+  },
+]
+
+describe('the lane of a call', () => {
+  it.each(CASES)('of $what is $name, for a session: $need', ({ given, name, need }) => {
+    expect(toLane(toFacts(given))).toEqual({ name, need })
+  })
+
+  it.each(CASES)('of $what leads to the fallback where the origin speaks HTTP/1.1', ({ given }) => {
+    expect(toSessionNeed(toLane(toFacts(given)), 'http/1.1')).toBe('none')
+  })
+
+  it.each(['unknown', 'h2'] as const)('needs its session while the protocol is %s', (protocol) => {
+    for (const { given, need } of CASES) expect(toSessionNeed(toLane(toFacts(given)), protocol)).toBe(need)
+  })
+})

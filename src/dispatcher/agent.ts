@@ -24,6 +24,8 @@ import { Pool } from './pool.ts'
 /** One origin's dispatcher. */
 interface Entry {
   readonly dispatcher: DispatcherType
+  /** The same one, where the agent has made it; null for one of the caller's `factory`, whose `dispatch()` may be its own. */
+  readonly own: LivingDispatcher | null
   /** It has got a request since the agent last looked for one to let go of. */
   wasUsed: boolean
 }
@@ -91,6 +93,7 @@ export class Agent extends LivingDispatcher {
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
     const entry = this.#toEntry(options)
     entry.wasUsed = true
+    if (entry.own !== null) return LivingDispatcher.dispatchBy(entry.own, options, handler)
     return entry.dispatcher.dispatch(options, handler)
   }
 
@@ -133,21 +136,20 @@ export class Agent extends LivingDispatcher {
       const found = `${origin.href} would be one origin more than`
       throw toLimitError('maxOrigins', maxOrigins, found, ', and each of the others has requests')
     }
-    const dispatcher = isHttp1
-      ? new Http1Origin(origin.href, this.#poolOptions)
+    const entry = isHttp1
+      ? toOwnEntry(new Http1Origin(origin.href, this.#poolOptions))
       : this.#make(origin, withServername(this.#poolOptions, servername))
-    const entry: Entry = { dispatcher, wasUsed: true }
     this.#forward(entry.dispatcher)
     this.#entries.set(key, entry)
     return entry
   }
 
-  #make(origin: Origin, options: PoolOptions): DispatcherType {
+  #make(origin: Origin, options: PoolOptions): Entry {
     const { factory } = this.#options
-    if (factory === null || factory === undefined) return new Pool(origin.href, options)
+    if (factory === null || factory === undefined) return toOwnEntry(new Pool(origin.href, options))
     const made: unknown = factory(new URL(origin.href), options)
     if (isDispatcher(made) && typeof made.close === 'function' && typeof made.destroy === 'function')
-      return made
+      return { dispatcher: made, own: null, wasUsed: true }
     throw new InvalidReturnValueError(
       'The factory option returned something else than a dispatcher, with dispatch(), close() and destroy()',
     )
@@ -192,6 +194,10 @@ export class Agent extends LivingDispatcher {
     const onGone = (): boolean => this.#leaving.delete(dispatcher)
     new Promise<void>((resolve) => resolve(dispatcher.close())).then(onGone, onGone)
   }
+}
+
+function toOwnEntry(dispatcher: OriginDispatcher): Entry {
+  return { dispatcher, own: dispatcher, wasUsed: true }
 }
 
 /** Null for a dispatcher of the caller's that has none. */

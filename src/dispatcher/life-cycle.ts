@@ -35,6 +35,20 @@ export abstract class LivingDispatcher extends Dispatcher {
   /** Takes a request, for a handler that was checked, and is of our shape. Whatever it throws, the handler will hear. */
   protected abstract dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean
 
+  /**
+   * For a dispatcher in front of another one: hands over a request whose options and handler it has checked itself.
+   *
+   * @throws ClientClosedError, ClientDestroyedError, and whatever is wrong with the request: the handler hasn't heard of it yet
+   */
+  protected static dispatchBy(
+    inner: LivingDispatcher,
+    options: DispatchOptions,
+    handler: DispatchHandler,
+  ): boolean {
+    inner.#requireOpen()
+    return inner.dispatchChecked(options, handler)
+  }
+
   /** Settles when no request is left. Called once. */
   protected abstract finish(): Promise<void>
 
@@ -58,8 +72,7 @@ export abstract class LivingDispatcher extends Dispatcher {
     checkHandler(options, handler)
     const native = toNativeHandler(options, handler)
     try {
-      if (this.#state === 'destroyed') throw new ClientDestroyedError()
-      if (this.#state === 'closing') throw new ClientClosedError()
+      this.#requireOpen()
       if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
       checkTunnelHandler(options, handler)
       return this.dispatchChecked(options, native)
@@ -87,6 +100,11 @@ export abstract class LivingDispatcher extends Dispatcher {
   override destroy(error?: Error | null | (() => void), callback?: () => void): unknown {
     if (typeof error === 'function') return settle(this.#destroy(null), error)
     return settle(this.#destroy(error ?? null), callback)
+  }
+
+  #requireOpen(): void {
+    if (this.#state === 'destroyed') throw new ClientDestroyedError()
+    if (this.#state === 'closing') throw new ClientClosedError()
   }
 
   async #close(): Promise<void> {

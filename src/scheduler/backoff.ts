@@ -41,7 +41,7 @@ export class Backoff {
 
   /**
    * @param setbacks how many there were in a row
-   * @param keepsAlive whether somebody waits for the end of it
+   * @param keepsAlive whether calls wait for the end of the back-off
    */
   start(setbacks: number, keepsAlive: boolean): void {
     const delay = toBackoffDelay(setbacks)
@@ -53,7 +53,7 @@ export class Backoff {
     this.#alarm.setRef(keepsAlive)
   }
 
-  /** Whether somebody waits for the end of it: then the process lives until then. */
+  /** Whether calls wait for the end of the back-off: it keeps the process alive then. */
   setRef(isNeeded: boolean): void {
     this.#alarm?.setRef(isNeeded)
   }

@@ -60,7 +60,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   #isDestroyed = false
   /** What `tearDown()` was given; null for one ClientDestroyedError each. */
   #destroyError: Error | null = null
-  /** Resolves `finish()`; null while nobody waits. */
+  /** Resolves `finish()`; null until `finish()` is called. */
   #onIdle: (() => void) | null = null
 
   /** @param connections how many sessions there may be; Infinity for any number */
@@ -150,7 +150,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return gone.then(() => {})
   }
 
-  /** Whoever serves HTTP/1.1 tells undici's channels itself. */
+  /** The fallback tells undici's channels itself of what it serves. */
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
     const { protocol } = this.#memory
     if (!hasSubscribers() || protocol === 'http/1.1') return handler
@@ -236,7 +236,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#announceDrain()
   }
 
-  /** Nothing waits any more, however that came about: whoever was held back may go on. */
+  /** Once no call waits, for whatever reason, a caller that got `false` from `add` may go on. */
   #announceDrain(): void {
     if (!this.#needsDrain || this.#waiting.size > 0 || this.#isDestroyed) return
     this.#needsDrain = false

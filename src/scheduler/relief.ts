@@ -1,5 +1,5 @@
 /**
- * When another session takes the calls of one that is full of streams which nobody wants any more.
+ * When another session takes the calls of one that is full of cancelled streams that wait for their reset.
  *
  * @module
  */
@@ -50,7 +50,7 @@ export class Relief {
 
   /** A call is being given to a session. */
   onLoad(session: Session): void {
-    // Whoever is told of a new session may end that very call.
+    // Not at once: the caller's code that is told of a new session may end that very call.
     if (this.#isDue(session)) process.nextTick(this.#onDue)
   }
 

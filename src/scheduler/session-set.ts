@@ -53,7 +53,7 @@ export class SessionSet implements SessionOwner {
   /** A session was lost with calls left, and none was opened since. */
   #isReplacing = false
   #isEnded = false
-  /** Resolves `end()`; null while nobody waits. */
+  /** Resolves `end()`; null until `end()` is called. */
   #onGone: (() => void) | null = null
   /** That of `end()`; null before. */
   #gone: Promise<void> | null = null
@@ -149,14 +149,15 @@ export class SessionSet implements SessionOwner {
   }
 
   /**
-   * Calls go on coming, and a session may be full of streams that nobody wants any more: another one takes its calls.
+   * Calls go on coming, and a session may be full of cancelled streams that wait for their reset: another session takes
+   * its calls then.
    */
   #relieve(): void {
     const crowded = this.#newest?.state.name === 'connecting' ? null : this.#relief.find(this.#usable)
     if (crowded !== null) this.#open('crowded', crowded)
   }
 
-  /** @param crowded whose calls it is to take; null for nobody's */
+  /** @param crowded the session whose calls it is to take; null for none */
   #open(reason: OpenReason, crowded: Session | null): void {
     if (!this.#reconnects.mayConnect || this.#isEnded) return
     const session = new Http2Session(this.#context, ++this.#opened, reason)
@@ -168,7 +169,7 @@ export class SessionSet implements SessionOwner {
     session.start()
   }
 
-  /** Whether calls wait has changed: they keep the process alive. */
+  /** Whether calls wait has changed: calls that wait keep the process alive. */
   updateRefs(): void {
     for (const session of this.#all) session.updateRef()
     this.#reconnects.updateRef()
@@ -283,7 +284,7 @@ export class SessionSet implements SessionOwner {
     return false
   }
 
-  /** Whether the peer has chosen HTTP/1.1, somebody else serves that, and no session speaks HTTP/2 with the origin. */
+  /** Whether the peer has chosen HTTP/1.1, there is a fallback, and no session speaks HTTP/2 with the origin. */
   #isForFallback(cause: Error): boolean {
     if (!(cause instanceof AlpnError) || cause.alpnProtocol === null) return false
     return this.#context.options.fallback !== null && this.ready === 0
@@ -291,7 +292,7 @@ export class SessionSet implements SessionOwner {
 
   /**
    * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told
-   * its limit. A limit of 0 is a peer that wants to be left alone: nobody works around it with another connection.
+   * its limit. By a limit of 0 a peer asks for no streams at all: no further connection works around that.
    */
   #mustWait(): boolean {
     // The usual case, whatever the number of sessions.

@@ -8,8 +8,7 @@ import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
-import { UnorderedList } from '../core/unordered-list.ts'
-import { ClientDestroyedError, DodiciError, toError } from '../errors.ts'
+import { DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import { ConnectionAttempt } from './connect/connection-attempt.ts'
 import { tuneSocket } from './connect/socket.ts'
@@ -19,34 +18,32 @@ import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
 import { endLost, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
-import { PeerSettings } from './peer-settings.ts'
+import type { PeerSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
-import { byStreamId, IdleLook } from './stream/idle-look.ts'
-import { ResetBudget } from './stream/reset-budget.ts'
-import { SessionWindows } from './stream/session-windows.ts'
+import type { ResetBudget } from './stream/reset-budget.ts'
+import type { SessionStreamsOwner } from './stream/session-streams.ts'
+import { SessionStreams } from './stream/session-streams.ts'
 
 /** One connection, from the first SYN to the last event. */
-export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
+export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwner, KeepaliveTarget {
   heapIndex = -1
   readonly id: number
   responded = 0
   goaway: Goaway | null = null
   readonly settings: PeerSettings
+  readonly resets: ResetBudget
   readonly #context: SessionContext
   readonly #report: SessionReport
-  readonly resets: ResetBudget
-  readonly #streams = new UnorderedList<EngineStream>()
-  readonly #windows: SessionWindows
+  readonly #streams: SessionStreams
   #state: SessionState = { name: 'connecting' }
   /** Null before `start()`. */
   #attempt: ConnectionAttempt | null = null
   /** These two are null until there is a socket. */
   #connection: EngineConnection | null = null
   #keepalive: Keepalive | null = null
-  readonly #idleLook = new IdleLook()
   readonly #processRef: ProcessRef
   readonly #linger: Linger
 
@@ -54,17 +51,11 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
     this.id = id
     this.#context = context
     this.#report = new SessionReport(context, id, openedFor)
-    this.resets = new ResetBudget(
-      context.deadlines,
-      () => this.#keepalive?.onReset(),
-      // Calls that wait here may be for another session now.
-      () => this.onRoom(),
-    )
+    this.#streams = new SessionStreams(context, this)
+    this.settings = this.#streams.settings
+    this.resets = this.#streams.resets
     this.#processRef = new ProcessRef(context)
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
-    this.#windows = new SessionWindows(context.options.session, this.#streams, () => this.onRoom())
-    const ownLimit = Math.min(context.options.session.maxConcurrentStreams, this.#windows.maxStreams)
-    this.settings = new PeerSettings(ownLimit, context.memory)
   }
 
   start(): void {
@@ -87,12 +78,8 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
     return this.#streams.size
   }
 
-  get streamWindow(): number {
-    return this.#windows.size
-  }
-
   get liveStreams(): number {
-    return this.#streams.size - this.resets.waiting
+    return this.#streams.live
   }
 
   get isNeeded(): boolean {
@@ -116,14 +103,12 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
   }
 
   hasRoom(): boolean {
-    if (this.#state.name !== 'ready' || !this.#windows.hasRoom || this.isStale) return false
-    return this.#streams.size < this.settings.limit && this.#connection?.isOpen === true
+    if (this.#state.name !== 'ready' || !this.#streams.hasRoom || this.isStale) return false
+    return this.#connection?.isOpen === true
   }
 
   isSaturated(): boolean {
-    const { peerLimit } = this.settings
-    if (this.#state.name !== 'ready' || peerLimit === null || this.isStale) return false
-    return peerLimit > 0 && (this.#streams.size >= this.settings.limit || !this.#windows.hasRoom)
+    return this.#state.name === 'ready' && this.#streams.isSaturated && !this.isStale
   }
 
   closeIfLost(): boolean {
@@ -145,7 +130,6 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
     if (this.#connection === null) throw new DodiciError(`A ${this.#state.name} session takes no calls`)
     const stream = this.#connection.toStream(call)
     this.#streams.add(stream)
-    this.#windows.open(stream)
     this.#context.owner.onSessionLoad(this)
     if (!this.#processRef.isHeld) this.updateRef()
     stream.open()
@@ -155,15 +139,14 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
     const mayServe = this.#state.name === 'connecting' || this.#state.name === 'ready'
     const isNeeded = this.liveStreams > 0 || (mayServe && this.#context.owner.waiting() > 0)
     if (this.#state.name === 'connecting') this.#attempt?.setRef(isNeeded)
-    const isLeft =
-      isNeeded && this.#context.owner.waiting() === 0 && this.#idleLook.areIdle(this.#streams.items)
+    const isLeft = isNeeded && this.#context.owner.waiting() === 0 && this.#streams.areIdle()
     if (!this.#processRef.update(isNeeded, isLeft)) return
     if (isNeeded) this.#keepalive?.onBusy()
     else this.#keepalive?.onIdle()
   }
 
   toStats(): SessionStats {
-    return this.#report.toStats(this, this.socket, this.#windows.size)
+    return this.#report.toStats(this, this.socket, this.#streams.window)
   }
 
   close(isAwaited = false): void {
@@ -180,8 +163,7 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
   destroy(cause: Error | null): void {
     if (this.#state.name === 'closed') return
     this.#attempt?.cancel()
-    for (const stream of this.#streams.items.toSorted(byStreamId))
-      stream.fail(cause ?? new ClientDestroyedError())
+    this.#streams.fail(cause)
     // Its `close` event tells the owner; without a socket there will be none.
     if (this.#connection === null) this.#close(cause)
     else this.#connection.cut()
@@ -189,8 +171,6 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
 
   onStreamClosed(stream: EngineStream): void {
     if (!this.#streams.delete(stream)) return
-    this.#windows.close(stream)
-    if (this.resets.waiting > 0) this.resets.delete(stream)
     this.onRoom()
     this.#onFewer()
   }
@@ -201,7 +181,7 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
   }
 
   onBandwidth(bytes: number): void {
-    this.#windows.grow(bytes)
+    this.#streams.growWindow(bytes)
   }
 
   onStall(streamId: number, sessionWindow: number): void {
@@ -233,6 +213,10 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
     this.#report.ping(rtt)
   }
 
+  onReset(): void {
+    this.#keepalive?.onReset()
+  }
+
   onRoom(): void {
     if (this.#state.name === 'ready') this.#context.owner.onSessionRoom(this)
   }
@@ -244,7 +228,7 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
   #start(socket: Socket): void {
     const { options, engine, owner, deadlines, memory } = this.#context
     try {
-      const streamWindow = this.#windows.begin(owner.waiting())
+      const streamWindow = this.#streams.begin(owner.waiting())
       this.#connection = engine.connect(this.#context, socket, streamWindow, this)
       tuneSocket(socket, options.connect)
     } catch (thrown) {
@@ -254,7 +238,7 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
       return
     }
     if (!this.#move({ name: 'ready' })) return
-    this.#windows.connect(this.#connection)
+    this.#streams.connect(this.#connection)
     this.#processRef.connect(this.#connection)
     this.#keepalive = new Keepalive(this, this.#connection.pings, options.session, deadlines, memory)
     this.#report.ready(socket)
@@ -289,7 +273,7 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
   }
 
   #onFewer(): void {
-    if (this.liveStreams > 0 && this.#streams.items[0]?.isIdle !== true) return
+    if (this.liveStreams > 0 && !this.#streams.mayBeIdle) return
     this.updateRef()
     this.#lingerWhenIdle()
   }
@@ -321,8 +305,7 @@ export class Http2Session implements Session, ConnectionOwner, KeepaliveTarget {
     this.#linger.stop()
     this.#keepalive?.stop()
     this.#processRef.stop()
-    this.resets.stop()
-    for (const stream of this.#streams.items.toSorted(byStreamId)) stream.lose()
+    this.#streams.lose()
     this.#report.closed(cause, wasReady)
     this.#context.owner.onSessionClosed(this, cause, wasReady)
   }

@@ -1,0 +1,128 @@
+/** An engine without HTTP/2: it writes down what its session wants of it. */
+
+import type { Socket } from 'node:net'
+import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
+import type {
+  ConnectionOwner,
+  Engine,
+  EngineConnection,
+  EngineContext,
+  EngineStream,
+} from '../../../src/session/engine.ts'
+
+export class FakeStream implements EngineStream {
+  listIndex = -1
+  window = 0
+  isHeld = false
+  readonly streamId: number
+  /** How often it was asked whether it is idle. */
+  looks = 0
+  #isIdle = false
+  readonly #events: string[]
+
+  constructor(streamId: number, events: string[]) {
+    this.streamId = streamId
+    this.#events = events
+  }
+
+  get isIdle(): boolean {
+    this.looks++
+    return this.#isIdle
+  }
+
+  set isIdle(isIdle: boolean) {
+    this.#isIdle = isIdle
+  }
+
+  open(): void {
+    this.#events.push(`open ${this.streamId}`)
+  }
+
+  fail(error: Error): void {
+    this.#events.push(`fail ${this.streamId}: ${error.name}`)
+  }
+
+  lose(): void {
+    this.#events.push(`lose ${this.streamId}`)
+  }
+
+  reset(): void {
+    this.#events.push(`reset ${this.streamId}`)
+  }
+}
+
+export class FakeConnection implements EngineConnection {
+  readonly socket: Socket
+  readonly owner: ConnectionOwner
+  readonly pings = new PingLedger()
+  readonly streams: FakeStream[] = []
+  readonly events: string[]
+  bytesRead: number | null = 0
+  isOpen = true
+  isDestroyed = false
+  isCut = false
+
+  constructor(socket: Socket, owner: ConnectionOwner, events: string[]) {
+    this.socket = socket
+    this.owner = owner
+    this.events = events
+  }
+
+  toStream(): FakeStream {
+    const stream = new FakeStream(this.streams.length * 2 + 1, this.events)
+    this.streams.push(stream)
+    return stream
+  }
+
+  setRef(isNeeded: boolean): void {
+    this.events.push(isNeeded ? 'ref' : 'unref')
+  }
+
+  ping(): boolean {
+    this.events.push('ping')
+    return true
+  }
+
+  announceWindow(): void {
+    this.events.push('announceWindow')
+  }
+
+  growConnectionWindow(): void {
+    this.events.push('growConnectionWindow')
+  }
+
+  close(): void {
+    this.events.push('close')
+  }
+
+  finish(): void {
+    this.events.push('finish')
+  }
+
+  cut(): void {
+    if (this.isCut) return
+    this.isCut = true
+    this.events.push('cut')
+  }
+}
+
+export class FakeEngine implements Engine {
+  /** Of all its connections, in their order. */
+  readonly events: string[] = []
+  readonly connections: FakeConnection[] = []
+  /** What `connect()` throws; null for nothing. */
+  error: Error | null = null
+
+  connect(
+    _context: EngineContext,
+    socket: Socket,
+    streamWindow: number,
+    owner: ConnectionOwner,
+  ): FakeConnection {
+    this.events.push(`connect with windows of ${streamWindow}`)
+    if (this.error !== null) throw this.error
+    const connection = new FakeConnection(socket, owner, this.events)
+    this.connections.push(connection)
+    return connection
+  }
+}

@@ -90,10 +90,6 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return this.#connection?.socket ?? null
   }
 
-  get bytesRead(): number | null {
-    return this.#connection?.bytesRead ?? null
-  }
-
   get isStale(): boolean {
     return this.#state.name === 'ready' && this.#keepalive?.isTrusted === false
   }
@@ -205,10 +201,6 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return this.#state.name === 'closed' || this.#connection?.isDestroyed === true
   }
 
-  ping(onAck: () => void): boolean {
-    return this.#connection?.ping(onAck) === true
-  }
-
   onPong(rtt: number): void {
     this.#report.ping(rtt)
   }
@@ -240,7 +232,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     if (!this.#move({ name: 'ready' })) return
     this.#streams.connect(this.#connection)
     this.#processRef.connect(this.#connection)
-    this.#keepalive = new Keepalive(this, this.#connection.pings, options.session, deadlines, memory)
+    this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
     this.#report.ready(socket)
     try {
       owner.onSessionReady(this)

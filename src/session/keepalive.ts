@@ -10,23 +10,15 @@ import type { SessionOptions } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
 import type { PingLedger } from '../protocol/ping-ledger.ts'
 import { GRPC_INTERVAL } from '../protocol/ping-ledger.ts'
+import type { EngineConnection } from './engine.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
 /** A session, as its keepalive sees it. */
 export interface KeepaliveTarget {
-  /** Grows with each byte that comes; null where that can't be told. */
-  readonly bytesRead: number | null
   /** Somebody waits for its streams, or for one. */
   readonly isNeeded: boolean
   /** Streams that somebody still waits for. */
   readonly liveStreams: number
-  /**
-   * Sends a PING.
-   *
-   * @param onAck called once its response has come, and not at all when the session ends before
-   * @returns whether it went out
-   */
-  ping(onAck: () => void): boolean
   /** Closes the session, in a later turn, if its connection is gone without a word. @returns whether it does */
   closeIfLost(): boolean
   /** The round trip of a PING, in milliseconds. */
@@ -38,6 +30,9 @@ export interface KeepaliveTarget {
   /** The peer hasn't answered: it is lost. */
   onError(error: Error): void
 }
+
+/** The connection, as its keepalive sees it. */
+export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'ping' | 'pings'>
 
 /**
  * - `trusted`: the peer was heard of lately, or is about to be asked because it wasn't
@@ -62,6 +57,7 @@ export class Keepalive implements Timed {
   deadline = NEVER
   listIndex = -1
   readonly #kept: KeepaliveTarget
+  readonly #connection: PingedConnection
   readonly #pings: PingLedger
   readonly #deadlines: Deadlines
   readonly #memory: OriginMemory
@@ -87,13 +83,14 @@ export class Keepalive implements Timed {
 
   constructor(
     kept: KeepaliveTarget,
-    pings: PingLedger,
+    connection: PingedConnection,
     options: SessionOptions,
     deadlines: Deadlines,
     memory: OriginMemory,
   ) {
     this.#kept = kept
-    this.#pings = pings
+    this.#connection = connection
+    this.#pings = connection.pings
     this.#deadlines = deadlines
     this.#memory = memory
     this.#idleTimeout = options.keepAliveTimeout === 0 ? NEVER : options.keepAliveTimeout
@@ -104,7 +101,7 @@ export class Keepalive implements Timed {
     this.#idleAt = kept.isNeeded ? NEVER : now
     this.#readAt = now
     this.#lookedAt = now
-    this.#bytesRead = kept.bytesRead
+    this.#bytesRead = connection.bytesRead
     this.#arm(now)
   }
 
@@ -253,7 +250,7 @@ export class Keepalive implements Timed {
     }
     this.#readAt = now
     this.#lookedAt = now
-    this.#bytesRead = this.#kept.bytesRead
+    this.#bytesRead = this.#connection.bytesRead
   }
 
   /**
@@ -263,7 +260,7 @@ export class Keepalive implements Timed {
   #look(now: number): void {
     const before = this.#lookedAt
     this.#lookedAt = now
-    const { bytesRead } = this.#kept
+    const { bytesRead } = this.#connection
     if (bytesRead === this.#bytesRead) return
     this.#bytesRead = bytesRead
     this.#readAt = this.#pingAt === NEVER ? Math.max(before, this.#readAt) : now
@@ -272,7 +269,7 @@ export class Keepalive implements Timed {
   #ping(now: number, patience: number): void {
     // What came before doesn't respond to it.
     this.#look(now)
-    if (!this.#kept.ping(() => this.#onAck(now))) {
+    if (!this.#connection.ping(() => this.#onAck(now))) {
       if (this.#kept.closeIfLost()) return
       // Too many PINGs are under way: this one is due again after an interval.
       this.#readAt = now
@@ -290,7 +287,7 @@ export class Keepalive implements Timed {
     const now = this.#deadlines.now()
     this.#pingAt = NEVER
     this.#readAt = now
-    this.#bytesRead = this.#kept.bytesRead
+    this.#bytesRead = this.#connection.bytesRead
     this.#pings.onResponded(now)
     const wasTrusted = this.isTrusted
     this.#trust = 'trusted'

@@ -3,7 +3,7 @@
 import { Deadlines } from '../../../src/core/clock.ts'
 import { toSessionOptions } from '../../../src/core/session-options.ts'
 import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
-import type { KeepaliveTarget } from '../../../src/session/keepalive.ts'
+import type { KeepaliveTarget, PingedConnection } from '../../../src/session/keepalive.ts'
 import { Keepalive } from '../../../src/session/keepalive.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -15,8 +15,9 @@ export const TIMEOUT = 4_000
 export const SLACK = INTERVAL / 4 + 50
 export const HOUR = 3_600_000
 
-/** A session that writes down what its keepalive wants of it. */
-export class FakeSession implements KeepaliveTarget {
+/** A session, and its connection, that write down what their keepalive wants of them. */
+export class FakeSession implements KeepaliveTarget, PingedConnection {
+  readonly pings = new PingLedger()
   bytesRead: number | null = 0
   liveStreams = 0
   /** Somebody waits for room on it. */
@@ -89,10 +90,10 @@ export function setUp(given: SceneOptions = {}) {
   const deadlines = new Deadlines(clock)
   const memory = new OriginMemory()
   const session = new FakeSession()
-  const pings = new PingLedger()
+  const { pings } = session
   const defaults = { keepAliveTimeout: IDLE, pingInterval: INTERVAL, pingTimeout: TIMEOUT }
   const options = toSessionOptions({ ...defaults, ...given })
-  const keepalive = new Keepalive(session, pings, options, deadlines, memory)
+  const keepalive = new Keepalive(session, session, options, deadlines, memory)
   const open = (): void => {
     if (session.liveStreams++ === 0) keepalive.onBusy()
   }

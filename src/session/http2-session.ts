@@ -152,7 +152,6 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       if (isAwaited) this.#processRef.await()
       this.#connection.close()
       this.#drain()
-      this.#lingerWhenIdle()
     }
   }
 
@@ -190,11 +189,8 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   toLossError(streamId: number | null, error: Error | null): DodiciError {
-    return toLossError(
-      streamId,
-      this.goaway,
-      this.#state.name === 'closed' ? (this.#state.cause ?? error) : error,
-    )
+    const cause = this.#state.name === 'closed' ? this.#state.cause : null
+    return toLossError(streamId, this.goaway, cause ?? error)
   }
 
   isLost(): boolean {
@@ -255,13 +251,14 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     else this.#keepalive?.onGoaway()
     if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1()
     this.#drain()
-    this.#lingerWhenIdle()
   }
 
   #drain(): void {
-    if (!this.#move({ name: 'draining' })) return
-    this.#report.draining(this.goaway)
-    this.#context.owner.onSessionDraining(this)
+    if (this.#move({ name: 'draining' })) {
+      this.#report.draining(this.goaway)
+      this.#context.owner.onSessionDraining(this)
+    }
+    this.#lingerWhenIdle()
   }
 
   #onFewer(): void {

@@ -1,0 +1,214 @@
+import type { Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Deadlines } from '../../../src/core/clock.ts'
+import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
+import { DodiciError, SocketError } from '../../../src/errors.ts'
+import type { Call } from '../../../src/handler/call.ts'
+import { Http2Session } from '../../../src/session/http2-session.ts'
+import { OriginMemory } from '../../../src/session/origin-memory.ts'
+import type { SessionOwner } from '../../../src/session/session.ts'
+import type { ClientOptions } from '../../../types/client.ts'
+import { PairedDuplex } from '../../support/duplex-pair.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { Scene as CallScene } from '../handler/call-scene.ts'
+import type { FakeConnection } from './fake-engine.ts'
+import { FakeEngine } from './fake-engine.ts'
+
+/** A session of an engine that only writes down what is wanted of it. */
+class Scene implements SessionOwner {
+  readonly clock = new FakeClock()
+  readonly deadlines = new Deadlines(this.clock)
+  readonly engine = new FakeEngine()
+  readonly session: Http2Session
+  /** What the session wants of its engine, and what it tells its owner, in their order. */
+  readonly events = this.engine.events
+  readonly #socket = PairedDuplex.toPair()[0]
+
+  constructor(given: ClientOptions = {}) {
+    const { clock, deadlines, engine } = this
+    const options = toClientOptions({
+      connect: (_options, callback) => callback(null, this.#socket as unknown as Socket),
+      ...given,
+    })
+    const context = { origin: toOrigin('http://a.example'), options, engine, clock, deadlines }
+    this.session = new Http2Session({ ...context, memory: new OriginMemory(), owner: this }, 1, 'cold')
+    onTestFinished(() => {
+      this.#socket.destroy()
+    })
+  }
+
+  /** The session is ready. */
+  async connect(): Promise<FakeConnection> {
+    this.session.start()
+    await turn()
+    const [connection] = this.engine.connections
+    if (connection === undefined) throw new Error('It has not connected')
+    this.events.length = 0
+    return connection
+  }
+
+  onSessionReady(): void {
+    this.events.push('ready')
+  }
+
+  onSessionRoom(): void {
+    this.events.push('room')
+  }
+
+  onSessionLoad(): void {
+    this.events.push('load')
+  }
+
+  onSessionIdle(): void {
+    this.events.push('idle')
+  }
+
+  onSessionDraining(): void {
+    this.events.push('draining')
+  }
+
+  onSessionClosed(_session: unknown, cause: Error | null, wasReady: boolean): void {
+    this.events.push(`closed: ${cause?.message}, ${wasReady ? 'was ready' : 'was never ready'}`)
+  }
+
+  waiting(): number {
+    return 0
+  }
+}
+
+function toCall(): Call {
+  return new CallScene().call
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('Http2Session', () => {
+  describe('when its socket is connected', () => {
+    test('has the engine connect it, and is ready', async () => {
+      const scene = new Scene({ initialWindowSize: 65_536 })
+      expect(scene.session.state).toEqual({ name: 'connecting' })
+      expect(() => scene.session.open(toCall())).toThrow(DodiciError)
+      scene.session.start()
+      await turn()
+      expect(scene.events).toEqual(['connect with windows of 65536', 'ready', 'unref'])
+      expect(scene.session.state).toEqual({ name: 'ready' })
+      expect(scene.session.hasRoom()).toBe(true)
+    })
+
+    test('is closed when the engine throws: it was no socket after all', async () => {
+      const scene = new Scene()
+      scene.engine.error = new TypeError('no socket')
+      scene.session.start()
+      await turn()
+      expect(scene.events.slice(1)).toEqual(['closed: no socket, was never ready'])
+      expect(scene.session.state).toEqual({ name: 'closed', cause: scene.engine.error })
+    })
+  })
+
+  describe('when a call is opened', () => {
+    test('has the connection make a stream, counts it, and opens it last', async () => {
+      const scene = new Scene()
+      const connection = await scene.connect()
+      scene.session.open(toCall())
+      expect(scene.events.splice(0)).toEqual(['load', 'ref', 'open 1'])
+      expect(scene.session.streams).toBe(1)
+
+      for (const stream of connection.streams) scene.session.onStreamClosed(stream)
+      expect(scene.events.splice(0)).toEqual(['room', 'unref'])
+      expect(scene.session.streams).toBe(0)
+      // Once more changes nothing.
+      for (const stream of connection.streams) scene.session.onStreamClosed(stream)
+      expect(scene.events).toEqual([])
+    })
+
+    test('has no room above the limit of the peer, nor where the engine has none', async () => {
+      const scene = new Scene()
+      const connection = await scene.connect()
+      scene.session.onSettings({ maxConcurrentStreams: 1 })
+      expect(scene.session.hasRoom()).toBe(true)
+      connection.isOpen = false
+      expect(scene.session.hasRoom()).toBe(false)
+      expect(scene.session.isSaturated()).toBe(false)
+      connection.isOpen = true
+      scene.session.open(toCall())
+      expect(scene.session.hasRoom()).toBe(false)
+      expect(scene.session.isSaturated()).toBe(true)
+    })
+  })
+
+  describe('when GOAWAY comes', () => {
+    test('drains: finishes its streams, then the connection, and cuts it after a second', async () => {
+      const scene = new Scene()
+      const connection = await scene.connect()
+      scene.session.open(toCall())
+      scene.events.length = 0
+      scene.session.onGoaway(0, 1, null)
+      expect(scene.events.splice(0)).toEqual(['draining'])
+      expect(scene.session.state).toEqual({ name: 'draining' })
+      expect(scene.session.hasRoom()).toBe(false)
+      // A PING, as the peer gives no other sign of life.
+      await turn()
+      expect(scene.events.splice(0)).toEqual(['ping'])
+
+      for (const stream of connection.streams) scene.session.onStreamClosed(stream)
+      expect(scene.events.splice(0)).toEqual(['unref', 'finish'])
+      scene.clock.advance(1_000)
+      expect(scene.events.splice(0)).toEqual(['cut'])
+      scene.session.onClose()
+      expect(scene.events).toEqual(['closed: undefined, was ready'])
+    })
+  })
+
+  describe('when the connection fails', () => {
+    test('is closed, loses its streams in their order, and cuts the connection; the first cause wins', async () => {
+      const scene = new Scene()
+      await scene.connect()
+      scene.session.open(toCall())
+      scene.session.open(toCall())
+      scene.events.length = 0
+      const cause = new SocketError('gone')
+      scene.session.onError(cause)
+      scene.session.onError(new SocketError('gone twice'))
+      scene.session.onClose()
+      expect(scene.events).toEqual(['lose 1', 'lose 3', 'closed: gone, was ready', 'cut'])
+      expect(scene.session.state).toEqual({ name: 'closed', cause })
+      expect(scene.session.isLost()).toBe(true)
+      expect(scene.session.toLossError(1, new Error('another')).cause).toBe(cause)
+    })
+  })
+
+  describe('when it is closed', () => {
+    test('tells the peer, drains, and finishes at once without streams', async () => {
+      const scene = new Scene()
+      await scene.connect()
+      scene.session.close()
+      expect(scene.events.splice(0)).toEqual(['close', 'draining', 'finish'])
+      scene.session.close(true)
+      expect(scene.events).toEqual(['ref', 'close', 'finish'])
+    })
+
+    test('ends the attempt to connect, if there is no socket yet', async () => {
+      const scene = new Scene()
+      scene.session.start()
+      scene.session.close()
+      await turn()
+      expect(scene.events).toEqual(['closed: undefined, was never ready'])
+    })
+  })
+
+  describe('when it is destroyed', () => {
+    test('fails its streams, and cuts the connection, whose end closes it', async () => {
+      const scene = new Scene()
+      await scene.connect()
+      scene.session.open(toCall())
+      scene.events.length = 0
+      scene.session.destroy(null)
+      expect(scene.events.splice(0)).toEqual(['fail 1: ClientDestroyedError', 'cut'])
+      expect(scene.session.state).toEqual({ name: 'ready' })
+      scene.session.onClose()
+      expect(scene.events).toEqual(['lose 1', 'closed: undefined, was ready'])
+    })
+  })
+})

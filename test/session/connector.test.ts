@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { SecureServerOptions, ServerHttp2Stream } from 'node:http2'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo, LookupFunction, Server, Socket } from 'node:net'
+import type { LookupFunction, Server, Socket } from 'node:net'
 import { connect as connectSocket, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +15,8 @@ import type { ClientOptions, Connector, ConnectorCallback, ConnectorOptions } fr
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { findFreePort } from '../support/free-port.ts'
+import type { SocketServer } from '../support/listen.ts'
+import { listen } from '../support/listen.ts'
 import type { Recorder } from '../support/recorder.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer, toCertificate } from '../support/server.ts'
@@ -22,37 +24,6 @@ import { startServer, toCertificate } from '../support/server.ts'
 const serveHello: StreamListener = (stream) => {
   stream.respond({ ':status': 200 })
   stream.end('hello')
-}
-
-/** What a listening server is to a test that looks at its sockets. */
-interface SocketServer {
-  readonly port: number
-  /** Every socket so far, closed ones too. */
-  readonly sockets: readonly Socket[]
-  /** Settles when each of these sockets is closed. */
-  readonly allClosed: () => Promise<unknown>
-}
-
-/** Listens on a free port until the test ends. */
-async function listen(server: Server, host = '127.0.0.1'): Promise<SocketServer> {
-  const sockets: Socket[] = []
-  const closes: Promise<unknown>[] = []
-  server.on('connection', (socket: Socket) => {
-    sockets.push(socket)
-    closes.push(new Promise((resolve) => socket.once('close', resolve)))
-    // Somebody who goes away in the middle of a handshake is what many tests are about.
-    socket.on('error', ignore)
-  })
-  server.on('tlsClientError', ignore)
-  server.listen(0, host)
-  await once(server, 'listening')
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy()
-    const closed = once(server, 'close')
-    server.close()
-    await closed
-  })
-  return { port: (server.address() as AddressInfo).port, sockets, allClosed: () => Promise.all(closes) }
 }
 
 /** A server that takes connections and never says a word. */

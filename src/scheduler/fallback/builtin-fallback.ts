@@ -7,6 +7,7 @@
 import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { AnyDispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
+import { systemClock } from '../../core/clock.ts'
 import { MAX_HEADER_SIZE } from '../../core/limits.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
 import { toOrigin } from '../../core/options.ts'
@@ -69,7 +70,9 @@ export class BuiltinFallback implements FallbackDispatcher {
     // What limits a call is the call's own to watch.
     const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEADER_SIZE }
     this.#isProxy = agentClass.name !== 'Agent'
-    const connect = this.#isProxy ? this.#toProxyTls() : { connect: toHttp1Connector(this.#options) }
+    const connect = this.#isProxy
+      ? this.#toProxyTls()
+      : { connect: toHttp1Connector(this.#options, systemClock) }
     return new agentClass({ ...common, connectTimeout, strictContentLength, ...connect })
   }
 

@@ -11,7 +11,7 @@ import { Hold } from '../../core/clock.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { invalid } from '../../core/validate.ts'
 import { ConnectTimeoutError, SocketError } from '../../errors.ts'
-import { ignoreLateError, isSocket, setRef } from './socket.ts'
+import { discardSocket, isSocket, setRef } from './socket.ts'
 
 /** What a dial is made for. It hears of one result, and of none after {@link Dial.cancel}; never from within `dial()`. */
 export interface DialListener {
@@ -91,7 +91,7 @@ export class Dial {
     // A connect function that calls back twice with one socket must not lose it.
     if (socket === this.#socket) return
     if (this.#isOver) {
-      discard(socket)
+      discardSocket(socket)
       return
     }
     this.#adopt(socket)
@@ -121,7 +121,7 @@ export class Dial {
 
   #onOpen(socket: Socket): void {
     if (this.#isOver) {
-      discard(socket)
+      discardSocket(socket)
       return
     }
     if (socket.destroyed) {
@@ -131,7 +131,7 @@ export class Dial {
     }
     const refusal = this.#listener.toRefusal(socket)
     if (refusal !== null) {
-      discard(socket)
+      discardSocket(socket)
       this.fail(refusal)
     } else if (this.#wasUnreferenced) {
       // A socket without a handle carries unref() out by a listener that comes after this one.
@@ -160,9 +160,4 @@ export class Dial {
 
 function toConnectEvent(socket: Socket): 'secureConnect' | 'connect' {
   return socket instanceof TLSSocket ? 'secureConnect' : 'connect'
-}
-
-/** Destroys a socket that the listener never gets. Its errors mean nothing any more. */
-function discard(socket: Socket): void {
-  socket.on('error', ignoreLateError).destroy()
 }

@@ -77,6 +77,11 @@ export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOption
 /** The one listener for errors that nothing is to be done about: the socket is being destroyed, or not used yet. */
 export function ignoreLateError(): void {}
 
+/** Destroys a socket that is of no use. Its errors mean nothing any more. */
+export function discardSocket(socket: Socket): void {
+  socket.on('error', ignoreLateError).destroy()
+}
+
 /** What stands in for a socket may have no such methods. */
 export function setRef(socket: Socket, isNeeded: boolean): void {
   if (isNeeded) socket.ref?.()

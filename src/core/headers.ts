@@ -33,13 +33,13 @@ export interface HeaderTarget {
  * A field of this size makes node:http2 tear the whole session down (its header block no longer fits), on Node 20
  * without a word. Name and value together, in bytes.
  */
-export const MAX_FIELD_SIZE = 65_536
+export const MAX_REQUEST_FIELD_SIZE = 65_536
 
 /**
  * nghttp2, and with it Node's own server, nghttpd and Apache, ends the session at the ninth CONTINUATION frame: all fields of
  * one request together must stay below nine frames of 16 KiB. Bytes, as RFC 9113 §6.5.2 counts them.
  */
-export const MAX_HEADERS_SIZE = 139_264
+export const MAX_REQUEST_HEADER_SIZE = 139_264
 
 /** RFC 9113 §6.5.2: what each field counts besides its name and value. Bytes. */
 const FIELD_OVERHEAD = 32
@@ -62,9 +62,9 @@ function toFieldValue(target: HeaderTarget, name: string, value: unknown): strin
   }
   text = trim(text)
   const size = name.length + text.length
-  if (size > MAX_FIELD_SIZE) {
+  if (size > MAX_REQUEST_FIELD_SIZE) {
     throw new InvalidArgumentError(
-      `Invalid header ${show(name)}: its field has ${size} bytes, expected at most ${MAX_FIELD_SIZE}`,
+      `Invalid header ${show(name)}: its field has ${size} bytes, expected at most ${MAX_REQUEST_FIELD_SIZE}`,
     )
   }
   return text
@@ -161,8 +161,10 @@ function addSpecial(target: HeaderTarget, name: string, value: string): boolean 
 
 function addField(target: HeaderTarget, { name, rule }: FieldName, value: string): void {
   target.headerSize += name.length + value.length + FIELD_OVERHEAD
-  if (target.headerSize > MAX_HEADERS_SIZE) {
-    throw new InvalidArgumentError(`Invalid headers: they have more than ${MAX_HEADERS_SIZE} bytes in all`)
+  if (target.headerSize > MAX_REQUEST_HEADER_SIZE) {
+    throw new InvalidArgumentError(
+      `Invalid headers: they have more than ${MAX_REQUEST_HEADER_SIZE} bytes in all`,
+    )
   }
   if (rule === 'special' && !addSpecial(target, name, value)) return
   if (rule === 'single' && getField(target.wire, name) !== undefined) {

@@ -52,9 +52,9 @@ export interface LimitRow {
 }
 
 /** The largest header of a response that may be accepted: an engine lets it pass, so that the call says what is too large. Bytes. */
-export const MAX_HEADER_SIZE = 1_048_576
-/** As many fields as fit into {@link MAX_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113 §6.5.2). */
-export const MAX_HEADERS_COUNT = MAX_HEADER_SIZE / 32
+export const MAX_RESPONSE_HEADER_SIZE = 1_048_576
+/** As many fields as fit into {@link MAX_RESPONSE_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113 §6.5.2). */
+export const MAX_RESPONSE_HEADERS_COUNT = MAX_RESPONSE_HEADER_SIZE / 32
 /** RFC 9113 §6.5.2: the largest value of a setting. */
 export const MAX_SETTING = 2 ** 32 - 1
 /** RFC 9113 §6.9.2: a connection's window can't be set below this. Bytes. */
@@ -81,8 +81,16 @@ export const CALL_LIMITS = {
   uploadTimeout: { default: 300_000, ...TIME, error: UploadTimeoutError },
   requestTimeout: { default: 0, ...TIME, error: RequestTimeoutError },
   maxResponseSize: { default: -1, ...ANY_SIZE, error: ResponseExceededMaxSizeError },
-  maxHeaderSize: { default: 65_536, ...range(1, MAX_HEADER_SIZE, 'bytes'), error: HeadersOverflowError },
-  maxHeadersCount: { default: 2_000, ...range(1, MAX_HEADERS_COUNT, 'fields'), error: HeadersCountError },
+  maxHeaderSize: {
+    default: 65_536,
+    ...range(1, MAX_RESPONSE_HEADER_SIZE, 'bytes'),
+    error: HeadersOverflowError,
+  },
+  maxHeadersCount: {
+    default: 2_000,
+    ...range(1, MAX_RESPONSE_HEADERS_COUNT, 'fields'),
+    error: HeadersCountError,
+  },
 } as const satisfies Record<CallLimitName, LimitRow>
 
 /** For each session of a Client, a Pool or an Agent. */

@@ -14,7 +14,7 @@ import { toBodySource } from './body.ts'
 import type { BodySource, SendableBody } from './body-source.ts'
 import { isToken } from './field-names.ts'
 import type { HeaderTarget } from './headers.ts'
-import { addDefaultHeader, addHeaders, MAX_FIELD_SIZE, toTrailers } from './headers.ts'
+import { addDefaultHeader, addHeaders, MAX_REQUEST_FIELD_SIZE, toTrailers } from './headers.ts'
 import type { Limits } from './limits.ts'
 import { toLimits } from './limits.ts'
 import type { Origin, ResolvedClientOptions } from './options.ts'
@@ -231,7 +231,7 @@ function toMethod({ method }: DispatchOptions, protocol: string | null): string 
 
 /** RFC 9113 §8.5: host and port. A URL's path stands for the origin itself, as the top-level `connect(url)` gives one. */
 function toAuthority(path: unknown, { hostname, port }: Origin): string {
-  if (typeof path === 'string' && path.length <= MAX_FIELD_SIZE) {
+  if (typeof path === 'string' && path.length <= MAX_REQUEST_FIELD_SIZE) {
     if (path.startsWith('/')) return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
     if (isAuthority(path, true)) return path
   }
@@ -250,8 +250,8 @@ function toPath({ path, query }: DispatchOptions, method: string): string {
     throw toInvalid('path', showTarget(path), accepted)
   }
   const target = query === undefined || query === null ? path : withQuery(path, query)
-  if (target.length > MAX_FIELD_SIZE)
-    throw toInvalid('path', showTarget(target), `at most ${MAX_FIELD_SIZE} bytes, query included`)
+  if (target.length > MAX_REQUEST_FIELD_SIZE)
+    throw toInvalid('path', showTarget(target), `at most ${MAX_REQUEST_FIELD_SIZE} bytes, query included`)
   return target
 }
 

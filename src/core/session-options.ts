@@ -6,7 +6,7 @@
 
 import type { ClientOptions, H2Options, Http2Settings } from '../../types/client.ts'
 import type { SessionLimits } from './limits.ts'
-import { MAX_HEADER_SIZE, MAX_SETTING, toSessionLimits } from './limits.ts'
+import { MAX_RESPONSE_HEADER_SIZE, MAX_SETTING, toSessionLimits } from './limits.ts'
 import { invalid, toBoolean, toInteger } from './validate.ts'
 import { FIRST_CONNECTION_WINDOW } from './window-size.ts'
 
@@ -76,7 +76,10 @@ function isSettingName(name: string): name is keyof SentSettings {
 }
 
 function toSettings(given: object): SentSettings {
-  const settings: Record<string, number | boolean> = { enablePush: false, maxHeaderListSize: MAX_HEADER_SIZE }
+  const settings: Record<string, number | boolean> = {
+    enablePush: false,
+    maxHeaderListSize: MAX_RESPONSE_HEADER_SIZE,
+  }
   for (const [name, value] of Object.entries(given)) {
     if (name === 'initialWindowSize' || value === undefined) continue
     if (!isSettingName(name)) {

@@ -8,7 +8,7 @@ import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { AnyDispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import { systemClock } from '../../core/clock.ts'
-import { MAX_HEADER_SIZE } from '../../core/limits.ts'
+import { MAX_RESPONSE_HEADER_SIZE } from '../../core/limits.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
 import { toOrigin } from '../../core/options.ts'
 import { ClientDestroyedError, NotSupportedError } from '../../errors.ts'
@@ -68,7 +68,12 @@ export class BuiltinFallback implements FallbackDispatcher {
     }
     const { connectTimeout, strictContentLength } = this.#options
     // What limits a call is the call's own to watch.
-    const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEADER_SIZE }
+    const common = {
+      allowH2: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: MAX_RESPONSE_HEADER_SIZE,
+    }
     this.#isProxy = agentClass.name !== 'Agent'
     const connect = this.#isProxy
       ? this.#toProxyTls()

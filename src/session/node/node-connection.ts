@@ -8,7 +8,7 @@ import type { ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
-import { MAX_HEADERS_COUNT } from '../../core/limits.ts'
+import { MAX_RESPONSE_HEADERS_COUNT } from '../../core/limits.ts'
 import type { Origin } from '../../core/options.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
@@ -172,7 +172,7 @@ function connectHttp2(
     createConnection: () => socket,
     settings: { ...settings, initialWindowSize: streamWindow },
     // Above either of the two node resets the stream with a bare ENHANCE_YOUR_CALM: the call's own limits trip first.
-    maxHeaderListPairs: MAX_HEADERS_COUNT,
+    maxHeaderListPairs: MAX_RESPONSE_HEADERS_COUNT,
     maxSessionMemory: MAX_SESSION_MEMORY + Math.ceil(maxSessionBuffer / MEGABYTE),
     maxSendHeaderBlockLength: MAX_HEADER_BLOCK,
     maxReservedRemoteStreams: 0,

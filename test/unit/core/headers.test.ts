@@ -1,7 +1,12 @@
 import { Headers as UndiciHeaders } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { HeaderTarget } from '../../../src/core/headers.ts'
-import { addHeaders, MAX_FIELD_SIZE, MAX_HEADERS_SIZE, toRawHeaders } from '../../../src/core/headers.ts'
+import {
+  addHeaders,
+  MAX_REQUEST_FIELD_SIZE,
+  MAX_REQUEST_HEADER_SIZE,
+  toRawHeaders,
+} from '../../../src/core/headers.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 import { toFields } from '../../support/fields.ts'
 
@@ -241,10 +246,10 @@ describe('addHeaders', () => {
   })
 
   describe('when a field is large', () => {
-    const fits = 'é'.repeat(MAX_FIELD_SIZE - 'x-name'.length)
+    const fits = 'é'.repeat(MAX_REQUEST_FIELD_SIZE - 'x-name'.length)
 
     test('takes 64 KiB of name and value, each character a byte', () => {
-      expect(MAX_FIELD_SIZE).toBe(65_536)
+      expect(MAX_REQUEST_FIELD_SIZE).toBe(65_536)
       expect(toWire({ 'X-Name': fits })).toEqual([['x-name', fits]])
     })
 
@@ -663,7 +668,7 @@ describe('all headers of a request together', () => {
     Array.from({ length: count }, (_, i) => [`n${String(i).padStart(4, '0')}`, 'v'.repeat(63)])
 
   test('may have 136 KiB, and no more', () => {
-    const count = Math.floor(MAX_HEADERS_SIZE / 100)
+    const count = Math.floor(MAX_REQUEST_HEADER_SIZE / 100)
     expect(toWire(ofHundreds(count))).toHaveLength(count)
     expect(toRefusal(ofHundreds(count + 1))).toBe('Invalid headers: they have more than 139264 bytes in all')
   })

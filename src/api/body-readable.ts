@@ -11,6 +11,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
 import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
+import { noop } from '../core/noop.ts'
 import { originalNextTick, originalSetImmediate } from '../core/original-timers.ts'
 import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
@@ -159,7 +160,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** The caller's signal wants no more of it, however much has come. */
   abort(reason: Error): void {
     this.#hasFailed = true
-    this.on('error', ignoreError)
+    this.on('error', noop)
     this.destroy(reason)
   }
 
@@ -168,7 +169,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     this.#isComplete = true
     this.#hasFailed = true
     // Not swallowed: readers get it. But a body that nobody reads must not end the process.
-    this.on('error', ignoreError)
+    this.on('error', noop)
     if (this.#consumer !== null || !this.hasUnread) {
       this.destroy(error)
       return
@@ -229,7 +230,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     if (this.#failure !== null) this.destroy(this.#failure)
     if (this.closed) return
     const isTooLong = (this.#announced ?? 0) > limit || this.#bytesRead > limit
-    this.on('error', ignoreError)
+    this.on('error', noop)
     await new Promise<void>((resolve, reject) => {
       const dump = new Dump(this, this.#bytesRead, limit, signal, resolve, reject)
       if (this.#isFlowing) this.#flow(dump)
@@ -329,7 +330,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
           else controller.enqueue(value)
         },
         cancel: () => {
-          this.on('error', ignoreError)
+          this.on('error', noop)
           this.destroy(new RequestAbortedError('The body was cancelled'))
         },
       },
@@ -337,8 +338,6 @@ export class BodyReadable extends Readable implements BodyReadableType {
     )
   }
 }
-
-function ignoreError(): void {}
 
 function failUnread(body: BodyReadable): void {
   body.dropUnread()

@@ -9,6 +9,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
+import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { invalid, invalidKind, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
@@ -17,8 +18,6 @@ import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_M
 import { BodyReadable } from './body-readable.ts'
 
 type Callback = (error?: Error | null) => void
-
-function ignoreError(): void {}
 
 /** The request's body: what is written to the duplex, when the session asks for it. */
 class PipelineRequest extends Readable {
@@ -99,7 +98,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   #response: Readable | null = null
 
   constructor(options: PipelineOptions<TOpaque>, toResponse: PipelineHandler<TOpaque, UndiciBodyReadable>) {
-    super(options, ignoreError)
+    super(options, noop)
     this.#toResponse = toResponse
     this.#isHead = options.method === 'HEAD'
     this.#trailers = this.makeTrailers()
@@ -120,9 +119,9 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     // Its handler may have ended the duplex without a look at the response.
     const error = reason ?? new RequestAbortedError('The pipeline ended before the response')
     this.controller?.abort(error)
-    this.#body?.on('error', ignoreError).destroy(error)
+    this.#body?.on('error', noop).destroy(error)
     this.#response?.destroy(reason ?? undefined)
-    this.request.on('error', ignoreError).destroy(error)
+    this.request.on('error', noop).destroy(error)
   }
 
   onResponseStart(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
@@ -148,7 +147,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     }
     if (this.duplex.destroyed) {
       // By the handler itself, or by a signal that it has fired.
-      response.on('error', ignoreError).destroy()
+      response.on('error', noop).destroy()
       return
     }
     this.#response = response

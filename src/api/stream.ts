@@ -10,12 +10,11 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
+import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
-
-function ignoreError(): void {}
 
 function isOpenWritable(value: unknown): value is Writable {
   if (typeof value !== 'object' || value === null) return false
@@ -75,7 +74,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
     }
     if (this.isSettled) {
       // The factory has ended the call, by its signal say.
-      writable.on('error', ignoreError).destroy()
+      writable.on('error', noop).destroy()
       return
     }
     this.#writable = writable

@@ -7,6 +7,7 @@
 import { Readable } from 'node:stream'
 import type { BlobLike, ReadableStreamLike } from '../../types/body.ts'
 import { toError } from '../errors.ts'
+import { noop } from './noop.ts'
 import { isArrayBuffer, isPromiseLike, isUint8Array } from './realms.ts'
 import { invalid } from './validate.ts'
 
@@ -32,9 +33,6 @@ export interface ChunkSource {
   /** Nobody wants the rest. It may come from inside `next()`, when a generator aborts its own request. Idempotent. */
   stop(reason: Error | null): void
 }
-
-/** What happens to a source that is being let go of can't change the call any more: its end has been told. */
-function ignoreLateFailure(): void {}
 
 /** Any iterator, of a generator as well. */
 export class IteratorSource implements ChunkSource {
@@ -67,9 +65,9 @@ export class IteratorSource implements ChunkSource {
     try {
       // Not waited for: an async generator returns when its own `await` has settled, which may be never.
       const returned: unknown = this.#iterator.return?.()
-      if (isPromiseLike(returned)) returned.then(undefined, ignoreLateFailure)
+      if (isPromiseLike(returned)) returned.then(undefined, noop)
     } catch {
-      ignoreLateFailure()
+      // The call's end has been told: what becomes of its source can't change it.
     }
   }
 }
@@ -97,7 +95,7 @@ export class ReaderSource implements ChunkSource {
     if (this.#isStopped) return
     this.#isStopped = true
     // A foreign one may return anything.
-    Promise.resolve(this.#reader.cancel(reason)).then(undefined, ignoreLateFailure)
+    Promise.resolve(this.#reader.cancel(reason)).then(undefined, noop)
   }
 }
 

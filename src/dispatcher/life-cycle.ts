@@ -8,6 +8,7 @@ import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
+import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { invalid, invalidKind, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
@@ -130,13 +131,13 @@ export abstract class LivingDispatcher extends Dispatcher {
       if (this.#isGraceful && !isGraceful) {
         this.#isGraceful = false
         // The promise of the first time tells how that ends.
-        this.tearDown(error, false).catch(ignore)
+        this.tearDown(error, false).catch(noop)
       }
     } else {
       this.#state = 'destroyed'
       this.#isGraceful = isGraceful
       // First the promise: tearing down calls handlers, and they may call this again.
-      let start = (_tornDown: Promise<void>): void => {}
+      let start: (tornDown: Promise<void>) => void = noop
       this.#destroying = new Promise((resolve) => {
         start = resolve
       })
@@ -145,8 +146,6 @@ export abstract class LivingDispatcher extends Dispatcher {
     return this.#destroying
   }
 }
-
-function ignore(): void {}
 
 /** Milliseconds; 0 for no limit. */
 function toTimeout(options: unknown): number {

@@ -21,9 +21,6 @@ export interface Reader {
   releaseLock?(): void
 }
 
-/** Nobody waits for the end of a stream that nobody wants any more; or somebody else is told of it. */
-export function ignoreLateFailure(): void {}
-
 /**
  * A stream as a dispatcher reads it: nobody else can, from the start. Fetch refuses a chunk that is no Uint8Array, where a dispatcher
  * would take a string.

@@ -5,9 +5,10 @@
  */
 
 import type { ReadableStreamLike } from '../../types/body.ts'
+import { noop } from '../core/noop.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import type { Reader, ReadResult } from './byte-stream.ts'
-import { ByteStream, checkChunk, ignoreLateFailure } from './byte-stream.ts'
+import { ByteStream, checkChunk } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
 
 /** More than this isn't held, though it be there. Bytes. */
@@ -87,7 +88,7 @@ class ReadAhead implements ReadableStreamLike {
     this.#reader = reader
     this.#read = read
     // It may fail before anybody asks for it; whoever does is told then.
-    read?.then(undefined, ignoreLateFailure)
+    read?.then(undefined, noop)
   }
 
   getReader(): Reader {

@@ -7,8 +7,8 @@
 import { Readable } from 'node:stream'
 import { toArrayBuffer, toJson, toText } from '../core/body-bytes.ts'
 import type { RawHeadersSource } from '../core/headers.ts'
+import { noop } from '../core/noop.ts'
 import { withoutSecrets } from '../core/validate.ts'
-import { ignoreLateFailure } from './byte-stream.ts'
 import { readAll } from './read-all.ts'
 import type { ResponseBody } from './response-body.ts'
 import { toFetchHeaders } from './response-headers.ts'
@@ -30,7 +30,7 @@ export interface ResponseResult {
 const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
   const stream = branch.deref()
   if (stream === undefined || stream.locked || isDisturbed(stream)) return
-  stream.cancel('The Response was collected before its body was read').catch(ignoreLateFailure)
+  stream.cancel('The Response was collected before its body was read').catch(noop)
 })
 
 /** By which `util.inspect()` asks. */

@@ -16,6 +16,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { toHeaderObject } from '../core/header-object.ts'
 import { toRawBuffers, toRawHeaders } from '../core/headers.ts'
+import { noop } from '../core/noop.ts'
 import { RequestAbortedError } from '../errors.ts'
 import { FetchHandler, isFetchHandler } from './fetch-handler.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
@@ -168,8 +169,6 @@ class LegacyController extends RawFields implements DispatchController {
   }
 }
 
-function ignore(): void {}
-
 /**
  * Our shape within, both on the outside. Whoever calls it uses the one that it knows: a dispatcher or an interceptor of undici 6
  * the older, one of undici 8 ours, one of undici 7 either.
@@ -219,7 +218,7 @@ export class TwoShapedHandler extends ForwardingHandler {
 
   /** One that was refused has none yet. */
   #toController(): LegacyController {
-    this.#controller ??= new LegacyController(ignore)
+    this.#controller ??= new LegacyController(noop)
     return this.#controller
   }
 }

@@ -6,7 +6,7 @@
 
 import { Blob } from 'node:buffer'
 import { Readable } from 'node:stream'
-import { ReadableStream } from 'node:stream/web'
+import type { ReadableStream } from 'node:stream/web'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
@@ -17,6 +17,7 @@ import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
 import type { Consumer } from './body-consumer.ts'
 import { Collector, Dump } from './body-consumer.ts'
+import { toWebStream } from './web-stream.ts'
 
 /** undici's: more than this isn't worth reading to keep a stream alive. Bytes. */
 const DUMP_LIMIT = 131_072
@@ -260,7 +261,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** The body as a web stream: made on first use, and locked once text() or its like has begun. */
   get body(): ReadableStream<Uint8Array> {
     if (this.#web === null) {
-      this.#web = this.#toWeb()
+      this.#web = toWebStream(this)
       if (this.bodyUsed) this.#web.getReader()
     }
     return this.#web
@@ -316,26 +317,6 @@ export class BodyReadable extends Readable implements BodyReadableType {
       this.on('error', reject)
       this.resume()
     })
-  }
-
-  /** `ReadableStream.from` would do, but for a cancel before the first read: that never reaches the iterator. */
-  #toWeb(): ReadableStream<Uint8Array> {
-    let iterator: AsyncIterator<Uint8Array> | null = null
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          iterator ??= this[Symbol.asyncIterator]()
-          const { done, value } = await iterator.next()
-          if (done === true) controller.close()
-          else controller.enqueue(value)
-        },
-        cancel: () => {
-          this.on('error', noop)
-          this.destroy(new RequestAbortedError('The body was cancelled'))
-        },
-      },
-      { highWaterMark: 0 },
-    )
   }
 }
 

@@ -1,0 +1,34 @@
+/**
+ * The web stream of a response's body.
+ *
+ * @module
+ */
+
+import type { Readable } from 'node:stream'
+import { ReadableStream } from 'node:stream/web'
+import { noop } from '../core/noop.ts'
+import { RequestAbortedError } from '../errors.ts'
+
+/**
+ * A web stream that reads a Readable, one piece for each that is asked for. Its `cancel()` destroys the Readable.
+ *
+ * `ReadableStream.from` would do, but for a cancel before the first read: that never reaches the iterator.
+ */
+export function toWebStream(readable: Readable): ReadableStream<Uint8Array> {
+  let iterator: AsyncIterator<Uint8Array> | null = null
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        iterator ??= readable[Symbol.asyncIterator]()
+        const { done, value } = await iterator.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel() {
+        readable.on('error', noop)
+        readable.destroy(new RequestAbortedError('The body was cancelled'))
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -158,11 +158,15 @@ brand(
 export class ResponseExceededMaxSizeError extends DodiciError {}
 brand(ResponseExceededMaxSizeError, 'ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
 
-/** The fields of a response's header or trailers are larger than `maxHeaderSize`, or the informational responses are. */
+/**
+ * The fields of a response's header or trailers are larger than `maxHeaderSize`, or the informational responses are.
+ */
 export class HeadersOverflowError extends DodiciError {}
 brand(HeadersOverflowError, 'HeadersOverflowError', 'UND_ERR_HEADERS_OVERFLOW')
 
-/** A response's header or trailers have more fields than `maxHeadersCount`, or too many informational responses came. */
+/**
+ * A response's header or trailers have more fields than `maxHeadersCount`, or too many informational responses came.
+ */
 export class HeadersCountError extends DodiciError {}
 brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
 
@@ -212,7 +216,10 @@ ownClasses.delete(TunnelRefusedError)
 export class StreamError extends DodiciError {}
 brand(StreamError, 'StreamError', 'DODICI_ERR_STREAM', null)
 
-/** Whether a value is an Error, of whichever realm: also the `TimeoutError` of a signal in jest's environment, a DOMException. */
+/**
+ * Whether a value is an Error, of whichever realm: also the `TimeoutError` of a signal in jest's environment, a
+ * DOMException.
+ */
 export function isError(value: unknown): value is Error {
   return value instanceof Error || toTag(value) === '[object Error]' || isDomException(value)
 }
@@ -253,7 +260,8 @@ function toCode(cause: unknown): unknown {
 export function toConnectError(cause: unknown, origin: string): DodiciError {
   if (cause instanceof DodiciError) return cause
   const code = toCode(cause)
-  // RFC 7301 §3.2: a server that knows none of the offered protocols says so by an alert. Ours or the peer's: OpenSSL tells.
+  // RFC 7301 §3.2: a server that knows none of the offered protocols says so by an alert. Ours or
+  // the peer's: OpenSSL tells.
   if (typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')) {
     return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN`, { cause })
   }
@@ -270,8 +278,8 @@ function toPlainConnectError(cause: unknown, origin: string): ConnectError {
 }
 
 /**
- * The error of a dispatcher that has served a request instead of us, in our words: of the class that has undici's code, where
- * there is one. Errors of ours come back untouched.
+ * The error of a dispatcher that has served a request instead of us, in our words: of the class that has undici's code,
+ * where there is one. Errors of ours come back untouched.
  */
 export function toFallbackError(cause: Error, origin: string, processed: Processed): DodiciError {
   if (cause instanceof DodiciError) return cause

@@ -18,10 +18,11 @@ import {
 } from './scheduler/fallback/builtin.ts'
 
 /**
- * Puts a dispatcher where `fetch`, `WebSocket` and `EventSource` look for theirs: those that are built into Node, and those of npm
- * undici 6, 7 and 8. It may be done before or after the first fetch, and again with another dispatcher.
+ * Puts a dispatcher where `fetch`, `WebSocket` and `EventSource` look for theirs: those that are built into Node, and
+ * those of npm undici 6, 7 and 8. It may be done before or after the first fetch, and again with another dispatcher.
  *
- * Node's own undici is loaded first, and its dispatcher kept: for {@link uninstall}, and since the fallback is made like it.
+ * Node's own undici is loaded first, and its dispatcher kept: for {@link uninstall}, and since the
+ * fallback is made like it.
  *
  * @param dispatcher one that takes handlers of both shapes, as all of ours do. It isn't closed by `uninstall()`.
  * @default getGlobalDispatcher()
@@ -50,7 +51,9 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
   put(SLOTS.native, dispatcher)
 }
 
-/** Puts back what stood there before {@link install}, but for what somebody else has replaced since. A no-op before it. */
+/**
+ * Puts back what stood there before {@link install}, but for what somebody else has replaced since. A no-op before it.
+ */
 export function uninstall(): void {
   const installation = readInstallation()
   if (installation === undefined) return

@@ -58,7 +58,7 @@ export type ConnectorCallback = (error: Error | null, socket?: Socket | TLSSocke
 export type Connector = (
   options: ConnectorOptions,
   callback: ConnectorCallback,
-  // biome-ignore lint/suspicious/noConfusingVoidType: a connector that uses its callback returns nothing, as undici's do
+  // biome-ignore lint/suspicious/noConfusingVoidType: with a callback, a connector returns nothing, as in undici
 ) => void | Promise<Socket | TLSSocket>
 
 /**

@@ -217,7 +217,8 @@ export interface PipelineOptions<TOpaque = null, TSignal extends CallSignal = Ca
 }
 
 /**
- * The options of `connect()`: a tunnel (RFC 9113 §8.5). Once the tunnel is established, limits and signal no longer apply.
+ * The options of `connect()`: a tunnel (RFC 9113 §8.5). Once the tunnel is established, limits and signal no longer
+ * apply.
  */
 export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */

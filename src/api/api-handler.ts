@@ -60,7 +60,10 @@ export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
 /** Trailers as they are handed out: filled when they come, since the data is there before. */
 export type Trailers = Record<string, string | string[] | undefined> | string[]
 
-/** `__proto__` is a name like others: to assign it would be to call a setter of Object.prototype, or what Node has put there. */
+/**
+ * `__proto__` is a name like others: to assign it would be to call a setter of Object.prototype,
+ * or what Node has put there.
+ */
 function setTrailer(
   target: Exclude<Trailers, string[]>,
   name: string,
@@ -166,13 +169,17 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
       callback?.(null, data)
       return true
     } catch (thrown) {
-      // The caller's own code has failed: that is for the process to hear, as with any callback, and no part of the call.
+      // The caller's own code has failed: that is for the process to hear, as with any
+      // callback, and no part of the call.
       throwUncaught(thrown)
       return false
     }
   }
 
-  /** Gives the caller the error; once. Later, as undici does: a callback before the API has returned surprises its owner. */
+  /**
+   * Gives the caller the error; once. Later, as undici does: a callback before the API has
+   * returned surprises its owner.
+   */
   protected fail(error: Error): void {
     const callback = this.#callback
     this.#callback = null
@@ -183,7 +190,8 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
 }
 
 /**
- * The async context that it was made in. `AsyncResource.bind()` would do, in twenty times the time (`bench/micro/caller-context.mjs`).
+ * The async context that it was made in. `AsyncResource.bind()` would do, in twenty times the time
+ * (`bench/micro/caller-context.mjs`).
  */
 export class CallerContext {
   readonly #resource = new AsyncResource('DODICI_CALL')

@@ -23,11 +23,11 @@ import { toWebStream } from './web-stream.ts'
 const DUMP_LIMIT = 131_072
 
 /**
- * Readable, with `text()` and its like. Back-pressure is the stream's own: nothing is read from the peer, and no credit is
- * given to it, while `highWaterMark` bytes wait here.
+ * Readable, with `text()` and its like. Back-pressure is the stream's own: nothing is read from the peer, and no credit
+ * is given to it, while `highWaterMark` bytes wait here.
  *
- * Most bodies are read by `text()` or its like. So what comes is kept in a list, and only the first read by the means of a
- * Readable puts it into the stream: buffer, events and ticks cost as much as all the rest of a small response.
+ * Most bodies are read by `text()` or its like. So what comes is kept in a list, and only the first read by the means
+ * of a Readable puts it into the stream: buffer, events and ticks cost as much as all the rest of a small response.
  */
 export class BodyReadable extends Readable implements BodyReadableType {
   readonly #controller: DispatchController
@@ -97,7 +97,8 @@ export class BodyReadable extends Readable implements BodyReadableType {
     const reason = error ?? (this.readableEnded || this.#isComplete ? null : new RequestAbortedError())
     if (!this.#isComplete) this.#controller.abort(reason ?? new RequestAbortedError())
     consumer?.onError(reason ?? new RequestAbortedError())
-    // A tick runs before the continuation of an `await`: the caller who gets this body by a promise couldn't listen for `error` yet.
+    // A tick runs before the continuation of an `await`: the caller who gets this body by a promise
+    // couldn't listen for `error` yet.
     if (hasFailed) originalSetImmediate(callback, reason)
     else originalNextTick(callback, reason)
   }

@@ -197,9 +197,10 @@ function isOpenReadable(value: unknown): value is Readable {
  * A Duplex for `stream.pipeline()`: what is written to it is the request's body, what is read from it is what `handler`
  * returns: the response's body, or what it makes of it.
  *
- * @param handler called once, with the final response's header and body, and its trailers, which are filled when the body ends; it returns a Readable.
- * @returns the Duplex. Whatever fails destroys it, bad options too: InvalidArgumentError, InvalidReturnValueError when the
- * handler makes no Readable, what the handler throws, and whatever ends the call.
+ * @param handler called once, with the final response's header and body, and its trailers, which are filled when the
+ * body ends; it returns a Readable.
+ * @returns the Duplex. Whatever fails destroys it, bad options too: InvalidArgumentError, InvalidReturnValueError when
+ * the handler makes no Readable, what the handler throws, and whatever ends the call.
  */
 export function pipeline<TOpaque>(
   dispatcher: Dispatching,

@@ -122,7 +122,10 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
     this.succeed({ opaque: this.opaque, trailers: this.#trailers as Record<string, string> })
   }
 
-  /** The first reason counts, on whichever side. The listener for `error` stays: what is destroyed must not end the process. */
+  /**
+   * The first reason counts, on whichever side. The listener for `error` stays: what is destroyed
+   * must not end the process.
+   */
   #break(error: Error): void {
     if (this.isSettled) return
     this.fail(error)
@@ -136,8 +139,8 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
  *
  * @param factory called once, with the final response's header, for the Writable
  * @returns `opaque` and the trailers, once the Writable has finished.
- * @throws InvalidArgumentError for bad options (the promise is rejected with it), InvalidReturnValueError when the factory
- * makes no Writable, what the factory throws, the Writable's own error, and whatever ends the call.
+ * @throws InvalidArgumentError for bad options (the promise is rejected with it), InvalidReturnValueError when the
+ * factory makes no Writable, what the factory throws, the Writable's own error, and whatever ends the call.
  */
 export function stream<TOpaque>(
   dispatcher: Dispatching,

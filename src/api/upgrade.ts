@@ -16,8 +16,8 @@ import { TunnelHandler } from './tunnel-handler.ts'
  * Speaks another protocol on a stream.
  *
  * @returns the response's header and the stream: a Duplex whose halves end each by itself.
- * @throws InvalidArgumentError for bad options (the promise is rejected with it), NotSupportedError when the peer offers no
- * extended CONNECT, TunnelRefusedError when the response isn't 2xx, and whatever ends the call.
+ * @throws InvalidArgumentError for bad options (the promise is rejected with it), NotSupportedError when the peer
+ * offers no extended CONNECT, TunnelRefusedError when the response isn't 2xx, and whatever ends the call.
  */
 export function upgrade<TOpaque>(
   dispatcher: Dispatching,

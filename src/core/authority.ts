@@ -7,8 +7,8 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * A host that is no address in brackets: `reg-name` of RFC 3986 §3.2.2, which an IPv4 address matches as well. ASCII alone: an
- * international name is sent in Punycode.
+ * A host that is no address in brackets: `reg-name` of RFC 3986 §3.2.2, which an IPv4 address matches as well. ASCII
+ * alone: an international name is sent in Punycode.
  */
 const REG_NAME = /^(?:[\w\-.~!$&'()*+,;=]|%[\dA-Fa-f]{2})+$/
 
@@ -18,8 +18,8 @@ const PARTS = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/
 const MAX_PORT = 65_535
 
 /**
- * Whether a host may be sent: a name, an IPv4 address, or an IPv6 address in brackets. No IPv6 address with a zone: a zone names an
- * interface of this machine, and means nothing to the server (RFC 4007 §11).
+ * Whether a host may be sent: a name, an IPv4 address, or an IPv6 address in brackets. No IPv6 address with a zone: a
+ * zone names an interface of this machine, and means nothing to the server (RFC 4007 §11).
  */
 export function isHost(host: string): boolean {
   if (!host.startsWith('[')) return REG_NAME.test(host)

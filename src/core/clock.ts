@@ -91,9 +91,14 @@ export interface Timed extends UnorderedItem {
   onDeadline(): void
 }
 
-/** After one look at the list the next comes no sooner, in milliseconds: it bounds what 10,000 staggered deadlines cost. */
+/**
+ * After one look at the list the next comes no sooner, in milliseconds: it bounds what 10,000 staggered deadlines cost.
+ */
 const RESOLUTION = 50
-/** The same for a list of short limits: with 10,000 of them a look takes 150 µs, one part in 27 of the time even when each look finds one. */
+/**
+ * The same for a list of short limits: with 10,000 of them a look takes 150 µs, one part in 27 of the time even
+ * when each look finds one.
+ */
 const SHORT_RESOLUTION = 4
 /** What is due sooner has a list of its own. Milliseconds. */
 const SHORT = 1_000
@@ -102,8 +107,8 @@ const SHORT = 1_000
  * One alarm for any number of deadlines.
  *
  * Moving a deadline (each chunk of a body does) is one assignment: the alarm is left where it is, and finds out when it
- * rings. It is moved only to come earlier. So a deadline is met at its time or up to {@link RESOLUTION} later, in a list for short
- * limits up to {@link SHORT_RESOLUTION}; and never before its time, even when a timer rings too soon.
+ * rings. It is moved only to come earlier. So a deadline is met at its time or up to {@link RESOLUTION} later, in a
+ * list for short limits up to {@link SHORT_RESOLUTION}; and never before its time, even when a timer rings too soon.
  */
 export class Deadlines {
   readonly #clock: Clock
@@ -132,7 +137,10 @@ export class Deadlines {
     return this.#items.size + (this.#short?.size ?? 0)
   }
 
-  /** The list for something that has so many milliseconds at most: below a second one that is looked at more often. @param limit 0 for none */
+  /**
+   * The list for something that has so many milliseconds at most: below a second one that is looked at more often.
+   * @param limit 0 for none
+   */
   listFor(limit: number): Deadlines {
     if (limit === 0 || limit >= SHORT) return this
     this.#short ??= new Deadlines(this.#clock, this.#keepsAlive, SHORT_RESOLUTION)

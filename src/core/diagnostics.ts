@@ -28,7 +28,10 @@ export const requestChannels = Object.freeze({
 
 /** undici's, of connections. */
 export const clientChannels = Object.freeze({
-  /** `{ connectParams, connector }`; `connector` is the `connect` function; null for options, which may have keys in them. */
+  /**
+   * `{ connectParams, connector }`; `connector` is the `connect` function; null for options,
+   * which may have keys in them.
+   */
   beforeConnect: channel('undici:client:beforeConnect'),
   /** `{ connectParams, connector, socket }` */
   connected: channel('undici:client:connected'),
@@ -44,15 +47,19 @@ export const sessionChannels = Object.freeze({
   open: channel('dodici:session:open'),
   /** `{ session, socket }`: it takes calls. */
   ready: channel('dodici:session:ready'),
-  /** `{ session, goaway }`: it takes none any more. `goaway`: `{ code, lastStreamId, debugData }`, or null when we began. */
+  /**
+   * `{ session, goaway }`: it takes none any more. `goaway`:
+   * `{ code, lastStreamId, debugData }`, or null when we began.
+   */
   draining: channel('dodici:session:draining'),
   /** `{ session, cause }`; `cause` is null for one that was closed on purpose. */
   closed: channel('dodici:session:closed'),
   /** `{ session, rtt }`: a PING has come back, after so many milliseconds. */
   ping: channel('dodici:session:ping'),
   /**
-   * `{ session, streamId, sessionWindow }`: an upload has to wait for the peer to read. `sessionWindow` is what the whole session
-   * may still send, in bytes: 0 when that is what is used up, more when it's the stream's own window, or the socket.
+   * `{ session, streamId, sessionWindow }`: an upload has to wait for the peer to read. `sessionWindow` is
+   * what the whole session may still send, in bytes: 0 when that is what is used up, more when it's the
+   * stream's own window, or the socket.
    */
   stall: channel('dodici:session:stall'),
 })

@@ -10,20 +10,23 @@ import { isSingleValue } from './field-names.ts'
 /** Of a response without trailers. */
 export const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
-/** Up to so many entries of a list it is faster to look through the list than to ask the object whether a name has come. */
+/**
+ * Up to so many entries of a list it is faster to look through the list than to ask the object whether a name has come.
+ */
 const SHORT_LIST = 32
 
 /**
- * An object without a prototype that V8 doesn't make a dictionary of, as it does of those of `Object.create(null)`: that takes a third
- * to a half more time (`bench/micro/headers.mjs`), and more memory.
+ * An object without a prototype that V8 doesn't make a dictionary of, as it does of those of `Object.create(null)`:
+ * that takes a third to a half more time (`bench/micro/headers.mjs`), and more memory.
  */
 function toEmptyObject(): IncomingHttpHeaders {
   return Object.setPrototypeOf({}, null)
 }
 
 /**
- * What node:http2 makes of the same fields. Names are in lower case already (RFC 9113 §8.2); `set-cookie` is an array, other fields that came several times
- * are joined or, where there may be one only, the first of them counts; no prototype; no `:status`.
+ * What node:http2 makes of the same fields. Names are in lower case already (RFC 9113 §8.2); `set-cookie` is an
+ * array, other fields that came several times are joined or, where there may be one only, the first of them counts;
+ * no prototype; no `:status`.
  *
  * @param fields a flat list in wire order; `:status`, where it has one, is the first
  */

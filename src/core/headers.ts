@@ -23,7 +23,9 @@ export interface HeaderTarget {
   contentLength: number | null
   /** Bytes of the caller's fields so far, as RFC 9113 §6.5.2 counts them. */
   headerSize: number
-  /** Names of fields, in lower case, whose values no error shows, beside those that are secrets anyway; null for none. */
+  /**
+   * Names of fields, in lower case, whose values no error shows, beside those that are secrets anyway; null for none.
+   */
   readonly sensitiveHeaders: ReadonlySet<string> | null
   /** Names that the caller doesn't write in lower case, as he writes them; null for none. */
   spellings: string[] | null
@@ -36,8 +38,8 @@ export interface HeaderTarget {
 export const MAX_REQUEST_FIELD_SIZE = 65_536
 
 /**
- * nghttp2, and with it Node's own server, nghttpd and Apache, ends the session at the ninth CONTINUATION frame: all fields of
- * one request together must stay below nine frames of 16 KiB. Bytes, as RFC 9113 §6.5.2 counts them.
+ * nghttp2, and with it Node's own server, nghttpd and Apache, ends the session at the ninth CONTINUATION frame: all
+ * fields of one request together must stay below nine frames of 16 KiB. Bytes, as RFC 9113 §6.5.2 counts them.
  */
 export const MAX_REQUEST_HEADER_SIZE = 139_264
 
@@ -219,7 +221,8 @@ export function addHeaders(
       addHeader(target, pair[0], pair[1])
     }
   } else {
-    // No Object.entries, and by index: a pair and an iterator's result for each field is garbage that every request would make.
+    // No Object.entries, and by index: a pair and an iterator's result for each field is garbage that
+    // every request would make.
     const names = Object.keys(headers)
     for (let i = 0; i < names.length; i++)
       addHeader(target, names[i], (headers as Record<string, unknown>)[names[i] as string])
@@ -281,9 +284,9 @@ function toText(value: string | Uint8Array): string {
 /**
  * The normalizer: any form of headers → a new flat array `[name, value, name, value, …]`.
  *
- * A flat array keeps its order and its duplicates; an object gives a pair for each entry of an array value; an iterable of
- * pairs, such as a `Headers` or a `Map`, its pairs. Buffers are read as ISO-8859-1. Pseudo-headers are left out. Null and
- * undefined give an empty array.
+ * A flat array keeps its order and its duplicates; an object gives a pair for each entry of an array value; an iterable
+ * of pairs, such as a `Headers` or a `Map`, its pairs. Buffers are read as ISO-8859-1. Pseudo-headers are left out.
+ * Null and undefined give an empty array.
  */
 export function toRawHeaders(headers: RawHeadersSource): string[] {
   const raw: string[] = []
@@ -298,7 +301,10 @@ export function toRawHeaders(headers: RawHeadersSource): string[] {
   return raw
 }
 
-/** A list of the normalizer's as undici's older handlers and its subscribers expect it: latin1 Buffers. Null is no fields. */
+/**
+ * A list of the normalizer's as undici's older handlers and its subscribers expect it: latin1
+ * Buffers. Null is no fields.
+ */
 export function toRawBuffers(raw: readonly string[] | null): Buffer[] {
   return raw === null ? [] : raw.map((text) => Buffer.from(text, 'latin1'))
 }

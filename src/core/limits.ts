@@ -51,7 +51,10 @@ export interface LimitRow {
   readonly error: (new (message: string, details?: ErrorDetails) => DodiciError) | null
 }
 
-/** The largest header of a response that may be accepted: an engine lets it pass, so that the call says what is too large. Bytes. */
+/**
+ * The largest header of a response that may be accepted: an engine lets it pass, so that the call says
+ * what is too large. Bytes.
+ */
 export const MAX_RESPONSE_HEADER_SIZE = 1_048_576
 /** As many fields as fit into {@link MAX_RESPONSE_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113 §6.5.2). */
 export const MAX_RESPONSE_HEADERS_COUNT = MAX_RESPONSE_HEADER_SIZE / 32
@@ -177,7 +180,10 @@ export function toLimitError(name: FailingLimitName, value: number, found: strin
 
 /** {@link CallLimits}, with every limit present. Durations in milliseconds, 0 for never; sizes in bytes, -1 for any. */
 export type Limits = {
-  /** `connectTimeout` is null for a request without one of its own: the limit of the connection attempt is the call's then. */
+  /**
+   * `connectTimeout` is null for a request without one of its own: the limit of the connection
+   * attempt is the call's then.
+   */
   readonly [TName in keyof CallLimits]-?: TName extends 'connectTimeout' ? number | null : number
 }
 

@@ -1,8 +1,8 @@
 /**
  * Node's own ways to run something later, whoever fakes them.
  *
- * A test that fakes time means its own, not ours: a session that waits for a faked setImmediate() never ends. So each is taken as it
- * is when this module is loaded; and where it is a fake by then already, what the fake stands for.
+ * A test that fakes time means its own, not ours: a session that waits for a faked setImmediate() never ends. So each
+ * is taken as it is when this module is loaded; and where it is a fake by then already, what the fake stands for.
  *
  * @module
  */
@@ -25,8 +25,8 @@ export const originalSetTimeout: typeof setTimeout = toReal('setTimeout', setTim
 export const originalClearTimeout: typeof clearTimeout = toReal('clearTimeout', clearTimeout)
 
 /**
- * What a fake stands for. Those of sinon, vitest and jest are made by `@sinonjs/fake-timers`, which notes the clock on each fake, and on
- * the clock what was there before.
+ * What a fake stands for. Those of sinon, vitest and jest are made by `@sinonjs/fake-timers`, which notes the clock on
+ * each fake, and on the clock what was there before.
  */
 function toReal<TFunction extends object>(name: string, given: TFunction): TFunction {
   const clock: unknown = Reflect.get(given, 'clock')

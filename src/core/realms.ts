@@ -1,6 +1,6 @@
 /**
- * What a value is, whichever realm has made it: of a value from a `vm` context, jest's environments and vitest's `vmThreads` among
- * them, `instanceof` says no.
+ * What a value is, whichever realm has made it: of a value from a `vm` context, jest's environments and vitest's
+ * `vmThreads` among them, `instanceof` says no.
  *
  * @module
  */

@@ -61,7 +61,8 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TR
 /**
  * One request as it will be sent, as often as it has to be: nothing in it changes after the constructor.
  *
- * Its fields are `readonly`, not frozen: `Object.freeze` costs a third of a microsecond, a third of the whole constructor.
+ * Its fields are `readonly`, not frozen: `Object.freeze` costs a third of a microsecond, a third
+ * of the whole constructor.
  */
 export class Request implements HeaderTarget {
   readonly origin: Origin
@@ -85,7 +86,10 @@ export class Request implements HeaderTarget {
   readonly expectContinue: boolean
   /** An upgrade that the caller wants by HTTP/1.1. */
   readonly isHttp1: boolean
-  /** Names of fields that nobody on the way may put into a table (RFC 7541 §7.1.3), beside those that are secrets anyway. */
+  /**
+   * Names of fields that nobody on the way may put into a table (RFC 7541 §7.1.3), beside those that are secrets
+   * anyway.
+   */
   readonly sensitiveHeaders: ReadonlySet<string> | null
   readonly limits: Limits
   /** HTTP/1.1 sends them so, as whoever looks for capitals there expects. */
@@ -184,7 +188,8 @@ export class Request implements HeaderTarget {
 function toPseudoHeaders({ origin, protocol, path, method, isConnect }: Request): WireHeaders {
   // RFC 9113 §8.5: nothing else.
   if (isConnect) return [':method', method, ':authority', path]
-  // Pushed, not written as a list: V8 makes room for eight fields at once then, and needn't move them for those that follow.
+  // Pushed, not written as a list: V8 makes room for eight fields at once then, and needn't move
+  // them for those that follow.
   const wire: WireHeaders = []
   wire.push(':method', method)
   if (protocol !== null) wire.push(':protocol', protocol)
@@ -229,7 +234,9 @@ function toMethod({ method }: DispatchOptions, protocol: string | null): string 
   return protocol === null ? method : 'CONNECT'
 }
 
-/** RFC 9113 §8.5: host and port. A URL's path stands for the origin itself, as the top-level `connect(url)` gives one. */
+/**
+ * RFC 9113 §8.5: host and port. A URL's path stands for the origin itself, as the top-level `connect(url)` gives one.
+ */
 function toAuthority(path: unknown, { hostname, port }: Origin): string {
   if (typeof path === 'string' && path.length <= MAX_REQUEST_FIELD_SIZE) {
     if (path.startsWith('/')) return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`

@@ -55,8 +55,8 @@ export function toServername(
 }
 
 /**
- * The server name of a request to a dispatcher whose connections ask for one alone: another one can't be had there, and the
- * certificate of a server that wasn't asked for must not pass for it.
+ * The server name of a request to a dispatcher whose connections ask for one alone: another one can't be had there, and
+ * the certificate of a server that wasn't asked for must not pass for it.
  *
  * @returns null for none
  * @throws InvalidArgumentError

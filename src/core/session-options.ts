@@ -10,7 +10,10 @@ import { MAX_RESPONSE_HEADER_SIZE, MAX_SETTING, toSessionLimits } from './limits
 import { invalid, toBoolean, toInteger } from './validate.ts'
 import { FIRST_CONNECTION_WINDOW } from './window-size.ts'
 
-/** What a session sends in its first SETTINGS. What isn't there isn't sent. The streams' window is the session's to choose. */
+/**
+ * What a session sends in its first SETTINGS. What isn't there isn't sent. The streams' window
+ * is the session's to choose.
+ */
 export type SentSettings = Readonly<Omit<Http2Settings, 'initialWindowSize'>>
 
 /** With every option present. Durations in milliseconds, 0 for never; sizes in bytes. */

@@ -1,5 +1,6 @@
 /**
- * Bodies that are read as streams: a caller's own Readable, an iterable or a web stream, and parts such as those of a form.
+ * Bodies that are read as streams: a caller's own Readable, an iterable or a web stream, and
+ * parts such as those of a form.
  *
  * @module
  */

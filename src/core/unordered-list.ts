@@ -13,8 +13,9 @@ export interface UnorderedItem {
 /**
  * An array whose items know their places: entering and leaving cost O(1), and nothing is allocated for it.
  *
- * A Set would do, but not for what lives as short as a request: V8 makes it a new table whenever deletions have used up the old
- * one, and a table that has grown old keeps alive all that it held, and the table after it, until the next full collection.
+ * A Set would do, but not for what lives as short as a request: V8 makes it a new table whenever deletions have
+ * used up the old one, and a table that has grown old keeps alive all that it held, and the table after it, until
+ * the next full collection.
  */
 export class UnorderedList<T extends UnorderedItem> {
   readonly #items: T[] = []

@@ -65,8 +65,8 @@ export function invalid(name: string, value: unknown, accepted: string): Invalid
 }
 
 /**
- * The same for an argument that has to be an object or a function. A string that came instead isn't shown: it may be a body, a
- * header, or a URL with a password.
+ * The same for an argument that has to be an object or a function. A string that came instead isn't shown: it may be a
+ * body, a header, or a URL with a password.
  */
 export function invalidKind(name: string, value: unknown, accepted: string): InvalidArgumentError {
   return toInvalid(name, showKind(value), accepted)

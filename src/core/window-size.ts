@@ -1,9 +1,10 @@
 /**
  * The sizes of receive windows that are ours to choose.
  *
- * Node's HTTP/2 server ends a body without `content-length` by RST_STREAM(NO_ERROR) instead of END_STREAM when the body's last byte
- * uses a window up (Node 20 to 26). Lengths of bodies are often multiples of 1,024, so no window that we choose is one: the first, the
- * largest and the smallest, and each step in between. What the caller gives is used as given.
+ * Node's HTTP/2 server ends a body without `content-length` by RST_STREAM(NO_ERROR) instead of END_STREAM when
+ * the body's last byte uses a window up (Node 20 to 26). Lengths of bodies are often multiples of 1,024, so no
+ * window that we choose is one: the first, the largest and the smallest, and each step in between. What the
+ * caller gives is used as given.
  *
  * @module
  */
@@ -21,8 +22,8 @@ export const MAX_WINDOW_SIZE = 2 ** 31 - 1
 export const SMALLEST_WINDOW = 16_385
 
 /**
- * A window of about this size that is no multiple of 1,024. The remainders stay small and positive from step to step, so that windows which
- * are used up one after the other don't soon add up to a multiple either.
+ * A window of about this size that is no multiple of 1,024. The remainders stay small and positive from step to step,
+ * so that windows which are used up one after the other don't soon add up to a multiple either.
  *
  * @param size in bytes, at most {@link MAX_WINDOW_SIZE}
  */

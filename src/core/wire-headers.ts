@@ -5,8 +5,9 @@
  */
 
 /**
- * A flat list `[name, value, name, value, …]` in the order of the wire: pseudo-headers first, names in lower case, each value a
- * field of its own. It is what HPACK encodes, and costs a request one array, where an object costs a dictionary.
+ * A flat list `[name, value, name, value, …]` in the order of the wire: pseudo-headers first, names in lower
+ * case, each value a field of its own. It is what HPACK encodes, and costs a request one array, where an
+ * object costs a dictionary.
  */
 export type WireHeaders = string[]
 

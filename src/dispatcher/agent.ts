@@ -24,7 +24,10 @@ import { Pool } from './pool.ts'
 /** One origin's dispatcher. */
 interface Entry {
   readonly dispatcher: DispatcherType
-  /** The same one, where the agent has made it; null for one of the caller's `factory`, whose `dispatch()` may be its own. */
+  /**
+   * The same one, where the agent has made it; null for one of the caller's `factory`, whose `dispatch()` may be its
+   * own.
+   */
   readonly own: LivingDispatcher | null
   /** It has got a request since the agent last looked for one to let go of. */
   wasUsed: boolean
@@ -36,8 +39,9 @@ const COURTESY = 64
 /**
  * A dispatcher for any origin: each request names its own, and each origin has a {@link Pool}.
  *
- * All pools connect with the agent's own `connect` options: two TLS identities are two agents, and share nothing. Origins that
- * speak HTTP/1.1 go to the `fallback`, one for all of them; so do `http:` origins, but for those of which `h2c` says otherwise.
+ * All pools connect with the agent's own `connect` options: two TLS identities are two agents, and share nothing.
+ * Origins that speak HTTP/1.1 go to the `fallback`, one for all of them; so do `http:` origins, but for those of which
+ * `h2c` says otherwise.
  *
  * @example
  * ```ts
@@ -53,7 +57,10 @@ export class Agent extends LivingDispatcher {
   readonly #ownFallback: BuiltinFallback | null
   readonly #options: ResolvedAgentOptions
   readonly #maxResponseSize: number
-  /** By the origin, as `URL.origin` writes it, and the server name where that is another. In no order that means anything: {@link Agent.#letGo} goes round. */
+  /**
+   * By the origin, as `URL.origin` writes it, and the server name where that is another. In no order that means
+   * anything: {@link Agent.#letGo} goes round.
+   */
   readonly #entries = new Map<string, Entry>()
   /** Those that were let go of, and whose last tunnels are still open. */
   readonly #leaving = new Set<DispatcherType>()
@@ -80,7 +87,9 @@ export class Agent extends LivingDispatcher {
     return this.#maxResponseSize
   }
 
-  /** How busy each origin is now, by its `URL.origin`, and the `servername` of its requests behind a blank: snapshots. */
+  /**
+   * How busy each origin is now, by its `URL.origin`, and the `servername` of its requests behind a blank: snapshots.
+   */
   get stats(): AgentStats {
     const all: AgentStats = {}
     for (const [origin, { dispatcher }] of this.#entries) {
@@ -170,8 +179,8 @@ export class Agent extends LivingDispatcher {
   }
 
   /**
-   * Closes idle ones, so that origins don't pile up. Those that were used since the last time go to the end of the line first:
-   * that costs a request one assignment, where an order by last use would cost it two changes of the map.
+   * Closes idle ones, so that origins don't pile up. Those that were used since the last time go to the end of the line
+   * first: that costs a request one assignment, where an order by last use would cost it two changes of the map.
    */
   #letGo(): void {
     const { maxOrigins, keptOrigins } = this.#options

@@ -12,8 +12,8 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
  * A dispatcher for one origin over one HTTP/2 connection, opened by the first request.
  *
  * `https:` origins speak HTTP/2 by ALPN, `http:` origins by prior knowledge (h2c). Calls above the peer's limit of
- * concurrent streams wait in a queue. A session that the peer retires (GOAWAY), or that aborted calls have filled, finishes
- * its streams while the next one takes over; one that dies is replaced.
+ * concurrent streams wait in a queue. A session that the peer retires (GOAWAY), or that aborted calls have filled,
+ * finishes its streams while the next one takes over; one that dies is replaced.
  *
  * @example
  * ```ts

@@ -134,7 +134,9 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
     return stream(this, options, factory, callback)
   }
 
-  /** A Duplex for `stream.pipeline()`: what is written is the request's body, what is read is what `handler` returns. */
+  /**
+   * A Duplex for `stream.pipeline()`: what is written is the request's body, what is read is what `handler` returns.
+   */
   pipeline(options: never, handler: never): Duplex
   pipeline<TOpaque = null, TSignal extends CallSignal = CallSignal>(
     options: PipelineOptions<TOpaque, TSignal>,

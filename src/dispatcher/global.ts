@@ -13,10 +13,11 @@ import { isDispatcher } from './dispatcher.ts'
 const GLOBAL_DISPATCHER = Symbol.for('dodici.globalDispatcher.1')
 
 /**
- * The dispatcher that `request()`, `stream()`, `pipeline()`, `connect()` and `upgrade()` use when they aren't given one.
+ * The dispatcher that `request()`, `stream()`, `pipeline()`, `connect()` and `upgrade()` use when they aren't given
+ * one.
  *
- * Made on first use: an {@link Agent} with the default options. `https:` origins speak HTTP/2 where they can, `http:` origins HTTP/1.1
- * by its fallback.
+ * Made on first use: an {@link Agent} with the default options. `https:` origins speak HTTP/2 where they can, `http:`
+ * origins HTTP/1.1 by its fallback.
  */
 export function getGlobalDispatcher(): Dispatcher {
   const present: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER)

@@ -8,7 +8,10 @@ import type { ClientOptions } from '../../types/client.ts'
 import type { ClientStats } from '../../types/stats.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
-/** An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests, which are calls all the same. */
+/**
+ * An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests, which are calls all
+ * the same.
+ */
 export class Http1Origin extends OriginDispatcher {
   constructor(origin: string, options: ClientOptions) {
     super(origin, options, 1, 'http/1.1')

@@ -33,13 +33,16 @@ export abstract class LivingDispatcher extends Dispatcher {
   /** Tunnels, and peers that don't close their side, may still be waited for. */
   #isGraceful = false
 
-  /** Takes a request, for a handler that was checked, and is of our shape. Whatever it throws, the handler will hear. */
+  /**
+   * Takes a request, for a handler that was checked, and is of our shape. Whatever it throws, the handler will hear.
+   */
   protected abstract dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean
 
   /**
    * For a dispatcher in front of another one: hands over a request whose options and handler it has checked itself.
    *
-   * @throws ClientClosedError, ClientDestroyedError, and whatever is wrong with the request: the handler hasn't heard of it yet
+   * @throws ClientClosedError, ClientDestroyedError, and whatever is wrong with the request: the handler hasn't heard
+   *   of it yet
    */
   protected static dispatchBy(
     inner: LivingDispatcher,
@@ -54,8 +57,8 @@ export abstract class LivingDispatcher extends Dispatcher {
   protected abstract finish(): Promise<void>
 
   /**
-   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once; and once
-   * more, not gracefully, when somebody loses patience with a graceful one.
+   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once; and
+   * once more, not gracefully, when somebody loses patience with a graceful one.
    *
    * @param isGraceful `finish()` has settled: there are none
    */
@@ -156,7 +159,9 @@ function toTimeout(options: unknown): number {
   return toDelay('timeout', Reflect.get(options, 'timeout'), 0)
 }
 
-/** Both forms of undici: a promise, or a callback that is called once it has settled, with the error if it was rejected. */
+/**
+ * Both forms of undici: a promise, or a callback that is called once it has settled, with the error if it was rejected.
+ */
 function settle(promise: Promise<void>, callback: unknown): Promise<void> | undefined {
   if (callback === undefined) return promise
   if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')

@@ -12,9 +12,9 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
 /**
  * A dispatcher for one origin over as many HTTP/2 connections as it takes, up to `connections`.
  *
- * The first request opens one. A further one is opened when every other has as many streams as its peer allows, and is closed
- * when it has been idle for `keepAliveTimeout`. A request goes to the session with the fewest streams; when none has room, it
- * waits for the first that has.
+ * The first request opens one. A further one is opened when every other has as many streams as its peer allows, and is
+ * closed when it has been idle for `keepAliveTimeout`. A request goes to the session with the fewest streams; when none
+ * has room, it waits for the first that has.
  *
  * @example
  * ```ts

@@ -100,8 +100,8 @@ type Request<TOpaque> = TopLevelOptions & Partial<RequestOptions<TOpaque>>
 /**
  * Performs a request. See the method of the same name of a dispatcher.
  *
- * @param options those of the method; `dispatcher` @default getGlobalDispatcher(); `method` @default 'GET', or 'PUT' with a
- * body; a `path` replaces that of the URL
+ * @param options those of the method; `dispatcher` @default getGlobalDispatcher(); `method` @default 'GET', or 'PUT'
+ *   with a body; a `path` replaces that of the URL
  */
 export function request<TOpaque = null>(
   url: Url,

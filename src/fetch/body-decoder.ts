@@ -18,8 +18,9 @@ const MAX_HELD = 4_096
 const MAX_WHOLE = 65_536
 
 /**
- * A small response comes with its end in one turn of the event loop, and node:zlib undoes it in about half the time where it needs no
- * thread (`bench/micro/decode.mjs`). Whatever takes longer, or is larger, or goes wrong, is left to a {@link Decoder}.
+ * A small response comes with its end in one turn of the event loop, and node:zlib undoes it in about half the
+ * time where it needs no thread (`bench/micro/decode.mjs`). Whatever takes longer, or is larger, or goes wrong, is
+ * left to a {@link Decoder}.
  */
 export class BodyDecoder {
   readonly #codings: readonly Coding[]

@@ -81,7 +81,10 @@ export class ByteSource {
     }
   }
 
-  /** For a read that has waited. What its view throws, which the reader may have transferred, is no matter of the dispatcher's. */
+  /**
+   * For a read that has waited. What its view throws, which the reader may have transferred, is no
+   * matter of the dispatcher's.
+   */
   #pullFor(controller: ReadableByteStreamController): void {
     try {
       this.pull(controller)
@@ -106,7 +109,8 @@ export class ByteSource {
       // Only this responses a reader's view that waits.
       byobRequest?.respond(0)
     } catch {
-      // The end came in the middle of an element of the reader's view: the stream has failed by itself, and tells its reader.
+      // The end came in the middle of an element of the reader's view: the stream has failed by
+      // itself, and tells its reader.
     }
   }
 }

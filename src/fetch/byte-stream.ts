@@ -22,8 +22,8 @@ export interface Reader {
 }
 
 /**
- * A stream as a dispatcher reads it: nobody else can, from the start. Fetch refuses a chunk that is no Uint8Array, where a dispatcher
- * would take a string.
+ * A stream as a dispatcher reads it: nobody else can, from the start. Fetch refuses a chunk that is no Uint8Array,
+ * where a dispatcher would take a string.
  */
 export class ByteStream implements ReadableStreamLike {
   readonly #reader: Reader

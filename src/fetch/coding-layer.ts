@@ -13,8 +13,8 @@ export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 /** What decoded bytes go to. No method may throw. */
 export interface DecodedSink {
   /**
-   * A decoded piece; false: further ones are held back until `resume()`. Its bytes never change, but its ArrayBuffer may be
-   * that of pieces to come: whoever wants to transfer it has to copy.
+   * A decoded piece; false: further ones are held back until `resume()`. Its bytes never change, but its ArrayBuffer
+   * may be that of pieces to come: whoever wants to transfer it has to copy.
    */
   onDecoded(chunk: Buffer): boolean
   /** All of it came, and the encoded body is complete. May come from inside `end()`. Nothing follows. */
@@ -76,7 +76,9 @@ function opensZstdFrame(firstByte: number | undefined): boolean {
 export class Layer implements DecodedSink {
   readonly #coding: Coding
   readonly #output: DecodedSink
-  /** Is told when bytes are taken again: the layer before this one, once there is one, or whoever writes to the decoder. */
+  /**
+   * Is told when bytes are taken again: the layer before this one, once there is one, or whoever writes to the decoder.
+   */
   input: DecodedSink
   /** Made for the first byte: a body without any is an empty one, in every coding. */
   #engine: Engine | null = null

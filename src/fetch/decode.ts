@@ -29,8 +29,8 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
 ])
 
 /**
- * The codings of a `content-encoding`, several fields joined by commas, in the order in which they have to be undone. Null: the
- * body is handed through as it is, for there is no coding, or one among them that is unknown here.
+ * The codings of a `content-encoding`, several fields joined by commas, in the order in which they have to be undone.
+ * Null: the body is handed through as it is, for there is no coding, or one among them that is unknown here.
  *
  * @throws HeadersCountError when there are more than `MAX_CODINGS`.
  */
@@ -53,8 +53,8 @@ export function toCodings(contentEncoding: string): readonly Coding[] | null {
 }
 
 /**
- * Undoes the codings of one body, with back-pressure both ways. What it holds is bounded, by some 100 KiB and the windows of the
- * codings a layer, whatever the body decodes to.
+ * Undoes the codings of one body, with back-pressure both ways. What it holds is bounded, by some 100 KiB and the
+ * windows of the codings a layer, whatever the body decodes to.
  */
 export class Decoder {
   readonly #sink: DecodedSink

@@ -176,7 +176,8 @@ export class Exchange implements DispatchHandler {
     this.#body = body
     const type = isTainted ? 'cors' : 'basic'
     const redirected = redirectCount > 0
-    // Another's controller may stand for several responses, one after the other: what it says of this one is asked for now.
+    // Another's controller may stand for several responses, one after the other: what it says of this one is asked for
+    // now.
     const lasting = controller.hasLastingRawHeaders === true ? controller : null
     const fields = lasting === null ? (controller.rawHeaders ?? headers) : headers
     const answer: ResponseResult = isOpaque

@@ -56,8 +56,8 @@ function toStream(body: ReadableStreamLike): FetchBody {
 }
 
 /**
- * Encoded now, as it is, and once for all redirects, into what dispatchers of others take as well. A file that is no Blob of Node's
- * own only ours can read.
+ * Encoded now, as it is, and once for all redirects, into what dispatchers of others take as well. A file that is no
+ * Blob of Node's own only ours can read.
  */
 function toForm(body: FormDataLike): FetchBody {
   const { parts, contentType } = toMultipart(body)

@@ -24,8 +24,8 @@ const PLAIN_CODINGS = 'gzip, deflate'
 const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
 
 /**
- * The caller's fields, in the form of the wire. Objects are read here; whatever is unusual in them, and all other forms, is left
- * to Node's own `Headers`, which has the standard's word on what is valid.
+ * The caller's fields, in the form of the wire. Objects are read here; whatever is unusual in them, and all other
+ * forms, is left to Node's own `Headers`, which has the standard's word on what is valid.
  *
  * @param headers what `new Headers()` takes; undefined is no fields
  * @throws TypeError as `Headers` does
@@ -66,8 +66,8 @@ function isName(name: string): boolean {
 }
 
 /**
- * The names that the caller doesn't write in lower case, as he writes them: HTTP/1.1 sends them so. A Headers, and a Request, tell
- * nobody of them.
+ * The names that the caller doesn't write in lower case, as he writes them: HTTP/1.1 sends them so. A Headers, and a
+ * Request, tell nobody of them.
  *
  * @returns null for none
  */
@@ -111,7 +111,10 @@ function addMissing(fields: WireHeaders, name: string, value: string): void {
   if (getField(fields, name) === undefined) fields.push(name, value)
 }
 
-/** All that one request says: the caller's fields, and what the standard appends to them, its referrer determined. A new list. */
+/**
+ * All that one request says: the caller's fields, and what the standard appends to them, its
+ * referrer determined. A new list.
+ */
 export function toWireFields(request: FetchRequest): WireHeaders {
   const fields = request.fields.slice()
   addMissing(fields, 'accept', '*/*')

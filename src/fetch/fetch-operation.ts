@@ -16,7 +16,10 @@ import { isBadPort } from './fetch-url.ts'
 import { lookAhead } from './look-ahead.ts'
 import { toNetworkError } from './network-error.ts'
 
-/** Where the signal comes from. A Request is held for it: undici's own signal follows its caller's only as long as its Request lives. */
+/**
+ * Where the signal comes from. A Request is held for it: undici's own signal follows its caller's only as
+ * long as its Request lives.
+ */
 export interface SignalOwner {
   readonly signal: AbortSignal
 }
@@ -26,7 +29,10 @@ export class FetchOperation implements ExchangeOwner {
   readonly #request: FetchRequest
   /** Null without a signal, and once it doesn't matter any more. */
   #signalOwner: SignalOwner | null
-  /** Null once one of the two was called: each keeps the promise, and that its Response, which could never be collected then. */
+  /**
+   * Null once one of the two was called: each keeps the promise, and that its Response, which
+   * could never be collected then.
+   */
   #resolve: ((response: Response) => void) | null
   #reject: ((reason: unknown) => void) | null
   /** The current one; null before the first, and when nothing is left to be aborted. */
@@ -111,7 +117,8 @@ export class FetchOperation implements ExchangeOwner {
     this.#reject = null
     this.onBodyDone()
     const { body } = this.#request
-    // Before the call is ended: a dispatcher that never began has not let go of it, and any other has no more than an Error to say.
+    // Before the call is ended: a dispatcher that never began has not let go of it, and any other has no
+    // more than an Error to say.
     if (body !== null) cancelBody(body, reason)
     reject?.(reason)
   }

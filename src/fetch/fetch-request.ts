@@ -69,8 +69,8 @@ export class FetchRequest {
   }
 
   /**
-   * Fetch, "main fetch": what the policy leaves of the referrer, for where the request is aimed at, takes its place. A redirect
-   * that allows more finds no more than that.
+   * Fetch, "main fetch": what the policy leaves of the referrer, for where the request is aimed at, takes its place. A
+   * redirect that allows more finds no more than that.
    *
    * @throws TypeError when the referrer is no URL
    */

@@ -22,7 +22,10 @@ const BAD_PORTS: ReadonlySet<string> = new Set([
 
 /** An http: or https: URL in the parts that a request needs. */
 export interface FetchUrl {
-  /** Scheme, host and port, as `URL.origin` has them; with the credentials that a redirect may name, which is not followed then. */
+  /**
+   * Scheme, host and port, as `URL.origin` has them; with the credentials that a redirect may name,
+   * which is not followed then.
+   */
   readonly origin: string
   /** Path and query. An empty query keeps its question mark. */
   readonly path: string
@@ -53,9 +56,8 @@ export function toHref(text: string, base: URL | undefined): string {
   const { href } = url
   // What has no such character has no credentials either: a look at them costs as much as parsing.
   if (href.includes('@') && (url.username !== '' || url.password !== '')) {
-    throw new TypeError(
-      `A URL to fetch has no credentials, expected an authorization header: ${url.protocol}//${url.host}${url.pathname}`,
-    )
+    const shown = `${url.protocol}//${url.host}${url.pathname}`
+    throw new TypeError(`A URL to fetch has no credentials, expected an authorization header: ${shown}`)
   }
   return href
 }
@@ -65,7 +67,10 @@ export function isHttp(href: string): boolean {
   return href.startsWith('http://') || href.startsWith('https://')
 }
 
-/** A fragment is nobody's business but the caller's. @param href an http: or https: URL as `URL.href` writes it: with a path */
+/**
+ * A fragment is nobody's business but the caller's.
+ * @param href an http: or https: URL as `URL.href` writes it: with a path
+ */
 export function splitUrl(href: string): FetchUrl {
   const path = href.indexOf('/', 'https://'.length)
   const fragment = href.indexOf('#', path)

@@ -32,20 +32,21 @@ import {
 } from './request-input.ts'
 
 /**
- * Node's own, for what isn't HTTP. As it is when this module is loaded: later `globalThis.fetch` may be ours. Reading it loads
- * nothing.
+ * Node's own, for what isn't HTTP. As it is when this module is loaded: later `globalThis.fetch` may be ours.
+ * Reading it loads nothing.
  */
 const builtinFetch: typeof globalThis.fetch | undefined = globalThis.fetch
 
 /**
- * Fetches a resource, as Node's own `fetch()` does, by a dispatcher of Dodici: over HTTP/2, or by its fallback over HTTP/1.1.
+ * Fetches a resource, as Node's own `fetch()` does, by a dispatcher of Dodici: over HTTP/2, or by
+ * its fallback over HTTP/1.1.
  *
  * @param input a URL, as a string or an object, or a `Request`: Node's own, or that of an undici
  * @param init the members of the standard's `RequestInit`, and `dispatcher` (@default getGlobalDispatcher())
- * @returns the response, as soon as its header is there. `instanceof Response` holds. Its body must be read, cancelled, or be left to
- * the garbage collector: until then the peer is held back.
- * @throws TypeError for bad input, and with a `cause` when no response came (a network error); the reason of an aborted signal. The
- * promise is rejected with it.
+ * @returns the response, as soon as its header is there. `instanceof Response` holds. Its body must be read, cancelled,
+ * or be left to the garbage collector: until then the peer is held back.
+ * @throws TypeError for bad input, and with a `cause` when no response came (a network error); the reason of an aborted
+ * signal. The promise is rejected with it.
  * @see https://fetch.spec.whatwg.org/#fetch-method
  *
  * @example
@@ -120,7 +121,8 @@ function toRequestStream(base: RequestLike | null, method: string): ReadableStre
 function fetchElsewhere(href: string, input: unknown, init: InitMembers): Promise<Response> {
   const scheme = href.slice(0, href.indexOf(':') + 1)
   if ((scheme === 'data:' || scheme === 'blob:') && builtinFetch !== undefined) {
-    // The dispatcher is for us. Read here, as what is inherited counts too, and may be a getter of a class, a Request's say.
+    // The dispatcher is for us. Read here, as what is inherited counts too, and may be a getter of
+    // a class, a Request's say.
     const { dispatcher: _dispatcher, ...own } = init
     const isForeign = isRequest(input) && !(input instanceof Request)
     return builtinFetch(isForeign ? href : (input as string), own as RequestInit)

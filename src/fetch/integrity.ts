@@ -16,13 +16,16 @@ export type IntegrityAlgorithm = (typeof ALGORITHMS)[number]
 /** What an `integrity` demands: one of the hashes by the strongest algorithm that was named. */
 export interface Integrity {
   readonly algorithm: IntegrityAlgorithm
-  /** In base64 without padding. An entry without a hash is an empty string here, which no body has. Never an empty list. */
+  /**
+   * In base64 without padding. An entry without a hash is an empty string here, which no body has. Never an empty list.
+   */
   readonly digests: readonly string[]
 }
 
 /**
- * What `metadata`, an `integrity`, demands of a body: entries `algorithm-base64?options` between whitespace. Algorithms are
- * case-insensitive; the options are ignored, as the standard says; base64url and missing padding are taken too, as browsers do.
+ * What `metadata`, an `integrity`, demands of a body: entries `algorithm-base64?options` between whitespace.
+ * Algorithms are case-insensitive; the options are ignored, as the standard says; base64url and missing padding are
+ * taken too, as browsers do.
  *
  * Null: nothing is demanded, for it is empty, or has no entry with a known algorithm.
  */
@@ -43,7 +46,9 @@ export function parseIntegrity(metadata: string): Integrity | null {
   return algorithm === undefined ? null : { algorithm, digests }
 }
 
-/** Whether the bytes have one of the hashes. They are those of the whole body, after its content codings were undone. */
+/**
+ * Whether the bytes have one of the hashes. They are those of the whole body, after its content codings were undone.
+ */
 export function matchesIntegrity(bytes: Uint8Array, integrity: Integrity): boolean {
   return integrity.digests.includes(toPlainBase64(hash(integrity.algorithm, bytes, 'base64')))
 }

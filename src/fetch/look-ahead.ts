@@ -14,16 +14,19 @@ import type { FetchBody } from './fetch-body.ts'
 /** More than this isn't held, though it be there. Bytes. */
 const MAX_HELD = 8_388_608
 
-/** What is in memory is read within one turn of the event loop; a Blob of several parts needs a second one on Node 24 and 26. */
+/**
+ * What is in memory is read within one turn of the event loop; a Blob of several parts needs a
+ * second one on Node 24 and 26.
+ */
 const MAX_TURNS = 2
 
 /** The result of a read that has to wait for something. */
 const LATE = Symbol('late')
 
 /**
- * A Request keeps the source of its body to itself. But what was made of a string, of bytes, of a form or a Blob in memory is all
- * there, so it is read before anything is sent: then its length can be announced, and a redirect or another connection can send it
- * again. What isn't there at once is sent as it comes.
+ * A Request keeps the source of its body to itself. But what was made of a string, of bytes, of a form or a Blob in
+ * memory is all there, so it is read before anything is sent: then its length can be announced, and a redirect or
+ * another connection can send it again. What isn't there at once is sent as it comes.
  *
  * @throws the stream's own error, and TypeError for a chunk that is no Uint8Array
  */

@@ -6,7 +6,10 @@
 
 import { isDomException } from '../errors.ts'
 
-/** A network error (Fetch): whatever went wrong, it is a TypeError, whose `cause` tells. But an AbortError of a body's stands. */
+/**
+ * A network error (Fetch): whatever went wrong, it is a TypeError, whose `cause` tells. But an
+ * AbortError of a body's stands.
+ */
 export function toNetworkError(cause: Error): Error {
   if (isDomException(cause) && cause.name === 'AbortError') return cause
   return new TypeError('fetch failed', { cause })

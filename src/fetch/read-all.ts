@@ -7,7 +7,10 @@
 import { types } from 'node:util'
 import { joinChunks } from '../core/body-bytes.ts'
 
-/** Reads a stream to its end; it stays locked. @throws TypeError for a chunk that is no Uint8Array, and the stream's own error */
+/**
+ * Reads a stream to its end; it stays locked.
+ * @throws TypeError for a chunk that is no Uint8Array, and the stream's own error
+ */
 export async function readAll(stream: ReadableStream<unknown>): Promise<Buffer> {
   const reader = stream.getReader()
   const chunks: Buffer[] = []

@@ -25,8 +25,8 @@ const LOCAL_SCHEMES: ReadonlySet<string> = new Set(['about:', 'blob:', 'data:'])
 /**
  * The `referer` of a request (Referrer Policy §8.3), without credentials and fragment; null for none.
  *
- * @param referrer What `Request.referrer` gives: an absolute URL; or `''` or `'about:client'`, which are none, for in Node no
- *   document has made the request.
+ * @param referrer What `Request.referrer` gives: an absolute URL; or `''` or `'about:client'`, which are none,
+ *   for in Node no document has made the request.
  * @param policy One of the eight policies. `''`, and what is none of them, is strict-origin-when-cross-origin.
  * @param url Where this request goes: after a redirect the new place.
  * @throws TypeError when `referrer` is no URL.
@@ -60,8 +60,8 @@ export function toReferrerField(referrer: string, policy: string, url: URL): str
 }
 
 /**
- * The policy after a redirect (Referrer Policy §8.2): the last known one of its `referrer-policy` field, which may list newer ones
- * behind those that everybody knows; `current` where there is none.
+ * The policy after a redirect (Referrer Policy §8.2): the last known one of its `referrer-policy` field, which may list
+ * newer ones behind those that everybody knows; `current` where there is none.
  *
  * @param field The field's value, several fields joined by commas; null where the redirect has none.
  */
@@ -85,8 +85,8 @@ function toOrigin(stripped: URL): string {
 }
 
 /**
- * Secure Contexts §3.1, of a URL that isn't of a local scheme. What the URL parser has made of it is canonical: an IPv4 address
- * has four decimal parts, an IPv6 address is as short as it gets.
+ * Secure Contexts §3.1, of a URL that isn't of a local scheme. What the URL parser has made of it is canonical: an IPv4
+ * address has four decimal parts, an IPv6 address is as short as it gets.
  */
 function isPotentiallyTrustworthy({ protocol, hostname, origin }: URL): boolean {
   if (protocol === 'https:' || protocol === 'wss:' || protocol === 'file:') return true

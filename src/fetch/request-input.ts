@@ -157,8 +157,8 @@ function isPlain(init: InitMembers): boolean {
 }
 
 /**
- * The members that a plain call doesn't have. Node's own Request has the standard's word on what they may be: one is made for that
- * alone, without the body.
+ * The members that a plain call doesn't have. Node's own Request has the standard's word on what they may be: one is
+ * made for that alone, without the body.
  *
  * @param base the Request that is fetched; null for a URL
  * @throws TypeError as Request does
@@ -173,7 +173,9 @@ export function toRareMembers(
   return isPlain(init) ? members : checkMembers(href, { ...members, ...toKnown(init), method })
 }
 
-/** Those of a Request; one that is fetched with an init forgets where it came from. One of another making may lack some. */
+/**
+ * Those of a Request; one that is fetched with an init forgets where it came from. One of another making may lack some.
+ */
 function readMembers(base: RequestLike, init: InitMembers): RareMembers {
   const { dispatcher: _dispatcher, ...changes } = init
   const isChanged = Object.values(changes).some((value) => value !== undefined)

@@ -1,5 +1,6 @@
 /**
- * The body of a response of fetch: kept as it comes until somebody reads it, by `text()` and its like or as a web stream.
+ * The body of a response of fetch: kept as it comes until somebody reads it, by `text()` and
+ * its like or as a web stream.
  *
  * @module
  */
@@ -29,10 +30,15 @@ type State = 'receiving' | 'complete' | 'failed' | 'cancelled'
 /** Gives the credit of bodies back that are nobody's any more: their stream is reset. */
 const forgotten = new FinalizationRegistry((body: ResponseBody) => body.forget())
 
-/** Responses of this turn of the event loop, each with its body behind it. Most bodies are read, or have come, by its end. */
+/**
+ * Responses of this turn of the event loop, each with its body behind it. Most bodies are read,
+ * or have come, by its end.
+ */
 let young: object[] = []
 
-/** Watches those that are left: watching all of them takes half of the time that a small fetch takes beside its request. */
+/**
+ * Watches those that are left: watching all of them takes half of the time that a small fetch takes beside its request.
+ */
 function watchYoung(): void {
   const pairs = young
   young = []
@@ -40,8 +46,8 @@ function watchYoung(): void {
 }
 
 /**
- * It holds neither the Response that has it nor the web stream that is made of it: both may be collected, and then the call is
- * ended, whatever of the body is still to come.
+ * It holds neither the Response that has it nor the web stream that is made of it: both may be collected, and then the
+ * call is ended, whatever of the body is still to come.
  */
 export class ResponseBody implements DecodedSink, ByteSupply {
   /** Null for a body that was made of bytes at hand. */

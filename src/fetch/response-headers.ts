@@ -9,12 +9,15 @@ import { toRawHeaders } from '../core/headers.ts'
 
 type HeadersClass = typeof Headers
 
-/** The class for the `Headers` that is global now, and that one: made on first use, since reading `Headers` loads undici. */
+/**
+ * The class for the `Headers` that is global now, and that one: made on first use, since
+ * reading `Headers` loads undici.
+ */
 let current: { readonly base: HeadersClass; readonly immutable: HeadersClass } | null = null
 
 /**
- * Makes the Headers of a response. It is one of the global class, whose own methods throw where they would change it (Fetch, headers guard
- * `immutable`).
+ * Makes the Headers of a response. It is one of the global class, whose own methods throw where they would change it
+ * (Fetch, headers guard `immutable`).
  *
  * @param source any form of headers; each field of the flat form becomes a value of its own
  */
@@ -26,7 +29,9 @@ export function toFetchHeaders(source: RawHeadersSource): Headers {
   return headers
 }
 
-/** A server's field may be none by the standard's rules: it is left out, as it would be by any other way to a Headers. */
+/**
+ * A server's field may be none by the standard's rules: it is left out, as it would be by any other way to a Headers.
+ */
 function addField(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name, value)

@@ -22,7 +22,10 @@ export interface ResponseResult {
   readonly status: number
   readonly statusText: string
   readonly headers: RawHeadersSource
-  /** Has the fields as they came, for when the caller reads them: `headers` has lost some duplicates then. Null for none. */
+  /**
+   * Has the fields as they came, for when the caller reads them: `headers` has lost some duplicates then. Null for
+   * none.
+   */
   readonly controller: { readonly rawHeaders: string[] | null } | null
 }
 
@@ -39,9 +42,9 @@ const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 const SPENT = 'Body is unusable: it has been read already, or is being read'
 
 /**
- * What `fetch()` gives. `instanceof Response` holds, by the prototype; but undici's constructor hasn't run, so that a request pays
- * for no Headers and no stream which nobody reads. Whoever asks for undici's private state gets its error, or on Node 20 and 22,
- * where the state is behind symbols, that of a Response that was made of this one.
+ * What `fetch()` gives. `instanceof Response` holds, by the prototype; but undici's constructor hasn't run, so that a
+ * request pays for no Headers and no stream which nobody reads. Whoever asks for undici's private state gets its error,
+ * or on Node 20 and 22, where the state is behind symbols, that of a Response that was made of this one.
  */
 export class FetchResponse {
   readonly #answer: ResponseResult
@@ -231,8 +234,8 @@ function makeOwn(answer: ResponseResult, body: ResponseBody | null): FetchRespon
 }
 
 /**
- * A class of which `instanceof global` holds. It is made when the first response comes, not before: reading `Response` loads undici; and
- * again where somebody puts another class there later.
+ * A class of which `instanceof global` holds. It is made when the first response comes, not before: reading `Response`
+ * loads undici; and again where somebody puts another class there later.
  */
 function makeClass(global: typeof Response): ResponseClass {
   const own = class extends FetchResponse {}

@@ -13,12 +13,16 @@ import { ForwardingHandler } from './forwarding-handler.ts'
 const MAX_HELD = 65_536
 
 /**
- * Holds a 421 back that fetch is told of: it sends its request again by itself, as soon as it sees the header, and drops its
- * connection first. A response that has come in whole by then is over; any other would end in an error, and take the body of the
- * second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over, abort() can't end it any more.
+ * Holds a 421 back that fetch is told of: it sends its request again by itself, as soon as it sees the header, and
+ * drops its connection first. A response that has come in whole by then is over; any other would end in an error, and
+ * take the body of the second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over,
+ * abort() can't end it any more.
  */
 export class BufferedMisdirectedResponse extends ForwardingHandler {
-  /** Whether a request may be one of fetch's, with a body of which fetch has the source: it knows the length of these alone. */
+  /**
+   * Whether a request may be one of fetch's, with a body of which fetch has the source: it knows the length of these
+   * alone.
+   */
   static isFor({ body, contentLength }: Request): boolean {
     return contentLength !== null && body.kind === 'stream' && body.fromIterable
   }

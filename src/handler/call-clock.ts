@@ -32,7 +32,10 @@ const CONTINUE_TIMEOUT = 1_000
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Several limits, one place in the list of deadlines: that of the soonest. All of a call that may take less than a second are in the finer list. */
+/**
+ * Several limits, one place in the list of deadlines: that of the soonest. All of a call that may take less than a
+ * second are in the finer list.
+ */
 export class CallClock implements Timed {
   deadline = NEVER
   listIndex = -1
@@ -70,8 +73,8 @@ export class CallClock implements Timed {
   }
 
   /**
-   * An attempt has begun: with a request that is sent already, with one that has a body, or with one whose body waits; on a
-   * connection, or by looking for one.
+   * An attempt has begun: with a request that is sent already, with one that has a body, or with one whose body waits;
+   * on a connection, or by looking for one.
    */
   open(body: 'none' | 'sending' | 'waiting', isConnected = true): void {
     const now = this.#deadlines.now()

@@ -23,8 +23,9 @@ const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 /**
  * What is sent, and what the scheduler notes, in the call itself: a call is one object.
  *
- * It is the controller that handlers and interceptors get, and log. So what belongs to the caller (the request, and handlers, which have
- * its options) is in private fields, which neither `util.inspect()` nor `JSON.stringify()` shows, whatever their options.
+ * It is the controller that handlers and interceptors get, and log. So what belongs to the caller (the request, and
+ * handlers, which have its options) is in private fields, which neither `util.inspect()` nor `JSON.stringify()` shows,
+ * whatever their options.
  */
 export abstract class CallRecord<TCall> extends RawFields implements Queued<TCall>, SchedulerNotes {
   readonly #request: Request
@@ -123,7 +124,11 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
     return changed
   }
 
-  /** No attempt will read the body, or read on. @param error null when another attempt follows, which has it where it wasn't opened */
+  /**
+   * No attempt will read the body, or read on.
+   *
+   * @param error null when another attempt follows, which has it where it wasn't opened
+   */
   protected dropBody(error: Error | null): void {
     const { body } = this.#request
     if (error === null && !body.replayable && !body.isSpent) return

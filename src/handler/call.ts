@@ -26,8 +26,8 @@ import { acceptKey } from './websocket-accept.ts'
 const MISDIRECTED = 421
 
 /**
- * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream is reset,
- * and it hears its own error. What `onResponseError` itself throws becomes an uncaught exception.
+ * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream
+ * is reset, and it hears its own error. What `onResponseError` itself throws becomes an uncaught exception.
  */
 export class Call extends CallRecord<Call> implements DispatchController, LateListener {
   #handler: DispatchHandler
@@ -92,7 +92,10 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     this.#attempt?.resume()
   }
 
-  /** Tells the handler of its controller, once. True when the call is `queued` then, false when the handler has ended it. */
+  /**
+   * Tells the handler of its controller, once. True when the call is `queued` then, false when the handler has ended
+   * it.
+   */
   start(): boolean {
     try {
       this.#handler.onRequestStart?.(this, null)
@@ -274,7 +277,10 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     else this.fail(error)
   }
 
-  /** By this connection the server isn't the right one: by another one it may be. Once; without the body fetch asks again. */
+  /**
+   * By this connection the server isn't the right one: by another one it may be. Once; without the body fetch asks
+   * again.
+   */
   #moveOn(): void {
     const attempt = this.#attempt
     if (this.#state !== 'running' || this.wasMisdirected || attempt === null) return

@@ -10,8 +10,8 @@ import { originalSetImmediate } from '../core/original-timers.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /**
- * Whether it is that of undici's fetch: a plain object, which keeps the body and the way to abort in itself; or the handler of undici's
- * RetryAgent, which may hide one.
+ * Whether it is that of undici's fetch: a plain object, which keeps the body and the way to abort in itself; or the
+ * handler of undici's RetryAgent, which may hide one.
  */
 export function isFetchHandler(handler: object): boolean {
   if ('retryOpts' in handler) return true
@@ -23,8 +23,9 @@ export function isFetchHandler(handler: object): boolean {
 }
 
 /**
- * Tells fetch of a failure a macrotask after the response's header section. Fetch listens for a failure only once the promise that the
- * header section settles has run its continuations: it would wait for ever for the rest of a response that fails in the same read.
+ * Tells fetch of a failure a macrotask after the response's header section. Fetch listens for a failure only once the
+ * promise that the header section settles has run its continuations: it would wait for ever for the rest of a response
+ * that fails in the same read.
  */
 export class FetchHandler extends ForwardingHandler {
   #hasResponse = false

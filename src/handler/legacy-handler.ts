@@ -1,6 +1,6 @@
 /**
- * The two shapes of handlers, adapted both ways: undici 8's, which is ours, and that of undici 6 and 7, which is also that of the
- * built-in fetch of Node 20, 22 and 24.
+ * The two shapes of handlers, adapted both ways: undici 8's, which is ours, and that of undici 6 and 7, which is also
+ * that of the built-in fetch of Node 20, 22 and 24.
  *
  * @module
  */
@@ -170,8 +170,8 @@ class LegacyController extends RawFields implements DispatchController {
 }
 
 /**
- * Our shape within, both on the outside. Whoever calls it uses the one that it knows: a dispatcher or an interceptor of undici 6
- * the older, one of undici 8 ours, one of undici 7 either.
+ * Our shape within, both on the outside. Whoever calls it uses the one that it knows: a dispatcher or an interceptor of
+ * undici 6 the older, one of undici 8 ours, one of undici 7 either.
  */
 export class TwoShapedHandler extends ForwardingHandler {
   /** Who hears of the call behind it. */

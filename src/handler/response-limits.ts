@@ -71,8 +71,8 @@ export class ResponseLimits {
   }
 
   /**
-   * The session may judge lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR where one is wrong. Whoever
-   * did it: what was announced hasn't come. Null for a failure of another kind.
+   * The session may judge lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR where one is wrong.
+   * Whoever did it: what was announced hasn't come. Null for a failure of another kind.
    */
   toLengthError(cause: DodiciError): DodiciError | null {
     const { http2ErrorCode } = cause
@@ -117,7 +117,9 @@ export function toSizeError(maxResponseSize: number): DodiciError {
   return toLimitError('maxResponseSize', maxResponseSize, 'The body of the response has more bytes than')
 }
 
-/** Whether a call has failed since its response is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted. */
+/**
+ * Whether a call has failed since its response is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted.
+ */
 export function isMalformed(error: Error): boolean {
   return error instanceof ResponseContentLengthMismatchError
 }

@@ -14,8 +14,8 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const NAME = 'sec-websocket-accept'
 
 /**
- * Over HTTP/2 the key isn't sent, and no server responds to it (RFC 8441 §5); the WebSockets of undici 7, and of undici 8 before 8.12,
- * look for the response all the same, in the header object or in the raw list.
+ * Over HTTP/2 the key isn't sent, and no server responds to it (RFC 8441 §5); the WebSockets of undici 7, and of undici
+ * 8 before 8.12, look for the response all the same, in the header object or in the raw list.
  *
  * @param key that of the request; null for none
  * @param headers gets the field, where it has none

@@ -13,9 +13,9 @@ const NEVER = Number.POSITIVE_INFINITY
 const SHORTEST = 0.001
 
 /**
- * Measures by PINGs, while large responses come. The shortest round trip is that of the path itself: what makes it longer is a queue, and
- * a larger window would only make that longer. So a slow path with a long queue has a small product, and a fast one with a long way
- * a large one: there the windows grow until the path is filled.
+ * Measures by PINGs, while large responses come. The shortest round trip is that of the path itself: what makes it
+ * longer is a queue, and a larger window would only make that longer. So a slow path with a long queue has a small
+ * product, and a fast one with a long way a large one: there the windows grow until the path is filled.
  */
 export class BandwidthMeter {
   /** When the PING that is under way went out; NEVER without one. */

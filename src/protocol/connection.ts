@@ -42,15 +42,18 @@ export interface ConnectionOptions {
 /** A piece below this size makes a frame that may be worth waiting for another piece. Bytes. */
 const SMALL_PIECE = 16_384
 
-/** Twice what a caller may want: so a list that the decoder doesn't keep whole is always above the caller's own limit. Bytes. */
+/**
+ * Twice what a caller may want: so a list that the decoder doesn't keep whole is always above the caller's own limit.
+ * Bytes.
+ */
 const MAX_LIST_SIZE = 2 * MAX_BLOCK_SIZE
 
 /** `leaving`: GOAWAY was sent, as no more streams are opened. `over`: nothing that comes counts any more. */
 type ConnectionState = 'open' | 'leaving' | 'over'
 
 /**
- * Where the frames of a connection meet its streams. It has no socket and no timer: its owner gives it what was read, and writes
- * what it has gathered.
+ * Where the frames of a connection meet its streams. It has no socket and no timer: its owner gives it what was read,
+ * and writes what it has gathered.
  */
 export class ClientConnection implements FlowOwner {
   /** What the server may think of our PINGs. */
@@ -231,7 +234,11 @@ export class ClientConnection implements FlowOwner {
     this.#frames.sendStreamWindow(size, onAck)
   }
 
-  /** The connection's own receive window becomes larger. @param size in bytes; a smaller one than before changes nothing */
+  /**
+   * The connection's own receive window becomes larger.
+   *
+   * @param size in bytes; a smaller one than before changes nothing
+   */
   growWindow(size: number): void {
     this.#streams.flow.growConnection(size)
   }

@@ -39,8 +39,9 @@ export interface FlowOwner {
 }
 
 /**
- * A window is what holds the sender up when so large a part of it is on its way, as a fraction. It can't be much more than the half:
- * credit goes out when half of the window was read, and what that lets the sender send comes a round trip later.
+ * A window is what holds the sender up when so large a part of it is on its way, as a fraction. It can't be much more
+ * than the half: credit goes out when half of the window was read, and what that lets the sender send comes a round
+ * trip later.
  */
 const FULL = 0.4
 /** By how much a window grows then. */
@@ -58,7 +59,9 @@ export class ReceiveFlow {
   readonly #maxStreamWindow: number
   readonly #meter = new BandwidthMeter()
   readonly #onMeasured = (): void => this.#grow()
-  /** What streams are opened with: before the first ACK the peer may take the protocol's own default for it (§6.9.2). */
+  /**
+   * What streams are opened with: before the first ACK the peer may take the protocol's own default for it (§6.9.2).
+   */
   #streamWindow: number
   /** What was announced last. */
   #announced: number
@@ -102,9 +105,9 @@ export class ReceiveFlow {
   /**
    * Another SETTINGS_INITIAL_WINDOW_SIZE goes out, and with it what was read of each stream, as WINDOW_UPDATE.
    *
-   * A larger one counts at once, since the peer may use it before its ACK comes; but there are peers that have used their window up, and
-   * go on at WINDOW_UPDATE alone. Of a smaller one, what was read of the larger may be more than all of it: nothing would come that
-   * could bring it up again.
+   * A larger one counts at once, since the peer may use it before its ACK comes; but there are peers that have used
+   * their window up, and go on at WINDOW_UPDATE alone. Of a smaller one, what was read of the larger may be more than
+   * all of it: nothing would come that could bring it up again.
    */
   announce(size: number, streams: Iterable<Http2Stream>): void {
     this.#announced = size

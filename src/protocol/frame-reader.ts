@@ -9,8 +9,8 @@ import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE }
 import { badSize, flood, protocolError } from './protocol-error.ts'
 
 /**
- * Who hears of the frames of streams, each once and in the order of the wire. `bytes` is the very chunk that was read, or a
- * buffer of the reader's own that is used once: a piece of it may be kept, as long as it isn't written to.
+ * Who hears of the frames of streams, each once and in the order of the wire. `bytes` is the very chunk that was read,
+ * or a buffer of the reader's own that is used once: a piece of it may be kept, as long as it isn't written to.
  */
 export interface StreamFrameListener {
   /**
@@ -46,14 +46,17 @@ export interface ConnectionFrameListener {
 /** No header block may be larger: as large as the largest list that a caller may want. Bytes. */
 export const MAX_BLOCK_SIZE = 1_048_576
 
-/** A block of the largest size in the smallest frames that make sense; more of them are a flood (CVE-2024-27316 and its like). */
+/**
+ * A block of the largest size in the smallest frames that make sense; more of them are a flood (CVE-2024-27316 and its
+ * like).
+ */
 const MAX_CONTINUATIONS = 128
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Where in a frame the reader is: in its header, in the payload of a DATA frame that is passed on as it comes, in a payload that is
- * needed as a whole, or in one that nobody needs.
+ * Where in a frame the reader is: in its header, in the payload of a DATA frame that is passed on as it comes, in a
+ * payload that is needed as a whole, or in one that nobody needs.
  */
 type Place = 'header' | 'data' | 'payload' | 'ignored'
 

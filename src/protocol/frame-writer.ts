@@ -23,8 +23,8 @@ const COPIED_SIZE = 2_048
 const NOTHING = Buffer.alloc(0)
 
 /**
- * All frames that are due at one time, in the order in which they were made. What was handed to the sink is never written to
- * again, so that a socket may take its time.
+ * All frames that are due at one time, in the order in which they were made. What was handed to the sink is never
+ * written to again, so that a socket may take its time.
  */
 export class FrameWriter {
   readonly #encoder: HpackEncoder
@@ -56,7 +56,9 @@ export class FrameWriter {
     return this.#pieces.length + (this.#end > this.#start ? 1 : 0)
   }
 
-  /** What was gathered so far is the last that `flush()` hands over: frames that are made from now on are thrown away. */
+  /**
+   * What was gathered so far is the last that `flush()` hands over: frames that are made from now on are thrown away.
+   */
   seal(): void {
     this.#close()
     this.#sealed = this.#pieces.length

@@ -14,7 +14,10 @@ const RATE = 200
 /** A frame that brings something, or a stream that was opened, makes up for so many that don't. */
 const EARNED = 4
 
-/** A WINDOW_UPDATE of so many bytes or more brings something: such ones are as many as the data that they are for allows for. */
+/**
+ * A WINDOW_UPDATE of so many bytes or more brings something: such ones are as many as the data that they are for allows
+ * for.
+ */
 const MIN_INCREMENT = 1_024
 /** For so many bytes of data that we have sent, a smaller one is earned as well. */
 const BYTES_EARNING = 128
@@ -23,8 +26,8 @@ const BYTES_EARNING = 128
 const MAX_ACKS = 1_000
 
 /**
- * A bucket of tokens, one for each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, informational response and unknown
- * frame (RFC 9113 §10.5). Who uses it up is sent GOAWAY with ENHANCE_YOUR_CALM.
+ * A bucket of tokens, one for each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, informational
+ * response and unknown frame (RFC 9113 §10.5). Who uses it up is sent GOAWAY with ENHANCE_YOUR_CALM.
  */
 export class FrameBudget {
   readonly #now: () => number

@@ -19,7 +19,10 @@ export interface OutputListener {
   onOutput(isPatient: boolean): void
 }
 
-/** `none`: nothing waits. `patient`: what waits may wait a little. `urgent`: it goes as soon as may be. The listener knows. */
+/**
+ * `none`: nothing waits. `patient`: what waits may wait a little. `urgent`: it goes as soon as may be. The listener
+ * knows.
+ */
 type Hurry = 'none' | 'patient' | 'urgent'
 
 /** The frames that wait to be sent, and whether the listener knows that they do. */

@@ -5,8 +5,8 @@
  */
 
 /**
- * Servers of gRPC end a connection by GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings` at the third strike: so many are borne.
- * (gRPC's proposal A8; `handlePing()` of grpc-go.)
+ * Servers of gRPC end a connection by GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings` at the third strike: so many
+ * are borne. (gRPC's proposal A8; `handlePing()` of grpc-go.)
  */
 const MAX_STRIKES = 2
 
@@ -16,11 +16,11 @@ export const GRPC_INTERVAL = 300_000
 const GRPC_IDLE_INTERVAL = 7_200_000
 
 /**
- * Counts the PINGs of one connection as the strictest of those servers does. It forgets all strikes at a PING that comes after it has sent
- * HEADERS or DATA; other frames don't count. Any other PING that comes too early is a strike.
+ * Counts the PINGs of one connection as the strictest of those servers does. It forgets all strikes at a PING that
+ * comes after it has sent HEADERS or DATA; other frames don't count. Any other PING that comes too early is a strike.
  *
- * Where we can't know what the server knows, this counts against us: HEADERS and DATA that come while a PING is under way may have been sent
- * before that one arrived, and the time between two PINGs runs from the ACK of the first.
+ * Where we can't know what the server knows, this counts against us: HEADERS and DATA that come while a PING is under
+ * way may have been sent before that one arrived, and the time between two PINGs runs from the ACK of the first.
  */
 export class PingLedger {
   /** HEADERS or DATA has come since the last PING was answered. */

@@ -11,9 +11,10 @@ const UPDATE_PART = 2
 const SCARCE_PART = 4
 
 /**
- * Credit comes back as bytes are read, so that what is buffered stays below the window: a peer that sends to readers who don't
- * read gets no more of it. But readers of other streams shall not wait for those: while there are such streams, and credit has
- * become scarce, some is lent for what is unread, up to a bound. What is read later pays that back first.
+ * Credit comes back as bytes are read, so that what is buffered stays below the window: a peer that sends to readers
+ * who don't read gets no more of it. But readers of other streams shall not wait for those: while there are such
+ * streams, and credit has become scarce, some is lent for what is unread, up to a bound. What is read later pays that
+ * back first.
  */
 export class ReceiveWindow {
   /** What the peer may send at once, when everything is read. Bytes. */

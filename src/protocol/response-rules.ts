@@ -1,6 +1,6 @@
 /**
- * What makes a response malformed as a whole (RFC 9113 §8.1, §8.3.2). Of single fields HPACK's decoder judges; whether the content
- * has the announced length, the call.
+ * What makes a response malformed as a whole (RFC 9113 §8.1, §8.3.2). Of single fields HPACK's decoder judges; whether
+ * the content has the announced length, the call.
  *
  * @module
  */

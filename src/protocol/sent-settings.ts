@@ -16,7 +16,10 @@ export interface AnnouncedSettings {
   readonly onAck: (() => void) | null
 }
 
-/** The SETTINGS of one connection that wait for their ACK. The peer acknowledges them in the order in which they were sent. */
+/**
+ * The SETTINGS of one connection that wait for their ACK. The peer acknowledges them in the order in which they were
+ * sent.
+ */
 export class SentSettings {
   readonly #waiting: AnnouncedSettings[] = []
 

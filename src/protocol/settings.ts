@@ -43,7 +43,8 @@ export class ServerSettings {
   /**
    * Takes the payload of one SETTINGS frame, setting by setting (§6.5.3). Unknown ones are ignored.
    *
-   * @returns the smallest SETTINGS_HEADER_TABLE_SIZE in it, since the encoder has to say so (RFC 7541 §4.2); -1 for none
+   * @returns the smallest SETTINGS_HEADER_TABLE_SIZE in it, since the encoder has to say so (RFC 7541 §4.2); -1 for
+   *   none
    * @throws ConnectionFault for a value that is none
    */
   apply(bytes: Buffer, start: number, end: number): number {
@@ -104,7 +105,10 @@ export class ServerSettings {
   }
 }
 
-/** What a client says of itself; the streams' window apart. What is undefined isn't sent, and has the protocol's own default. */
+/**
+ * What a client says of itself; the streams' window apart. What is undefined isn't sent, and has the protocol's own
+ * default.
+ */
 export interface OwnSettings {
   readonly headerTableSize?: number | undefined
   readonly maxConcurrentStreams?: number | undefined

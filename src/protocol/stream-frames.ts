@@ -50,7 +50,8 @@ export class StreamFrames implements StreamFrameListener {
     stream.receiveWindow -= flow
     const size = end - start
     const fault = toContentFault(stream, size)
-    // An empty frame may always come (RFC 9113 §6.9.1); after a change of SETTINGS the window may be below 0 for a while.
+    // An empty frame may always come (RFC 9113 §6.9.1); after a change of SETTINGS the window may be below 0 for a
+    // while.
     if ((flow > 0 && stream.receiveWindow < 0) || fault !== null) {
       streams.flow.discard(flow)
       if (fault !== null) this.#rejectResponse(stream, fault)
@@ -184,7 +185,11 @@ export class StreamFrames implements StreamFrameListener {
     this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, `The response is malformed: ${fault}`, true)
   }
 
-  /** A stream error (RFC 9113 §5.4.2). @param isResponse whether it lies in HEADERS or DATA, which belong to a response */
+  /**
+   * A stream error (RFC 9113 §5.4.2).
+   *
+   * @param isResponse whether it lies in HEADERS or DATA, which belong to a response
+   */
   #breakOff(stream: Http2Stream, code: number, message: string, isResponse: boolean): void {
     this.#streams.reset(stream, code)
     if (!stream.isAbandoned) stream.listener.onStreamError(code, message, isResponse)

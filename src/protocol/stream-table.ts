@@ -14,8 +14,8 @@ const PLACES = 256
 const REMEMBERED = 512
 
 /**
- * Those that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id; one that lives so long that its
- * place is wanted by a younger one moves out of the ring.
+ * Those that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id; one that lives so
+ * long that its place is wanted by a younger one moves out of the ring.
  *
  * A Map would do, but not for what lives as short as a request: see `core/unordered-list.ts`.
  */
@@ -84,8 +84,8 @@ export class StreamTable {
   }
 
   /**
-   * Whether the peer has ended it lately. What comes after that is its error (RFC 9113 §5.1); what comes after our own RST_STREAM was
-   * on its way, and must be ignored. A stream that was forgotten is given the benefit of the doubt.
+   * Whether the peer has ended it lately. What comes after that is its error (RFC 9113 §5.1); what comes after our own
+   * RST_STREAM was on its way, and must be ignored. A stream that was forgotten is given the benefit of the doubt.
    */
   hasEnded(streamId: number): boolean {
     return this.#ended.includes(streamId)

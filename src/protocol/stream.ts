@@ -7,8 +7,8 @@
 import type { StreamState } from './stream-state.ts'
 
 /**
- * How far the response has come (RFC 9113 §8.1): informational headers come while it is `none`, the one final header makes it
- * `header`, END_STREAM makes it `whole`.
+ * How far the response has come (RFC 9113 §8.1): informational headers come while it is `none`, the one final header
+ * makes it `header`, END_STREAM makes it `whole`.
  */
 export type ResponsePhase = 'none' | 'header' | 'whole'
 
@@ -18,13 +18,17 @@ export interface StreamListener {
   onInformational(status: number, fields: string[]): void
   /** The final response's header. Where the response has nothing else, the stream's phase is `whole` already. */
   onResponse(status: number, fields: string[]): void
-  /** A piece of data: the connection is to be told whether it was read. With the last one the phase is `whole` already. */
+  /**
+   * A piece of data: the connection is to be told whether it was read. With the last one the phase is `whole` already.
+   */
   onBytes(bytes: Buffer, start: number, end: number): void
   /** The trailer section, which ends the response: the phase is `whole`. */
   onTrailers(fields: string[]): void
   /** The peer has reset the stream (RFC 9113 §6.4). It is closed. */
   onReset(code: number): void
-  /** The peer will not process the request: the stream lies above a GOAWAY's last stream (RFC 9113 §6.8). It is closed. */
+  /**
+   * The peer will not process the request: the stream lies above a GOAWAY's last stream (RFC 9113 §6.8). It is closed.
+   */
   onRefused(): void
   /**
    * A stream error (RFC 9113 §5.4.2): the peer was sent RST_STREAM with this code. The stream is closed.
@@ -65,8 +69,8 @@ export class Http2Stream {
   /** Bytes that were read, and that the peer hasn't been told of. */
   consumed = 0
   /**
-   * The window that all streams had when this one was opened, or was given its last WINDOW_UPDATE: a peer that goes on at WINDOW_UPDATE alone
-   * makes no use of what SETTINGS have added since.
+   * The window that all streams had when this one was opened, or was given its last WINDOW_UPDATE: a peer that goes on
+   * at WINDOW_UPDATE alone makes no use of what SETTINGS have added since.
    */
   toldWindow = 0
   /** Bytes that were neither read nor thrown away. */

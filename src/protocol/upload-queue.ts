@@ -17,8 +17,8 @@ export interface UploadOwner {
 }
 
 /**
- * Each stream in the line sends one frame, and goes to the line's end: no upload waits for another one to be done. A stream whose
- * own window is used up leaves the line until the peer opens it again.
+ * Each stream in the line sends one frame, and goes to the line's end: no upload waits for another one to be done. A
+ * stream whose own window is used up leaves the line until the peer opens it again.
  */
 export class UploadQueue {
   readonly #writer: FrameWriter

@@ -1,6 +1,6 @@
 /**
- * What an engine is: it makes connections of sockets, and a connection makes streams. What they tell the session goes through the two
- * interfaces at the end of this file.
+ * What an engine is: it makes connections of sockets, and a connection makes streams. What they tell the session goes
+ * through the two interfaces at the end of this file.
  *
  * @module
  */
@@ -77,7 +77,10 @@ export interface EngineConnection extends WindowAnnouncer {
 export interface EngineStream extends UnorderedItem, Resettable, Windowed {
   /** Null before it has one. */
   readonly streamId: number | null
-  /** Its caller waits for nothing: it is over, or all of its request has been sent, and its reader holds the response back. */
+  /**
+   * Its caller waits for nothing: it is over, or all of its request has been sent, and its reader holds the response
+   * back.
+   */
   readonly isIdle: boolean
   /** Sends its request. Whatever goes wrong is the call's failure. */
   open(): void

@@ -1,5 +1,6 @@
 /**
- * The session: its states, whether a stream may be opened, when it is verified, drained, given up. Its engine makes the connection.
+ * The session: its states, whether a stream may be opened, when it is verified, drained, given up. Its engine makes the
+ * connection.
  *
  * @module
  */

@@ -68,7 +68,10 @@ export class Keepalive implements Timed {
   #trust: Trust = 'trusted'
   /** Since when nobody needs it; NEVER while somebody does. */
   #idleAt: number
-  /** When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's response counts. */
+  /**
+   * When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's
+   * response counts.
+   */
   #readAt: number
   #bytesRead: number | null = null
   /** When it was looked last. */
@@ -132,14 +135,17 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * The peer has sent GOAWAY: a PING follows, for the streams that are left in the next turn of the event loop. A session that takes no
-   * further calls gets no other sign of life.
+   * The peer has sent GOAWAY: a PING follows, for the streams that are left in the next turn of the event loop. A
+   * session that takes no further calls gets no other sign of life.
    */
   onGoaway(): void {
     originalSetImmediate(probeLeft, this, this.#kept)
   }
 
-  /** A stream was reset: a PING goes with it, since a dead path would show in nothing else. A peer that has complained of PINGs gets none. */
+  /**
+   * A stream was reset: a PING goes with it, since a dead path would show in nothing else. A peer that has complained
+   * of PINGs gets none.
+   */
   onReset(): void {
     if (!this.#memory.isPingShy) this.probe()
   }
@@ -205,8 +211,8 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * A process that was busy comes late to its timers, and has what the peer has said meanwhile still before it: it reads that
-   * before it judges.
+   * A process that was busy comes late to its timers, and has what the peer has said meanwhile still before it: it
+   * reads that before it judges.
    */
   #lookOnce(pingAt: number): void {
     this.#isJudging = true
@@ -230,7 +236,10 @@ export class Keepalive implements Timed {
     return this.#configuredInterval !== NEVER && this.#pingTimeout !== NEVER
   }
 
-  /** Whether a PING doesn't cost the connection. Of a peer that has answered, and not in gRPC, we know that it counts none. */
+  /**
+   * Whether a PING doesn't cost the connection. Of a peer that has answered, and not in gRPC, we know that it counts
+   * none.
+   */
   #canSpare(now: number): boolean {
     return this.#memory.isGrpc === false || this.#pings.canSend(now, this.#kept.liveStreams > 0)
   }
@@ -254,8 +263,8 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * What has come did so since the last look. Until a PING goes out that counts as early as it may have been, so that no silence is
-   * longer than an interval; while a PING is under way, as late, so that no peer that lives is given up.
+   * What has come did so since the last look. Until a PING goes out that counts as early as it may have been, so that
+   * no silence is longer than an interval; while a PING is under way, as late, so that no peer that lives is given up.
    */
   #look(now: number): void {
     const before = this.#lookedAt

@@ -19,8 +19,8 @@ export interface Goaway {
 }
 
 /**
- * What is known after another GOAWAY: up to where streams were processed, the last one says; why the peer leaves, the first one that
- * gives a reason. (Node's server, for one, ends each connection with a GOAWAY that gives none.)
+ * What is known after another GOAWAY: up to where streams were processed, the last one says; why the peer leaves, the
+ * first one that gives a reason. (Node's server, for one, ends each connection with a GOAWAY that gives none.)
  */
 export function toLatest(before: Goaway | null, { code, lastStreamId, debugData }: Goaway): Goaway {
   if (before === null) return { code, lastStreamId, debugData }
@@ -70,8 +70,9 @@ export function toLossError(
 }
 
 /**
- * Why a connection has ended, for the `disconnect` event. What the peer has said with its GOAWAY is in the error's fields; the debug data is
- * no part of the message, which ends up in logs (RFC 9113 §6.8: it may be sensitive). A frame bounds how much of it there is.
+ * Why a connection has ended, for the `disconnect` event. What the peer has said with its GOAWAY is in the error's
+ * fields; the debug data is no part of the message, which ends up in logs (RFC 9113 §6.8: it may be sensitive). A frame
+ * bounds how much of it there is.
  *
  * @param goaway null when there was none
  * @param cause null for a graceful end, or one of our own
@@ -86,9 +87,9 @@ export function toDisconnectError(goaway: Goaway | null, cause: Error | null): E
 }
 
 /**
- * Closes a session whose connection is gone without a word of its engine's: in a later turn of the event loop. A caller may be dispatching
- * when that is found out, and the listeners that are told are the caller's. And node may be about to tell: it leaks its part of a session
- * whose socket is destroyed before.
+ * Closes a session whose connection is gone without a word of its engine's: in a later turn of the event loop. A caller
+ * may be dispatching when that is found out, and the listeners that are told are the caller's. And node may be about to
+ * tell: it leaks its part of a session whose socket is destroyed before.
  */
 export function endLost(session: LostSession): void {
   originalSetImmediate(tellLoss, session)

@@ -61,7 +61,9 @@ export class OriginMemory {
     return this.#pingFactor > 1
   }
 
-  /** Whether the peer has answered in gRPC, whose servers count PINGs; null before its first response, of whatever kind. */
+  /**
+   * Whether the peer has answered in gRPC, whose servers count PINGs; null before its first response, of whatever kind.
+   */
   get isGrpc(): boolean | null {
     return this.#isGrpc
   }

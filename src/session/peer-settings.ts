@@ -11,7 +11,9 @@ import type { OriginMemory } from './origin-memory.ts'
 /** Streams that may be open before the peer has told its limit: RFC 9113 §6.5.2 recommends no limit below this. */
 const LIMIT_BEFORE_SETTINGS = 100
 
-/** The largest value of a setting. nghttp2 must not queue above a limit of its own, since we hold calls back ourselves. */
+/**
+ * The largest value of a setting. nghttp2 must not queue above a limit of its own, since we hold calls back ourselves.
+ */
 export const UNLIMITED = 2 ** 32 - 1
 
 /** The settings of one session's peer. */

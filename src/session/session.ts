@@ -83,13 +83,16 @@ export interface Session {
   /** Whether `open` may be called now. */
   hasRoom(): boolean
   /**
-   * Closes a session, in a later turn, whose connection is gone although it hasn't ended it: an engine may say so late, or never, when a
-   * write to the peer doesn't end. Such a session would never have room.
+   * Closes a session, in a later turn, whose connection is gone although it hasn't ended it: an engine may say so late,
+   * or never, when a write to the peer doesn't end. Such a session would never have room.
    *
    * @returns whether it does
    */
   closeIfLost(): boolean
-  /** Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of 0. */
+  /**
+   * Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of
+   * 0.
+   */
   isSaturated(): boolean
   /** A PING has to come back before it has room again: it was idle for long, or in doubt. */
   readonly isStale: boolean
@@ -108,7 +111,9 @@ export interface Session {
   updateRef(): void
   /** A snapshot. */
   toStats(): SessionStats
-  /** Begins to connect. Once, when its owner knows of it: what is told, or asked for a socket, may be the caller's own. */
+  /**
+   * Begins to connect. Once, when its owner knows of it: what is told, or asked for a socket, may be the caller's own.
+   */
   start(): void
   /**
    * Finishes its streams, then closes. Idempotent.

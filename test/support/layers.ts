@@ -38,6 +38,12 @@ const RANK_OF: ReadonlyMap<string, number> = new Map(
 /** The most lines of code that a file of src/ or types/ may have. Lines of comments alone don't count. */
 export const MAX_LINES = 325
 
+/** The most columns of a line of src/ or types/, comments included. */
+export const MAX_COLUMNS = 120
+
+/** Rooms that still have wider lines. */
+const WIDE_ROOMS: readonly string[] = ['session', 'protocol', 'scheduler', 'dispatcher', 'handler']
+
 /** Reads every file below the given folders. */
 export function readTree(root: string, folders: readonly string[]): SourceTree {
   const tree = new Map<string, string>()
@@ -57,6 +63,18 @@ export function findLongFiles(tree: SourceTree): string[] {
   for (const [path, text] of tree) {
     const lines = countCodeLines(text)
     if (lines > MAX_LINES) found.push(`${path}: ${lines} lines`)
+  }
+  return found
+}
+
+/** The lines with more than {@link MAX_COLUMNS} columns, each as `path:line: N columns`. */
+export function findWideLines(tree: SourceTree): string[] {
+  const found: string[] = []
+  for (const [path, text] of tree) {
+    if (WIDE_ROOMS.some((room) => path.startsWith(`src/${room}/`))) continue
+    for (const [index, line] of text.split('\n').entries()) {
+      if (line.length > MAX_COLUMNS) found.push(`${path}:${index + 1}: ${line.length} columns`)
+    }
   }
   return found
 }

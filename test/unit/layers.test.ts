@@ -1,6 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { checkLayers, findLongFiles, MAX_LINES, readTree } from '../support/layers.ts'
+import {
+  checkLayers,
+  findLongFiles,
+  findWideLines,
+  MAX_COLUMNS,
+  MAX_LINES,
+  readTree,
+} from '../support/layers.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -22,6 +29,25 @@ describe('the sources', () => {
 
   test(`have no file with more than ${MAX_LINES} lines of code`, () => {
     expect(findLongFiles(tree)).toEqual([])
+  })
+
+  test(`have no line of more than ${MAX_COLUMNS} columns`, () => {
+    expect(findWideLines(tree)).toEqual([])
+  })
+})
+
+describe('the width checker', () => {
+  test('reports a line that is too wide, of code and of a comment', () => {
+    const wide = `// ${'x'.repeat(MAX_COLUMNS)}`
+    const tree = new Map([
+      ['src/core/clock.ts', `export {}\n${wide}\n`],
+      ['types/limits.ts', `export type A = ${'x'.repeat(MAX_COLUMNS)}\n`],
+      ['src/api/request.ts', `${wide.slice(0, MAX_COLUMNS)}\n`],
+    ])
+    expect(findWideLines(tree)).toEqual([
+      `src/core/clock.ts:2: ${MAX_COLUMNS + 3} columns`,
+      `types/limits.ts:1: ${MAX_COLUMNS + 16} columns`,
+    ])
   })
 })
 

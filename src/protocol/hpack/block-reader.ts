@@ -68,7 +68,8 @@ export class BlockReader {
   /**
    * Reads an integer (RFC 7541 §5.1), of whose first octet the reader is.
    *
-   * @param prefix the mask of the prefix, such as 0x7f for seven bits: its value where all of its bits are set means "more"
+   * @param prefix the mask of the prefix, such as 0x7f for seven bits: its value where all of its bits are set means
+   *   "more"
    */
   readInteger(prefix: number): number {
     const first = (this.#bytes[this.at++] ?? 0) & prefix
@@ -117,8 +118,8 @@ export class BlockReader {
   /**
    * Reads a string literal (RFC 7541 §5.2) that is a value, and judges it: `verdict`.
    *
-   * @param slot where the value of this name was kept that came last: the name's index in the static table, or `nameSlot`;
-   *   `NO_SLOT` for a value that the same literal won't bring again, as it goes into the dynamic table
+   * @param slot where the value of this name was kept that came last: the name's index in the static table, or
+   *   `nameSlot`; `NO_SLOT` for a value that the same literal won't bring again, as it goes into the dynamic table
    */
   readValue(slot: number): string {
     const start = this.#skipLiteral()

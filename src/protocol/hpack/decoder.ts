@@ -37,24 +37,25 @@ export class HpackDecoder {
   #requiredTableSize = -1
 
   /**
-   * Size of the list decoded last, in bytes, as RFC 9113 §6.5.2 counts it: 32 a field beside its name and value. Also of
-   * what was not kept.
+   * Size of the list decoded last, in bytes, as RFC 9113 §6.5.2 counts it: 32 a field beside its name and value. Also
+   * of what was not kept.
    */
   listSize = 0
   /** Whether the list decoded last was larger than the limit: what `decode()` has returned is only its beginning. */
   isTruncated = false
   /**
-   * Why the list decoded last makes its message malformed (RFC 9113 §8.2.1, §8.2.2), by its first such field; null when no
-   * field does. Has the field's name in it, never its value. What pseudo-header fields have to be is not looked at.
+   * Why the list decoded last makes its message malformed (RFC 9113 §8.2.1, §8.2.2), by its first such field; null when
+   * no field does. Has the field's name in it, never its value. What pseudo-header fields have to be is not looked at.
    */
   fault: string | null = null
 
   /**
-   * @param tableSize the SETTINGS_HEADER_TABLE_SIZE that we have announced, in bytes. Above the default of 4,096, it is the
-   *   most that the peer may raise its table to; below, the table has this size from the start. A peer that isn't sure to
-   *   know of a smaller one is decoded with 4,096, and `setTableSize()` as soon as it has acknowledged the other.
-   * @param maxListSize above so many bytes (as `listSize` counts them) a list is decoded to the end, for the table's sake,
-   *   but what comes is no longer kept
+   * @param tableSize the SETTINGS_HEADER_TABLE_SIZE that we have announced, in bytes. Above the default of 4,096, it is
+   *   the most that the peer may raise its table to; below, the table has this size from the start. A peer that isn't
+   *   sure to know of a smaller one is decoded with 4,096, and `setTableSize()` as soon as it has acknowledged the
+   *   other.
+   * @param maxListSize above so many bytes (as `listSize` counts them) a list is decoded to the end, for the table's
+   *   sake, but what comes is no longer kept
    */
   constructor(tableSize: number, maxListSize: number) {
     this.#table = new DynamicTable(Math.min(tableSize, DEFAULT_TABLE_SIZE))
@@ -63,9 +64,9 @@ export class HpackDecoder {
   }
 
   /**
-   * The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE of ours, in bytes. When its table is larger than that, its
-   * next block that isn't empty has to begin with an update to this size or a smaller one (RFC 7541 §4.2); the smallest counts
-   * when there are several before that block.
+   * The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE of ours, in bytes. When its table is larger than that,
+   * its next block that isn't empty has to begin with an update to this size or a smaller one (RFC 7541 §4.2); the
+   * smallest counts when there are several before that block.
    */
   setTableSize(size: number): void {
     this.#maxTableSize = size
@@ -76,7 +77,8 @@ export class HpackDecoder {
   /**
    * Decodes one whole header block.
    *
-   * @returns a new list `[name, value, …]` in the order of the wire, of strings of latin1; its beginning, if `isTruncated`
+   * @returns a new list `[name, value, …]` in the order of the wire, of strings of latin1; its beginning, if
+   *   `isTruncated`
    * @throws HpackError for a block that breaks RFC 7541: the connection has to be given up (RFC 9113 §4.3)
    */
   decode(bytes: Buffer, start: number, end: number): string[] {

@@ -9,7 +9,10 @@ export const ENTRY_OVERHEAD = 32
 
 const INITIAL_SLOTS = 32
 
-/** A first-in, first-out list of fields in a ring, counted from the newest on. Strings are latin1: a character is an octet. */
+/**
+ * A first-in, first-out list of fields in a ring, counted from the newest on. Strings are latin1: a character is an
+ * octet.
+ */
 export class DynamicTable {
   /** One ring in three arrays, so that an entry is no object. A power of two of slots; free ones hold empty strings. */
   #names: string[] = new Array<string>(INITIAL_SLOTS).fill('')

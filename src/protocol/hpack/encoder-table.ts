@@ -8,8 +8,8 @@ import { ENTRY_OVERHEAD } from './dynamic-table.ts'
 import { STATIC_INDEXES, STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from './static-table.ts'
 
 /**
- * How a field of a name goes out that is in neither table (RFC 7541 §6.2): `'index'` puts it into the dynamic one, `'plain'`
- * does not, and `'never'` forbids it to everybody on the way as well.
+ * How a field of a name goes out that is in neither table (RFC 7541 §6.2): `'index'` puts it into the dynamic one,
+ * `'plain'` does not, and `'never'` forbids it to everybody on the way as well.
  */
 export type NamePolicy = 'index' | 'plain' | 'never'
 
@@ -42,7 +42,9 @@ export class KnownName {
   /** Its entries in the dynamic table, or null. */
   oldest: Entry | null = null
   newest: Entry | null = null
-  /** The value that was written last as a literal which isn't indexed; null before. Its literal, once it has come twice. */
+  /**
+   * The value that was written last as a literal which isn't indexed; null before. Its literal, once it has come twice.
+   */
   lastValue: string | null = null
   lastLiteral: Uint8Array | null = null
 

@@ -34,17 +34,22 @@ const LENGTH_PREFIX = 0x7f
 const MAX_INTEGER_SIZE = 6
 /** A longer string is written by Node, a shorter one is written here: leaving JavaScript costs more. Octets. */
 const MAX_SHORT = 24
-/** The longest string whose length, once it has become shorter, is one octet: it is below the prefix of seven bits. Octets. */
+/**
+ * The longest string whose length, once it has become shorter, is one octet: it is below the prefix of seven bits.
+ * Octets.
+ */
 const MAX_TRIED = 127
 /** The longest value of which the literal is kept, in octets. */
 const MAX_REPEATED = 2_048
 
-/** A character that is no octet. In a string that V8 stores as latin1 there is none, and V8 knows that without a look. */
+/**
+ * A character that is no octet. In a string that V8 stores as latin1 there is none, and V8 knows that without a look.
+ */
 const WIDE = /[\u0100-\uffff]/
 
 /**
- * How many octets a header block takes at most: neither the Huffman code nor an index makes a field longer. Has room for the
- * table's size updates as well.
+ * How many octets a header block takes at most: neither the Huffman code nor an index makes a field longer. Has room
+ * for the table's size updates as well.
  *
  * @param fields `[name, value, …]` of strings of latin1
  */
@@ -56,8 +61,8 @@ export function maxEncodedSize(fields: readonly string[]): number {
 }
 
 /**
- * The encoding half of a connection's compression context. It uses at most 4,096 bytes of the peer's table, and the Huffman
- * code where that is shorter.
+ * The encoding half of a connection's compression context. It uses at most 4,096 bytes of the peer's table, and the
+ * Huffman code where that is shorter.
  */
 export class HpackEncoder {
   readonly #table = new EncoderTable(MAX_TABLE_SIZE)
@@ -68,8 +73,8 @@ export class HpackEncoder {
   #hasSizeUpdate = false
 
   /**
-   * The peer's SETTINGS_HEADER_TABLE_SIZE, in bytes. What it makes of the table is announced at the beginning of the next
-   * block, and the smallest of several as well (RFC 7541 §4.2).
+   * The peer's SETTINGS_HEADER_TABLE_SIZE, in bytes. What it makes of the table is announced at the beginning of the
+   * next block, and the smallest of several as well (RFC 7541 §4.2).
    */
   setMaxTableSize(size: number): void {
     const used = Math.min(size, MAX_TABLE_SIZE)
@@ -86,15 +91,15 @@ export class HpackEncoder {
   /**
    * Writes a header block.
    *
-   * `authorization`, `proxy-authorization`, `cookie` and `set-cookie` are never indexed (RFC 7541 §7.1.3), and fields that
-   * hardly come twice, such as `:path`, are not either.
+   * `authorization`, `proxy-authorization`, `cookie` and `set-cookie` are never indexed (RFC 7541 §7.1.3), and fields
+   * that hardly come twice, such as `:path`, are not either.
    *
    * @param fields `[name, value, …]` of strings of latin1, names in lower case
    * @param out has room for `maxEncodedSize(fields)` octets from `offset` on
    * @param sensitive names of more fields that are never indexed; null for none. @default null
    * @returns the offset behind the block
-   * @throws InvalidArgumentError for a string with a character above U+00FF, which would go out as another one. Nothing has changed
-   * then: a block that the peer never gets must have no part in what both know.
+   * @throws InvalidArgumentError for a string with a character above U+00FF, which would go out as another one. Nothing
+   *   has changed then: a block that the peer never gets must have no part in what both know.
    */
   encode(
     fields: readonly string[],
@@ -102,7 +107,8 @@ export class HpackEncoder {
     offset: number,
     sensitive: ReadonlySet<string> | null = null,
   ): number {
-    // What the peer has to follow comes after all of the block was checked; until then each literal is, as it is written.
+    // What the peer has to follow comes after all of the block was checked; until then each literal is, as it is
+    // written.
     let isChecked = this.#hasSizeUpdate
     if (isChecked) requireOctets(fields, 0)
     let to = isChecked ? this.#writeSizeUpdates(out, offset) : offset
@@ -172,8 +178,8 @@ export class HpackEncoder {
 }
 
 /**
- * Writes a value that no table keeps. Credentials are the same in every request, and often the path is: the second time the
- * literal is kept, and then it is copied for as long as the value stays the same.
+ * Writes a value that no table keeps. Credentials are the same in every request, and often the path is: the second time
+ * the literal is kept, and then it is copied for as long as the value stays the same.
  */
 function writeRepeated(out: Buffer, offset: number, known: KnownName, value: string): number {
   if (value === known.lastValue) {
@@ -237,7 +243,10 @@ function toWideError(name: string): InvalidArgumentError {
   )
 }
 
-/** Its length is one octet, which is known when the string has been written: to count first would take half as long again. */
+/**
+ * Its length is one octet, which is known when the string has been written: to count first would take half as long
+ * again.
+ */
 function tryHuffman(out: Buffer, offset: number, text: string): number {
   const end = writeHuffman(text, out, offset + 1, offset + 1 + text.length)
   if (end >= 0) out[offset] = HUFFMAN | (end - offset - 1)

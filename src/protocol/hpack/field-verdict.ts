@@ -1,8 +1,8 @@
 /**
  * What makes a single field malformed (RFC 9113 §8.2.1 and §8.2.2), judged while it is decoded.
  *
- * A verdict is a small number, so that the dynamic table can keep one for each entry: that of the name in the low bits, that
- * of the value above them. 0 is a good field.
+ * A verdict is a small number, so that the dynamic table can keep one for each entry: that of the name in the low bits,
+ * that of the value above them. 0 is a good field.
  *
  * @module
  */

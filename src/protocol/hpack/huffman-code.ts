@@ -10,8 +10,8 @@ export const EOS = 256
 /**
  * The length of each symbol's code, in bits: the 256 octets, and EOS.
  *
- * The code is canonical: codes of one length are consecutive numbers in the order of their symbols, and those of the next
- * length go on behind them. The lengths tell all of it.
+ * The code is canonical: codes of one length are consecutive numbers in the order of their symbols, and those of the
+ * next length go on behind them. The lengths tell all of it.
  */
 export const HUFFMAN_LENGTHS: Readonly<Uint8Array> = Uint8Array.from([
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28,

@@ -7,7 +7,10 @@
 import { EOS, HUFFMAN_CODES, HUFFMAN_LENGTHS } from './huffman-code.ts'
 import { toClass } from './octet-class.ts'
 
-/** Octets that a string of latin1 takes in the Huffman code (RFC 7541 §5.2), padding included. What is beyond latin1 isn't noticed. */
+/**
+ * Octets that a string of latin1 takes in the Huffman code (RFC 7541 §5.2), padding included. What is beyond latin1
+ * isn't noticed.
+ */
 export function huffmanSize(text: string): number {
   let bits = 0
   for (let at = 0; at < text.length; at++) bits += HUFFMAN_LENGTHS[text.charCodeAt(at) & 0xff] ?? 0
@@ -24,7 +27,8 @@ const PACKED_CODES = Int32Array.from({ length: 256 }, (_none, octet) => {
  * Writes a string of latin1 in the Huffman code (RFC 7541 §5.2), padded with the first bits of EOS.
  *
  * @param limit the offset that it has to stay below; up to four octets behind it may be written to
- * @returns the offset behind it, or `TOO_LONG`; `TOO_WIDE` for a string that is none of latin1, if it hasn't become too long before
+ * @returns the offset behind it, or `TOO_LONG`; `TOO_WIDE` for a string that is none of latin1, if it hasn't become too
+ *   long before
  */
 export function writeHuffman(text: string, out: Uint8Array, offset: number, limit: number): number {
   let pending = 0
@@ -71,9 +75,9 @@ export const HAS_EOS = -1
 export const BAD_PADDING = -2
 
 /**
- * An entry of the table, what eight more bits lead to: up to two symbols, as no code is shorter than five bits, the first in
- * the lowest octet; how many there are; the state in which that leaves the decoder; and the symbols' classes. 0 is an entry
- * that isn't there yet.
+ * An entry of the table, what eight more bits lead to: up to two symbols, as no code is shorter than five bits, the
+ * first in the lowest octet; how many there are; the state in which that leaves the decoder; and the symbols' classes.
+ * 0 is an entry that isn't there yet.
  */
 const SECOND_SYMBOL_SHIFT = 8
 const COUNT_SHIFT = 16
@@ -91,8 +95,8 @@ interface Decoding {
   /** The nodes at which a string may end: the root, and the seven that follow it by ones alone. */
   readonly ends: ReadonlySet<number>
   /**
-   * 256 entries for each state: made when the state is first come to, since most never are, and all of them would take 40 ms
-   * of a process's start.
+   * 256 entries for each state: made when the state is first come to, since most never are, and all of them would take
+   * 40 ms of a process's start.
    */
   readonly table: Int32Array
 }
@@ -148,8 +152,8 @@ function makeState({ tree, ends, table }: Decoding, state: number, octet: number
 }
 
 /**
- * Decodes a string (RFC 7541 §5.2) of less than 2^27 octets into `out`, from its beginning on, which has room for 8/5 of the
- * string's octets and two more.
+ * Decodes a string (RFC 7541 §5.2) of less than 2^27 octets into `out`, from its beginning on, which has room for 8/5
+ * of the string's octets and two more.
  *
  * @returns `toHuffmanLength()` and `toHuffmanClasses()` tell the two halves of it; or it is `HAS_EOS` or `BAD_PADDING`
  */

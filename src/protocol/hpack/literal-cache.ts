@@ -12,8 +12,9 @@ const MIN_OCTETS = 6
 const HUFFMAN_KEY = 0x80
 
 /**
- * Some servers send most of their fields as literals that they don't index, in every response again (nginx does). This keeps the
- * strings that such literals were decoded to: a comparison of octets is cheaper than to decode them and to make a new string.
+ * Some servers send most of their fields as literals that they don't index, in every response again (nginx does). This
+ * keeps the strings that such literals were decoded to: a comparison of octets is cheaper than to decode them and to
+ * make a new string.
  *
  * A slot holds one literal, the last that was put there: nothing grows.
  */

@@ -1,6 +1,6 @@
 /**
- * Octets that some field names and values may not have (RFC 9113 §8.2.1), as bits, so that those of a string can be or'ed
- * together while it is decoded.
+ * Octets that some field names and values may not have (RFC 9113 §8.2.1), as bits, so that those of a string can be
+ * or'ed together while it is decoded.
  *
  * @module
  */

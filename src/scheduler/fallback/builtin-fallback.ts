@@ -22,7 +22,10 @@ const NOT_BY_PROXY = ['lookup', 'localAddress', 'localPort', 'family'] as const
 /** Made on first use. Its connections are made as our own are, and by the same code, but for those through a proxy. */
 export class BuiltinFallback implements FallbackDispatcher {
   readonly #options: ResolvedClientOptions
-  /** As it was when this was made: somebody may put a dispatcher of ours in its place. Null where nobody has used it yet. */
+  /**
+   * As it was when this was made: somebody may put a dispatcher of ours in its place. Null where nobody has used it
+   * yet.
+   */
   readonly #seen: BuiltinAgentClass | null
   #agent: BuiltinAgent | null = null
   #isProxy = false

@@ -7,8 +7,8 @@
 import type { FallbackDispatcher } from '../../../types/client.ts'
 
 /**
- * Where the global dispatcher is: Node's own undici, and every copy from npm, agree on these two. `legacy` is read by undici 6 and
- * 7 (Node 20, 22 and 24), `native` by undici 8 (Node 26).
+ * Where the global dispatcher is: Node's own undici, and every copy from npm, agree on these two. `legacy` is read by
+ * undici 6 and 7 (Node 20, 22 and 24), `native` by undici 8 (Node 26).
  */
 export const SLOTS = Object.freeze({
   legacy: Symbol.for('undici.globalDispatcher.1'),
@@ -43,8 +43,8 @@ export function peekBuiltinClass(): BuiltinAgentClass | null {
 }
 
 /**
- * The class of Node's own Agent. Where somebody else's dispatcher stands in its place, and Node hasn't loaded its undici yet, that
- * one is put aside for as long as that takes.
+ * The class of Node's own Agent. Where somebody else's dispatcher stands in its place, and Node hasn't loaded its
+ * undici yet, that one is put aside for as long as that takes.
  *
  * @returns null where Node has loaded its undici after the place was taken: then it has never made an Agent
  */
@@ -107,8 +107,8 @@ function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
 }
 
 /**
- * Undici's classes can't be told by `instanceof`, as each copy has its own; ours have another parent. A class of the caller's that
- * extends one of them stands for that one.
+ * Undici's classes can't be told by `instanceof`, as each copy has its own; ours have another parent. A class of the
+ * caller's that extends one of them stands for that one.
  */
 function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
   let agentClass: unknown = dispatcher.constructor

@@ -10,8 +10,8 @@ import { isPromiseLike } from '../../core/realms.ts'
 import { ignoreLateError, isSocket } from './socket.ts'
 
 /**
- * Asks a connector of the caller's for a socket. One of the two functions is called, never from within; `onSocket` for each
- * time that the connector yields something.
+ * Asks a connector of the caller's for a socket. One of the two functions is called, never from within; `onSocket` for
+ * each time that the connector yields something.
  */
 export function askConnector(
   connector: Connector,

@@ -13,11 +13,16 @@ import { invalid } from '../../core/validate.ts'
 import { ConnectTimeoutError, SocketError } from '../../errors.ts'
 import { discardSocket, isSocket, setRef } from './socket.ts'
 
-/** What a dial is made for. It hears of one result, and of none after {@link Dial.cancel}; never from within `dial()`. */
+/**
+ * What a dial is made for. It hears of one result, and of none after {@link Dial.cancel}; never from within `dial()`.
+ */
 export interface DialListener {
   /** A socket that the dialer has made begins to connect: not called for one of the caller's connect function. */
   onConnecting?(socket: Socket): void
-  /** Why the protocol can't be spoken on an open socket; null where it can. The socket is destroyed then, and the dial fails. */
+  /**
+   * Why the protocol can't be spoken on an open socket; null where it can. The socket is destroyed then, and the dial
+   * fails.
+   */
   toRefusal(socket: Socket): Error | null
   /** The socket is open, and the listener's own from now on. */
   onConnected(socket: Socket): void
@@ -26,8 +31,8 @@ export interface DialListener {
 }
 
 /**
- * The alarm, the sockets on their way, and the one result. A socket that comes once the dial is over is destroyed, and the errors of
- * each socket are listened to for as long as it lives: none is ever an uncaught exception.
+ * The alarm, the sockets on their way, and the one result. A socket that comes once the dial is over is destroyed, and
+ * the errors of each socket are listened to for as long as it lives: none is ever an uncaught exception.
  */
 export class Dial {
   /** Whom it is to, as error texts say it. */
@@ -67,7 +72,11 @@ export class Dial {
     if (!isNeeded) this.#wasUnreferenced = true
   }
 
-  /** Connects a socket of the dialer's own. @param open makes one that isn't connected yet; what it throws fails the dial */
+  /**
+   * Connects a socket of the dialer's own.
+   *
+   * @param open makes one that isn't connected yet; what it throws fails the dial
+   */
   connect(open: () => Socket): void {
     let socket: Socket
     try {

@@ -22,7 +22,10 @@ export interface SocketTarget {
   readonly isTls: boolean
   /** A Unix domain socket or a Windows named pipe that leads there; null for the host and the port themselves. */
   readonly socketPath: string | null
-  /** An open connection that leads there, such as a tunnel through a proxy: TLS is put on it. Missing: a new one is made. */
+  /**
+   * An open connection that leads there, such as a tunnel through a proxy: TLS is put on it. Missing: a new one is
+   * made.
+   */
   readonly over?: Duplex
 }
 
@@ -57,11 +60,11 @@ export function openSocket(
 }
 
 /**
- * Turns Nagle's algorithm off and keep-alive on, unless the caller's options say otherwise. With the algorithm, a small write waits until the
- * one before it was acknowledged: 40 ms and more.
+ * Turns Nagle's algorithm off and keep-alive on, unless the caller's options say otherwise. With the algorithm, a small
+ * write waits until the one before it was acknowledged: 40 ms and more.
  *
- * For any socket, once it is connected: Node 20 and 22 ignore both options of `tls.connect()`, a connector may have set neither, and
- * node:http2 turns the algorithm off whatever the caller has said.
+ * For any socket, once it is connected: Node 20 and 22 ignore both options of `tls.connect()`, a connector may have set
+ * neither, and node:http2 turns the algorithm off whatever the caller has said.
  */
 export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOptions): void {
   const {

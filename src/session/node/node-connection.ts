@@ -23,13 +23,14 @@ import { NodeStream } from './node-stream.ts'
 import { UploadBuffer } from './node-upload.ts'
 
 /**
- * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM. Far
- * above what `core/headers.ts` lets through, as nghttp2 compares a generous estimate with it.
+ * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM.
+ * Far above what `core/headers.ts` lets through, as nghttp2 compares a generous estimate with it.
  */
 const MAX_HEADER_BLOCK = 1_048_576
 
 /**
- * Megabytes, beside what responses may take. Node's default of 10 makes an unrelated request fail while a large upload waits.
+ * Megabytes, beside what responses may take. Node's default of 10 makes an unrelated request fail while a large upload
+ * waits.
  */
 const MAX_SESSION_MEMORY = 1_024
 const MEGABYTE = 1_000_000
@@ -122,7 +123,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       if (error === null) onAck()
     }
     if (!this.http2.closed) return this.http2.ping(onReply)
-    // Node sends no PING on a session that GOAWAY has closed. The peer has to acknowledge SETTINGS as well (RFC 9113 §6.5.3).
+    // Node sends no PING on a session that GOAWAY has closed. The peer has to acknowledge SETTINGS as well (RFC 9113
+    // §6.5.3).
     this.http2.settings({}, onReply)
     return true
   }
@@ -148,8 +150,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   finish(): void {}
 
   /**
-   * Ends it, in the next turn of the event loop: whoever calls may be running inside nghttp2, which is reading, and would
-   * be freed below itself.
+   * Ends it, in the next turn of the event loop: whoever calls may be running inside nghttp2, which is reading, and
+   * would be freed below itself.
    */
   cut(): void {
     if (this.#isCut) return

@@ -64,8 +64,8 @@ class ListenerSlot extends Foreign {
   }
 
   /**
-   * Up to Node 24 what `session.request()` makes keeps the stream alive until the next full collection (docs/differences.md): the
-   * call with its handler and all that it has made shall not be a part of that.
+   * Up to Node 24 what `session.request()` makes keeps the stream alive until the next full collection
+   * (docs/differences.md): the call with its handler and all that it has made shall not be a part of that.
    */
   static drop(stream: ClientHttp2Stream): void {
     ;(stream as unknown as ListenerSlot).#listener = null
@@ -73,8 +73,9 @@ class ListenerSlot extends Foreign {
 }
 
 /**
- * Takes the place of `Readable.push()`, by which node hands a stream its data: straight to the attempt, past a buffer, two
- * events and their ticks that nobody needs. And it tells END_STREAM from a reset with NO_ERROR, which node's `end` doesn't.
+ * Takes the place of `Readable.push()`, by which node hands a stream its data: straight to the attempt, past a buffer,
+ * two events and their ticks that nobody needs. And it tells END_STREAM from a reset with NO_ERROR, which node's `end`
+ * doesn't.
  */
 function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
   if (chunk !== null) return ListenerSlot.get(this)?.onData(chunk) === true
@@ -87,8 +88,8 @@ function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
 }
 
 /**
- * Takes the place of `emit()`: a listener for each event of each request would cost more, since node hears of each. Whoever got
- * hold of the stream (node's diagnostics channels hand it out) may listen as ever.
+ * Takes the place of `emit()`: a listener for each event of each request would cost more, since node hears of each.
+ * Whoever got hold of the stream (node's diagnostics channels hand it out) may listen as ever.
  */
 function onEmit(
   this: ClientHttp2Stream,
@@ -177,7 +178,8 @@ function destroyLater(stream: ClientHttp2Stream): void {
  */
 export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, isBreach: boolean): void {
   if (stream.destroyed) return
-  // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a whole.
+  // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a
+  // whole.
   stream._final = endNothing
   // Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2 send empty frames for ever.
   stream.close(isBreach ? ErrorCode.PROTOCOL_ERROR : ErrorCode.CANCEL)

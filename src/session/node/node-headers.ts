@@ -20,13 +20,16 @@ function takesList(version: string): boolean {
 }
 
 /**
- * Makes objects that inherit nothing (a field may be called `constructor` or `__proto__`), and are still no dictionaries to V8,
- * as those of `Object.create(null)` are: a sixth to a quarter of the time (`bench/micro/headers.mjs`).
+ * Makes objects that inherit nothing (a field may be called `constructor` or `__proto__`), and are still no
+ * dictionaries to V8, as those of `Object.create(null)` are: a sixth to a quarter of the time
+ * (`bench/micro/headers.mjs`).
  */
 const FieldObject = function FieldObject() {} as unknown as new () => Record<string, string | string[]>
 FieldObject.prototype = Object.freeze(Object.create(null))
 
-/** As an object, several values of a name in an array: what all versions of node take, and the only form for trailers. */
+/**
+ * As an object, several values of a name in an array: what all versions of node take, and the only form for trailers.
+ */
 export function toFieldObject(wire: WireHeaders): OutgoingHttpHeaders {
   const fields = new FieldObject()
   for (let i = 0; i < wire.length; i += 2) {
@@ -40,7 +43,10 @@ export function toFieldObject(wire: WireHeaders): OutgoingHttpHeaders {
   return fields
 }
 
-/** Header fields for `session.request()`: the list itself, where node takes one; it copies an object, and looks up each name. */
+/**
+ * Header fields for `session.request()`: the list itself, where node takes one; it copies an object, and looks up each
+ * name.
+ */
 export function toNodeHeaders(
   wire: WireHeaders,
   sensitive: ReadonlySet<string> | null = null,

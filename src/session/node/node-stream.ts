@@ -41,7 +41,11 @@ export interface NodeStreamConnection {
   readonly uploadBuffer: UploadBuffer
   /** A call has got the header of its final response. */
   onResponded(headers: IncomingHttpHeaders): void
-  /** DATA has come. @param received bytes of that stream so far: above one window it might go faster with a larger one */
+  /**
+   * DATA has come.
+   *
+   * @param received bytes of that stream so far: above one window it might go faster with a larger one
+   */
   onData(received: number): void
   /** HEADERS have come that are trailers. */
   onTrailers(): void

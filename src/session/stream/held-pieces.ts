@@ -16,8 +16,8 @@ const ROOM = 8_192
 const NOTHING = Buffer.alloc(0)
 
 /**
- * What is kept costs about as much memory as it has bytes, however small the frames are that a peer sends it in, and whatever comes
- * beside them.
+ * What is kept costs about as much memory as it has bytes, however small the frames are that a peer sends it in, and
+ * whatever comes beside them.
  */
 export class HeldPieces {
   readonly #pieces: Buffer[] = []
@@ -57,7 +57,10 @@ export class HeldPieces {
   }
 }
 
-/** A part of a chunk that was read, to be kept for a while: a copy, where the rest of the chunk would be kept for little. */
+/**
+ * A part of a chunk that was read, to be kept for a while: a copy, where the rest of the chunk would be kept for
+ * little.
+ */
 export function toKept(bytes: Buffer, start: number, end: number): Buffer {
   const piece = bytes.subarray(start, end)
   return (end - start) * KEPT_PART < bytes.length ? toCopy(piece) : piece

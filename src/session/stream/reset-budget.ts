@@ -9,8 +9,8 @@ import { originalSetImmediate } from '../../core/original-timers.ts'
 import { TokenBucket } from '../../core/token-bucket.ts'
 
 /**
- * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a second;
- * Envoy looks at the first 500 streams. (All of them since CVE-2023-44487, "rapid reset".)
+ * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a
+ * second; Envoy looks at the first 500 streams. (All of them since CVE-2023-44487, "rapid reset".)
  */
 const BURST = 400
 /** And so many for each second since. */
@@ -24,11 +24,11 @@ export interface Resettable {
 }
 
 /**
- * A bucket of tokens, one for each RST_STREAM. A stream that gets none stays open: it takes its place on the session until the
- * server has answered it or there is a token again.
+ * A bucket of tokens, one for each RST_STREAM. A stream that gets none stays open: it takes its place on the session
+ * until the server has answered it or there is a token again.
  *
- * No stream is reset at once. A caller may be running inside nghttp2, which is reading, and must not be made to send then: it
- * would ask for the data of streams that are going, for ever, or write to freed memory (docs/differences.md).
+ * No stream is reset at once. A caller may be running inside nghttp2, which is reading, and must not be made to send
+ * then: it would ask for the data of streams that are going, for ever, or write to freed memory (docs/differences.md).
  */
 export class ResetBudget implements Timed {
   deadline = Number.POSITIVE_INFINITY

@@ -29,7 +29,10 @@ export class SessionStreams {
   readonly resets: ResetBudget
   readonly #list = new UnorderedList<EngineStream>()
   readonly #windows: SessionWindows
-  /** Where `areIdle()` has found one that isn't. From there on it looks the next time, so that it seldom has to see them all. */
+  /**
+   * Where `areIdle()` has found one that isn't. From there on it looks the next time, so that it seldom has to see them
+   * all.
+   */
   #lookAt = 0
 
   constructor(context: Pick<SessionContext, 'options' | 'deadlines' | 'memory'>, owner: SessionStreamsOwner) {
@@ -86,7 +89,12 @@ export class SessionStreams {
     return true
   }
 
-  /** There is a socket now. @param waiting calls that wait for it @returns the first receive window of a stream, in bytes */
+  /**
+   * There is a socket now.
+   *
+   * @param waiting calls that wait for it
+   * @returns the first receive window of a stream, in bytes
+   */
   begin(waiting: number): number {
     return this.#windows.begin(waiting)
   }

@@ -24,15 +24,16 @@ export interface WindowAnnouncer {
 }
 
 /**
- * Credit that has come back is announced when it is half of a window. So a connection's window that is twice what its streams may hold
- * is never used up before theirs are.
+ * Credit that has come back is announced when it is half of a window. So a connection's window that is twice what its
+ * streams may hold is never used up before theirs are.
  */
 const COVER = 2
 
 /**
- * What bounds a session's memory is what its streams may hold together: `maxSessionBuffer`. The connection's window grows with that, unless
- * the caller has given one: a stream never waits for what others hold. And Node's own server, when it has sent all of a body but
- * END_STREAM while the window is used up by other streams, would end it by RST_STREAM.
+ * What bounds a session's memory is what its streams may hold together: `maxSessionBuffer`. The connection's window
+ * grows with that, unless the caller has given one: a stream never waits for what others hold. And Node's own server,
+ * when it has sent all of a body but END_STREAM while the window is used up by other streams, would end it by
+ * RST_STREAM.
  */
 export class SessionWindows {
   readonly #options: SessionOptions

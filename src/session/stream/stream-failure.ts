@@ -85,7 +85,9 @@ export function toTunnelProtocolError(): StreamError {
   })
 }
 
-/** Why a tunnel ends: its call has settled, and the server has answered it. Errors that aren't ours come back untouched. */
+/**
+ * Why a tunnel ends: its call has settled, and the server has answered it. Errors that aren't ours come back untouched.
+ */
 export function toTunnelError(call: Call, streamId: number | null, error: Error): Error {
   if (!(error instanceof DodiciError)) return error
   error.processed = 'yes'

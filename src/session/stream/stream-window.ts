@@ -25,12 +25,12 @@ export interface Windowed {
 }
 
 /**
- * All streams have one window (SETTINGS_INITIAL_WINDOW_SIZE, RFC 9113 §6.9.2), and what readers leave unread may fill each of
- * them. So it is large while there are few streams, and smaller the more there are: together they stay below a bound. Many
- * streams lose no speed by that, since the connection's window is what they share.
+ * All streams have one window (SETTINGS_INITIAL_WINDOW_SIZE, RFC 9113 §6.9.2), and what readers leave unread may fill
+ * each of them. So it is large while there are few streams, and smaller the more there are: together they stay below a
+ * bound. Many streams lose no speed by that, since the connection's window is what they share.
  *
- * A change counts when the peer has acknowledged it (§6.5.3): until then it may use the larger one of the two. And a smaller
- * one takes nothing back of what a stream holds already.
+ * A change counts when the peer has acknowledged it (§6.5.3): until then it may use the larger one of the two. And a
+ * smaller one takes nothing back of what a stream holds already.
  */
 export class StreamWindow {
   readonly #largest: number

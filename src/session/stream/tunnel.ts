@@ -51,14 +51,17 @@ export class Tunnel extends Duplex {
     this.#side = side
   }
 
-  /** That of a request: who has a key expects a socket of HTTP/1.1, which ends along with the peer's side, as a WebSocket does. */
+  /**
+   * That of a request: who has a key expects a socket of HTTP/1.1, which ends along with the peer's side, as a
+   * WebSocket does.
+   */
   static over(side: TunnelSide, { webSocketKey }: Request): Tunnel {
     return new Tunnel(side, webSocketKey === null)
   }
 
   /**
-   * What lies below: undici's WebSocket tells HTTP/2 from HTTP/1.1 by it, and asks it for an address. No field: to inspect a tunnel
-   * would show node's session with the headers of all its requests.
+   * What lies below: undici's WebSocket tells HTTP/2 from HTTP/1.1 by it, and asks it for an address. No field: to
+   * inspect a tunnel would show node's session with the headers of all its requests.
    */
   get session(): { readonly socket: Socket | null } {
     return this.#session
@@ -126,7 +129,8 @@ export class Tunnel extends Duplex {
     this.#side.closeTunnel()
     // Both sides have ended: what is left of ours is on its way, and the stream closes by itself.
     if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#side.resetTunnel()
-    // A tick runs before the continuation of an `await`: the caller who gets this tunnel by a promise couldn't listen for `error` yet.
+    // A tick runs before the continuation of an `await`: the caller who gets this tunnel by a promise couldn't listen
+    // for `error` yet.
     if (this.#failure === null) callback(error)
     else originalSetImmediate(callback, error)
   }

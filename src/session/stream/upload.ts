@@ -16,8 +16,9 @@ const SMALL_BODY = 16_384
 /**
  * Sends a body at once, or when it may be sent.
  *
- * A body that can be had only once isn't touched before the next turn of the event loop: what has come together with what made its caller
- * dispatch is read then. A GOAWAY in it may have refused the stream, and the body can go with another one.
+ * A body that can be had only once isn't touched before the next turn of the event loop: what has come together with
+ * what made its caller dispatch is read then. A GOAWAY in it may have refused the stream, and the body can go with
+ * another one.
  */
 export class Upload {
   readonly #body: SendableBody

@@ -25,8 +25,8 @@ import { WireStream } from './wire-stream.ts'
 const UPLOAD_SIZE = 65_536
 
 /**
- * What is gathered within a tick is written at its end, in one write: requests, the data behind them, and ACKs with whatever goes out
- * anyway. While the socket takes no more, everything waits here, and data stays with its streams.
+ * What is gathered within a tick is written at its end, in one write: requests, the data behind them, and ACKs with
+ * whatever goes out anyway. While the socket takes no more, everything waits here, and data stays with its streams.
  */
 export class WireConnection implements EngineConnection, ByteSink, ConnectionListener {
   readonly socket: Socket
@@ -203,7 +203,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.flush()
   }
 
-  /** The peer writes nothing more: nothing can be answered any more, and what stands in for a socket may not end by itself. */
+  /**
+   * The peer writes nothing more: nothing can be answered any more, and what stands in for a socket may not end by
+   * itself.
+   */
   #onEnd(): void {
     // Nor is there anybody left to say goodbye to: it would only come back as an error.
     this.http2.stop()

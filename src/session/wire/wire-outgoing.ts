@@ -31,7 +31,8 @@ const NOTHING = new Uint8Array(0)
 /**
  * Opens the stream of a call.
  *
- * @returns false where its header can't be encoded: then this call has failed, and no other of the session has heard of it
+ * @returns false where its header can't be encoded: then this call has failed, and no other of the session has heard of
+ *   it
  */
 export function openStream(
   http2: ClientConnection,
@@ -72,8 +73,8 @@ const SLICE_SIZE = 65_536
 const GATHERED_SIZE = 16_384
 
 /**
- * One piece at a time lies with the connection, which takes of it what the windows and the socket allow for. Those that come
- * meanwhile are gathered: many small ones make one frame.
+ * One piece at a time lies with the connection, which takes of it what the windows and the socket allow for. Those that
+ * come meanwhile are gathered: many small ones make one frame.
  */
 export class WireOutgoing implements UploadSink, TunnelSide {
   readonly sliceSize = SLICE_SIZE

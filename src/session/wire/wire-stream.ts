@@ -334,7 +334,8 @@ export class WireStream implements Attempt, EngineStream, StreamListener {
 
   /** Nobody wants the rest, of either body. */
   #release(): void {
-    // First: nobody gives the stream credit for what is thrown away, and nobody hears of what wasn't sent while it still may be.
+    // First: nobody gives the stream credit for what is thrown away, and nobody hears of what wasn't sent while it
+    // still may be.
     this.#http2.abandon(this.#stream)
     this.#outgoing?.stop()
     this.#dropPieces()

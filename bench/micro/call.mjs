@@ -13,6 +13,8 @@ const { Deadlines, systemClock } = await loadSource('core/clock.ts')
 const { toClientOptions, toOrigin } = await loadSource('core/options.ts')
 /** @type {typeof import('../../src/core/request.ts')} */
 const { Request } = await loadSource('core/request.ts')
+/** @type {typeof import('../../src/session/stream/response-flow.ts')} */
+const { ResponseFlow } = await loadSource('session/stream/response-flow.ts')
 
 const options = toClientOptions({})
 const request = new Request({ path: '/', method: 'GET' }, toOrigin('https://localhost'), options)
@@ -40,12 +42,42 @@ class Handler extends CountingHandler {
 /** @param {Handler} handler */
 const toResult = ({ status, bytes, ends }) => ({ status, bytes, ends })
 
-const attempt = { streamId: 1, pause() {}, resume() {}, proceed() {}, cancel() {} }
+/** As an engine's stream: the flow of its response is an object of its own. */
+class Attempt {
+  streamId = 1
+  isConnected = true
+  hasBegun = true
+  isClosed = true
+  flow
+
+  /** @param {import('../../src/handler/call.ts').Call} call */
+  constructor(call) {
+    this.flow = new ResponseFlow(this, call)
+  }
+
+  get meter() {
+    return this.flow
+  }
+
+  pause() {}
+  resume() {}
+  proceed() {}
+  cancel() {}
+  retire() {}
+  onTaken() {}
+  onComplete() {}
+  onOver() {}
+
+  toTunnelSide() {
+    return null
+  }
+}
 
 const owner = {
   deadlines: new Deadlines(systemClock),
   mayReplay: () => false,
   onReplay() {},
+  onFlow() {},
   isConnecting: () => false,
   onSettled() {},
 }
@@ -54,7 +86,7 @@ function liveOwn() {
   const handler = new Handler()
   const call = new Call(request, handler, owner, 0)
   call.start()
-  call.begin(attempt)
+  call.begin(new Attempt(call))
   call.tellSent()
   call.respond(200, headers, raw)
   call.data(chunk)

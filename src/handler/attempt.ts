@@ -1,17 +1,10 @@
 /**
- * One try of a call, as the call sees it, and what it sends.
+ * One try of a call, as the call sees it.
  *
  * @module
  */
 
-import type { SendableBody } from '../core/body-source.ts'
-import type { WireHeaders } from '../core/wire-headers.ts'
-
-/** What one attempt sends. */
-export interface Outgoing {
-  readonly body: SendableBody
-  readonly wire: WireHeaders
-}
+import type { ResponseMeter } from './response-limits.ts'
 
 /** One try of a call: on one stream, or by whoever serves what HTTP/2 can't. */
 export interface Attempt {
@@ -36,4 +29,6 @@ export interface Attempt {
   readonly hasBegun: boolean
   /** Null while the stream has no id, and where there is none. */
   readonly streamId: number | null
+  /** What its response is judged by. */
+  readonly meter: ResponseMeter
 }

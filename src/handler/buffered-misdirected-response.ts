@@ -1,5 +1,5 @@
 /**
- * A response that is handed on in whole.
+ * The handler of a misdirected request.
  *
  * @module
  */
@@ -9,8 +9,24 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { Request } from '../core/request.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
+/** RFC 9110 §15.5.20: Misdirected Request. */
+export const MISDIRECTED = 421
+
 /** What is held at most. A larger response is handed on as it comes. Bytes. */
 const MAX_HELD = 65_536
+
+/**
+ * What is to hear of a 421 in place of a handler: the handler itself, but for a request of fetch's that fetch sends
+ * again.
+ */
+export function toMisdirectedHandler(
+  handler: DispatchHandler,
+  { body, contentLength }: Request,
+): DispatchHandler {
+  // Of fetch's bodies it is those of which fetch has the source: it knows the length of these alone.
+  const isOfFetch = contentLength !== null && body.kind === 'stream' && body.fromIterable
+  return isOfFetch ? new BufferedMisdirectedResponse(handler) : handler
+}
 
 /**
  * Holds a 421 back that fetch is told of: it sends its request again by itself, as soon as it sees the header, and
@@ -18,15 +34,7 @@ const MAX_HELD = 65_536
  * take the body of the second request with it (undici 6 and 7, over their own dispatchers as well). Once it is over,
  * abort() can't end it any more.
  */
-export class BufferedMisdirectedResponse extends ForwardingHandler {
-  /**
-   * Whether a request may be one of fetch's, with a body of which fetch has the source: it knows the length of these
-   * alone.
-   */
-  static isFor({ body, contentLength }: Request): boolean {
-    return contentLength !== null && body.kind === 'stream' && body.fromIterable
-  }
-
+class BufferedMisdirectedResponse extends ForwardingHandler {
   /** Null once it was handed on. */
   #header: Parameters<NonNullable<DispatchHandler['onResponseStart']>> | null = null
   #chunks: Buffer[] = []

@@ -7,6 +7,8 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { RequestPriority } from '../../types/request.ts'
+import type { SendableBody } from '../core/body-source.ts'
+import { NO_BODY } from '../core/body-source.ts'
 import type { Queued } from '../core/pending-queue.ts'
 import { toPriorityField } from '../core/priority.ts'
 import type { Request } from '../core/request.ts'
@@ -32,6 +34,8 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
   queueNext: TCall | null = null
   queuePrevious: TCall | null = null
   readonly sequence: number
+  /** How many attempts have begun. */
+  protected attempts = 0
   fruitless = 0
   refusals = 0
   progressMark = 0
@@ -42,6 +46,7 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
 
   #outer: DispatchHandler | null = null
   #tunnel: Duplex | null = null
+  #body: SendableBody = NO_BODY
   /** What the request's priority was changed to; null while it wasn't. */
   #priority: string | null = null
   /** Why it was aborted; null while it wasn't. */
@@ -115,13 +120,32 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
   /** Tells the attempt that is under way. @param value of the `priority` field */
   protected abstract tellPriority(value: string): void
 
+  /** What the attempt sends that is under way: the request's own body, or what a factory has made for this attempt. */
+  get body(): SendableBody {
+    return this.#body
+  }
+
+  /** Makes the body of another attempt. Returns the fields that go with it. @throws what a body factory throws */
+  protected makeBody(): WireHeaders {
+    const { body, wire } = this.#request
+    this.#body = body.kind === 'factory' ? body.make() : body
+    return this.#toWire(body.kind === 'factory' ? this.#request.toWireFor(this.#body) : wire)
+  }
+
   /** The fields of an attempt, with the priority that the request has by now. */
-  protected toWire(wire: WireHeaders): WireHeaders {
+  #toWire(wire: WireHeaders): WireHeaders {
     if (this.#priority === null) return wire
     const changed = [...wire]
     if (this.#priority === '') deleteField(changed, 'priority')
     else setField(changed, 'priority', this.#priority)
     return changed
+  }
+
+  /** Writes onto an error whose it is; its tunnel's, too. */
+  mark(error: DodiciError, streamId: number | null): void {
+    if (this.wasRepeated && error.processed === 'no') error.processed = 'maybe' // By an earlier attempt.
+    error.attempts = this.attempts
+    error.streamId = streamId
   }
 
   /**

@@ -11,19 +11,16 @@ import { throwUncaught } from '../core/original-timers.ts'
 import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { DodiciError, RequestAbortedError, toError } from '../errors.ts'
-import type { Attempt, Outgoing } from './attempt.ts'
-import { BufferedMisdirectedResponse } from './buffered-misdirected-response.ts'
+import type { Attempt } from './attempt.ts'
+import { MISDIRECTED, toMisdirectedHandler } from './buffered-misdirected-response.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
 import type { CallOwner } from './call-owner.ts'
 import { CallRecord } from './call-record.ts'
 import type { CallState } from './call-state.ts'
 import { toLateError } from './late-error.ts'
-import { isMalformed, ResponseLimits } from './response-limits.ts'
+import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './response-limits.ts'
 import { acceptKey } from './websocket-accept.ts'
-
-/** RFC 9110 §15.5.20: Misdirected Request. */
-const MISDIRECTED = 421
 
 /**
  * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream
@@ -35,9 +32,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
   readonly #clock: CallClock
   #state: CallState = 'created'
   #attempt: Attempt | null = null
-  #attempts = 0
   #streamId: number | null = null
-  #response: ResponseLimits
   #paused = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
@@ -45,7 +40,6 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     this.#handler = handler
     this.#owner = owner
     this.#clock = new CallClock(owner.deadlines, request.limits, this)
-    this.#response = new ResponseLimits(request.limits, request.method)
   }
 
   get state(): CallState {
@@ -54,11 +48,6 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
 
   get paused(): boolean {
     return this.#paused
-  }
-
-  /** Whether as many bytes have come as the response has announced; `held` of them weren't handed on yet. */
-  hasWholeBody(held: number): boolean {
-    return this.#response.isWhole(held)
   }
 
   /** Ends the call, or the tunnel that it became. Without a reason it fails with a RequestAbortedError. */
@@ -115,29 +104,25 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     if (this.#state === 'queued') this.#clock.queue()
   }
 
-  /** A stream is being opened for it. Returns what to send, or null when the call has ended, by its body factory. */
-  begin(attempt: Attempt): Outgoing | null {
+  /**
+   * A stream is being opened for it. Returns the fields that go with {@link body}; null when its body factory has ended
+   * the call.
+   */
+  begin(attempt: Attempt): WireHeaders | null {
     const { request } = this
     if (this.#state !== 'queued') return null
     this.#attempt = attempt
     this.#move('running')
     request.trace?.announce() // Its subscribers may end the call.
     if (this.state !== 'running') return null
-    const { body, wire } = request
-    if (body.kind !== 'factory') {
-      this.#attempts++
-      this.#clock.open(request.toUpload(body), attempt.isConnected)
-      return { body, wire: this.toWire(wire) }
-    }
     try {
-      const made = body.make()
-      const outgoing = { body: made, wire: this.toWire(request.toWireFor(made)) }
+      const wire = this.makeBody()
       if (this.state === 'running') {
-        this.#attempts++
-        this.#clock.open(request.toUpload(made), attempt.isConnected)
-        return outgoing
+        this.attempts++
+        this.#clock.open(request.toUpload(this.body), attempt.isConnected)
+        return wire
       }
-      body.destroy(this.reason) // The caller's function has aborted its own call.
+      this.dropBody(this.reason) // The caller's function has aborted its own call.
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -196,8 +181,9 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     statusMessage = '',
   ): void {
     if (statusCode === MISDIRECTED) this.#moveOn()
-    if (this.#state !== 'running') return
-    if (this.#refuse(this.#response.checkHeader(statusCode, headers, raw))) return
+    const attempt = this.#attempt
+    if (this.#state !== 'running' || attempt === null) return
+    if (this.#refuse(checkHeader(attempt.meter, this.request, statusCode, headers, raw))) return
     this.rawHeaders = raw
     if (statusCode >= 200) {
       this.#move('receiving')
@@ -214,8 +200,9 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
 
   /** The tunnel that was asked for stands: it lives on by itself. False when nobody has taken it. */
   upgrade(status: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): boolean {
-    if (this.#state !== 'running' || this.#refuse(this.#response.checkHeader(status, headers, raw)))
-      return false
+    const attempt = this.#attempt
+    if (this.#state !== 'running' || attempt === null) return false
+    if (this.#refuse(checkHeader(attempt.meter, this.request, status, headers, raw))) return false
     this.rawHeaders = acceptKey(this.request.webSocketKey, headers, raw)
     this.tunnel = tunnel
     this.#move('receiving')
@@ -231,8 +218,9 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
 
   /** A piece of the response's body. After the last one nothing can be late any more. */
   data(chunk: Buffer, isLast = false): void {
-    if (this.#state !== 'receiving') return
-    if (this.#refuse(this.#response.checkData(chunk.length))) return
+    const attempt = this.#attempt
+    if (this.#state !== 'receiving' || attempt === null) return
+    if (this.#refuse(checkData(attempt.meter, this.request.limits, chunk.length))) return
     if (!this.#paused && !isLast) this.#clock.body()
     try {
       this.#handler.onResponseData?.(this, chunk)
@@ -243,9 +231,9 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
 
   /** The whole response has come. */
   complete(trailers: IncomingHttpHeaders, raw: readonly string[] | null): void {
-    if (this.#state !== 'receiving') return
-    if (this.#refuse(this.#response.checkEnd())) return
-    if (raw !== null && this.#refuse(this.#response.checkFields('trailers', raw))) return
+    const attempt = this.#attempt
+    if (this.#state !== 'receiving' || attempt === null) return
+    if (this.#refuse(checkEnd(attempt.meter, this.request.limits, raw))) return
     this.rawTrailers = raw
     this.#settle()
     try {
@@ -266,11 +254,12 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
   /** The attempt's stream has ended without a complete response. */
   attemptFailed(error: DodiciError): void {
     if (this.#state === 'settled') return
-    this.#streamId = this.#attempt?.streamId ?? null
+    const attempt = this.#attempt
+    this.#streamId = attempt?.streamId ?? null
     this.#attempt = null
-    if (this.#state === 'receiving') {
+    if (this.#state === 'receiving' && attempt !== null) {
       error.processed = 'yes'
-      this.fail(this.#response.toLengthError(error) ?? error)
+      this.fail(toLengthError(attempt.meter, error) ?? error)
       return
     }
     if (this.#owner.mayReplay(this, error)) this.#queueAgain(error)
@@ -289,14 +278,13 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
       this.#streamId = attempt.streamId
       this.#queueAgain(null)
       attempt.cancel()
-    } else if (BufferedMisdirectedResponse.isFor(this.request)) {
-      this.#handler = new BufferedMisdirectedResponse(this.#handler)
+    } else {
+      this.#handler = toMisdirectedHandler(this.#handler, this.request)
     }
     attempt.retire()
   }
 
   #queueAgain(error: DodiciError | null): void {
-    this.#response = new ResponseLimits(this.request.limits, this.request.method)
     this.#move('queued')
     this.#clock.queue()
     this.#owner.onReplay(this, error)
@@ -315,7 +303,6 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     if (this.#state === 'settled') return
     const attempt = this.#attempt
     if (error instanceof DodiciError) {
-      if (this.wasRepeated && error.processed === 'no') error.processed = 'maybe' // By an earlier attempt.
       this.mark(error, attempt?.streamId ?? this.#streamId)
       if (error.processed === 'no' && attempt?.hasBegun === true)
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
@@ -324,12 +311,6 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     attempt?.cancel(isMalformed(error))
     this.dropBody(error)
     this.#report(error)
-  }
-
-  /** Writes onto an error whose it is; its tunnel's, too. */
-  mark(error: DodiciError, streamId: number | null): void {
-    error.attempts = this.#attempts
-    error.streamId = streamId
   }
 
   #report(error: Error): void {

@@ -15,101 +15,133 @@ import { HeadersCountError, ResponseContentLengthMismatchError, StreamError } fr
 /** More of them before one final response are a flood: a server that says 102 every ten seconds gets nearly an hour. */
 const MAX_INFORMATIONAL = 300
 
-/** Judges one attempt's response while it comes. Each method gives what is wrong, or null. */
-export class ResponseLimits {
-  readonly #limits: Limits
-  readonly #method: string
-  #informational = 0
-  #informationalSize = 0
+/** The request of a response. */
+interface Judged {
+  readonly limits: Limits
+  readonly method: string
+}
+
+/** What one attempt counts of its response. An attempt may have these as fields of its own object. */
+export interface ResponseMeter {
+  /** Informational responses that have come. */
+  informational: number
+  /** Bytes of their fields, as RFC 9113 §6.5.2 counts them. */
+  informationalSize: number
   /** Bytes of the body that must come; -1 where the response doesn't say. */
-  #expected = -1
-  #received = 0
+  expected: number
+  /** Bytes of the body that the call was given. */
+  received: number
+}
 
-  constructor(limits: Limits, method: string) {
-    this.#limits = limits
-    this.#method = method
-  }
+/** That of an attempt which has got no response yet. */
+export function createMeter(): ResponseMeter {
+  return { informational: 0, informationalSize: 0, expected: -1, received: 0 }
+}
 
-  /** Whether a length was announced, and all of it has come; `held` bytes of it weren't judged yet. */
-  isWhole(held: number): boolean {
-    return this.#expected !== -1 && this.#expected === this.#received + held
-  }
+/** Whether a length was announced, and all of it has come; the call wasn't given `held` bytes of it yet. */
+export function hasWholeBody({ expected, received }: ResponseMeter, held: number): boolean {
+  return expected !== -1 && expected === received + held
+}
 
-  /** The header of a response: `raw` is in wire order, pseudo-headers may be in it. */
-  checkHeader(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): DodiciError | null {
-    const error = this.checkFields('header', raw)
-    if (error !== null) return error
-    if (status < 200) return this.#checkInformational(raw)
-    this.#expected = this.#toExpected(status, headers['content-length'])
-    const { maxResponseSize } = this.#limits
-    // Known now: nothing of it needs to come.
-    if (maxResponseSize !== -1 && this.#expected > maxResponseSize) return toSizeError(maxResponseSize)
-    return null
-  }
+/**
+ * Counts the header of a response.
+ *
+ * @param raw in wire order, pseudo-headers may be in it
+ * @returns what is wrong with it; null for nothing
+ */
+export function checkHeader(
+  meter: ResponseMeter,
+  { limits, method }: Judged,
+  status: number,
+  headers: IncomingHttpHeaders,
+  raw: readonly string[],
+): DodiciError | null {
+  const error = checkFields(limits, 'header', raw)
+  if (error !== null) return error
+  if (status < 200) return checkInformational(meter, limits, raw)
+  meter.expected = toExpected(method, status, headers['content-length'])
+  const { maxResponseSize } = limits
+  // Known now: nothing of it needs to come.
+  if (maxResponseSize !== -1 && meter.expected > maxResponseSize) return toSizeError(maxResponseSize)
+  return null
+}
 
-  /** The fields of a header or of trailers. */
-  checkFields(what: 'header' | 'trailers', raw: readonly string[]): DodiciError | null {
-    const { maxHeaderSize, maxHeadersCount } = this.#limits
-    // `:status` is no field.
-    const count = raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
-    if (count > maxHeadersCount) {
-      const found = `The response's ${what} has ${count} fields, more than`
-      return toLimitError('maxHeadersCount', maxHeadersCount, found)
-    }
-    const size = toFieldsSize(raw)
-    if (size <= maxHeaderSize) return null
-    return toLimitError('maxHeaderSize', maxHeaderSize, `The response's ${what} has ${size} bytes, more than`)
+function checkFields(
+  { maxHeaderSize, maxHeadersCount }: Limits,
+  what: 'header' | 'trailers',
+  raw: readonly string[],
+): DodiciError | null {
+  // `:status` is no field.
+  const count = raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
+  if (count > maxHeadersCount) {
+    const found = `The response's ${what} has ${count} fields, more than`
+    return toLimitError('maxHeadersCount', maxHeadersCount, found)
   }
+  const size = toFieldsSize(raw)
+  if (size <= maxHeaderSize) return null
+  return toLimitError('maxHeaderSize', maxHeaderSize, `The response's ${what} has ${size} bytes, more than`)
+}
 
-  /** A piece of the body. */
-  checkData(length: number): DodiciError | null {
-    this.#received += length
-    const { maxResponseSize } = this.#limits
-    if (maxResponseSize !== -1 && this.#received > maxResponseSize) return toSizeError(maxResponseSize)
-    if (this.#expected !== -1 && this.#received > this.#expected) return this.#toLengthError('has more than')
-    return null
-  }
+/** Counts a piece of the body. @returns what is wrong with it; null for nothing */
+export function checkData(
+  meter: ResponseMeter,
+  { maxResponseSize }: Limits,
+  length: number,
+): DodiciError | null {
+  meter.received += length
+  const { expected, received } = meter
+  if (maxResponseSize !== -1 && received > maxResponseSize) return toSizeError(maxResponseSize)
+  if (expected !== -1 && received > expected) return toMismatch('has more than', expected)
+  return null
+}
 
-  /**
-   * The session may judge lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR where one is wrong.
-   * Whoever did it: what was announced hasn't come. Null for a failure of another kind.
-   */
-  toLengthError(cause: DodiciError): DodiciError | null {
-    const { http2ErrorCode } = cause
-    // That of a GOAWAY is no word on this response.
-    const isOfStream = cause instanceof StreamError && http2ErrorCode === ErrorCode.PROTOCOL_ERROR
-    if (this.#expected === -1 || !isOfStream) return null
-    const message = `The body of the response isn't the ${this.#expected} bytes that were announced: ${cause.message}`
-    return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })
-  }
+/** The end, with the fields of the trailers; null without. @returns what is wrong with it; null for nothing */
+export function checkEnd(
+  { expected, received }: ResponseMeter,
+  limits: Limits,
+  trailers: readonly string[] | null,
+): DodiciError | null {
+  if (expected !== -1 && expected !== received)
+    return toMismatch(`ended after ${received} bytes instead of`, expected)
+  return trailers === null ? null : checkFields(limits, 'trailers', trailers)
+}
 
-  /** The body's end. */
-  checkEnd(): DodiciError | null {
-    if (this.#expected === -1 || this.#expected === this.#received) return null
-    return this.#toLengthError(`ended after ${this.#received} bytes instead of`)
-  }
+/**
+ * The session may judge lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR where one is wrong.
+ * Whichever of the two did it: what was announced hasn't come. Null for a failure of another kind.
+ */
+export function toLengthError({ expected }: ResponseMeter, cause: DodiciError): DodiciError | null {
+  const { http2ErrorCode } = cause
+  // That of a GOAWAY is no word on this response.
+  const isOfStream = cause instanceof StreamError && http2ErrorCode === ErrorCode.PROTOCOL_ERROR
+  if (expected === -1 || !isOfStream) return null
+  const message = `The body of the response isn't the ${expected} bytes that were announced: ${cause.message}`
+  return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })
+}
 
-  #checkInformational(raw: readonly string[]): DodiciError | null {
-    this.#informational++
-    this.#informationalSize += toFieldsSize(raw)
-    if (this.#informational > MAX_INFORMATIONAL) {
-      return new HeadersCountError(`More than ${MAX_INFORMATIONAL} informational responses came`)
-    }
-    const { maxHeaderSize } = this.#limits
-    if (this.#informationalSize <= maxHeaderSize) return null
-    const found = 'The informational responses have more than'
-    return toLimitError('maxHeaderSize', maxHeaderSize, found, ' bytes in all')
+function checkInformational(
+  meter: ResponseMeter,
+  { maxHeaderSize }: Limits,
+  raw: readonly string[],
+): DodiciError | null {
+  meter.informational++
+  meter.informationalSize += toFieldsSize(raw)
+  if (meter.informational > MAX_INFORMATIONAL) {
+    return new HeadersCountError(`More than ${MAX_INFORMATIONAL} informational responses came`)
   }
+  if (meter.informationalSize <= maxHeaderSize) return null
+  const found = 'The informational responses have more than'
+  return toLimitError('maxHeaderSize', maxHeaderSize, found, ' bytes in all')
+}
 
-  #toExpected(status: number, contentLength: string | string[] | undefined): number {
-    // RFC 9110 §8.6: there the field tells of the body that a GET would have had.
-    if (contentLength === undefined || status === 204 || status === 304) return -1
-    return this.#method === 'HEAD' ? -1 : Number(contentLength)
-  }
+function toExpected(method: string, status: number, contentLength: string | string[] | undefined): number {
+  // RFC 9110 §8.6: there the field tells of the body that a GET would have had.
+  if (contentLength === undefined || status === 204 || status === 304) return -1
+  return method === 'HEAD' ? -1 : Number(contentLength)
+}
 
-  #toLengthError(what: string): DodiciError {
-    return new ResponseContentLengthMismatchError(`The body of the response ${what} ${this.#expected} bytes`)
-  }
+function toMismatch(what: string, expected: number): DodiciError {
+  return new ResponseContentLengthMismatchError(`The body of the response ${what} ${expected} bytes`)
 }
 
 /** @param maxResponseSize bytes */

@@ -13,9 +13,9 @@ function smuggle(): void {
   const begin = Call.prototype.begin
   const spies = [
     vi.spyOn(Call.prototype, 'begin').mockImplementation(function (this: Call, attempt) {
-      const outgoing = Reflect.apply(begin, this, [attempt])
-      if (outgoing === null || this.request.path !== '/bad') return outgoing
-      return { ...outgoing, wire: [...outgoing.wire, 'x-new', 'v', ...BAD] }
+      const wire = Reflect.apply(begin, this, [attempt])
+      if (wire === null || this.request.path !== '/bad') return wire
+      return [...wire, 'x-new', 'v', ...BAD]
     }),
     vi.spyOn(Request.prototype, 'toTrailers').mockImplementation(function (this: Request) {
       return this.path === '/bad-trailers' ? ['x-new', 'v', ...BAD] : ['x-sum', '1']

@@ -19,9 +19,10 @@ import type { UnorderedItem } from '../../core/unordered-list.ts'
 import type { WireHeaders } from '../../core/wire-headers.ts'
 import { getField } from '../../core/wire-headers.ts'
 import { NotSupportedError, TunnelRefusedError, toError, toFallbackError } from '../../errors.ts'
-import type { Attempt, Outgoing } from '../../handler/attempt.ts'
+import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
+import { createMeter } from '../../handler/response-limits.ts'
 
 /**
  * - `waiting`: nothing was sent yet, as far as it has told
@@ -45,6 +46,7 @@ export interface FallbackOwner {
 export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler {
   listIndex = -1
   readonly streamId = null
+  readonly meter = createMeter()
   readonly #owner: FallbackOwner
   readonly #dispatcher: FallbackDispatcher
   readonly #servername: string | null
@@ -86,16 +88,16 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   /** Sends the request. Whatever goes wrong is the call's failure. */
   open(): void {
     const { request } = this.#call
-    const outgoing = this.#call.begin(this)
-    if (outgoing === null) {
+    const wire = this.#call.begin(this)
+    if (wire === null) {
       this.#move('done')
       return
     }
-    this.#body = outgoing.body
+    this.#body = this.#call.body
     try {
       if (request.trailers !== null)
         throw new NotSupportedError(`${request.origin.href} speaks HTTP/1.1: no trailers are sent there`)
-      const options = toFallbackOptions(this.#call, outgoing, this.#servername)
+      const options = toFallbackOptions(this.#call, wire, this.#servername)
       this.#dispatcher.dispatch(options, toTwoShapedHandler(options, this))
     } catch (thrown) {
       this.#fail(toError(thrown))
@@ -227,7 +229,7 @@ function drop(socket: Duplex): void {
 function ignore(): void {}
 
 /** As undici 6, 7 and 8 take it. Its time limits are the call's own. */
-function toFallbackOptions(call: Call, { body, wire }: Outgoing, servername: string | null): DispatchOptions {
+function toFallbackOptions(call: Call, wire: WireHeaders, servername: string | null): DispatchOptions {
   const { request } = call
   const { origin, path, method, protocol, idempotent } = request
   return {
@@ -235,7 +237,7 @@ function toFallbackOptions(call: Call, { body, wire }: Outgoing, servername: str
     path,
     method: protocol === null ? method : 'GET',
     headers: toHttp1Fields(request, wire),
-    body: toFallbackBody(call, body),
+    body: toFallbackBody(call),
     idempotent,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -244,7 +246,8 @@ function toFallbackOptions(call: Call, { body, wire }: Outgoing, servername: str
   }
 }
 
-function toFallbackBody(call: Call, body: SendableBody): DispatchOptions['body'] {
+function toFallbackBody(call: Call): DispatchOptions['body'] {
+  const { body } = call
   if (body.kind === 'bytes')
     return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
   return body.kind === 'none' ? null : watchUpload(call, body.open())

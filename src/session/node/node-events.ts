@@ -10,7 +10,7 @@ import { ErrorCode } from '../../core/error-codes.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
 
 /** Who hears of one stream. */
-export interface StreamListener {
+export interface NodeStreamListener {
   onHeaders(headers: NodeHeaders, raw: unknown): void
   /** @returns false to stop the reading; what is on its way still comes */
   onData(chunk: Buffer): boolean
@@ -40,22 +40,22 @@ class Foreign {
  * request would do as well, and cost more. A private field is neither enumerable nor reachable from elsewhere.
  */
 class ListenerSlot extends Foreign {
-  #listener: StreamListener | null
+  #listener: NodeStreamListener | null
   /** That of EventEmitter, or what an instrumentation has put there. */
   readonly #emit: ClientHttp2Stream['emit']
 
-  private constructor(stream: ClientHttp2Stream, listener: StreamListener) {
+  private constructor(stream: ClientHttp2Stream, listener: NodeStreamListener) {
     super(stream)
     this.#listener = listener
     this.#emit = stream.emit
   }
 
-  static put(stream: ClientHttp2Stream, listener: StreamListener): void {
+  static put(stream: ClientHttp2Stream, listener: NodeStreamListener): void {
     new ListenerSlot(stream, listener)
   }
 
   /** Null once the stream has closed. */
-  static get(stream: unknown): StreamListener | null {
+  static get(stream: unknown): NodeStreamListener | null {
     return (stream as ListenerSlot).#listener
   }
 
@@ -148,7 +148,7 @@ function tellClose(stream: ClientHttp2Stream): void {
 }
 
 /** The response, data and all. Node reads no more than the stream's first window before `read()` is called. */
-export function listen(stream: ClientHttp2Stream, listener: StreamListener): void {
+export function listen(stream: ClientHttp2Stream, listener: NodeStreamListener): void {
   ListenerSlot.put(stream, listener)
   stream.push = onPush
   stream.emit = onEmit
@@ -174,15 +174,15 @@ function destroyLater(stream: ClientHttp2Stream): void {
  * Resets a stream, and lets go of it at once: `close()` alone may leave it alive on a busy session.
  *
  * @param waitsForTrailers whether it was opened with `waitForTrailers`
- * @param isBreach whether the peer hears of PROTOCOL_ERROR, instead of CANCEL
+ * @param code what the peer hears. Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2
+ *   send empty frames for ever.
  */
-export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, isBreach: boolean): void {
+export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, code: number): void {
   if (stream.destroyed) return
   // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a
   // whole.
   stream._final = endNothing
-  // Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2 send empty frames for ever.
-  stream.close(isBreach ? ErrorCode.PROTOCOL_ERROR : ErrorCode.CANCEL)
+  stream.close(code)
   // Node 22 and 26 abort the process when a stream that waits for trailers is destroyed at once.
   if (waitsForTrailers) originalSetImmediate(destroyLater, stream)
   else stream.destroy()

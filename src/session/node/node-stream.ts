@@ -7,31 +7,32 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
-import { NO_TRAILERS } from '../../core/header-object.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
-import type { DodiciError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
+import type { ResponseMeter } from '../../handler/response-limits.ts'
 import type { EngineStream, StreamOwner } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
-import type { ResponseStage } from '../stream/response-stage.ts'
-import {
-  toOpenError,
-  toStreamFailure,
-  toTunnelError,
-  toTunnelProtocolError,
-} from '../stream/stream-failure.ts'
-import { Tunnel } from '../stream/tunnel.ts'
+import type { FlowSide } from '../stream/response-flow.ts'
+import { ResponseFlow } from '../stream/response-flow.ts'
+import { toOpenError, toStreamFailure } from '../stream/stream-failure.ts'
+import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
-import type { StreamListener } from './node-events.ts'
+import type { NodeStreamListener } from './node-events.ts'
 import { endLater, listen, read, release } from './node-events.ts'
 import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList } from './node-headers.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import type { UploadBuffer } from './node-upload.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
 
-/** How the response's data ended: not yet, by END_STREAM, or because the stream was closed without. */
-type DataEnd = 'none' | 'proper' | 'closed'
+/**
+ * How END_STREAM goes out: along with the header, by the body's end or that of the tunnel, or by trailers that node
+ * hasn't asked for.
+ */
+type RequestEnd = 'with-header' | 'with-body' | 'with-trailers'
+
+/** What is left of node's stream: all of it, `end()` or `close` within this tick, or nothing. */
+type Life = 'open' | 'ending' | 'closed'
 
 /** The connection, as a stream of node:http2 sees it. */
 export interface NodeStreamConnection {
@@ -51,43 +52,40 @@ export interface NodeStreamConnection {
   onTrailers(): void
 }
 
-/** One try of a call. What it hears of node's stream it tells the call, until one of them is done. */
-export class NodeStream implements Attempt, EngineStream, StreamListener {
+/** One try of a call. What it hears of node's stream it tells the flow of its response. */
+export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamListener {
   listIndex = -1
-  readonly isConnected = true
+  window = 0
   readonly #connection: NodeStreamConnection
-  readonly #call: Call
-  #state: ResponseStage = 'open'
+  readonly #flow: ResponseFlow
   /** Null until node has made it. */
   #stream: ClientHttp2Stream | null = null
   /** Null for a request without a body. */
   #upload: Upload | null = null
-  /** Null but in state `tunnel`. */
-  #tunnel: Tunnel | null = null
-  /** What has come and wasn't handed on: before `response`, or while the call holds it back. Null for nothing. */
-  #held: Buffer[] | null = null
-  #dataEnd: DataEnd = 'none'
-  /** END_STREAM went out along with the header: once the peer has ended its side, the stream is closed. */
-  #isSent = false
-  window = 0
+  #requestEnd: RequestEnd = 'with-body'
+  #life: Life = 'open'
   /** Bytes of data that have come. */
   #received = 0
-  #isHandingOn = false
-  /** Node says that the request has gone before it asks for these. */
-  #owesTrailers = false
-  /** `end()`, or the stream's `close`, is about to come. */
-  #isEndDue = false
-  /** Node's stream is gone. */
-  #isClosed = false
-  /** Null without trailers. */
-  #trailers: IncomingHttpHeaders | null = null
-  #rawTrailers: readonly string[] | null = null
+  /** What RST_STREAM is to say. */
+  #resetCode: number = ErrorCode.CANCEL
   /** What node says of a stream that fails; its `close` follows. */
   #error: Error | null = null
 
   constructor(connection: NodeStreamConnection, call: Call) {
     this.#connection = connection
-    this.#call = call
+    this.#flow = new ResponseFlow(this, call)
+  }
+
+  get #owner(): StreamOwner {
+    return this.#connection.owner
+  }
+
+  get meter(): ResponseMeter {
+    return this.#flow
+  }
+
+  get isConnected(): boolean {
+    return true
   }
 
   get streamId(): number | null {
@@ -98,37 +96,33 @@ export class NodeStream implements Attempt, EngineStream, StreamListener {
     return this.streamId !== null
   }
 
-  get #owner(): StreamOwner {
-    return this.#connection.owner
-  }
-
-  get #isDone(): boolean {
-    return this.#state === 'done'
-  }
-
   get isHeld(): boolean {
-    return this.#held !== null || this.#call.paused
+    return this.#flow.isHeld
   }
 
   get isIdle(): boolean {
-    return this.#isDone || (this.#state === 'responded' && this.#isSent && this.#call.paused)
+    return this.#flow.isDone || (this.#requestEnd === 'with-header' && this.#flow.isHeldBack)
+  }
+
+  get isClosed(): boolean {
+    return this.#life === 'closed' || this.#stream === null || this.#stream.closed
   }
 
   open(): void {
-    const outgoing = this.#call.begin(this)
-    if (outgoing === null) {
+    const { call } = this.#flow
+    const wire = call.begin(this)
+    if (wire === null) {
       this.#owner.onStreamClosed(this)
       return
     }
-    const { request } = this.#call
-    const { body, wire } = outgoing
+    const { body, request } = call
     const options = toStreamOptions(request, body)
     let stream: ClientHttp2Stream
     try {
       stream = this.#connection.http2.request(toNodeHeaders(wire, request.sensitiveHeaders), options)
     } catch (cause) {
       // Node 20 and 22 throw on a session that died or heard GOAWAY in this very tick; nothing was sent.
-      this.#finish(toOpenError(cause))
+      this.#flow.fail(toOpenError(cause))
       this.#owner.onStreamClosed(this)
       return
     }
@@ -136,136 +130,95 @@ export class NodeStream implements Attempt, EngineStream, StreamListener {
     if (request.trace !== null) reportSent(request.trace, this.#owner.socket, wire)
     listen(stream, this)
     // The subscribers of undici's channels may have ended the call.
-    if (request.isTunnel || this.#isDone) return
+    if (request.isTunnel || this.#flow.isDone) return
     if (options.endStream) {
-      this.#isSent = true
-      this.#call.tellSent()
+      this.#requestEnd = 'with-header'
+      call.tellSent()
       return
     }
-    this.#owesTrailers = request.trailers !== null
-    this.#upload = new Upload(body, new NodeUploadSink(stream, this.#connection.uploadBuffer), this.#call)
+    if (request.trailers !== null) this.#requestEnd = 'with-trailers'
+    this.#upload = new Upload(body, new NodeUploadSink(stream, this.#connection.uploadBuffer), call)
     this.#upload.start()
   }
 
   pause(): void {} // What comes is held here then, and node is told to stop.
   resume(): void {
-    if (this.#state !== 'responded') return
-    this.#handOn()
-    if (this.#dataEnd === 'none' && !this.#call.paused && this.#stream !== null) read(this.#stream)
+    this.#flow.handOn()
+    this.#readOn()
+  }
+
+  #readOn(): void {
+    const { call, dataEnd, hasResponded } = this.#flow
+    if (hasResponded && dataEnd === 'none' && !call.paused && this.#stream !== null) read(this.#stream)
   }
 
   proceed(): void {
-    if (this.#state !== 'done') this.#upload?.proceed()
+    if (!this.#flow.isDone) this.#upload?.proceed()
   }
 
   cancel(): void {
-    this.#state = 'done'
-    this.#held = null
-    // One that was refused; whoever was given one has taken it over.
-    this.#tunnel = null
+    this.#flow.cancel()
     this.#release()
-    this.#leave()
+    this.#flow.leave()
   }
 
   retire(): void {
     this.#owner.close()
   }
 
-  /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
   fail(error: Error): void {
-    if (this.#tunnel !== null) this.#tunnel.fail(toTunnelError(this.#call, this.streamId, error))
-    else if (this.#state !== 'done') this.#call.fail(error)
+    this.#flow.abort(error)
   }
 
   /** The session is gone: node may emit nothing more on this stream. */
   lose(): void {
     // The reader holds back a response that has come whole: it can have the rest now, or never.
-    if (this.#dataEnd === 'proper' && this.#state === 'responded') this.#complete()
+    if (this.#flow.dataEnd === 'due' || this.#flow.dataEnd === 'whole') this.#flow.complete()
     this.onClose()
   }
 
   onHeaders(headers: NodeHeaders, raw: unknown): void {
-    if (this.#state !== 'open') return
+    if (!this.#flow.isOpen) return
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
     const rawList = toRawList(raw, handed)
     if (status >= 200) this.#connection.onResponded(handed)
-    if (status >= 200 && status < 300 && this.#call.request.isTunnel) {
-      this.#becomeTunnel(status, handed, rawList)
-      return
-    }
-    if (status >= 200) this.#state = 'responded'
-    // Nothing is handed on from within: the body comes after its header.
-    this.#isHandingOn = true
-    this.#call.respond(status, handed, rawList)
-    this.#isHandingOn = false
-    // A server may say yes without a 100, and may send its response while it reads.
-    if (status === 100 || (status < 300 && status >= 200 && this.#dataEnd === 'none')) this.proceed()
-    this.resume()
+    this.#flow.respond(status, handed, rawList)
+    this.#readOn()
   }
 
-  #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
-    if (this.#stream === null) return
-    const side = new NodeTunnelSide(this.#stream, this.#owner.socket, () => this.#release())
-    const tunnel = Tunnel.over(side, this.#call.request)
-    this.#state = 'tunnel'
-    this.#tunnel = tunnel
-    for (const chunk of this.#held ?? []) tunnel.push(chunk)
-    this.#held = null
-    if (this.#dataEnd === 'proper') tunnel.onPeerEnd()
-    this.#call.upgrade(status, headers, raw, tunnel)
+  toTunnelSide(): TunnelSide | null {
+    if (this.#stream === null) return null
+    return new NodeTunnelSide(this.#stream, this.#owner.socket, () => this.#release())
   }
 
   onData(chunk: Buffer): boolean {
     this.#received += chunk.length
     this.#connection.onData(this.#received)
-    if (this.#tunnel !== null) return this.#tunnel.push(chunk)
-    if (this.#state === 'done') return false
-    if (this.#state === 'responded' && this.#held === null && !this.#call.paused) this.#call.data(chunk)
-    else if (this.#held === null) this.#held = [chunk]
-    else this.#held.push(chunk)
-    return !this.#call.paused
+    const { call, isDone, isFlowing, tunnel } = this.#flow
+    if (tunnel !== null) return tunnel.push(chunk)
+    if (isDone) return false
+    if (isFlowing) this.#flow.data(chunk)
+    else this.#flow.hold(chunk)
+    return !call.paused
   }
 
-  /** Hands on what was held, while the call takes it. */
-  #handOn(): void {
-    // A reader may pause and resume from within.
-    if (this.#isHandingOn) return
-    this.#giveHeld(false)
-    // Its trailers may be a tick behind.
-    if (this.#isEndDue || this.#held !== null) return
-    if (this.#dataEnd === 'proper' && !this.#call.paused) this.#complete()
-  }
-
-  #giveHeld(isForced: boolean): void {
-    const held = this.#held
-    if (held === null) return
-    let given = 0
-    this.#isHandingOn = true
-    while (given < held.length && this.#state === 'responded' && (isForced || !this.#call.paused)) {
-      this.#call.data(held[given++] as Buffer)
-    }
-    this.#isHandingOn = false
-    if (given === held.length || this.#state !== 'responded') this.#held = null
-    else held.splice(0, given)
-  }
+  /** Node has given the credit back already. */
+  onTaken(): void {}
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
     this.#connection.onTrailers()
-    this.#trailers = toHandedHeaders(headers)
-    this.#rawTrailers = toRawList(raw, this.#trailers)
-    this.#tunnel?.fail(toTunnelError(this.#call, this.streamId, toTunnelProtocolError()))
+    const handed = toHandedHeaders(headers)
+    if (this.#flow.tunnel !== null) this.#resetCode = ErrorCode.PROTOCOL_ERROR
+    this.#flow.onTrailers(handed, toRawList(raw, handed))
   }
 
   onEnd(isClosed: boolean): boolean {
-    if (this.#dataEnd === 'none') {
-      this.#dataEnd = isClosed ? 'closed' : 'proper'
-      if (!isClosed) this.#tunnel?.onPeerEnd()
-    }
+    if (this.#flow.dataEnd === 'none') this.#flow.endData(isClosed ? 'closed' : 'due')
     // Its `close` comes within this tick, and behind `response` and `trailers`.
-    const mayGo = this.#isSent && this.#dataEnd === 'proper'
-    if (this.#isEndDue) return mayGo
-    this.#isEndDue = true
+    const mayGo = this.#requestEnd === 'with-header' && this.#flow.dataEnd !== 'closed'
+    if (this.#life !== 'open') return mayGo
+    this.#life = 'ending'
     if (mayGo) return true
     originalNextTick(endLater, this) // A tick later: so are `response` and `trailers`, which came before it.
     return false
@@ -273,47 +226,44 @@ export class NodeStream implements Attempt, EngineStream, StreamListener {
 
   /** For the tick after `onEnd`. */
   end(): void {
-    this.#isEndDue = false
     const stream = this.#stream
-    if (stream === null || this.#isClosed) return
+    if (stream === null || this.#life === 'closed') return
+    this.#life = 'open'
     // Of a lost session, and of a reset with a code, node tells by `close`; of everything else it waits for an `end`.
-    const isQuiet = stream.rstCode === ErrorCode.NO_ERROR && !this.#owner.isLost()
-    if (this.#state === 'responded' && this.#dataEnd === 'proper') this.#handOn()
-    else if (this.#dataEnd === 'closed' && isQuiet) this.#endEarly()
+    const isQuiet = this.#isQuiet
+    if (this.#flow.dataEnd === 'due') this.#flow.endData('whole')
+    else if (this.#flow.dataEnd === 'closed' && isQuiet && !this.#flow.completeByLength()) this.#failEarly()
     if (stream.closed && !stream.destroyed && isQuiet) stream.destroy()
   }
 
-  /** The peer has closed the stream with NO_ERROR and without END_STREAM. */
-  #endEarly(): void {
-    const held = this.#held?.reduce((sum, chunk) => sum + chunk.length, 0) ?? 0
-    if (this.#state === 'responded' && this.#call.hasWholeBody(held)) this.#complete()
-    else if (this.#state === 'open' || this.#state === 'responded')
-      this.#finish(toStreamFailure(this.#owner, this.#stream, this.#error))
+  /** The peer has closed the stream with NO_ERROR, and without END_STREAM. A tunnel hears of it by `close`. */
+  #failEarly(): void {
+    if (this.#flow.isPending) this.#flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error))
   }
 
-  /** Everything of the response is here; what was held goes to the call, whether it is paused or not. */
-  #complete(): void {
-    this.#giveHeld(true)
-    if (this.#state !== 'responded') return
-    this.#state = 'done'
+  /** The peer has not complained of this stream, and the connection is there. */
+  get #isQuiet(): boolean {
+    return this.#stream?.rstCode === ErrorCode.NO_ERROR && !this.#owner.isLost()
+  }
+
+  onComplete(): void {
     this.#upload?.forgo()
-    // The response is complete before the upload is: what is left of it has no reader (RFC 9113 §8.1).
-    if (this.#stream?.writableFinished === false || this.#owesTrailers) this.#release()
+    const isSent = this.#stream?.writableFinished !== false && this.#requestEnd !== 'with-trailers'
     // Both sides have ended: the peer counts it no more, whatever node says some ticks later.
-    else this.#owner.onStreamClosed(this)
-    this.#leave()
-    this.#call.complete(this.#trailers ?? NO_TRAILERS, this.#rawTrailers)
+    if (isSent) this.#owner.onStreamClosed(this)
+    else this.#release()
   }
 
   onFinish(): void {
-    if (this.#isSent || this.#call.request.isTunnel) return
-    if (this.#state === 'open' || this.#state === 'responded') this.#call.uploaded()
+    const { call, isPending } = this.#flow
+    if (this.#requestEnd !== 'with-header' && !call.request.isTunnel && isPending) call.uploaded()
   }
 
   onWantTrailers(): void {
-    const trailers = this.#call.toTrailers()
-    this.#owesTrailers = false
-    if (trailers !== null) this.#stream?.sendTrailers(toNodeTrailers(trailers, this.#call.request))
+    const { call } = this.#flow
+    const trailers = call.toTrailers()
+    this.#requestEnd = 'with-body'
+    if (trailers !== null) this.#stream?.sendTrailers(toNodeTrailers(trailers, call.request))
   }
 
   onError(error: Error): void {
@@ -321,43 +271,21 @@ export class NodeStream implements Attempt, EngineStream, StreamListener {
   }
 
   onClose(): void {
-    this.#isClosed = true
-    this.#isEndDue = false
-    if (this.#tunnel !== null) this.#closeTunnel(this.#tunnel)
-    else if (this.#state === 'responded' && this.#dataEnd === 'proper') this.#handOn()
-    else if (this.#state === 'open' || this.#state === 'responded') {
-      this.#finish(toStreamFailure(this.#owner, this.#stream, this.#error))
-    }
+    this.#life = 'closed'
+    const flow = this.#flow
+    if (flow.dataEnd === 'due') flow.endData('whole')
+    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(this.#isQuiet))
+      flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error))
     this.#upload?.stop()
-    this.#leave()
+    flow.leave()
   }
 
-  #closeTunnel(tunnel: Tunnel): void {
-    const isIdle = this.#stream?.rstCode === ErrorCode.NO_ERROR && tunnel.writableLength === 0
-    const isProper = tunnel.hasPeerEnded && (tunnel.writableFinished || (isIdle && !this.#owner.isLost()))
-    this.#state = 'done'
-    if (isProper) tunnel.close(null)
-    else
-      tunnel.close(
-        toTunnelError(this.#call, this.streamId, toStreamFailure(this.#owner, this.#stream, this.#error)),
-      )
+  /** The session is to count it no more. */
+  onOver(): void {
+    this.#owner.onStreamClosed(this)
   }
 
-  #finish(error: DodiciError): void {
-    // What came before it isn't lost, whether the call is paused or not.
-    if (!this.#isHandingOn) this.#giveHeld(true)
-    this.#state = 'done'
-    this.#held = null
-    this.#call.attemptFailed(error)
-  }
-
-  /** Tells the session, once the call has all that it will get, and the peer counts the stream no more. */
-  #leave(): void {
-    if (this.#state !== 'done') return
-    if (this.#isClosed || this.#stream === null || this.#stream.closed) this.#owner.onStreamClosed(this)
-  }
-
-  /** Nobody wants the rest, of either body. */
+  /** What is left of either body has no reader. */
   #release(): void {
     this.#upload?.stop()
     if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
@@ -365,8 +293,8 @@ export class NodeStream implements Attempt, EngineStream, StreamListener {
 
   /** Its turn has come. */
   reset(): void {
-    const isBreach = this.#tunnel !== null && this.#trailers !== null
-    if (this.#stream !== null) release(this.#stream, this.#call.request.trailers !== null, isBreach)
-    this.#leave()
+    if (this.#stream !== null)
+      release(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)
+    this.#flow.leave()
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Pieces of a response that nobody has read yet.
+ * Pieces of a response that its reader hasn't taken yet.
  *
  * @module
  */
@@ -20,17 +20,33 @@ const NOTHING = Buffer.alloc(0)
  * whatever comes beside them.
  */
 export class HeldPieces {
-  readonly #pieces: Buffer[] = []
-  /** Small pieces behind `#pieces`, as far as `#filled`. */
+  /** Null for none: then there are none behind it in `#later`, either. */
+  #oldest: Buffer | null = null
+  /** Null before there are any: of most responses one piece is kept. */
+  #later: Buffer[] | null = null
+  /** Small pieces behind all of these, as far as `#filled`. */
   #room: Buffer = NOTHING
   #filled = 0
+  #size = 0
+
+  /** All that is kept. Bytes. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** A piece that is kept as it is: it has its memory for itself. */
+  add(piece: Buffer): void {
+    this.#size += piece.length
+    this.#push(piece)
+  }
 
   /** A part of a chunk that was read. */
-  add(bytes: Buffer, start: number, end: number): void {
+  addPart(bytes: Buffer, start: number, end: number): void {
     const size = end - start
+    this.#size += size
     if (size >= SMALL_SIZE) {
       this.#close()
-      this.#pieces.push(toKept(bytes, start, end))
+      this.#push(toKept(bytes, start, end))
       return
     }
     if (this.#room.length - this.#filled < size) {
@@ -42,16 +58,29 @@ export class HeldPieces {
 
   /** The oldest; null when there is none. */
   shift(): Buffer | null {
-    if (this.#pieces.length === 0) this.#close()
-    return this.#pieces.shift() ?? null
+    if (this.#oldest === null) this.#close()
+    const piece = this.#oldest
+    if (piece === null) return null
+    this.#size -= piece.length
+    this.#oldest = this.#later?.shift() ?? null
+    return piece
   }
 
-  /** What is in the room is a piece now, and nobody writes to it again. */
+  #push(piece: Buffer): void {
+    if (this.#oldest === null) {
+      this.#oldest = piece
+    } else {
+      this.#later ??= []
+      this.#later.push(piece)
+    }
+  }
+
+  /** What is in the room is a piece now, and nothing more is written to it. */
   #close(): void {
     if (this.#filled === 0) return
     // A few bytes shall not keep the whole room alive: they may lie here for long.
     const piece = this.#room.subarray(0, this.#filled)
-    this.#pieces.push(this.#filled * 2 < ROOM ? toCopy(piece) : piece)
+    this.#push(this.#filled * 2 < ROOM ? toCopy(piece) : piece)
     this.#room = NOTHING
     this.#filled = 0
   }

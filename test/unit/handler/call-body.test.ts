@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { SendableBody } from '../../../src/core/body-source.ts'
+import type { WireHeaders } from '../../../src/core/wire-headers.ts'
 import {
   InvalidArgumentError,
   InvalidReturnValueError,
@@ -9,7 +10,6 @@ import {
   RequestContentLengthMismatchError,
   StreamError,
 } from '../../../src/errors.ts'
-import type { Outgoing } from '../../../src/handler/attempt.ts'
 import { toFields } from '../../support/fields.ts'
 import { HEADERS_TIMEOUT, MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
 
@@ -27,10 +27,14 @@ class UploadHandler extends TestHandler {
   }
 }
 
-/** What an attempt was given to send; fails where it was given nothing. */
-function toOutgoing(outgoing: Outgoing | null): Outgoing {
-  if (outgoing === null) throw new Error('There is nothing to send')
-  return outgoing
+/** Begins an attempt, and returns what it is given to send; fails where it is given nothing. */
+function begin(
+  { call }: Scene,
+  attempt: TestAttempt,
+): { readonly body: SendableBody; readonly wire: WireHeaders } {
+  const wire = call.begin(attempt)
+  if (wire === null) throw new Error('There is nothing to send')
+  return { body: call.body, wire }
 }
 
 function toText(body: SendableBody): string {
@@ -42,7 +46,7 @@ describe('Call', () => {
   describe('when an attempt begins', () => {
     test("gives it the request's body and header, untouched", () => {
       const scene = new Scene({ method: 'POST', body: 'abc' }).to('queued')
-      const outgoing = toOutgoing(scene.call.begin(scene.attempt))
+      const outgoing = begin(scene, scene.attempt)
       expect(outgoing.body).toBe(scene.call.request.body)
       expect(outgoing.wire).toBe(scene.call.request.wire)
     })
@@ -51,9 +55,9 @@ describe('Call', () => {
       let calls = 0
       const scene = new Scene({ method: 'POST', body: () => 'a'.repeat(++calls) }).to('queued')
       scene.owner.replays = true
-      const first = toOutgoing(scene.call.begin(scene.attempt))
+      const first = begin(scene, scene.attempt)
       scene.call.attemptFailed(new StreamError('Refused'))
-      const second = toOutgoing(scene.call.begin(new TestAttempt(3)))
+      const second = begin(scene, new TestAttempt(3))
       expect([toText(first.body), toText(second.body)]).toEqual(['a', 'aa'])
       expect([toFields(first.wire)['content-length'], toFields(second.wire)['content-length']]).toEqual([
         '1',
@@ -254,9 +258,9 @@ describe('Call', () => {
     })
 
     test('does not let it go once it has begun, or once the response is there', () => {
-      for (const begin of [(scene: Scene) => scene.call.sent(null), (scene: Scene) => scene.respond()]) {
+      for (const progress of [(scene: Scene) => scene.call.sent(null), (scene: Scene) => scene.respond()]) {
         const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
-        begin(scene)
+        progress(scene)
         scene.clock.advance(1_000 + MARGIN)
         expect(scene.attempt.told).toEqual([])
       }

@@ -11,6 +11,7 @@ import {
   StreamError,
   UploadTimeoutError,
 } from '../../../src/errors.ts'
+import { hasWholeBody } from '../../../src/handler/response-limits.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
 
@@ -180,7 +181,7 @@ describe('Call', () => {
       const scene = new Scene().to('running')
       announce(scene, '4')
       scene.data()
-      expect(scene.call.hasWholeBody(0)).toBe(false)
+      expect(hasWholeBody(scene.attempt.meter, 0)).toBe(false)
       scene.complete()
       expect(scene.handler.errors).toEqual([expect.any(ResponseContentLengthMismatchError)])
       expect(scene.handler.heard).not.toContain('onResponseEnd')
@@ -190,7 +191,7 @@ describe('Call', () => {
       const scene = new Scene().to('running')
       announce(scene, '3')
       scene.data()
-      expect(scene.call.hasWholeBody(0)).toBe(true)
+      expect(hasWholeBody(scene.attempt.meter, 0)).toBe(true)
       scene.data()
       expect(scene.handler.errors).toEqual([expect.any(ResponseContentLengthMismatchError)])
     })

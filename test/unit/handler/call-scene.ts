@@ -7,6 +7,7 @@ import type { Attempt } from '../../../src/handler/attempt.ts'
 import { Call } from '../../../src/handler/call.ts'
 import type { CallOwner } from '../../../src/handler/call-owner.ts'
 import type { CallState } from '../../../src/handler/call-state.ts'
+import { createMeter } from '../../../src/handler/response-limits.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
@@ -65,6 +66,7 @@ export class TestHandler implements DispatchHandler {
 export class TestAttempt implements Attempt {
   readonly streamId: number | null
   readonly isConnected = true
+  readonly meter = createMeter()
   readonly told: string[] = []
 
   get hasBegun(): boolean {

@@ -1,16 +1,51 @@
 import { describe, expect, test } from 'vitest'
+import type { Limits } from '../../../src/core/limits.ts'
 import { toClientOptions } from '../../../src/core/options.ts'
+import type { DodiciError } from '../../../src/errors.ts'
 import {
   HeadersCountError,
   HeadersOverflowError,
   ResponseContentLengthMismatchError,
   ResponseExceededMaxSizeError,
 } from '../../../src/errors.ts'
-import { ResponseLimits } from '../../../src/handler/response-limits.ts'
+import {
+  checkData,
+  checkEnd,
+  checkHeader,
+  createMeter,
+  hasWholeBody,
+} from '../../../src/handler/response-limits.ts'
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { CallLimits } from '../../../types/limits.ts'
 
-function make(limits: CallLimits = {}, method = 'GET'): ResponseLimits {
-  return new ResponseLimits(toClientOptions(limits).limits, method)
+/** One response, with the limits and the method of its request. */
+class Response {
+  readonly #meter = createMeter()
+  readonly #request: { readonly limits: Limits; readonly method: string }
+
+  constructor(limits: Limits, method: string) {
+    this.#request = { limits, method }
+  }
+
+  isWhole(held: number): boolean {
+    return hasWholeBody(this.#meter, held)
+  }
+
+  checkHeader(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): DodiciError | null {
+    return checkHeader(this.#meter, this.#request, status, headers, raw)
+  }
+
+  checkData(length: number): DodiciError | null {
+    return checkData(this.#meter, this.#request.limits, length)
+  }
+
+  checkEnd(trailers: readonly string[] | null = null): DodiciError | null {
+    return checkEnd(this.#meter, this.#request.limits, trailers)
+  }
+}
+
+function make(limits: CallLimits = {}, method = 'GET'): Response {
+  return new Response(toClientOptions(limits).limits, method)
 }
 
 /** A list of `count` fields, each of 34 bytes as RFC 9113 §6.5.2 counts them. */
@@ -19,11 +54,11 @@ function fields(count: number): string[] {
 }
 
 /** The response's header, with a content-length. */
-function announce(response: ResponseLimits, length: string, status = 200) {
+function announce(response: Response, length: string, status = 200) {
   return response.checkHeader(status, { 'content-length': length }, ['content-length', length])
 }
 
-describe('AnswerLimits', () => {
+describe('the limits of a response', () => {
   describe('when no limit is reached', () => {
     test('finds nothing wrong', () => {
       const response = make({ maxResponseSize: 3, maxHeaderSize: 34, maxHeadersCount: 1 })
@@ -31,8 +66,7 @@ describe('AnswerLimits', () => {
       expect(response.checkHeader(200, {}, fields(1))).toBeNull()
       expect(response.checkData(1)).toBeNull()
       expect(response.checkData(2)).toBeNull()
-      expect(response.checkEnd()).toBeNull()
-      expect(response.checkFields('trailers', fields(1))).toBeNull()
+      expect(response.checkEnd(fields(1))).toBeNull()
     })
 
     test('has no limit of the body by default', () => {
@@ -42,15 +76,18 @@ describe('AnswerLimits', () => {
     })
   })
 
-  describe.each(['header', 'trailers'] as const)('when the %s is too much', (what) => {
+  describe.each<[string, (response: Response, raw: string[]) => DodiciError | null]>([
+    ['header', (response, raw) => response.checkHeader(200, {}, raw)],
+    ['trailers', (response, raw) => response.checkEnd(raw)],
+  ])('when the %s is too much', (what, check) => {
     test('says how many fields came, and how many may', () => {
-      const error = make({ maxHeadersCount: 2 }).checkFields(what, fields(3))
+      const error = check(make({ maxHeadersCount: 2 }), fields(3))
       expect(error).toBeInstanceOf(HeadersCountError)
       expect(error?.message).toBe(`The response's ${what} has 3 fields, more than maxHeadersCount (2)`)
     })
 
     test('says how many bytes came, and how many may', () => {
-      const error = make({ maxHeaderSize: 67 }).checkFields(what, fields(2))
+      const error = check(make({ maxHeaderSize: 67 }), fields(2))
       expect(error).toBeInstanceOf(HeadersOverflowError)
       expect(error?.message).toBe(`The response's ${what} has 68 bytes, more than maxHeaderSize (67)`)
     })
@@ -162,7 +199,7 @@ describe('AnswerLimits', () => {
     })
   })
 
-  describe('isWhole', () => {
+  describe('hasWholeBody', () => {
     test('tells when all that was announced has come', () => {
       const response = make()
       expect(response.isWhole(0)).toBe(false)

@@ -21,7 +21,7 @@ describe('pieces that are held', () => {
     const expected: Buffer[] = []
     for (const [at, size] of sizes.entries()) {
       const chunk = Buffer.alloc(size + 20, at + 1)
-      held.add(chunk, 10, 10 + size)
+      held.addPart(chunk, 10, 10 + size)
       expected.push(Buffer.alloc(size, at + 1))
     }
     expect(Buffer.concat(take(held)).equals(Buffer.concat(expected))).toBe(true)
@@ -36,10 +36,27 @@ describe('pieces that are held', () => {
   ])('of $size bytes, out of a chunk of $chunk › are copied: $isCopied', ({ size, chunk, isCopied }) => {
     const held = new HeldPieces()
     const bytes = Buffer.alloc(chunk, 'c')
-    held.add(bytes, chunk - size, chunk)
+    held.addPart(bytes, chunk - size, chunk)
     const piece = held.shift()
     expect(piece?.length).toBe(size)
     expect(piece?.buffer === bytes.buffer).toBe(!isCopied)
+  })
+
+  it('are the very pieces that were given where each has its memory for itself', () => {
+    const held = new HeldPieces()
+    const pieces = [1, 3_000, 2].map((size) => Buffer.alloc(size))
+    for (const piece of pieces) held.add(piece)
+    expect(held.size).toBe(3_003)
+    expect(held.shift()).toBe(pieces[0])
+    held.addPart(Buffer.alloc(100), 0, 10)
+    expect(held.size).toBe(3_012)
+    expect([held.shift(), held.shift(), held.shift()?.length, held.shift()]).toEqual([
+      pieces[1],
+      pieces[2],
+      10,
+      null,
+    ])
+    expect(held.size).toBe(0)
   })
 
   it('are what they were when others have come and gone', () => {
@@ -47,7 +64,7 @@ describe('pieces that are held', () => {
     const taken: { readonly piece: Buffer; readonly before: string }[] = []
     for (let round = 0; round < 500; round++) {
       const chunk = Buffer.alloc(3_000, round)
-      held.add(chunk, 0, 1 + ((round * 37) % 2_500))
+      held.addPart(chunk, 0, 1 + ((round * 37) % 2_500))
       if (round % 3 !== 0) continue
       const piece = held.shift()
       if (piece !== null) taken.push({ piece, before: piece.toString('latin1') })
@@ -61,7 +78,7 @@ describe('pieces that are held', () => {
   it('of one byte each, out of large chunks › take about as much memory as they have bytes', () => {
     const held = new HeldPieces()
     const chunk = Buffer.alloc(65_536)
-    for (let count = 0; count < 100_000; count++) held.add(chunk, 7, 8)
+    for (let count = 0; count < 100_000; count++) held.addPart(chunk, 7, 8)
     const pieces = take(held)
     expect(pieces.reduce((sum, { length }) => sum + length, 0)).toBe(100_000)
     expect(pieces.length).toBeLessThan(20)
@@ -71,8 +88,8 @@ describe('pieces that are held', () => {
   it('of one byte, between large ones › keep no room alive', () => {
     const held = new HeldPieces()
     for (let count = 0; count < 100; count++) {
-      held.add(Buffer.alloc(10), 0, 1)
-      held.add(Buffer.alloc(4_096), 0, 4_096)
+      held.addPart(Buffer.alloc(10), 0, 1)
+      held.addPart(Buffer.alloc(4_096), 0, 4_096)
     }
     expect(toMemory(take(held))).toBeLessThan(100 * 4_096 + 3 * 65_536)
   })

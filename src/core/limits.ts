@@ -143,9 +143,9 @@ type FailingLimitName = {
 /**
  * The value of one option.
  *
- * @param fallback what null and undefined mean; undefined: the default of the table
+ * @param fallback what null and undefined mean; undefined: the default of the table, or Infinity for null where that is
+ *   the value for no limit
  * @param shownName by which a message calls it
- * @returns Infinity for null, where that is the value for no limit
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted
  */
 export function toLimit(
@@ -154,9 +154,11 @@ export function toLimit(
   fallback?: number,
   shownName: string = name,
 ): number {
+  // Before a look at the table: a request with one limit of its own comes here for all others, too.
+  if (fallback !== undefined && (value === undefined || value === null)) return fallback
   const row: LimitRow = LIMITS[name]
   if (value === null && row.off === null) return Number.POSITIVE_INFINITY
-  if (value === undefined || value === null) return fallback ?? row.default
+  if (value === undefined || value === null) return row.default
   if (row.unit === 'milliseconds') return toDelay(shownName, value, row.default)
   return toInteger(shownName, value, row.default, row.min, row.max, toAcceptedUnit(row))
 }

@@ -69,7 +69,11 @@ describe('the public types', () => {
 
     test('the compiler has nothing to object, not even to undici-types', () => {
       program = ts.createProgram({ rootNames: typeTests, options, host })
-      expect(ts.getPreEmitDiagnostics(program).map(show)).toEqual([])
+      // `npm run typecheck` looks at src/ itself.
+      const isOther = ({ fileName }: ts.SourceFile): boolean => !fileName.startsWith(join(root, 'src/'))
+      const files = program.getSourceFiles().filter(isOther)
+      const found = files.flatMap((file) => ts.getPreEmitDiagnostics(program, file))
+      expect(found.map(show)).toEqual([])
     })
 
     test.each(typeTests)('each expected error of %s has a reason', (path) => {

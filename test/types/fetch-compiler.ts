@@ -43,8 +43,13 @@ const plainOptions: ts.CompilerOptions = {
 /** By path: most files are those of every program. They are bound once for all options that are alike. */
 const sources = new Map<string, ts.SourceFile | undefined>()
 
-/** Compiles the type test, or a snippet in its place; the declarations of libraries are checked as well. */
-export function compile(setting: Setting, snippet: string | null = null): Compiled {
+/**
+ * Compiles the type test, or a snippet in its place.
+ *
+ * @param checked 'all' checks the declarations of libraries as well, which takes nearly all of the time; 'own' the package's and the
+ * test's alone
+ */
+export function compile(setting: Setting, snippet: string | null, checked: 'all' | 'own'): Compiled {
   const options = { ...toOptions(setting), noEmit: true, skipLibCheck: false }
   const host = toHost(setting, options, snippet)
   const program = ts.createProgram({
@@ -53,9 +58,22 @@ export function compile(setting: Setting, snippet: string | null = null): Compil
     host,
   })
   return {
-    errors: ts.getPreEmitDiagnostics(program).map(show),
+    errors: toDiagnostics(program, checked === 'all' ? null : [distOf(setting), typeTest, snippetFile]).map(
+      show,
+    ),
     files: program.getSourceFiles().map(({ fileName }) => toRelative(fileName)),
   }
+}
+
+/** Of these files, as far as the program has them; null: of all. */
+function toDiagnostics(program: ts.Program, paths: readonly string[] | null): readonly ts.Diagnostic[] {
+  if (paths === null) return ts.getPreEmitDiagnostics(program)
+  const files = program.getSourceFiles().filter(({ fileName }) => paths.includes(fileName))
+  return files.flatMap((file) => ts.getPreEmitDiagnostics(program, file))
+}
+
+function distOf({ declarations }: Setting): string {
+  return join(root, 'dist', declarations)
 }
 
 function toOptions({ isPlain = false }: Setting): ts.CompilerOptions {
@@ -69,7 +87,7 @@ function toHost(setting: Setting, options: ts.CompilerOptions, snippet: string |
   const { nodeTypes, declarations, isPlain = false, mutate } = setting
   const host = ts.createCompilerHost(options)
   const nodeFile = join(root, 'node_modules/@types', nodeTypes, 'index.d.ts')
-  const distFile = join(root, 'dist', declarations)
+  const distFile = distOf(setting)
   const isCommon = declarations === 'index.d.cts'
   const { getSourceFile } = host
   const read = (path: string, ...rest: [ts.ScriptTarget | ts.CreateSourceFileOptions]) => {

@@ -41,7 +41,7 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
 
   describe('when they meet fetch, and undici 6, 7 and 8', () => {
     test('the compiler has nothing to object, not even to a library', () => {
-      const { errors, files } = compile(setting)
+      const { errors, files } = compile(setting, null, 'all')
       expect(errors).toEqual([])
       // It has looked at what it was to look at: the package, and no other Node's types.
       expect(files.filter((file) => /^(src|types|dist)\//.test(file))).toEqual(['dist/index.d.ts'])
@@ -55,20 +55,22 @@ describe.each(LINES)('the published types, by @types/%s', (nodeTypes, major) => 
     })
 
     test('nor has one that is strict and nothing more, with those of CommonJS', () => {
-      expect(compile({ ...setting, declarations: 'index.d.cts', isPlain: true }).errors).toEqual([])
+      expect(compile({ ...setting, declarations: 'index.d.cts', isPlain: true }, null, 'own').errors).toEqual(
+        [],
+      )
     })
   })
 
   describe('when something is wrong', () => {
     test('the compiler objects to that, and to nothing else', () => {
-      expect(compile(setting, SNIPPET).errors.map((error) => error.split('\n')[0])).toEqual([
+      expect(compile(setting, SNIPPET, 'own').errors.map((error) => error.split('\n')[0])).toEqual([
         expect.stringMatching(/^test\/types\/snippet\.test-d\.ts:4: TS2769: No overload|:4: TS\d+: .*'URL'/),
         expect.stringMatching(/^test\/types\/snippet\.test-d\.ts:5: TS2322: Type 'Agent' is not assignable/),
       ])
     })
 
     test('the compiler objects to a dispatch() that takes one shape of handlers alone', () => {
-      const { errors } = compile({ ...setting, mutate: takeOneShape }, SNIPPET)
+      const { errors } = compile({ ...setting, mutate: takeOneShape }, SNIPPET, 'own')
       expect(errors.join('\n')).toMatch(/^test\/types\/snippet\.test-d\.ts:3: /)
     })
   })

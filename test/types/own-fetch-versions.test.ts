@@ -52,7 +52,7 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
 
   describe('when Node is all there is', () => {
     test('it is what the global one is, takes what it should, and refuses the rest', () => {
-      const { errors, files } = compile(setting, OWN)
+      const { errors, files } = compile(setting, OWN, 'all')
       expect(errors).toEqual([])
       expect(domOf(files)).toEqual([])
       expect(files).toContain('dist/index.d.ts')
@@ -60,11 +60,11 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
     })
 
     test('so it is with those of CommonJS, and a compiler that is strict and nothing more', () => {
-      expect(compile(common, OWN).errors).toEqual([])
+      expect(compile(common, OWN, 'own').errors).toEqual([])
     })
 
     test('libraries take it for theirs', () => {
-      const { errors, files } = compile(setting, LIBRARIES)
+      const { errors, files } = compile(setting, LIBRARIES, 'own')
       expect(errors).toEqual([])
       expect(domOf(files)).toEqual([])
     })
@@ -73,13 +73,13 @@ describe.each([LINE])('the published types of our fetch, by @types/%s', (nodeTyp
   describe('when there are the types of a browser too', () => {
     test('it is what the global one is, and ofetch takes it for its own', () => {
       const text = withLibs(OWN + OFETCH, 'dom', 'dom.iterable', 'dom.asynciterable')
-      const { errors, files } = compile(setting, text)
+      const { errors, files } = compile(setting, text, 'own')
       expect(errors).toEqual([])
       expect(domOf(files)).toHaveLength(1)
     })
 
     test('it is, when a Headers of theirs is nothing to iterate over', () => {
-      const { errors, files } = compile(common, withLibs(OWN, 'dom'))
+      const { errors, files } = compile(common, withLibs(OWN, 'dom'), 'own')
       expect(errors).toEqual([])
       expect(files.filter((file) => file.endsWith('/lib.dom.iterable.d.ts'))).toEqual([])
     })
@@ -91,7 +91,7 @@ describe('the published types of our fetch, when one of them is another', () => 
   const head = 'declare function fetch(input: string | URL | RequestLike, init?: FetchInit | null)'
 
   test('there is nothing to object to a snippet before that', () => {
-    expect(compile(setting, SNIPPET).errors).toEqual([])
+    expect(compile(setting, SNIPPET, 'own').errors).toEqual([])
   })
 
   test.each([
@@ -128,7 +128,7 @@ describe('the published types of our fetch, when one of them is another', () => 
     },
   ])('the compiler objects when $what', ({ part, other, at }) => {
     const mutate = changed(part, other)
-    const lines = compile({ ...setting, mutate }, SNIPPET).errors.map((error) => error.split(':')[1])
+    const lines = compile({ ...setting, mutate }, SNIPPET, 'own').errors.map((error) => error.split(':')[1])
     expect([...new Set(lines)]).toEqual(at)
   })
 })

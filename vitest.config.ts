@@ -7,11 +7,13 @@ const report = process.env.TEST_REPORT
 
 /**
  * With TEST_SCOPE=sample, what depends on the line of Node runs as ever, and of the rest a part that is the same each time: neither
- * `test/protocol` nor `test/unit`, which are pure, and of `test/matrix` and `test/endings/cuts` some of the cells (test/support/sample.ts).
+ * `test/protocol` nor `test/unit`, which are pure, of `test/matrix` and `test/endings/cuts` some of the cells (test/support/sample.ts),
+ * and on engine `wire`, which needs nothing of Node but sockets and timers, the interop tests alone.
  * `.ci/run` asks for that on the lines between the oldest and the newest.
  */
 const isSample = process.env.TEST_SCOPE === 'sample'
 const PURE = ['test/protocol/**', 'test/unit/**']
+const NO_INTEROP = ['test/api/**', 'test/fetch/**', 'test/session/**']
 
 /** Tests of the benchmarks and of the types: they need no particular line of Node, and `npm test` leaves them to `npm run test:all`. */
 const BENCH = ['test/bench/**/*.test.ts']
@@ -68,8 +70,8 @@ export default defineConfig({
     pool: 'forks',
     isolate: true,
     fileParallelism: true,
-    // More workers than this make the timing of protocol tests a matter of luck on a two-core machine. Of all projects together.
-    maxWorkers: 2,
+    // One more than the two cores of CI: children, servers and timers leave time over. Of all projects together.
+    maxWorkers: 3,
     // Bounds on a test that hangs, and on nothing else: a busy machine, on which all takes ten times as long, reaches none of them.
     testTimeout: 180_000,
     hookTimeout: 180_000,
@@ -95,7 +97,7 @@ export default defineConfig({
       {
         extends: true,
         plugins: [withDefaultEngine('wire')],
-        test: { name: 'wire', include: ON_WIRE, exclude: IN_CHILDREN },
+        test: { name: 'wire', include: ON_WIRE, exclude: [...IN_CHILDREN, ...(isSample ? NO_INTEROP : [])] },
       },
       { extends: true, test: { name: 'bench', include: BENCH } },
       { extends: true, test: { name: 'types', include: TYPES } },

@@ -1,3 +1,4 @@
+export type { ApiMethods, Callback } from './api-methods.ts'
 export type {
   BlobLike,
   BodyChunk,
@@ -20,7 +21,6 @@ export type {
   PoolOptions,
 } from './client.ts'
 export type {
-  Callback,
   CloseOptions,
   CodedError,
   ComposedDispatcher,
@@ -28,7 +28,6 @@ export type {
   Dispatcher,
   DispatcherComposeInterceptor,
   DispatcherEvents,
-  TopLevelOptions,
 } from './dispatcher.ts'
 export type { EngineName } from './engine.ts'
 export type { CallErrorFields, Processed } from './errors.ts'
@@ -71,3 +70,12 @@ export type {
   UpgradeData,
 } from './response.ts'
 export type { AgentStats, ClientStats, OpenReason, PoolStats, SessionStats } from './stats.ts'
+export type {
+  ConnectFunction,
+  PipelineFunction,
+  RequestFunction,
+  RequestUrl,
+  StreamFunction,
+  TopLevelOptions,
+  UpgradeFunction,
+} from './top-level.ts'

@@ -6,7 +6,8 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
-import type { Callback, Dispatcher } from '../../types/dispatcher.ts'
+import type { Callback } from '../../types/api-methods.ts'
+import type { Dispatcher } from '../../types/dispatcher.ts'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'

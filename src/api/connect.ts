@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Callback } from '../../types/dispatcher.ts'
+import type { Callback } from '../../types/api-methods.ts'
 import type { ConnectOptions } from '../../types/request.ts'
 import type { ConnectData } from '../../types/response.ts'
 import type { Dispatching } from './api-handler.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Callback } from '../../types/dispatcher.ts'
+import type { Callback } from '../../types/api-methods.ts'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { RequestOptions } from '../../types/request.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Callback } from '../../types/dispatcher.ts'
+import type { Callback } from '../../types/api-methods.ts'
 import type { UpgradeOptions } from '../../types/request.ts'
 import type { UpgradeData } from '../../types/response.ts'
 import { invalid } from '../core/validate.ts'

@@ -1,51 +1,28 @@
 /**
- * The abstract class of all dispatchers: the API methods, `compose()`, life cycle, events.
+ * The abstract class of all dispatchers: `compose()`, life cycle, events; the API methods are inherited.
  *
  * @module
  */
 
 import { EventEmitter } from 'node:events'
-import type { Duplex } from 'node:stream'
 import type {
-  Callback,
   CloseOptions,
   Dispatch,
   DispatcherComposeInterceptor,
-  DispatcherEvents,
   Dispatcher as DispatcherType,
 } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler } from '../../types/handler.ts'
-import type {
-  CallSignal,
-  ConnectOptions,
-  DispatchOptions,
-  PipelineOptions,
-  RequestOptions,
-  UpgradeOptions,
-} from '../../types/request.ts'
-import type {
-  ConnectData,
-  PipelineHandler,
-  ResponseData,
-  StreamData,
-  StreamFactory,
-  UndiciBodyReadable,
-  UpgradeData,
-} from '../../types/response.ts'
-import { connect } from '../api/connect.ts'
-import { pipeline } from '../api/pipeline.ts'
-import { request } from '../api/request.ts'
-import { stream } from '../api/stream.ts'
-import { upgrade } from '../api/upgrade.ts'
+import type { DispatchOptions } from '../../types/request.ts'
 import { invalid } from '../core/validate.ts'
 import { checkHandler } from '../handler/check-handler.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
+import { ApiDispatcher } from './api-dispatcher.ts'
 
 /**
  * What can dispatch requests. Its API methods need nothing but `dispatch`, so a class that brings its own gets all of
  * them.
  */
-export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implements DispatcherType {
+export abstract class Dispatcher extends ApiDispatcher implements DispatcherType {
   /** The one origin that it is for, as `URL.origin` writes it; `null` for one that asks each request for its own. */
   get origin(): string | null {
     return null
@@ -80,21 +57,6 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
   abstract destroy(callback: () => void): void
   abstract destroy(error: Error | null, callback: () => void): void
 
-  /** Performs a request. See undici's documentation of `Dispatcher.request` for the options. */
-  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
-    callback: Callback<ResponseData<TOpaque, UndiciBodyReadable>>,
-  ): void
-  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
-  ): Promise<ResponseData<TOpaque, UndiciBodyReadable>>
-  request(
-    options: RequestOptions<unknown>,
-    callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
-  ): unknown {
-    return request(this, options, callback)
-  }
-
   /**
    * A dispatcher whose requests pass through the interceptors, the last one first.
    *
@@ -114,60 +76,6 @@ export abstract class Dispatcher extends EventEmitter<DispatcherEvents> implemen
       dispatch = next as Dispatch
     }
     return new ComposedDispatcher(this, dispatch)
-  }
-
-  /** Performs a request and writes the response's body into the Writable that `factory` makes. */
-  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
-    factory: StreamFactory<TOpaque>,
-    callback: Callback<StreamData<TOpaque>>,
-  ): void
-  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
-    factory: StreamFactory<TOpaque>,
-  ): Promise<StreamData<TOpaque>>
-  stream(
-    options: RequestOptions<unknown>,
-    factory: StreamFactory<unknown>,
-    callback?: Callback<StreamData<unknown>>,
-  ): unknown {
-    return stream(this, options, factory, callback)
-  }
-
-  /**
-   * A Duplex for `stream.pipeline()`: what is written is the request's body, what is read is what `handler` returns.
-   */
-  pipeline(options: never, handler: never): Duplex
-  pipeline<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: PipelineOptions<TOpaque, TSignal>,
-    handler: PipelineHandler<TOpaque, UndiciBodyReadable>,
-  ): Duplex
-  pipeline(options: PipelineOptions<unknown>, handler: PipelineHandler<unknown, UndiciBodyReadable>): Duplex {
-    return pipeline(this, options, handler)
-  }
-
-  /** Opens a tunnel through the server to the authority `path` (RFC 9113 §8.5). */
-  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: ConnectOptions<TOpaque, TSignal>,
-    callback: Callback<ConnectData<TOpaque>>,
-  ): void
-  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: ConnectOptions<TOpaque, TSignal>,
-  ): Promise<ConnectData<TOpaque>>
-  connect(options: ConnectOptions<unknown>, callback?: Callback<ConnectData<unknown>>): unknown {
-    return connect(this, options, callback)
-  }
-
-  /** Speaks another protocol on a stream, by extended CONNECT (RFC 8441). */
-  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: UpgradeOptions<TOpaque, TSignal>,
-    callback: Callback<UpgradeData<TOpaque>>,
-  ): void
-  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: UpgradeOptions<TOpaque, TSignal>,
-  ): Promise<UpgradeData<TOpaque>>
-  upgrade(options: UpgradeOptions<unknown>, callback?: Callback<UpgradeData<unknown>>): unknown {
-    return upgrade(this, options, callback)
   }
 }
 

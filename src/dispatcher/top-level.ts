@@ -4,22 +4,26 @@
  * @module
  */
 
-import type { Duplex } from 'node:stream'
-import type { UrlObject } from 'node:url'
 import { format } from 'node:url'
-import type { Callback, TopLevelOptions } from '../../types/dispatcher.ts'
-import type { ConnectOptions, PipelineOptions, RequestOptions, UpgradeOptions } from '../../types/request.ts'
+import type { Callback } from '../../types/api-methods.ts'
+import type { ConnectOptions, RequestOptions, UpgradeOptions } from '../../types/request.ts'
 import type {
-  BodyReadable,
   ConnectData,
-  PipelineHandler,
-  RawResponseData,
   ResponseData,
   StreamData,
   StreamFactory,
   UndiciBodyReadable,
   UpgradeData,
 } from '../../types/response.ts'
+import type {
+  ConnectFunction,
+  PipelineFunction,
+  RequestFunction,
+  RequestUrl,
+  StreamFunction,
+  TopLevelOptions,
+  UpgradeFunction,
+} from '../../types/top-level.ts'
 import type { Dispatching } from '../api/api-handler.ts'
 import { connect as connectBy } from '../api/connect.ts'
 import { pipeline as pipelineBy } from '../api/pipeline.ts'
@@ -31,8 +35,6 @@ import { invalid, invalidKind, showTarget, toInvalid } from '../core/validate.ts
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { Dispatcher, isDispatcher } from './dispatcher.ts'
 import { getGlobalDispatcher } from './global.ts'
-
-type Url = string | URL | UrlObject
 
 /** Where to send what, by whom. */
 interface Aim {
@@ -68,7 +70,7 @@ export function toDispatcher(dispatcher: unknown): Dispatching {
 
 /** As undici does: an own `path` replaces that of the URL; the method is PUT where there is a body, else GET. */
 function aim(
-  url: Url,
+  url: RequestUrl,
   given: (TopLevelOptions & { path?: unknown; body?: unknown }) | null | undefined,
 ): Aim {
   if (given !== undefined && given !== null && typeof given !== 'object')
@@ -95,7 +97,8 @@ function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
   }
 }
 
-type Request<TOpaque> = TopLevelOptions & Partial<RequestOptions<TOpaque>>
+/** The options that all overloads of a function have in common: the overloads themselves are in types/. */
+type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
 
 /**
  * Performs a request. See the method of the same name of a dispatcher.
@@ -103,60 +106,30 @@ type Request<TOpaque> = TopLevelOptions & Partial<RequestOptions<TOpaque>>
  * @param options those of the method; `dispatcher` @default getGlobalDispatcher(); `method` @default 'GET', or 'PUT'
  *   with a body; a `path` replaces that of the URL
  */
-export function request<TOpaque = null>(
-  url: Url,
-  options: Request<TOpaque> & { responseHeaders: 'raw' },
-): Promise<RawResponseData<TOpaque>>
-export function request<TOpaque = null>(
-  url: Url,
-  options?: Request<TOpaque> | null,
-): Promise<ResponseData<TOpaque, BodyReadable>>
-export function request<TOpaque = null>(
-  url: Url,
-  options: Request<TOpaque> | null,
-  callback: Callback<ResponseData<TOpaque, BodyReadable>>,
-): void
-export function request(
-  url: Url,
-  given?: Request<unknown> | null,
+export const request = ((
+  url: RequestUrl,
+  given?: Given<RequestOptions<unknown>>,
   callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
-): unknown {
-  return attempt(callback, () => {
+): unknown =>
+  attempt(callback, () => {
     const { dispatcher, options } = aim(url, given)
     return requestBy(dispatcher, options, callback)
-  })
-}
+  })) as RequestFunction
 
 /** Writes a response's body into a Writable. See the method of the same name of a dispatcher, and {@link request}. */
-export function stream<TOpaque = null>(
-  url: Url,
-  options: Request<TOpaque> | null,
-  factory: StreamFactory<TOpaque>,
-): Promise<StreamData<TOpaque>>
-export function stream<TOpaque = null>(
-  url: Url,
-  options: Request<TOpaque> | null,
-  factory: StreamFactory<TOpaque>,
-  callback: Callback<StreamData<TOpaque>>,
-): void
-export function stream(
-  url: Url,
-  given: Request<unknown> | null,
+export const stream = ((
+  url: RequestUrl,
+  given: Given<RequestOptions<unknown>>,
   factory: StreamFactory<unknown>,
   callback?: Callback<StreamData<unknown>>,
-): unknown {
-  return attempt(callback, () => {
+): unknown =>
+  attempt(callback, () => {
     const { dispatcher, options } = aim(url, given)
     return streamBy(dispatcher, options, factory, callback)
-  })
-}
+  })) as StreamFunction
 
 /** A request as a Duplex. See the method of the same name of a dispatcher, and {@link request}. */
-export function pipeline<TOpaque = null>(
-  url: Url,
-  given: (TopLevelOptions & Partial<PipelineOptions<TOpaque>>) | null,
-  handler: PipelineHandler<TOpaque, BodyReadable>,
-): Duplex {
+export const pipeline: PipelineFunction = (url, given, handler) => {
   const { dispatcher, options } = aim(url, given)
   return pipelineBy(dispatcher, options, handler as unknown as Parameters<typeof pipelineBy<unknown>>[2])
 }
@@ -166,43 +139,23 @@ export function pipeline<TOpaque = null>(
  *
  * @param options its `path` is the authority to connect to; without one, the tunnel is to the server itself
  */
-export function connect<TOpaque = null>(
-  url: Url,
-  options?: (TopLevelOptions & Partial<ConnectOptions<TOpaque>>) | null,
-): Promise<ConnectData<TOpaque>>
-export function connect<TOpaque = null>(
-  url: Url,
-  options: (TopLevelOptions & Partial<ConnectOptions<TOpaque>>) | null,
-  callback: Callback<ConnectData<TOpaque>>,
-): void
-export function connect(
-  url: Url,
-  given?: (TopLevelOptions & Partial<ConnectOptions<unknown>>) | null,
+export const connect = ((
+  url: RequestUrl,
+  given?: Given<ConnectOptions<unknown>>,
   callback?: Callback<ConnectData<unknown>>,
-): unknown {
-  return attempt(callback, () => {
+): unknown =>
+  attempt(callback, () => {
     const { dispatcher, options } = aim(url, { ...given, path: null })
     return connectBy(dispatcher, { ...options, path: given?.path ?? '/' }, callback)
-  })
-}
+  })) as ConnectFunction
 
 /** Speaks another protocol on a stream. See the method of the same name of a dispatcher, and {@link request}. */
-export function upgrade<TOpaque = null>(
-  url: Url,
-  options?: (TopLevelOptions & Partial<UpgradeOptions<TOpaque>>) | null,
-): Promise<UpgradeData<TOpaque>>
-export function upgrade<TOpaque = null>(
-  url: Url,
-  options: (TopLevelOptions & Partial<UpgradeOptions<TOpaque>>) | null,
-  callback: Callback<UpgradeData<TOpaque>>,
-): void
-export function upgrade(
-  url: Url,
-  given?: (TopLevelOptions & Partial<UpgradeOptions<unknown>>) | null,
+export const upgrade = ((
+  url: RequestUrl,
+  given?: Given<UpgradeOptions<unknown>>,
   callback?: Callback<UpgradeData<unknown>>,
-): unknown {
-  return attempt(callback, () => {
+): unknown =>
+  attempt(callback, () => {
     const { dispatcher, options } = aim(url, given)
     return upgradeBy(dispatcher, options as UpgradeOptions<unknown>, callback)
-  })
-}
+  })) as UpgradeFunction

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
 import type { Dispatcher as DependencyDispatcher } from 'undici-types'
 import type * as undici6 from 'undici-types-6'
 import type * as undici7 from 'undici-types-7'
 import type * as undici8 from 'undici-types-8'
 import type { Agent, Client } from '../../src/index.ts'
-import { Dispatcher as DispatcherClass } from '../../src/index.ts'
+import { Client as ClientClass, Dispatcher as DispatcherClass } from '../../src/index.ts'
 import type {
   AgentOptions,
   AnyDispatchHandler,
@@ -56,6 +57,19 @@ class OwnDispatcher extends DispatcherClass {
   override destroy(): Promise<void>
   override destroy(error?: Error | null | (() => void), callback?: () => void): unknown {
     return [error, callback]
+  }
+}
+
+// One that overrides an API method, and calls the one that it overrides.
+export class CountingClient extends ClientClass {
+  override pipeline(...given: Parameters<Dispatcher['pipeline']>): Duplex {
+    return super.pipeline(...given)
+  }
+
+  override request(options: RequestOptions<never>, callback: () => void): void
+  override request(options: RequestOptions<never>): Promise<never>
+  override request(options: RequestOptions<never>, callback?: () => void): unknown {
+    return callback === undefined ? super.request(options) : super.request(options, callback)
   }
 }
 

@@ -1,0 +1,76 @@
+/**
+ * The API methods of all dispatchers.
+ *
+ * @module
+ */
+
+import { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
+import type { ApiMethods, Callback } from '../../types/api-methods.ts'
+import type { DispatcherEvents } from '../../types/dispatcher.ts'
+import type { AnyDispatchHandler } from '../../types/handler.ts'
+import type {
+  ConnectOptions,
+  DispatchOptions,
+  PipelineOptions,
+  RequestOptions,
+  UpgradeOptions,
+} from '../../types/request.ts'
+import type {
+  ConnectData,
+  PipelineHandler,
+  ResponseData,
+  StreamData,
+  StreamFactory,
+  UndiciBodyReadable,
+  UpgradeData,
+} from '../../types/response.ts'
+import { connect } from '../api/connect.ts'
+import { pipeline } from '../api/pipeline.ts'
+import { request } from '../api/request.ts'
+import { stream } from '../api/stream.ts'
+import { upgrade } from '../api/upgrade.ts'
+
+/** What the methods do. The types of their arguments and results, overload by overload, are in {@link ApiMethods}. */
+abstract class UntypedApiDispatcher extends EventEmitter<DispatcherEvents> {
+  abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
+
+  request(
+    options: RequestOptions<unknown>,
+    callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
+  ): unknown {
+    return request(this, options, callback)
+  }
+
+  stream(
+    options: RequestOptions<unknown>,
+    factory: StreamFactory<unknown>,
+    callback?: Callback<StreamData<unknown>>,
+  ): unknown {
+    return stream(this, options, factory, callback)
+  }
+
+  pipeline(options: PipelineOptions<unknown>, handler: PipelineHandler<unknown, UndiciBodyReadable>): Duplex {
+    return pipeline(this, options, handler)
+  }
+
+  connect(options: ConnectOptions<unknown>, callback?: Callback<ConnectData<unknown>>): unknown {
+    return connect(this, options, callback)
+  }
+
+  upgrade(options: UpgradeOptions<unknown>, callback?: Callback<UpgradeData<unknown>>): unknown {
+    return upgrade(this, options, callback)
+  }
+}
+
+/** A class of EventEmitters with the API methods. */
+type ApiDispatcherClass = Omit<typeof EventEmitter, 'prototype'> &
+  (abstract new (
+    ...args: ConstructorParameters<typeof EventEmitter>
+  ) => EventEmitter<DispatcherEvents> & ApiMethods)
+
+/**
+ * The parent of all dispatchers. A class can't take the overloads of its methods from an interface, but its type can:
+ * the methods stay on the prototype, and a subclass may override them.
+ */
+export const ApiDispatcher = UntypedApiDispatcher as ApiDispatcherClass

@@ -1,40 +1,41 @@
 /**
- * How much a path holds: round trip × rate.
+ * The bandwidth-delay product of a path: round trip × rate.
  *
  * @module
  */
 
-/** Milliseconds between two measurements, when the first one has changed nothing. */
+/** How long the meter rests after a measurement that has not grown a window. Milliseconds. */
 const CALM = 1_000
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** A clock may be coarser than a round trip within one machine. Milliseconds. */
+/** The least round trip that is assumed: a clock may be coarser than a round trip within one machine. Milliseconds. */
 const SHORTEST = 0.001
 
 /**
- * Measures by PINGs, while large responses come. The shortest round trip is that of the path itself: what makes it
- * longer is a queue, and a larger window would only make that longer. So a slow path with a long queue has a small
- * product, and a fast one with a long way a large one: there the windows grow until the path is filled.
+ * Measures with PINGs while large responses come in. The shortest round trip is that of the path itself: a longer one
+ * comes from a queue, and a larger window would only make the queue longer. So a slow path with a long queue has a
+ * small product, and its window stays small. A fast path over a long distance has a large product, and its windows grow
+ * until the path is filled.
  */
 export class BandwidthMeter {
-  /** When the PING that is under way went out; NEVER without one. */
+  /** When the PING in flight was sent; NEVER without one. Milliseconds of the owner's clock. */
   #sentAt = NEVER
-  /** The next one goes out no sooner. */
+  /** The next PING is not sent before this. Milliseconds of the owner's clock; -Infinity before the first. */
   #nextAt = Number.NEGATIVE_INFINITY
   #shortestTrip = NEVER
   /** Bytes since `#since`. */
   #received = 0
   #since = NEVER
-  /** A window has just grown: what comes within the next round trip was sent by the old one. */
+  /** A window has just grown: data that comes within the next round trip was still sent under the old window. */
   #isSettling = false
 
-  /** So much has come. */
+  /** Counts bytes of DATA that were received. */
   add(bytes: number): void {
     this.#received += bytes
   }
 
-  /** Much is coming. @returns whether a PING is to be sent */
+  /** Much data is coming in: a measurement may begin. @returns whether a PING is to be sent */
   begin(now: number): boolean {
     if (this.#sentAt !== NEVER || now < this.#nextAt) return false
     this.#sentAt = now
@@ -43,9 +44,9 @@ export class BandwidthMeter {
   }
 
   /**
-   * Its ACK has come.
+   * The ACK of the measurement's PING has come.
    *
-   * @returns bytes that are on their way at the present rate; 0 for a measurement that tells nothing
+   * @returns bytes that are in flight at the present rate; 0 when this measurement tells nothing
    */
   end(now: number): number {
     this.#shortestTrip = Math.min(this.#shortestTrip, Math.max(now - this.#sentAt, SHORTEST))
@@ -58,7 +59,7 @@ export class BandwidthMeter {
     return (this.#received / Math.max(now - this.#since, SHORTEST)) * this.#shortestTrip
   }
 
-  /** What it has brought was large enough for a larger window, or wasn't. */
+  /** The measurement is used. @param hasGrown whether a window was grown because of it */
   conclude(now: number, hasGrown: boolean): void {
     this.#isSettling = hasGrown
     if (hasGrown) return

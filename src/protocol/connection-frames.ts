@@ -17,18 +17,18 @@ import { SentSettings } from './sent-settings.ts'
 import type { OwnSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE, ServerSettings, toSettingList, toWindowSetting } from './settings.ts'
 
-/** Who hears of the server itself. */
+/** Hears of the frames that the server sends about the connection. */
 export interface ServerListener {
-  /** The server's SETTINGS have come, or changed; the same object each time. */
+  /** The server's SETTINGS have come, or changed. @param settings the same object each time */
   onSettings(settings: ServerSettings): void
-  /** Before the streams above `lastStreamId` hear that they were refused. */
+  /** GOAWAY has come. Called before the streams above `lastStreamId` hear that they were refused. */
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
 }
 
-/** To look at so many streams costs a peer as much as a frame that brings nothing. */
+/** A pass over this many streams costs a peer one token, as a frame that brings nothing does. */
 const STREAMS_A_TOKEN = 64
 
-/** Sends the connection's own frames, and takes those that the reader finds on stream 0. */
+/** Sends the connection's own frames, and handles those that the reader finds on stream 0. */
 export class ConnectionFrames implements ConnectionFrameListener {
   /** What the server's SETTINGS have said so far. */
   readonly server = new ServerSettings()
@@ -65,7 +65,10 @@ export class ConnectionFrames implements ConnectionFrameListener {
     this.#output.requestFlush()
   }
 
-  /** Announces another window for all streams, in bytes. @param onAck isn't called when the connection ends first */
+  /**
+   * Announces another SETTINGS_INITIAL_WINDOW_SIZE for all streams, in bytes. @param onAck isn't called when the
+   * connection ends first
+   */
   sendStreamWindow(streamWindow: number, onAck: () => void): void {
     this.#output.writer.settings(toWindowSetting(streamWindow))
     this.#streams.flow.announce(streamWindow, this.#streams.table.values())
@@ -73,7 +76,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     this.#output.requestFlush()
   }
 
-  /** RFC 9113 §6.7. @param onAck isn't called when the connection ends first */
+  /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
   sendPing(onAck: () => void): void {
     this.#output.writer.ping(0, this.#sentPings.add(onAck), false)
     this.#output.requestFlush()
@@ -94,11 +97,11 @@ export class ConnectionFrames implements ConnectionFrameListener {
     writer.maxFrameSize = server.maxFrameSize
     const change = server.initialWindowSize - initialWindowSize
     if (change !== 0) {
-      // Each stream is looked at.
+      // The change goes to each stream, so that the frame costs more.
       this.#budget.spend(this.#streams.table.size / STREAMS_A_TOKEN)
       this.#streams.moveSendWindows(change)
     }
-    // RFC 9113 §6.5.3: once all of it counts.
+    // RFC 9113 §6.5.3: the ACK is sent once all settings are in force.
     writer.settingsAck()
     this.#output.requestFlush()
     this.#listener.onSettings(server)

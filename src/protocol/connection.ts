@@ -1,5 +1,5 @@
 /**
- * A client's side of one HTTP/2 connection, without the connection: bytes in, events out, and bytes to be written.
+ * The client's side of one HTTP/2 connection, without its socket: bytes in, events out, and bytes to be written.
  *
  * @module
  */
@@ -23,40 +23,47 @@ import type { Http2Stream } from './stream.ts'
 import { StreamFrames } from './stream-frames.ts'
 import { canSend } from './stream-state.ts'
 
-/** Who hears of a connection. */
+/** Hears of a connection. */
 export interface ConnectionListener extends OutputListener, ServerListener {
-  /** The peer has broken the protocol. GOAWAY waits for `flush()`; nothing more is told. */
+  /**
+   * A connection error (RFC 9113 §5.4.1): the peer has broken the protocol. GOAWAY waits for `flush()`; this is the
+   * last call to the listener about what was received.
+   */
   onFault(fault: ConnectionFault): void
-  /** Streams may go faster with windows of that many bytes: what the path holds was measured. */
+  /** Streams may go faster with windows of that many bytes: the bandwidth-delay product of the path was measured. */
   onBandwidth(bytes: number): void
   /** Milliseconds since some fixed point, never going back. */
   now(): number
 }
 
-/** What a connection is made with. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   readonly settings: OwnSettings
   readonly windows: WindowSizes
 }
 
-/** A piece below this size makes a frame that may be worth waiting for another piece. Bytes. */
+/** A piece below this size waits a little for the next one, since both may go out in one write. Bytes. */
 const SMALL_PIECE = 16_384
 
 /**
- * Twice what a caller may want: so a list that the decoder doesn't keep whole is always above the caller's own limit.
- * Bytes.
+ * The decoder's limit of a field section: twice the largest limit of a caller, so that a section that is cut off here
+ * is above the caller's own limit, too. Bytes.
  */
 const MAX_LIST_SIZE = 2 * MAX_BLOCK_SIZE
 
-/** `leaving`: GOAWAY was sent, as no more streams are opened. `over`: nothing that comes counts any more. */
+/**
+ * - `open`: streams may be opened
+ * - `leaving`: we have sent GOAWAY with NO_ERROR, and open no more streams
+ * - `over`: the socket is gone, or there was a connection error; bytes that come in are ignored
+ */
 type ConnectionState = 'open' | 'leaving' | 'over'
 
 /**
- * Where the frames of a connection meet its streams. It has no socket and no timer: its owner gives it what was read,
- * and writes what it has gathered.
+ * Brings the frames of a connection to its streams. It has no socket and no timer: the owner passes in the bytes that
+ * were read, and writes the bytes that `flush()` hands over.
  */
 export class ClientConnection implements FlowOwner {
-  /** What the server may think of our PINGs. */
+  /** The PINGs that we have sent, as a server that counts them would count. */
   readonly pings = new PingLedger()
   readonly #listener: ConnectionListener
   readonly #options: ConnectionOptions
@@ -74,7 +81,7 @@ export class ClientConnection implements FlowOwner {
     this.#budget = new FrameBudget(() => listener.now())
     this.#output = new Output(listener)
     this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this)
-    // Before the ACK the peer may use the protocol's own default as well.
+    // Until its ACK the peer may use the protocol's default table size as well.
     const decoder = new HpackDecoder(Math.max(DEFAULT_TABLE_SIZE, headerTableSize), MAX_LIST_SIZE)
     this.#frames = new ConnectionFrames(this.#streams, decoder, this.#output, this.#budget, listener)
     const streamFrames = new StreamFrames(this.#streams, decoder, this.#budget, this.pings)
@@ -86,40 +93,43 @@ export class ClientConnection implements FlowOwner {
     return this.#frames.server
   }
 
-  /** Whether it takes another stream: ids aren't used up (RFC 9113 §5.1.1), and the peer has broken no rule. */
+  /** Whether another stream can be opened: ids aren't used up (RFC 9113 §5.1.1), and the connection isn't over. */
   get isOpen(): boolean {
     return this.#state !== 'over' && this.#streams.table.hasIds
   }
 
-  /** Bytes that the peer takes now, for all streams together. */
+  /** The connection's send window: bytes that the peer takes now, for all streams together. */
   get sendWindow(): number {
     return this.#streams.uploads.window
   }
 
-  /** Bytes of responses that lie unread. */
+  /** Bytes of responses that were received and not read yet. */
   get held(): number {
     return this.#streams.flow.held
   }
 
-  /** Whether there is data that its streams' windows allow for. */
+  /** Whether there is data to send that the connection window and the stream windows allow for. */
   get hasUploads(): boolean {
     const { uploads } = this.#streams
     return this.#state !== 'over' && !uploads.isEmpty && uploads.window > 0
   }
 
-  /** In how many pieces `flush()` would hand over what is framed already. */
+  /** The number of pieces in which `flush()` would hand over the frames that wait. */
   get pieces(): number {
     return this.#output.writer.pieces
   }
 
-  /** The preface (RFC 9113 §3.4), and the connection's window. */
+  /** Sends the connection preface (RFC 9113 §3.4), and opens the connection window. */
   start(): void {
     const { settings, windows } = this.#options
     this.#frames.sendPreface(settings, windows.streamWindow)
     this.#streams.flow.start()
   }
 
-  /** Reads a chunk. Its memory is never written to again: pieces of it are handed on. */
+  /**
+   * Reads a chunk that the socket has delivered. The caller must not write to its memory again: listeners get pieces of
+   * it.
+   */
   receive(chunk: Buffer): void {
     if (this.#state === 'over') return
     try {
@@ -128,31 +138,32 @@ export class ClientConnection implements FlowOwner {
       if (!(thrown instanceof ConnectionFault)) throw thrown
       this.stop()
       this.#output.writer.goaway(thrown.code, thrown.message)
-      // Streams that end now, and callers who hear of it, may still reset, write and give credit.
+      // Streams that end now, and callers who hear of it, may still reset, write and give credit: nothing of that
+      // follows the GOAWAY.
       this.#output.writer.seal()
       this.#output.requestFlush()
       this.#listener.onFault(thrown)
     }
   }
 
-  /** Frames up to `limit` bytes of data that the windows allow for. */
+  /** Makes DATA frames of up to `limit` bytes, as far as the windows allow. */
   frameUploads(limit: number): void {
     if (this.#state !== 'over') this.#streams.uploads.pump(limit)
   }
 
-  /** Hands over what is framed. */
+  /** Hands all frames that wait over to the sink. */
   flush(sink: ByteSink): void {
     this.#budget.clearAcks()
     this.#output.flush(sink)
   }
 
   /**
-   * Opens a stream and sends its header.
+   * Opens a stream and sends the request's header section.
    *
-   * @param fields pseudo-headers first, checked, in lower case
-   * @param isEnd nothing follows
-   * @param sensitive names of further fields that are never put into a table (RFC 7541 §7.1.3); null for none
-   * @throws InvalidArgumentError for fields that can't be encoded. Nothing has changed then: there is no such stream.
+   * @param fields the pseudo-header fields first, all of them checked, names in lower case
+   * @param isEnd whether END_STREAM goes with it: neither content nor trailers follow
+   * @param sensitive names of further fields that are sent never-indexed (RFC 7541 §7.1.3); null for none
+   * @throws InvalidArgumentError for fields that can't be encoded. Then nothing has changed: the stream is still idle.
    */
   open(
     stream: Http2Stream,
@@ -160,14 +171,17 @@ export class ClientConnection implements FlowOwner {
     isEnd: boolean,
     sensitive: ReadonlySet<string> | null,
   ): void {
-    // First, as it may throw.
+    // The only step that may throw comes first.
     this.#output.writer.headers(this.#streams.table.nextId, fields, isEnd, sensitive)
     this.#streams.open(stream, isEnd, this.#frames.server.initialWindowSize)
     this.#budget.earn()
     this.#output.requestFlush()
   }
 
-  /** Sends a piece of data as soon as its turn comes; `onSent` tells. One at a time. */
+  /**
+   * Queues a piece of data; it is sent when the windows and the other streams allow. `onSent` tells when. One piece at
+   * a time: the next one after `onSent(true)`.
+   */
   send(stream: Http2Stream, piece: Uint8Array, isLast: boolean): void {
     if (!canSend(stream.state)) return
     stream.piece = piece
@@ -178,7 +192,10 @@ export class ClientConnection implements FlowOwner {
     else this.#output.requestPatientFlush()
   }
 
-  /** Ends our side with trailers. @param sensitive as for `open()` @throws InvalidArgumentError as `open()` does */
+  /**
+   * Sends the trailer section, with END_STREAM. @param sensitive as for `open()` @throws InvalidArgumentError as
+   * `open()` does
+   */
   sendTrailers(
     stream: Http2Stream,
     fields: readonly string[],
@@ -190,60 +207,61 @@ export class ClientConnection implements FlowOwner {
     this.#streams.endLocal(stream)
   }
 
-  /** Sends RST_STREAM, where the stream isn't closed already; it hears nothing more. */
+  /** Abandons the stream, and sends RST_STREAM unless the stream is idle or closed. */
   reset(stream: Http2Stream, code: number): void {
     stream.isAbandoned = true
     if (stream.state !== 'closed' && stream.state !== 'idle') this.#streams.reset(stream, code)
   }
 
-  /** The rest of either body isn't wanted any more; the stream stays open until it is reset, or ends. */
+  /** The caller wants nothing more of either body. The stream stays open until it is reset, or ends. */
   abandon(stream: Http2Stream): void {
     stream.isAbandoned = true
     this.#streams.uploads.delete(stream)
   }
 
-  /** A piece of data was read as it came. */
+  /** The reader has taken a piece of data at once. */
   consume(stream: Http2Stream, bytes: number): void {
     this.#streams.flow.consume(stream, bytes)
   }
 
-  /** A piece of data lies unread. */
+  /** The reader has not taken a piece of data yet: it is buffered. */
   hold(stream: Http2Stream, bytes: number): void {
     this.#streams.flow.hold(stream, bytes)
   }
 
-  /** What lay unread was read, or thrown away. */
+  /** The reader has taken buffered data, or it was thrown away. */
   release(stream: Http2Stream, bytes: number): void {
     this.#streams.flow.release(stream, bytes)
   }
 
-  /** Another priority of a stream that is open (RFC 9218 §7.1). @param value of the `priority` field */
+  /** Sends another priority of an open stream (RFC 9218 §7.1). @param value of the `priority` field */
   reprioritize(stream: Http2Stream, value: string): void {
     if (stream.state === 'closed' || stream.state === 'idle') return
     this.#output.writer.priorityUpdate(stream.id, value)
     this.#output.requestFlush()
   }
 
-  /** RFC 9113 §6.7. @param onAck isn't called when the connection ends first */
+  /** Sends a PING (RFC 9113 §6.7). @param onAck isn't called when the connection ends first */
   ping(onAck: () => void): void {
     this.#frames.sendPing(onAck)
   }
 
-  /** Another window for all streams, in bytes. @param onAck isn't called when the connection ends first */
+  /**
+   * Announces another SETTINGS_INITIAL_WINDOW_SIZE for all streams, in bytes. @param onAck isn't called when the
+   * connection ends first
+   */
   setStreamWindow(size: number, onAck: () => void): void {
     this.#frames.sendStreamWindow(size, onAck)
   }
 
-  /**
-   * The connection's own receive window becomes larger.
-   *
-   * @param size in bytes; a smaller one than before changes nothing
-   */
+  /** Grows the connection's receive window. @param size bytes; no effect unless it is larger than before */
   growWindow(size: number): void {
     this.#streams.flow.growConnection(size)
   }
 
-  /** We open no more streams (RFC 9113 §6.8). Said once, and not after a connection error. */
+  /**
+   * Sends GOAWAY with NO_ERROR: we open no more streams (RFC 9113 §6.8). Only once, and not after a connection error.
+   */
   goaway(): void {
     if (this.#state !== 'open') return
     this.#state = 'leaving'
@@ -251,7 +269,7 @@ export class ClientConnection implements FlowOwner {
     this.#output.requestFlush()
   }
 
-  /** The socket is gone, or the peer has broken the protocol: nothing that is read counts any more. */
+  /** The socket is gone, or there was a connection error: bytes that come in are ignored from now on. */
   stop(): void {
     this.#state = 'over'
     this.#reader.stop()

@@ -1,5 +1,5 @@
 /**
- * Flow control of what comes (RFC 9113 §5.2, §6.9): who may send how much, and when it is told of more.
+ * Flow control of what we receive (RFC 9113 §5.2, §6.9): how much the peer may send, and when we send WINDOW_UPDATE.
  *
  * @module
  */
@@ -12,42 +12,42 @@ import type { PingLedger } from './ping-ledger.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { Http2Stream } from './stream.ts'
 
-/** How large the receive windows are. Bytes. */
+/** Sizes of the receive windows. Bytes. */
 export interface WindowSizes {
-  /** That of each stream, at first: SETTINGS_INITIAL_WINDOW_SIZE. */
+  /** The stream window at first: SETTINGS_INITIAL_WINDOW_SIZE. */
   readonly streamWindow: number
-  /** What that may grow to. */
+  /** The size to which the stream window may grow. */
   readonly maxStreamWindow: number
-  /** That of the connection, at first. */
+  /** The connection window at first. */
   readonly connectionWindow: number
-  /** What the connection's may grow to. */
+  /** The size to which the connection window may grow. */
   readonly maxConnectionWindow: number
-  /** How much may lie unread for all streams together. */
+  /** How much may be buffered unread for all streams together. */
   readonly maxBuffer: number
 }
 
-/** Who knows the time, and sends PINGs. */
+/** Gives the time, and sends PINGs. */
 export interface FlowOwner {
-  /** What the peer may think of PINGs. */
+  /** The PINGs that we have sent, as a server that counts them would count. */
   readonly pings: PingLedger
   /** Milliseconds since some fixed point. */
   now(): number
-  /** Sends a PING; `onAck` isn't called when the connection ends first. */
+  /** Sends a PING. @param onAck isn't called when the connection ends first */
   ping(onAck: () => void): void
-  /** The path holds so many bytes: streams may go faster with windows of that size. */
+  /** The bandwidth-delay product was measured: streams may go faster with windows of this many bytes. */
   onBandwidth(bytes: number): void
 }
 
 /**
- * A window is what holds the sender up when so large a part of it is on its way, as a fraction. It can't be much more
- * than the half: credit goes out when half of the window was read, and what that lets the sender send comes a round
- * trip later.
+ * A window slows the sender down when this part of it is in flight, as a fraction. The part can't be much more than a
+ * half: WINDOW_UPDATE goes out when half of the window was read, and the data that it allows for comes one round trip
+ * later.
  */
 const FULL = 0.4
-/** By how much a window grows then. */
+/** The factor by which a window grows then. */
 const GROWTH = 2
 
-/** A stream, or the connection, is told of new credit once this part of its window has come back. */
+/** WINDOW_UPDATE goes out when one part of this many of the window was read. */
 const UPDATE_PART = 2
 
 /** The windows of one connection and its streams. */
@@ -60,12 +60,13 @@ export class ReceiveFlow {
   readonly #meter = new BandwidthMeter()
   readonly #onMeasured = (): void => this.#grow()
   /**
-   * What streams are opened with: before the first ACK the peer may take the protocol's own default for it (§6.9.2).
+   * The receive window of a stream that is opened now. Bytes. Before the first ACK it is at least the protocol's
+   * default, which the peer may still use (§6.9.2).
    */
   #streamWindow: number
-  /** What was announced last. */
+  /** The SETTINGS_INITIAL_WINDOW_SIZE that was announced last. Bytes. */
   #announced: number
-  /** Open streams none of whose data lies unread. */
+  /** The number of open streams that have no unread data. */
   #reading = 0
 
   constructor(sizes: WindowSizes, output: Output, owner: FlowOwner) {
@@ -79,12 +80,12 @@ export class ReceiveFlow {
     this.#connection.grow(sizes.connectionWindow)
   }
 
-  /** Bytes that lie unread. */
+  /** Bytes that were received and not read yet, of all streams. */
   get held(): number {
     return this.#connection.held
   }
 
-  /** What the connection's window was before anything was said, and is to be from now on (§6.9.2). */
+  /** Announces the connection window, where it is to be larger than the protocol's default (§6.9.2). */
   start(): void {
     this.#announceConnection()
   }
@@ -97,17 +98,19 @@ export class ReceiveFlow {
     this.#overcommit()
   }
 
-  /** A stream is closed: what lies unread of it may be read later. */
+  /** A stream is closed. Its unread data may still be read later. */
   close(stream: Http2Stream): void {
     if (stream.held === 0) this.#reading--
   }
 
   /**
-   * Another SETTINGS_INITIAL_WINDOW_SIZE goes out, and with it what was read of each stream, as WINDOW_UPDATE.
+   * Another SETTINGS_INITIAL_WINDOW_SIZE goes out, together with a WINDOW_UPDATE of each stream for the bytes that were
+   * read.
    *
-   * A larger one counts at once, since the peer may use it before its ACK comes; but there are peers that have used
-   * their window up, and go on at WINDOW_UPDATE alone. Of a smaller one, what was read of the larger may be more than
-   * all of it: nothing would come that could bring it up again.
+   * A larger size counts at once, since the peer may use it before its ACK comes. WINDOW_UPDATE goes along because some
+   * peers that have used their window up continue at WINDOW_UPDATE only. With a smaller size it is needed, too: the
+   * bytes read under the larger window may be more than the whole smaller one, and no further data would come in to
+   * trigger a WINDOW_UPDATE.
    */
   announce(size: number, streams: Iterable<Http2Stream>): void {
     this.#announced = size
@@ -119,7 +122,9 @@ export class ReceiveFlow {
     }
   }
 
-  /** The peer has acknowledged this size: what it sends from now on keeps to it, or to one that was announced since. */
+  /**
+   * The peer has acknowledged this size. From now on it sends within this size, or within one that was announced since.
+   */
   acknowledge(size: number, streams: Iterable<Http2Stream>): void {
     this.#resize(Math.max(size, this.#announced), streams)
   }
@@ -130,19 +135,19 @@ export class ReceiveFlow {
     if (change !== 0) for (const stream of streams) stream.receiveWindow += change
   }
 
-  /** The connection's own window becomes larger. @param size in bytes; a smaller one than before changes nothing */
+  /** Grows the connection window. @param size bytes; no effect unless it is larger than before */
   growConnection(size: number): void {
     this.#connection.grow(size)
     this.#announceConnection()
   }
 
-  /** So much has come, on whatever stream. @returns false when that was more than allowed */
+  /** Counts bytes that were received on any stream. @returns false when the peer has exceeded the connection window */
   receive(bytes: number): boolean {
     this.#meter.add(bytes)
     return this.#connection.receive(bytes)
   }
 
-  /** It was thrown away, or was padding. */
+  /** Received bytes were thrown away, or were padding. */
   discard(bytes: number): void {
     this.#connection.consume(bytes)
     if (!this.#connection.isUpdateDue) return
@@ -150,23 +155,23 @@ export class ReceiveFlow {
     this.#measure()
   }
 
-  /** A piece of its data was read as it came. */
+  /** The reader has taken a piece of the stream's data at once. */
   consume(stream: Http2Stream, bytes: number): void {
     this.discard(bytes)
     if (stream.phase !== 'whole') this.#credit(stream, bytes)
   }
 
-  /** A piece of its data lies unread. */
+  /** The reader has not taken a piece of the stream's data yet: it is buffered. */
   hold(stream: Http2Stream, bytes: number): void {
     if (stream.held === 0 && stream.state !== 'closed') this.#reading--
     stream.held += bytes
     this.#connection.hold(bytes)
     this.#overcommit()
-    // What is tied up is no part of it any more: less is enough to be told of.
+    // Buffered bytes don't count for the threshold any more, so that WINDOW_UPDATE may be due now.
     if (this.#connection.isUpdateDue) this.#announceConnection()
   }
 
-  /** What lay unread was read, or thrown away. */
+  /** The reader has taken buffered data, or it was thrown away. */
   release(stream: Http2Stream, bytes: number): void {
     stream.held -= bytes
     this.#connection.release(bytes)
@@ -186,12 +191,12 @@ export class ReceiveFlow {
     this.#measure()
   }
 
-  /** Half a window was read: only where so much comes it can be told how much the path holds. */
+  /** Half a window was read: only then enough data comes in to measure the path. */
   #measure(): void {
     const mayGrow =
       this.#announced < this.#maxStreamWindow || this.#connection.size < this.#maxConnectionWindow
     const { pings } = this.#owner
-    // What is read now may have come before the last PING was answered: then this one would be a strike.
+    // The data that is read now may have come before the ACK of the last PING. Then another PING would be a strike.
     if (!mayGrow || !pings.isFree) return
     const now = this.#owner.now()
     if (!this.#meter.begin(now)) return
@@ -199,7 +204,7 @@ export class ReceiveFlow {
     this.#owner.ping(this.#onMeasured)
   }
 
-  /** Tells the peer of what was read. */
+  /** Sends WINDOW_UPDATE for the bytes that were read. */
   #update(stream: Http2Stream): void {
     const { consumed } = stream
     if (consumed === 0 || stream.phase === 'whole' || stream.isAbandoned) return
@@ -210,7 +215,7 @@ export class ReceiveFlow {
     this.#output.requestFlush()
   }
 
-  /** Who reads shall not wait for those that don't. */
+  /** Streams whose readers read must not wait for streams whose readers don't. */
   #overcommit(): void {
     if (this.#reading === 0 || this.#connection.held === 0) return
     if (this.#connection.overcommit()) this.#announceConnection()

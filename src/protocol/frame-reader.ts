@@ -1,5 +1,5 @@
 /**
- * Bytes of a server, cut anywhere → frames.
+ * The server's bytes, in chunks cut anywhere → frames.
  *
  * @module
  */
@@ -9,77 +9,77 @@ import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE }
 import { badSize, flood, protocolError } from './protocol-error.ts'
 
 /**
- * Who hears of the frames of streams, each once and in the order of the wire. `bytes` is the very chunk that was read,
- * or a buffer of the reader's own that is used once: a piece of it may be kept, as long as it isn't written to.
+ * Hears of the frames of streams: once for each, in wire order. `bytes` is the chunk that was read, or a buffer that
+ * the reader uses once. The listener may keep a piece of it, but must not write to it.
  */
 export interface StreamFrameListener {
   /**
-   * A piece of a DATA frame: as much of it as has come. It may be empty.
+   * A piece of a DATA frame: the part that has come so far. It may be empty.
    *
-   * @param flow bytes that count for flow control: those of the piece, and of the padding that came along with it
-   * @param isEnd END_STREAM: nothing of this stream's data follows
+   * @param flow bytes that count for flow control: the piece, and the padding that came with it
+   * @param isEnd END_STREAM: no more data of this stream follows
    */
   onData(streamId: number, bytes: Buffer, start: number, end: number, flow: number, isEnd: boolean): void
-  /** A whole header block, of HEADERS and what CONTINUATION frames followed. */
+  /** A complete field block (RFC 9113 §4.3): the fragments of HEADERS and of its CONTINUATION frames. */
   onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void
   onReset(streamId: number, code: number): void
-  /** @param increment 0 is an error of the stream (RFC 9113 §6.9) */
+  /** @param increment 0 is a stream error (RFC 9113 §6.9) */
   onWindowUpdate(streamId: number, increment: number): void
-  /** Without any effect (RFC 9113 §5.3.2). @param size of the payload, which may be wrong (§6.3), in bytes */
+  /** PRIORITY, which has no effect (RFC 9113 §5.3.2). @param size of the payload in bytes, which may be wrong (§6.3) */
   onPriority(streamId: number, size: number): void
 }
 
-/** Who hears of the frames of the connection, each once and in the order of the wire; and of those that are ignored. */
+/** Hears of the frames of the connection, and of ignored frames: once for each, in wire order. */
 export interface ConnectionFrameListener {
   onSettings(bytes: Buffer, start: number, end: number): void
   onSettingsAck(): void
-  /** Eight octets from `start` on. */
+  /** The payload is the eight octets from `start` on. */
   onPing(bytes: Buffer, start: number, isAck: boolean): void
   /** @param debugData a copy; null for none */
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void
-  /** WINDOW_UPDATE on stream 0. @param increment 0 is an error of the connection (RFC 9113 §6.9) */
+  /** WINDOW_UPDATE on stream 0. @param increment 0 is a connection error (RFC 9113 §6.9) */
   onConnectionWindowUpdate(increment: number): void
   /** A frame of an unknown type, on any stream (RFC 9113 §4.1). */
   onIgnored(): void
 }
 
-/** No header block may be larger: as large as the largest list that a caller may want. Bytes. */
+/** The largest field block that is accepted: the largest `maxHeaderSize` of a caller. Bytes. */
 export const MAX_BLOCK_SIZE = 1_048_576
 
 /**
- * A block of the largest size in the smallest frames that make sense; more of them are a flood (CVE-2024-27316 and its
- * like).
+ * The CONTINUATION frames of one field block: enough for the largest block in frames of a sensible size. More of them
+ * are a flood (CVE-2024-27316 and its like).
  */
 const MAX_CONTINUATIONS = 128
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Where in a frame the reader is: in its header, in the payload of a DATA frame that is passed on as it comes, in a
- * payload that is needed as a whole, or in one that nobody needs.
+ * The part of a frame that the reader expects next: its header, the payload of a DATA frame (passed on piece by piece),
+ * a payload that is needed as a whole, or the payload of a frame that is ignored.
  */
 type Place = 'header' | 'data' | 'payload' | 'ignored'
 
-/** One connection's incoming frames. What it throws is a `ConnectionFault`; after that it is of no use any more. */
+/** Reads the frames that come in on one connection. It throws a `ConnectionFault`, and can't be used after that. */
 export class FrameReader {
   readonly #streams: StreamFrameListener
   readonly #connection: ConnectionFrameListener
   readonly #maxFrameSize: number
   #place: Place = 'header'
-  /** A header, or a payload, that came in several chunks, as far as it has come. */
+  /** A frame header, or a payload, that comes in several chunks: the octets so far. */
   #partial: Buffer = NOTHING
   #filled = 0
   readonly #header = Buffer.alloc(FRAME_HEADER_SIZE)
-  // Of the frame that is being read. RFC 9113 §4.1.
+  // The header of the frame that is being read (RFC 9113 §4.1).
   #length = 0
   #type = 0
   #flags = 0
   #streamId = 0
-  /** Octets of the payload that haven't come; of a DATA frame those of its data. */
+  /** Octets of the payload that are missing; of a DATA frame without its padding. */
   #left = 0
-  /** Octets of padding that haven't come; -1 before its length has. */
+  /** Octets of padding that are missing; -1 before the Pad Length field has come. */
   #padding = 0
-  /** The stream whose header block isn't complete; 0 for none. */
+  /** The stream whose field block isn't complete; 0 for none. */
   #blockStreamId = 0
   #isBlockEnd = false
   #fragments: Buffer[] = []
@@ -87,7 +87,7 @@ export class FrameReader {
   #isFirst = true
   #isStopped = false
 
-  /** @param maxFrameSize SETTINGS_MAX_FRAME_SIZE that was announced, in bytes */
+  /** @param maxFrameSize the SETTINGS_MAX_FRAME_SIZE that we have announced, in bytes */
   constructor(
     streams: StreamFrameListener,
     connection: ConnectionFrameListener,
@@ -98,7 +98,7 @@ export class FrameReader {
     this.#maxFrameSize = maxFrameSize
   }
 
-  /** Nothing more is told, also of the chunk that is being read. */
+  /** The listeners hear nothing more, not even of the rest of the chunk that is being read. */
   stop(): void {
     this.#isStopped = true
   }
@@ -127,7 +127,7 @@ export class FrameReader {
     }
   }
 
-  /** An empty DATA frame needs no further byte to be told of. */
+  /** Whether the DATA frame is complete. An empty one is as soon as its header has come. */
   get #isDataOver(): boolean {
     return this.#left === 0 && this.#padding === 0
   }
@@ -176,7 +176,7 @@ export class FrameReader {
     protocolError(`The peer began ${isHttp1 ? 'with HTTP/1.1' : 'without SETTINGS'} (RFC 9113 §3.4)`)
   }
 
-  /** Behind a frame's header: on to its payload, which is told at once where it is there as a whole. */
+  /** Continues behind a frame's header. A payload that is complete in the chunk is handled at once. */
   #enter(chunk: Buffer, at: number): number {
     const length = this.#length
     if (this.#type === FrameType.DATA) {
@@ -258,7 +258,7 @@ export class FrameReader {
     return at
   }
 
-  /** The payload is there, from `at` on. */
+  /** Passes a complete payload on. @param at where it starts */
   #tell(bytes: Buffer, at: number): void {
     switch (this.#type) {
       case FrameType.HEADERS:

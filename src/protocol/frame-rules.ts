@@ -1,5 +1,5 @@
 /**
- * What can be said of a server's frame by its header alone.
+ * The rules that a frame of a server can be checked against by its header alone.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { Flag, FrameType, PRIORITY_SIZE } from './frames.ts'
 import { badSize, protocolError } from './protocol-error.ts'
 
-/** Whether a frame of this type is of RFC 9113; others are ignored (§4.1, §5.5). */
+/** Whether RFC 9113 defines this frame type; others are ignored (§4.1, §5.5). */
 export function isKnown(type: number): boolean {
   return type <= FrameType.CONTINUATION
 }
 
 /**
- * So nothing is kept of a frame that is no good.
+ * Checks a frame by its header, before its payload takes any memory.
  *
  * @param length of the payload, in bytes
  * @throws ConnectionFault
@@ -29,7 +29,7 @@ export function checkFrame(type: number, flags: number, streamId: number, length
       if (length < toPrefixSize(flags)) badSize('HEADERS is shorter than its own fields (RFC 9113 §6.2)')
       break
     case FrameType.PRIORITY:
-      // Another size than 5 is an error of the stream: the listener's.
+      // A size other than 5 is a stream error: the listener's task.
       if (streamId === 0) protocolError('PRIORITY came on stream 0 (RFC 9113 §6.3)')
       break
     case FrameType.RST_STREAM:
@@ -47,7 +47,7 @@ export function checkFrame(type: number, flags: number, streamId: number, length
   }
 }
 
-/** Those that are never on a stream, and those that nobody knows. */
+/** Checks the frames of the connection. Unknown types have no rules. */
 function checkConnectionFrame(type: number, flags: number, streamId: number, length: number): void {
   switch (type) {
     case FrameType.SETTINGS:
@@ -65,7 +65,7 @@ function checkConnectionFrame(type: number, flags: number, streamId: number, len
   }
 }
 
-/** What the flags say that a HEADERS frame begins with, in bytes. */
+/** The size of the fields in front of the field block fragment of HEADERS, by its flags. Bytes. */
 function toPrefixSize(flags: number): number {
   return ((flags & Flag.PADDED) === 0 ? 0 : 1) + ((flags & Flag.PRIORITY) === 0 ? 0 : PRIORITY_SIZE)
 }

@@ -1,5 +1,5 @@
 /**
- * Frames → bytes, gathered until somebody writes them.
+ * Frames → bytes, gathered until the connection flushes them.
  *
  * @module
  */
@@ -8,35 +8,35 @@ import { Flag, FRAME_HEADER_SIZE, FrameType, PREFACE } from './frames.ts'
 import type { HpackEncoder } from './hpack/encoder.ts'
 import { maxEncodedSize } from './hpack/encoder.ts'
 
-/** Where gathered bytes go. */
+/** Takes the gathered bytes. */
 export interface ByteSink {
-  /** The bytes are the sink's from now on, and nobody writes to them again. */
+  /** The bytes belong to the sink from now on: the writer never changes them again. */
   write(bytes: Uint8Array): void
 }
 
-/** Bytes that are made room for at a time. */
+/** The size of the buffers that frames are written into. Bytes. */
 const ROOM = 16_384
 
-/** A payload of this size or less is copied behind its frame's header: one piece less for the socket. Bytes. */
+/** A payload of this size or less is copied behind its frame's header: the socket gets one piece less. Bytes. */
 const COPIED_SIZE = 2_048
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * All frames that are due at one time, in the order in which they were made. What was handed to the sink is never
- * written to again, so that a socket may take its time.
+ * Gathers frames in the order in which they are made. Memory that was handed to the sink is never written to again, so
+ * that the socket may send it later.
  */
 export class FrameWriter {
   readonly #encoder: HpackEncoder
-  /** Pieces before the open one. */
+  /** Finished pieces, in front of the open one. */
   #pieces: Uint8Array[] = []
   #room: Buffer = NOTHING
-  /** Where in `#room` the open piece begins, and ends. */
+  /** The start and the end of the open piece in `#room`. */
   #start = 0
   #end = 0
-  /** Bytes of `#pieces`. */
+  /** The size of `#pieces` in bytes. */
   #gathered = 0
-  /** How many of `#pieces` were there when `seal()` was called; -1 before. */
+  /** The length of `#pieces` when `seal()` was called; -1 before. */
   #sealed = -1
   /** The peer's SETTINGS_MAX_FRAME_SIZE, in bytes. */
   maxFrameSize: number
@@ -51,20 +51,18 @@ export class FrameWriter {
     return this.#gathered + this.#end - this.#start
   }
 
-  /** In how many pieces they are. */
+  /** The number of pieces that wait to be flushed. */
   get pieces(): number {
     return this.#pieces.length + (this.#end > this.#start ? 1 : 0)
   }
 
-  /**
-   * What was gathered so far is the last that `flush()` hands over: frames that are made from now on are thrown away.
-   */
+  /** The frames gathered so far are the last that `flush()` hands over. Frames that are made later are thrown away. */
   seal(): void {
     this.#close()
     this.#sealed = this.#pieces.length
   }
 
-  /** Hands over everything. */
+  /** Hands all pieces over to the sink. */
   flush(sink: ByteSink): void {
     if (this.#sealed !== -1) this.#dropLate()
     const pieces = this.#pieces
@@ -78,20 +76,20 @@ export class FrameWriter {
     if (last !== null) sink.write(last)
   }
 
-  /** Throws away what was made after `seal()`. */
+  /** Throws away the frames that were made after `seal()`. */
   #dropLate(): void {
     this.#end = this.#start
     this.#pieces.length = this.#sealed
     this.#sealed = 0
   }
 
-  /** RFC 9113 §3.4. */
+  /** The client connection preface (RFC 9113 §3.4). */
   preface(): void {
     this.#reserve(PREFACE.length)
     this.#end += this.#room.write(PREFACE, this.#end, 'latin1')
   }
 
-  /** HEADERS, and as many CONTINUATION frames as it takes: nothing comes between them (RFC 9113 §4.3). */
+  /** HEADERS, and the CONTINUATION frames that it needs, with no frame between them (RFC 9113 §4.3). */
   headers(
     streamId: number,
     fields: readonly string[],
@@ -127,7 +125,7 @@ export class FrameWriter {
     }
   }
 
-  /** One DATA frame. A payload that isn't small is not copied. */
+  /** One DATA frame. A large payload isn't copied. */
   data(streamId: number, bytes: Uint8Array, start: number, end: number, isEnd: boolean): void {
     const size = end - start
     const isCopied = size <= COPIED_SIZE
@@ -165,7 +163,7 @@ export class FrameWriter {
     this.#header(0, FrameType.SETTINGS, Flag.ACK, 0)
   }
 
-  /** @param high the first four octets @param low the last four */
+  /** @param high the first four octets of the payload @param low the last four */
   ping(high: number, low: number, isAck: boolean): void {
     this.#reserve(FRAME_HEADER_SIZE + 8)
     this.#header(8, FrameType.PING, isAck ? Flag.ACK : 0, 0)
@@ -173,7 +171,10 @@ export class FrameWriter {
     this.#number(low)
   }
 
-  /** That no stream of the peer's was processed: it can't open any. @param reason goes along as debug data, in ASCII */
+  /**
+   * GOAWAY with last stream 0: the peer can't open streams, so that we have processed none. @param reason the debug
+   * data, in ASCII
+   */
   goaway(code: number, reason: string): void {
     this.#reserve(FRAME_HEADER_SIZE + 8 + reason.length)
     this.#header(8 + reason.length, FrameType.GOAWAY, 0, 0)
@@ -182,14 +183,14 @@ export class FrameWriter {
     this.#end += this.#room.write(reason, this.#end, 'latin1')
   }
 
-  /** @param streamId 0 for the connection's own */
+  /** @param streamId 0 for the connection window */
   windowUpdate(streamId: number, increment: number): void {
     this.#reserve(FRAME_HEADER_SIZE + 4)
     this.#header(4, FrameType.WINDOW_UPDATE, 0, streamId)
     this.#number(increment)
   }
 
-  /** RFC 9218 §7.1. @param value of the `priority` field, in ASCII */
+  /** PRIORITY_UPDATE (RFC 9218 §7.1). @param value of the `priority` field, in ASCII */
   priorityUpdate(streamId: number, value: string): void {
     this.#reserve(FRAME_HEADER_SIZE + 4 + value.length)
     this.#header(4 + value.length, FrameType.PRIORITY_UPDATE, 0, 0)
@@ -197,7 +198,7 @@ export class FrameWriter {
     this.#end += this.#room.write(value, this.#end, 'latin1')
   }
 
-  /** RFC 9113 §4.1. */
+  /** A frame header (RFC 9113 §4.1). */
   #header(length: number, type: number, flags: number, streamId: number): void {
     const room = this.#room
     let at = this.#end
@@ -226,13 +227,13 @@ export class FrameWriter {
   #reserve(size: number): void {
     if (this.#room.length - this.#end >= size) return
     this.#close()
-    // Not of node's pool: what is written here lives until the socket has sent all of it.
+    // Not from Node's buffer pool: this memory lives until the socket has sent all of it.
     this.#room = Buffer.allocUnsafeSlow(Math.max(ROOM, size))
     this.#start = 0
     this.#end = 0
   }
 
-  /** The open piece is done; another one may begin behind it. */
+  /** Finishes the open piece. The next one may begin behind it in the same buffer. */
   #close(): void {
     if (this.#end === this.#start) return
     this.#push(this.#room.subarray(this.#start, this.#end))

@@ -7,22 +7,25 @@
 /** Octets of a frame's header (RFC 9113 §4.1). */
 export const FRAME_HEADER_SIZE = 9
 
-/** Octets of the fields that a HEADERS frame with the flag PRIORITY begins with (RFC 9113 §6.2). */
+/** The size of the priority fields at the start of a HEADERS frame with the PRIORITY flag (RFC 9113 §6.2). Octets. */
 export const PRIORITY_SIZE = 5
 
-/** RFC 9113 §3.4: what a client's connection begins with, ahead of its SETTINGS. */
+/** RFC 9113 §3.4: the octets that a client sends first, before its SETTINGS. */
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 
-/** RFC 9113 §6.5.2: the largest payload that anybody must take, until a setting says more. Bytes. */
+/**
+ * RFC 9113 §6.5.2: the largest payload that each endpoint must accept, until SETTINGS_MAX_FRAME_SIZE allows more.
+ * Bytes.
+ */
 export const DEFAULT_FRAME_SIZE = 16_384
 
-/** RFC 9113 §6.9.2: every window before anybody has changed it. Bytes. */
+/** RFC 9113 §6.9.2: the initial size of every window. Bytes. */
 export const DEFAULT_WINDOW = 65_535
 
 /** RFC 9113 §6.9.1: no window may be larger. Bytes. */
 export const MAX_WINDOW = 2 ** 31 - 1
 
-/** RFC 9113 §5.1.1: there is no stream above it. */
+/** RFC 9113 §5.1.1: the highest stream id. */
 export const MAX_STREAM_ID = 2 ** 31 - 1
 
 /** Frame types of RFC 9113 §6, and of RFC 9218 §7.1. */

@@ -1,5 +1,5 @@
 /**
- * Frames that bring nothing: how many of them a peer may send.
+ * Limits how many frames without effect a peer may send.
  *
  * @module
  */
@@ -7,27 +7,28 @@
 import { TokenBucket } from '../core/token-bucket.ts'
 import { flood } from './protocol-error.ts'
 
-/** So many at once: more than a burst of 1,000 resets, refusals or window updates for as many streams needs. */
+/**
+ * The frames without effect that may come at once: more than a burst of 1,000 resets, refusals or window updates for as
+ * many streams needs.
+ */
 const BURST = 5_000
-/** And so many for each second since. */
+/** The frames without effect that may come per second after that. */
 const RATE = 200
-/** A frame that brings something, or a stream that was opened, makes up for so many that don't. */
+/** A useful frame, or a stream that we open, gives the peer this many tokens. */
 const EARNED = 4
 
-/**
- * A WINDOW_UPDATE of so many bytes or more brings something: such ones are as many as the data that they are for allows
- * for.
- */
+/** A WINDOW_UPDATE of this many bytes or more costs nothing: the data that we send bounds their number. Bytes. */
 const MIN_INCREMENT = 1_024
-/** For so many bytes of data that we have sent, a smaller one is earned as well. */
+/** A smaller WINDOW_UPDATE is earned by this many bytes of data that we have sent, too. */
 const BYTES_EARNING = 128
 
-/** ACKs that may wait for a peer that doesn't read. */
+/** The ACKs that may wait to be sent to a peer that doesn't read. */
 const MAX_ACKS = 1_000
 
 /**
- * A bucket of tokens, one for each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, informational
- * response and unknown frame (RFC 9113 §10.5). Who uses it up is sent GOAWAY with ENHANCE_YOUR_CALM.
+ * A token bucket (RFC 9113 §10.5). Each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, informational
+ * response and unknown frame costs a token. When the bucket is empty, the connection ends with GOAWAY and
+ * ENHANCE_YOUR_CALM.
  */
 export class FrameBudget {
   readonly #now: () => number
@@ -40,7 +41,7 @@ export class FrameBudget {
     this.#bucket = new TokenBucket(BURST, RATE, now())
   }
 
-  /** Something of use has come, or was asked for. @param sent bytes of data that have gone */
+  /** A useful frame has come, or a request was sent. @param sent bytes of data that we have sent */
   earn(sent = 0): void {
     this.#bucket.earn(EARNED + Math.floor(sent / BYTES_EARNING))
   }
@@ -50,20 +51,20 @@ export class FrameBudget {
     if (increment < MIN_INCREMENT) this.spend()
   }
 
-  /** @param cost of a frame, in tokens @throws ConnectionFault when there were too many */
+  /** Charges a frame to the peer. @param cost in tokens @throws ConnectionFault when the bucket is empty */
   spend(cost = 1): void {
     if (this.#bucket.take(cost)) return
-    // The clock is only looked at when it matters.
+    // The clock is read only when the bucket is empty.
     this.#bucket.refill(this.#now())
     if (!this.#bucket.take(cost)) flood('The peer sends too many frames that bring nothing (RFC 9113 §10.5)')
   }
 
-  /** One more ACK waits to be sent. @throws ConnectionFault when there are too many */
+  /** Another ACK waits to be sent. @throws ConnectionFault when too many wait */
   addAck(): void {
     if (++this.#acks > MAX_ACKS) flood('The peer asks for ACKs and takes none (RFC 9113 §10.5)')
   }
 
-  /** The socket has taken them. */
+  /** The socket has taken all ACKs that waited. */
   clearAcks(): void {
     this.#acks = 0
   }

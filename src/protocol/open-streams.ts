@@ -1,5 +1,5 @@
 /**
- * The open streams of a connection: how they come, change and go.
+ * The open streams of a connection: opening, changing and closing them.
  *
  * @module
  */
@@ -17,12 +17,12 @@ import { StreamTable } from './stream-table.ts'
 import type { UploadOwner } from './upload-queue.ts'
 import { UploadQueue } from './upload-queue.ts'
 
-/** Each stream's state, and its flow in both directions, are changed here together. */
+/** Changes each stream's state together with its flow control in both directions. */
 export class OpenStreams implements UploadOwner {
   readonly table = new StreamTable()
-  /** What streams send. */
+  /** The data that streams have to send. */
   readonly uploads: UploadQueue
-  /** What streams receive. */
+  /** The windows of the data that streams receive. */
   readonly flow: ReceiveFlow
   readonly #output: Output
   readonly #budget: FrameBudget
@@ -55,7 +55,7 @@ export class OpenStreams implements UploadOwner {
     else stream.state = afterRemoteEnd(stream.state)
   }
 
-  /** The peer takes so many bytes more of the stream. */
+  /** The stream's send window grows. @param increment bytes; below 0 after a smaller SETTINGS_INITIAL_WINDOW_SIZE */
   grant(stream: Http2Stream, increment: number): void {
     stream.sendWindow += increment
     if (stream.piece === null || stream.sendWindow <= 0) return
@@ -64,8 +64,9 @@ export class OpenStreams implements UploadOwner {
   }
 
   /**
-   * SETTINGS_INITIAL_WINDOW_SIZE has changed by so much: that counts for all open streams (RFC 9113 §6.9.2).
+   * The peer has changed SETTINGS_INITIAL_WINDOW_SIZE: the send windows of all open streams change (RFC 9113 §6.9.2).
    *
+   * @param change bytes, may be below 0
    * @throws ConnectionFault
    */
   moveSendWindows(change: number): void {
@@ -85,10 +86,12 @@ export class OpenStreams implements UploadOwner {
     this.close(stream, false)
   }
 
-  /** The one way out of the table. @param isEnded whether the peer has sent END_STREAM */
+  /**
+   * Closes the stream: the only place where one leaves the table. @param isEnded whether the peer has sent END_STREAM
+   */
   close(stream: Http2Stream, isEnded: boolean): void {
     stream.state = 'closed'
-    // It may be closed from within: by a caller who hears that the last byte was sent.
+    // A caller may have closed it already, from the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
     this.uploads.delete(stream)
     this.flow.close(stream)

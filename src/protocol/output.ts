@@ -1,5 +1,5 @@
 /**
- * What a connection has to send, and when.
+ * The frames that a connection has to send, and how soon.
  *
  * @module
  */
@@ -9,23 +9,26 @@ import { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_FRAME_SIZE } from './frames.ts'
 import { HpackEncoder } from './hpack/encoder.ts'
 
-/** Who flushes. */
+/** Flushes the output. */
 export interface OutputListener {
   /**
-   * Something waits for `flush()`. Said once for each kind of hurry, until that is called.
+   * Frames wait for `flush()`. Called once for each degree of urgency, until `flush()` is called.
    *
-   * @param isPatient whether it may wait a little: more of the same is likely to come
+   * @param isPatient whether the frames may wait a little, since more are likely to follow
    */
   onOutput(isPatient: boolean): void
 }
 
 /**
- * `none`: nothing waits. `patient`: what waits may wait a little. `urgent`: it goes as soon as may be. The listener
- * knows.
+ * The urgency that the listener was told of:
+ *
+ * - `none`: no frames wait
+ * - `patient`: the frames may wait a little
+ * - `urgent`: the frames are to be sent as soon as possible
  */
 type Hurry = 'none' | 'patient' | 'urgent'
 
-/** The frames that wait to be sent, and whether the listener knows that they do. */
+/** The frames that wait to be sent, and whether the listener was told of them. */
 export class Output {
   readonly encoder = new HpackEncoder()
   readonly writer = new FrameWriter(this.encoder, DEFAULT_FRAME_SIZE)
@@ -36,21 +39,21 @@ export class Output {
     this.#listener = listener
   }
 
-  /** Something waits, and goes as soon as may be. */
+  /** Frames wait, and are to be sent as soon as possible. */
   requestFlush(): void {
     if (this.#hurry === 'urgent') return
     this.#hurry = 'urgent'
     this.#listener.onOutput(false)
   }
 
-  /** Something waits, and may wait a little for more of the same. */
+  /** Frames wait, and may wait a little for more of the same. */
   requestPatientFlush(): void {
     if (this.#hurry !== 'none') return
     this.#hurry = 'patient'
     this.#listener.onOutput(true)
   }
 
-  /** Hands over everything. */
+  /** Hands all frames that wait over to the sink. */
   flush(sink: ByteSink): void {
     this.#hurry = 'none'
     this.writer.flush(sink)

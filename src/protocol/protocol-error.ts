@@ -1,17 +1,17 @@
 /**
- * What a peer can do that ends its connection.
+ * Connection errors: what a peer can do that ends its connection.
  *
  * @module
  */
 
 import { ErrorCode } from '../core/error-codes.ts'
 
-/** A connection error (RFC 9113 §5.4.1): the peer hears the code by GOAWAY, and the connection is closed. */
+/** A connection error (RFC 9113 §5.4.1): GOAWAY with the code is sent to the peer, and the connection is closed. */
 export class ConnectionFault extends Error {
   /** RFC 9113 §7. */
   readonly code: number
 
-  /** @param message what the peer did, as a sentence, with the section that it breaks */
+  /** @param message a sentence that says what the peer did, with the section of the RFC that it breaks */
   constructor(code: number, message: string) {
     super(message)
     this.name = 'ConnectionFault'

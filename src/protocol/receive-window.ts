@@ -1,38 +1,41 @@
 /**
- * The connection's own receive window (RFC 9113 §6.9), and who has used it up.
+ * The connection's receive window (RFC 9113 §6.9), and how much of it unread data takes.
  *
  * @module
  */
 
-/** New credit is announced once it is this part of all that isn't tied up by what lies unread. */
+/** WINDOW_UPDATE is due when the bytes to announce are one part of this many of the window without its unread bytes. */
 const UPDATE_PART = 2
 
-/** Below this part of the window those that read would soon wait for those that don't. */
+/**
+ * Credit is scarce below one part of this many of the window: streams whose readers read would soon wait for streams
+ * whose readers don't.
+ */
 const SCARCE_PART = 4
 
 /**
- * Credit comes back as bytes are read, so that what is buffered stays below the window: a peer that sends to readers
- * who don't read gets no more of it. But readers of other streams shall not wait for those: while there are such
- * streams, and credit has become scarce, some is lent for what is unread, up to a bound. What is read later pays that
- * back first.
+ * Credit goes back to the peer as bytes are read, so that the buffered bytes stay below the window: a peer that sends
+ * to readers who don't read gets no more credit. But the readers of other streams must not wait for those. While there
+ * are such streams, and credit is scarce, the window gives credit for unread bytes in advance, up to a bound. When
+ * these bytes are read later, that credit is settled first.
  */
 export class ReceiveWindow {
-  /** What the peer may send at once, when everything is read. Bytes. */
+  /** The window when everything is read: what the peer may send at once. Bytes. */
   #size: number
-  /** What it may send now. */
+  /** What the peer may send now. Bytes. */
   #available: number
-  /** What was given back, and not announced. */
+  /** Credit that is due to the peer and not announced yet. Bytes. */
   #returned = 0
-  /** Bytes that nobody has read. */
+  /** Bytes that were received and not read yet. */
   #held = 0
-  /** Given back for bytes that nobody has read. */
+  /** Credit that was given in advance for unread bytes. Bytes. */
   #overcommitted = 0
-  /** How much may be unread at most, all in all. */
+  /** The most that may be unread in all. Bytes. */
   readonly #maxHeld: number
 
   /**
-   * @param size what the protocol, or an announcement that is made anyway, gives it; bytes
-   * @param maxHeld how much may be unread at most; bytes
+   * @param size the window that the peer knows already, or that will be announced in any case; bytes
+   * @param maxHeld the most that may be unread in all; bytes
    */
   constructor(size: number, maxHeld: number) {
     this.#size = size
@@ -44,23 +47,23 @@ export class ReceiveWindow {
     return this.#size
   }
 
-  /** What is there, unread. */
+  /** Bytes that were received and not read yet. */
   get held(): number {
     return this.#held
   }
 
-  /** So much has come. @returns false when that was more than allowed */
+  /** Counts bytes that were received. @returns false when the peer has exceeded the window */
   receive(bytes: number): boolean {
     this.#available -= bytes
     return this.#available >= 0
   }
 
-  /** It stays unread for now. */
+  /** Received bytes stay unread for now. */
   hold(bytes: number): void {
     this.#held += bytes
   }
 
-  /** What was held is read. */
+  /** Held bytes were read, or thrown away. */
   release(bytes: number): void {
     this.#held -= bytes
     const paid = Math.min(this.#overcommitted, bytes)
@@ -68,12 +71,15 @@ export class ReceiveWindow {
     this.#returned += bytes - paid
   }
 
-  /** What has come was read, or thrown away, at once. */
+  /** Received bytes were read, or thrown away, at once. */
   consume(bytes: number): void {
     this.#returned += bytes
   }
 
-  /** Somebody else's response may have to wait. @returns whether there is something to announce */
+  /**
+   * Gives credit in advance for unread bytes when credit is scarce: a response whose reader reads may have to wait
+   * otherwise. @returns whether there is credit to announce
+   */
   overcommit(): boolean {
     if ((this.#available + this.#returned) * SCARCE_PART > this.#size) return false
     const amount = Math.min(this.#held, this.#maxHeld - this.#size) - this.#overcommitted
@@ -83,19 +89,19 @@ export class ReceiveWindow {
     return true
   }
 
-  /** @param size larger than before */
+  /** Grows the window. @param size bytes; no effect unless it is larger than before */
   grow(size: number): void {
     if (size <= this.#size) return
     this.#returned += size - this.#size
     this.#size = size
   }
 
-  /** Whether there is so much to announce that it is worth a frame. */
+  /** Whether the credit to announce is worth a WINDOW_UPDATE. */
   get isUpdateDue(): boolean {
     return this.#returned > 0 && this.#returned * UPDATE_PART >= this.#available + this.#returned
   }
 
-  /** The increment to announce: all that has come back. It counts from now on. */
+  /** Takes the increment of a WINDOW_UPDATE: all the credit that is due. The peer may use it from now on. */
   announce(): number {
     const increment = this.#returned
     this.#returned = 0

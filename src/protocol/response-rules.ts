@@ -1,6 +1,6 @@
 /**
- * What makes a response malformed as a whole (RFC 9113 §8.1, §8.3.2). Of single fields HPACK's decoder judges; whether
- * the content has the announced length, the call.
+ * The rules by which a response as a whole is malformed (RFC 9113 §8.1, §8.3.2). HPACK's decoder judges single fields.
+ * The call judges whether the content has the announced length.
  *
  * @module
  */
@@ -13,19 +13,19 @@ const ZERO = 0x30
 /** RFC 9113 §8.6: there is no 101 in HTTP/2. */
 const SWITCHING_PROTOCOLS = 101
 
-/** `:status` of a header's flat list, where it is the first field and a status; otherwise -1. */
+/** The `:status` of a header section, as a number; -1 where it isn't the first field, or isn't a status. */
 export function toStatus(fields: readonly string[]): number {
   if (fields[0] !== ':status') return -1
   const text = fields[1] as string
   const first = text.charCodeAt(0) - ZERO
   const second = text.charCodeAt(1) - ZERO
   const third = text.charCodeAt(2) - ZERO
-  // What isn't there is NaN.
+  // A character that is missing is NaN.
   const isNumber = first >= 1 && first <= 9 && second >= 0 && second <= 9 && third >= 0 && third <= 9
   return isNumber && text.length === 3 ? first * 100 + second * 10 + third : -1
 }
 
-/** Why a header is none; null for a good one. */
+/** Why a header section is malformed; null for a good one. */
 export function toHeaderFault(status: number, fields: readonly string[], isEnd: boolean): string | null {
   if (status === -1) return 'its header has no valid :status in front (RFC 9113 §8.3.2)'
   let length: string | null = null
@@ -43,7 +43,7 @@ export function toHeaderFault(status: number, fields: readonly string[], isEnd: 
   return isEnd ? 'it ends with an informational header (RFC 9113 §8.1)' : null
 }
 
-/** Why a second header is no trailers; null for good ones. */
+/** Why a second header section is no trailer section; null for a good one. */
 export function toTrailersFault(fields: readonly string[], isEnd: boolean): string | null {
   if (!isEnd) return 'a header within its content does not end it (RFC 9113 §8.1)'
   for (let i = 0; i < fields.length; i += 2) {
@@ -53,7 +53,7 @@ export function toTrailersFault(fields: readonly string[], isEnd: boolean): stri
   return null
 }
 
-/** Why a piece of content may not come now; null for a good one. */
+/** Why a piece of content is malformed at this point; null for a good one. */
 export function toContentFault(stream: Http2Stream, size: number): string | null {
   if (stream.phase !== 'header') return 'its content came before its header (RFC 9113 §8.1)'
   return stream.isBare && size > 0 ? 'it has content, where there is none (RFC 9110 §6.4.1)' : null

@@ -6,13 +6,13 @@
 
 import { protocolError } from './protocol-error.ts'
 
-/** What counts from the ACK of one SETTINGS frame on. */
+/** The settings that are in force from the ACK of one SETTINGS frame on. */
 export interface AnnouncedSettings {
   /** SETTINGS_HEADER_TABLE_SIZE, in bytes; null for a frame without it. */
   readonly headerTableSize: number | null
   /** SETTINGS_INITIAL_WINDOW_SIZE, in bytes. */
   readonly streamWindow: number
-  /** Called by whoever makes it count; null for nobody. */
+  /** Called by the receiver of the ACK once the settings are in force; null when the sender needs no notice. */
   readonly onAck: (() => void) | null
 }
 
@@ -23,12 +23,15 @@ export interface AnnouncedSettings {
 export class SentSettings {
   readonly #waiting: AnnouncedSettings[] = []
 
-  /** Another SETTINGS frame goes out. */
+  /** A SETTINGS frame is sent. */
   add(announced: AnnouncedSettings): void {
     this.#waiting.push(announced)
   }
 
-  /** An ACK has come. @returns what counts from now on @throws ConnectionFault where no SETTINGS wait */
+  /**
+   * An ACK has come. @returns the settings that are in force from now on @throws ConnectionFault when no SETTINGS wait
+   * for an ACK
+   */
   acknowledge(): AnnouncedSettings {
     const announced = this.#waiting.shift()
     if (announced === undefined) protocolError('An ACK came without SETTINGS (RFC 9113 §6.5.3)')

@@ -20,32 +20,32 @@ export const Setting = Object.freeze({
   NO_RFC7540_PRIORITIES: 0x9,
 })
 
-/** RFC 9113 §6.5.2: what HPACK tables may have before anybody has said more. Bytes. */
+/** RFC 9113 §6.5.2: the initial size limit of HPACK's dynamic tables. Bytes. */
 export const DEFAULT_TABLE_SIZE = 4_096
 
 const MAX_FRAME_SIZE = 2 ** 24 - 1
 const UNLIMITED = 2 ** 32 - 1
 
-/** What a server has said so far: before its SETTINGS, and where they say nothing, the protocol's own defaults. */
+/** The server's settings so far. The protocol's defaults stand for settings that the server has not sent. */
 export class ServerSettings {
-  /** Bytes that our HPACK encoder's table may have. */
+  /** The size limit of our HPACK encoder's dynamic table. Bytes. */
   headerTableSize = DEFAULT_TABLE_SIZE
   maxConcurrentStreams = UNLIMITED
-  /** The window that streams have for what we send, in bytes. */
+  /** The initial send window of streams. Bytes. */
   initialWindowSize = DEFAULT_WINDOW
-  /** Bytes. */
+  /** The largest payload of a frame that we may send. Bytes. */
   maxFrameSize = DEFAULT_FRAME_SIZE
-  /** Bytes of a request's fields that it would take, as §6.5.2 counts them. */
+  /** The largest field section of a request that the server accepts, in bytes as §6.5.2 counts them. */
   maxHeaderListSize = UNLIMITED
-  /** Extended CONNECT (RFC 8441 §3). */
+  /** Whether the server takes Extended CONNECT (RFC 8441 §3). */
   enableConnectProtocol = false
 
   /**
-   * Takes the payload of one SETTINGS frame, setting by setting (§6.5.3). Unknown ones are ignored.
+   * Applies the payload of one SETTINGS frame, setting by setting (§6.5.3). Unknown settings are ignored.
    *
-   * @returns the smallest SETTINGS_HEADER_TABLE_SIZE in it, since the encoder has to say so (RFC 7541 §4.2); -1 for
-   *   none
-   * @throws ConnectionFault for a value that is none
+   * @returns the smallest SETTINGS_HEADER_TABLE_SIZE in it, since the encoder has to announce it (RFC 7541 §4.2); -1
+   *   for none
+   * @throws ConnectionFault for an invalid value
    */
   apply(bytes: Buffer, start: number, end: number): number {
     let smallestTable = -1
@@ -95,7 +95,7 @@ export class ServerSettings {
     }
   }
 
-  /** RFC 8441 §3: 0 or 1, and what was offered can't be taken back. */
+  /** RFC 8441 §3: 0 or 1; a server must not send 0 after 1. */
   #enableConnect(value: number): void {
     if (value > 1) protocolError(`SETTINGS_ENABLE_CONNECT_PROTOCOL is ${value} (RFC 8441 §3)`)
     if (value === 0 && this.enableConnectProtocol) {
@@ -106,8 +106,7 @@ export class ServerSettings {
 }
 
 /**
- * What a client says of itself; the streams' window apart. What is undefined isn't sent, and has the protocol's own
- * default.
+ * The client's own settings, except for the stream window. An undefined one isn't sent: the protocol's default holds.
  */
 export interface OwnSettings {
   readonly headerTableSize?: number | undefined
@@ -117,12 +116,12 @@ export interface OwnSettings {
   readonly enableConnectProtocol?: boolean | undefined
 }
 
-/** @returns identifier, value, identifier, value, … of a client's first SETTINGS */
+/** @returns identifier, value, identifier, value, … of the client's first SETTINGS */
 export function toSettingList(settings: OwnSettings, streamWindow: number): number[] {
   const { headerTableSize, maxConcurrentStreams, maxFrameSize, maxHeaderListSize } = settings
   const list: number[] = []
   if (headerTableSize !== undefined) list.push(Setting.HEADER_TABLE_SIZE, headerTableSize)
-  // RFC 9113 §6.5.2: nobody here takes what a server pushes.
+  // RFC 9113 §6.5.2: this client takes no server push.
   list.push(Setting.ENABLE_PUSH, 0)
   if (maxConcurrentStreams !== undefined) list.push(Setting.MAX_CONCURRENT_STREAMS, maxConcurrentStreams)
   list.push(Setting.INITIAL_WINDOW_SIZE, streamWindow)
@@ -131,12 +130,12 @@ export function toSettingList(settings: OwnSettings, streamWindow: number): numb
   const { enableConnectProtocol } = settings
   if (enableConnectProtocol !== undefined)
     list.push(Setting.ENABLE_CONNECT_PROTOCOL, enableConnectProtocol ? 1 : 0)
-  // RFC 9218 §2.1.1: priorities are told by that scheme alone.
+  // RFC 9218 §2.1.1: we use the priorities of RFC 9218 only.
   list.push(Setting.NO_RFC7540_PRIORITIES, 1)
   return list
 }
 
-/** @returns identifier and value of a change of the streams' window */
+/** @returns identifier and value for a change of the stream window */
 export function toWindowSetting(streamWindow: number): number[] {
   return [Setting.INITIAL_WINDOW_SIZE, streamWindow]
 }

@@ -1,5 +1,5 @@
 /**
- * The frames of streams: what each of them means for its stream.
+ * Handles the frames of streams.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from
 import type { Http2Stream } from './stream.ts'
 import { canReceive } from './stream-state.ts'
 
-/** Takes the frames that the reader finds on streams: changes the stream, and tells its listener. */
+/** Applies each frame of a stream to the stream's state, and tells the stream's listener. */
 export class StreamFrames implements StreamFrameListener {
   readonly #streams: OpenStreams
   readonly #decoder: HpackDecoder
@@ -112,7 +112,9 @@ export class StreamFrames implements StreamFrameListener {
     }
   }
 
-  /** Decodes every block, also one that is for no open stream: the next one builds on it (RFC 9113 §4.3). */
+  /**
+   * Decodes every field block, also that of a frame without an open stream: later blocks depend on it (RFC 9113 §4.3).
+   */
   #decode(bytes: Buffer, start: number, end: number): string[] {
     try {
       return this.#decoder.decode(bytes, start, end)
@@ -145,7 +147,7 @@ export class StreamFrames implements StreamFrameListener {
     if (table.isIdle(streamId)) protocolError('WINDOW_UPDATE came on an idle stream (RFC 9113 §5.1)')
     const stream = table.get(streamId)
     if (stream === null) {
-      // RFC 9113 §5.1: it may come for a while after the end.
+      // RFC 9113 §5.1: WINDOW_UPDATE may still come for a short time after the stream has closed.
       this.#budget.spend()
       return
     }
@@ -161,7 +163,7 @@ export class StreamFrames implements StreamFrameListener {
     }
   }
 
-  /** The stream that a frame is for; null where the frame is to be ignored. */
+  /** The stream of a frame; null when the frame is to be ignored. */
   #find(streamId: number, type: 'DATA' | 'HEADERS'): Http2Stream | null {
     const { table } = this.#streams
     const stream = table.get(streamId)
@@ -170,7 +172,7 @@ export class StreamFrames implements StreamFrameListener {
       if (table.hasEnded(streamId)) {
         throw new ConnectionFault(ErrorCode.STREAM_CLOSED, `${type} came after END_STREAM (RFC 9113 §5.1)`)
       }
-      // DATA is bounded by the connection's window, and much of it may be on its way when we reset its stream.
+      // DATA is free: the connection window bounds it, and much of it may be in flight when we reset its stream.
       if (type !== 'DATA') this.#budget.spend()
       return null
     }
@@ -186,9 +188,8 @@ export class StreamFrames implements StreamFrameListener {
   }
 
   /**
-   * A stream error (RFC 9113 §5.4.2).
-   *
-   * @param isResponse whether it lies in HEADERS or DATA, which belong to a response
+   * A stream error (RFC 9113 §5.4.2). @param isResponse whether the error is in HEADERS or DATA, which are parts of a
+   * response
    */
   #breakOff(stream: Http2Stream, code: number, message: string, isResponse: boolean): void {
     this.#streams.reset(stream, code)

@@ -7,17 +7,17 @@
 import { MAX_STREAM_ID } from './frames.ts'
 import type { Http2Stream } from './stream.ts'
 
-/** Places at first: a power of two, as it is after each doubling. */
+/** The size of the ring at first. A power of two, as after each doubling. */
 const PLACES = 256
 
-/** Of so many streams it is known that the peer has ended them. */
+/** The number of streams that are remembered as ended by the peer. */
 const REMEMBERED = 512
 
 /**
- * Those that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id; one that lives so
- * long that its place is wanted by a younger one moves out of the ring.
+ * The streams that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id. When a new
+ * stream needs the place of a long-lived one, the old one moves to a map.
  *
- * A Map would do, but not for what lives as short as a request: see `core/unordered-list.ts`.
+ * A Map alone would do, but is slower for objects that live as short as a request: see `core/unordered-list.ts`.
  */
 export class StreamTable {
   #ring: (Http2Stream | null)[] = new Array<Http2Stream | null>(PLACES).fill(null)
@@ -25,7 +25,7 @@ export class StreamTable {
   #size = 0
   readonly #ended = new Uint32Array(REMEMBERED)
   #nextEnded = 0
-  /** A client's are odd (RFC 9113 §5.1.1). */
+  /** The id of the stream that was opened last; -1 before the first. A client's ids are odd (RFC 9113 §5.1.1). */
   #lastId: number
 
   /** @param lastId of the stream before the first one; -1 for a new connection */
@@ -37,7 +37,7 @@ export class StreamTable {
     return this.#size
   }
 
-  /** Whether another one can be opened at all. */
+  /** Whether there is an id left for another stream. */
   get hasIds(): boolean {
     return this.nextId <= MAX_STREAM_ID
   }
@@ -47,7 +47,7 @@ export class StreamTable {
     return this.#lastId + 2
   }
 
-  /** Gives it its id. */
+  /** Adds a stream, and gives it its id. */
   add(stream: Http2Stream): void {
     this.#lastId = this.nextId
     stream.id = this.#lastId
@@ -65,7 +65,10 @@ export class StreamTable {
     return this.#old.size === 0 ? null : (this.#old.get(streamId) ?? null)
   }
 
-  /** It is closed. @param isEnded by END_STREAM of the peer's @returns false for one that was out already */
+  /**
+   * Removes a closed stream. @param isEnded whether the peer has sent END_STREAM @returns false for one that was
+   * removed before
+   */
   delete(stream: Http2Stream, isEnded: boolean): boolean {
     const place = this.#toPlace(stream.id)
     if (this.#ring[place] === stream) this.#ring[place] = null
@@ -78,26 +81,27 @@ export class StreamTable {
     return true
   }
 
-  /** Whether there never was such a stream, or not yet: RFC 9113 §5.1 calls it idle. */
+  /** Whether the stream was never opened, or not yet: RFC 9113 §5.1 calls it idle. */
   isIdle(streamId: number): boolean {
     return streamId > this.#lastId || streamId % 2 === 0
   }
 
   /**
-   * Whether the peer has ended it lately. What comes after that is its error (RFC 9113 §5.1); what comes after our own
-   * RST_STREAM was on its way, and must be ignored. A stream that was forgotten is given the benefit of the doubt.
+   * Whether the peer has sent END_STREAM on it lately. A frame after that is the peer's error (RFC 9113 §5.1). A frame
+   * after our own RST_STREAM was in flight, and must be ignored. For a stream that isn't remembered the second case is
+   * assumed.
    */
   hasEnded(streamId: number): boolean {
     return this.#ended.includes(streamId)
   }
 
-  /** All, in no order, while none comes or goes. */
+  /** All streams, in no order. No stream may be added or removed during the iteration. */
   *values(): IterableIterator<Http2Stream> {
     yield* this.#old.values()
     for (const stream of this.#ring) if (stream !== null) yield stream
   }
 
-  /** Those above an id, in the order in which they were opened: a copy. */
+  /** A new list of the streams above an id, in the order in which they were opened. */
   above(streamId: number): Http2Stream[] {
     const streams = [...this.values()].filter(({ id }) => id > streamId)
     return streams.sort((one, other) => one.id - other.id)

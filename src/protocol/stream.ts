@@ -7,19 +7,23 @@
 import type { StreamState } from './stream-state.ts'
 
 /**
- * How far the response has come (RFC 9113 §8.1): informational headers come while it is `none`, the one final header
- * makes it `header`, END_STREAM makes it `whole`.
+ * How much of the response has come (RFC 9113 §8.1):
+ *
+ * - `none`: no final response yet; informational responses may come
+ * - `header`: the header section of the final response has come
+ * - `whole`: END_STREAM has come
  */
 export type ResponsePhase = 'none' | 'header' | 'whole'
 
-/** Who hears of one stream. Once the stream is abandoned it is told no more than `onForgotten()`, and what was sent. */
+/** Hears of one stream. After the stream was abandoned, only `onForgotten()` and `onSent()` are called. */
 export interface StreamListener {
   /** A 1xx response. `fields` is a flat list in wire order, `:status` first. */
   onInformational(status: number, fields: string[]): void
-  /** The final response's header. Where the response has nothing else, the stream's phase is `whole` already. */
+  /** The header section of the final response. When END_STREAM came with it, the phase is `whole` already. */
   onResponse(status: number, fields: string[]): void
   /**
-   * A piece of data: the connection is to be told whether it was read. With the last one the phase is `whole` already.
+   * A piece of data. The listener has to tell the connection whether it was read (`consume()` or `hold()`). With the
+   * last piece the phase is `whole` already.
    */
   onBytes(bytes: Buffer, start: number, end: number): void
   /** The trailer section, which ends the response: the phase is `whole`. */
@@ -38,48 +42,50 @@ export interface StreamListener {
   onStreamError(code: number, message: string, isResponse: boolean): void
   /** The stream was abandoned, and is closed. */
   onForgotten(): void
-  /** Some of what was to be sent was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */
+  /** Some of the piece was framed; all of it when `isTaken`. After END_STREAM the stream may be closed. */
   onSent(isTaken: boolean): void
 }
 
-/** What the connection keeps of one stream. The fields are the connection's own: others read them. */
+/** The connection's state of one stream. Only the connection writes the fields; the listener may read them. */
 export class Http2Stream {
   readonly listener: StreamListener
   /** RFC 9113 §5.1.1; 0 before it is opened. */
   id = 0
   state: StreamState = 'idle'
   phase: ResponsePhase = 'none'
-  /** What still comes is thrown away: it only counts for the connection's window. */
+  /** The caller wants nothing more: what still comes is thrown away, and only counts for the connection window. */
   isAbandoned = false
 
-  /** Bytes that the peer takes now; below 0 after it has lowered SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2). */
+  /**
+   * The send window: bytes that the peer takes now; below 0 after it has lowered SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2).
+   */
   sendWindow = 0
-  /** What is being sent; null for nothing. */
+  /** The piece that is being sent; null for none. */
   piece: Uint8Array | null = null
-  /** How much of it was. */
+  /** Bytes of the piece that were sent. */
   pieceOffset = 0
-  /** END_STREAM goes with its last byte. */
+  /** END_STREAM goes with the piece's last byte. */
   isLastPiece = false
-  /** The next one that has something to send, and whether it is in that line. */
+  /** The next stream in the upload queue, and whether this one is in the queue. The queue's own. */
   nextUpload: Http2Stream | null = null
   isQueued = false
 
-  /** Bytes that the peer may send now. */
+  /** The receive window: bytes that the peer may send now. */
   receiveWindow = 0
-  /** Bytes that were read, and that the peer hasn't been told of. */
+  /** Bytes that were read and not announced by WINDOW_UPDATE yet. */
   consumed = 0
   /**
-   * The window that all streams had when this one was opened, or was given its last WINDOW_UPDATE: a peer that goes on
-   * at WINDOW_UPDATE alone makes no use of what SETTINGS have added since.
+   * The announced stream window when this stream was opened, or got its last WINDOW_UPDATE. Bytes. A peer that
+   * continues at WINDOW_UPDATE only makes no use of what later SETTINGS have added.
    */
   toldWindow = 0
-  /** Bytes that were neither read nor thrown away. */
+  /** Bytes that were received, and neither read nor thrown away. */
   held = 0
-  /** The request was a HEAD: whatever the response's header says, no content may come (RFC 9110 §9.3.2). */
+  /** The request's method is HEAD: no content may come, whatever the response's fields say (RFC 9110 §9.3.2). */
   isHead = false
-  /** It is a tunnel now: nothing but data may come (RFC 9113 §8.5). */
+  /** The stream is a tunnel now: only DATA may come (RFC 9113 §8.5). */
   isTunnel = false
-  /** Its response has no content, by its status or by the request's method. */
+  /** The response has no content, because of its status or of the request's method. */
   isBare = false
 
   constructor(listener: StreamListener) {

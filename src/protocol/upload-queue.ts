@@ -1,5 +1,5 @@
 /**
- * Streams that have something to send, in turn.
+ * The streams that have data to send, in turn.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import type { FrameWriter } from './frame-writer.ts'
 import type { Http2Stream } from './stream.ts'
 import { afterLocalEnd } from './stream-state.ts'
 
-/** Who hears of what was framed. */
+/** Hears of the frames that the queue has made. */
 export interface UploadOwner {
-  /** A DATA frame of so many bytes. */
+  /** A DATA frame was made. @param size bytes of data in it */
   onFrame(size: number): void
-  /** END_STREAM of a stream; its state says so already. */
+  /** END_STREAM of a stream was framed; the stream's state says so already. */
   onLocalEnd(stream: Http2Stream): void
 }
 
 /**
- * Each stream in the line sends one frame, and goes to the line's end: no upload waits for another one to be done. A
- * stream whose own window is used up leaves the line until the peer opens it again.
+ * The first stream in the queue sends one frame and goes to the end: no upload waits until another one is complete. A
+ * stream whose own window is used up leaves the queue until the peer opens the window again.
  */
 export class UploadQueue {
   readonly #writer: FrameWriter
   readonly #owner: UploadOwner
   #first: Http2Stream | null = null
   #last: Http2Stream | null = null
-  /** Bytes that the peer takes now on the whole connection (RFC 9113 §6.9). */
+  /** The connection's send window: bytes that the peer takes now (RFC 9113 §6.9). */
   window: number
 
   constructor(writer: FrameWriter, window: number, owner: UploadOwner) {
@@ -38,7 +38,7 @@ export class UploadQueue {
     return this.#first === null
   }
 
-  /** It has something to send that its own window allows for. */
+  /** Adds a stream that has a piece to send, if its own window allows for some of it. */
   add(stream: Http2Stream): void {
     const { piece } = stream
     if (stream.isQueued || piece === null) return
@@ -49,7 +49,7 @@ export class UploadQueue {
     this.#last = stream
   }
 
-  /** It is closed, or has nothing to send any more. */
+  /** Removes a stream that is closed, or has nothing to send any more. */
   delete(stream: Http2Stream): void {
     stream.piece = null
     if (!stream.isQueued) return
@@ -58,7 +58,7 @@ export class UploadQueue {
     this.#unlink(stream, previous)
   }
 
-  /** Frames what the windows allow for, up to so many bytes. */
+  /** Makes frames of what the windows allow for. @param limit bytes of data at most */
   pump(limit: number): void {
     let left = limit
     while (left > 0) {
@@ -68,13 +68,14 @@ export class UploadQueue {
     }
   }
 
-  /** The first one that may send now, taken out of the line; null for none. */
+  /** The first stream that may send now, removed from the queue; null for none. */
   #next(): Http2Stream | null {
     let previous: Http2Stream | null = null
     let stream = this.#first
     while (stream !== null && !this.#isReady(stream)) {
       const next: Http2Stream | null = stream.nextUpload
-      // SETTINGS have taken its window away while it was in the line; it comes back with the next one.
+      // A change of SETTINGS has used up its window while it was in the queue. It is added again with the next
+      // WINDOW_UPDATE or SETTINGS.
       if (stream.sendWindow <= 0) this.#unlink(stream, previous)
       else previous = stream
       stream = next
@@ -83,7 +84,10 @@ export class UploadQueue {
     return stream
   }
 
-  /** Without a window only an empty frame with END_STREAM may go (RFC 9113 §6.9.1). */
+  /**
+   * Whether the stream may send now. Without a window only an empty frame with END_STREAM may be sent (RFC 9113
+   * §6.9.1).
+   */
   #isReady({ piece, sendWindow }: Http2Stream): boolean {
     return piece === null || piece.length === 0 || (this.window > 0 && sendWindow > 0)
   }
@@ -96,7 +100,7 @@ export class UploadQueue {
     stream.isQueued = false
   }
 
-  /** @returns how many bytes have gone; at least 1, so that `pump()` comes to an end */
+  /** @returns the bytes that were framed; at least 1, so that `pump()` comes to an end */
   #send(stream: Http2Stream, limit: number): number {
     const { piece, pieceOffset } = stream
     if (piece === null) return 1

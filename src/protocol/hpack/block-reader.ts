@@ -1,5 +1,5 @@
 /**
- * The primitives of a header block (RFC 7541 §5): integers and string literals.
+ * The primitives of a field block (RFC 7541 §5): integers and string literals.
  *
  * @module
  */
@@ -12,64 +12,67 @@ import { toClasses } from './octet-class.ts'
 import { STATIC_INDEXES, STATIC_NAMES } from './static-table.ts'
 import { toText } from './text.ts'
 
-/** Octets behind the prefix of an integer: more can only be zeros, or make it too large. */
+/** The most octets behind the prefix of an integer: further ones could only be zeros, or make it too large. */
 const MAX_CONTINUATIONS = 5
-/** The largest integer that is taken. */
+/** The largest integer that is accepted. */
 const MAX_INTEGER = 2 ** 31 - 1
 
-/** Set in a string literal's first octet when it is in the Huffman code (RFC 7541 §5.2). */
+/** Set in a string literal's first octet when the string is Huffman-encoded (RFC 7541 §5.2). */
 const HUFFMAN_FLAG = 0x80
 const LENGTH_PREFIX = 0x7f
 
 const NO_BYTES: Buffer = Buffer.alloc(0)
-/** Room for what comes out of the Huffman code, in bytes: at first, and the most that is kept for the next block. */
+/**
+ * The size of the scratch for decoded Huffman strings, in bytes: at first, and the largest that is kept for the next
+ * block.
+ */
 const INITIAL_SCRATCH = 512
 const MAX_KEPT_SCRATCH = 16_384
 
-/** Names that are kept: more than the static table has, whose indexes are slots for values as well. */
+/** The names that are kept: more than the static table has, as its indexes are slots of values, too. */
 const NAME_SLOTS = 64
-/** Of a value that isn't kept. */
+/** The slot of a value that isn't kept. */
 export const NO_SLOT = -1
 
-/** Reads through one header block after another. What is read next lies at `at`. */
+/** Reads field blocks, one after another. `at` is the offset of the next octet. */
 export class BlockReader {
   #bytes = NO_BYTES
   #end = 0
-  /** What comes out of the Huffman code, for as long as it takes to make a string of it. */
+  /** Takes a decoded Huffman string until the string is made of it. */
   #scratch = NO_BYTES
   readonly #names = new LiteralCache(NAME_SLOTS)
-  /** By the name's index in the static table, and behind these by its slot among the names. */
+  /** Values by the name's index in the static table; behind these by the name's slot among the kept names. */
   readonly #values = new LiteralCache(2 * NAME_SLOTS)
-  /** Whether the string literal whose octets come next is in the Huffman code. */
+  /** Whether the string literal that is read next is Huffman-encoded. */
   #isHuffman = false
-  /** The classes of the octets of the string that was made last. */
+  /** The classes of the octets in the last string. */
   #classes = 0
 
-  /** Offset of the octet that is read next. */
+  /** The offset of the octet that is read next. */
   at = 0
-  /** The verdict on the name or the value that was read last. */
+  /** The verdict on the last name or value. */
   verdict = 0
-  /** For `readValue()`: the slot of the name that was read last; `NO_SLOT` when it has none. */
+  /** The slot of the last name, for `readValue()`; `NO_SLOT` when it has none. */
   nameSlot = NO_SLOT
 
-  /** Begins with a block. */
+  /** Begins to read a block. */
   open(bytes: Buffer, start: number, end: number): void {
     this.#bytes = bytes
     this.#end = end
     this.at = start
   }
 
-  /** Lets go of the block, and of a scratch that has become large. */
+  /** Releases the block, and a scratch that has become large. */
   close(): void {
     this.#bytes = NO_BYTES
     if (this.#scratch.length > MAX_KEPT_SCRATCH) this.#scratch = NO_BYTES
   }
 
   /**
-   * Reads an integer (RFC 7541 §5.1), of whose first octet the reader is.
+   * Reads an integer (RFC 7541 §5.1) that begins at `at`.
    *
-   * @param prefix the mask of the prefix, such as 0x7f for seven bits: its value where all of its bits are set means
-   *   "more"
+   * @param prefix the mask of the prefix, such as 0x7f for seven bits. A prefix with all bits set means that more
+   *   octets follow
    */
   readInteger(prefix: number): number {
     const first = (this.#bytes[this.at++] ?? 0) & prefix
@@ -78,7 +81,7 @@ export class BlockReader {
 
   #readContinuations(first: number): number {
     let value = first
-    // A multiplier, no shift: 35 bits don't fit into the integers that shifts are made of.
+    // A multiplication, since JavaScript's shifts work on 32 bits, and there may be 35.
     let scale = 1
     for (let count = 0; count < MAX_CONTINUATIONS; count++) {
       if (this.at >= this.#end) throw new HpackError('The block ends within an integer (RFC 7541 §5.1)')
@@ -95,7 +98,7 @@ export class BlockReader {
     )
   }
 
-  /** Reads a string literal (RFC 7541 §5.2) that is a name, and judges it: `verdict`. Its slot is then `nameSlot`. */
+  /** Reads a string literal (RFC 7541 §5.2) that is a name. Sets `verdict` and `nameSlot`. */
   readName(): string {
     const start = this.#skipLiteral()
     const end = this.at
@@ -116,10 +119,10 @@ export class BlockReader {
   }
 
   /**
-   * Reads a string literal (RFC 7541 §5.2) that is a value, and judges it: `verdict`.
+   * Reads a string literal (RFC 7541 §5.2) that is a value. Sets `verdict`.
    *
-   * @param slot where the value of this name was kept that came last: the name's index in the static table, or
-   *   `nameSlot`; `NO_SLOT` for a value that the same literal won't bring again, as it goes into the dynamic table
+   * @param slot the place where the last value of this name was kept: the name's index in the static table, or
+   *   `nameSlot`. `NO_SLOT` for a value that goes into the dynamic table: the peer won't send the same literal again
    */
   readValue(slot: number): string {
     const start = this.#skipLiteral()
@@ -147,7 +150,7 @@ export class BlockReader {
     return value
   }
 
-  /** Goes behind a string literal. @returns where its octets start: they end at `at` */
+  /** Moves behind a string literal. @returns the offset of its first octet; `at` is the end */
   #skipLiteral(): number {
     if (this.at >= this.#end) throw new HpackError('The block ends within a field (RFC 7541 §5.2)')
     this.#isHuffman = ((this.#bytes[this.at] ?? 0) & HUFFMAN_FLAG) !== 0
@@ -162,7 +165,7 @@ export class BlockReader {
     return start
   }
 
-  /** The string of a literal's octets. */
+  /** Decodes a literal's octets, and sets `#classes`. */
   #toString(start: number, end: number): string {
     if (!this.#isHuffman) {
       this.#classes = toClasses(this.#bytes, start, end)
@@ -175,7 +178,7 @@ export class BlockReader {
     return toText(this.#scratch, 0, toHuffmanLength(result))
   }
 
-  /** Makes room for a literal of so many octets: no code has less than five bits. */
+  /** Makes room for a literal of this many octets when decoded: no Huffman code is shorter than five bits. */
   #makeScratch(length: number): void {
     const needed = Math.ceil((length * 8) / 5) + 2
     if (this.#scratch.length >= needed) return
@@ -183,14 +186,14 @@ export class BlockReader {
   }
 }
 
-/** The slot of a name: others share it, and the last one has it. */
+/** The slot of a name. Names may share a slot: the last one of them is kept. */
 function toSlot(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0
   for (let at = start; at < end; at++) hash = (31 * hash + (bytes[at] ?? 0)) & 0xff_ffff
   return (hash ^ (hash >> 6)) & (NAME_SLOTS - 1)
 }
 
-/** The static table's string where it has the name: V8 knows that one already as a key of objects. */
+/** The static table's string for a name that it has: V8 knows that string as a key of objects already. */
 function toKnownName(name: string): string {
   const index = STATIC_INDEXES.get(name)
   return index === undefined ? name : (STATIC_NAMES[index] ?? name)

@@ -1,5 +1,5 @@
 /**
- * Header blocks → header lists (RFC 7541).
+ * Field blocks → field lists (RFC 7541).
  *
  * @module
  */
@@ -13,49 +13,52 @@ import { STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from './static-table.ts'
 /** SETTINGS_HEADER_TABLE_SIZE until a peer has acknowledged another one (RFC 9113 §6.5.2). Bytes. */
 const DEFAULT_TABLE_SIZE = 4_096
 
-/** Verdicts on the static table's fields, by index. */
+/** The verdicts on the static table's fields, by index. */
 const STATIC_VERDICTS: readonly number[] = STATIC_NAMES.map(judgeStaticName)
 
-/** The first octet of each representation (RFC 7541 §6), and the prefix of its integer. */
+/** The bit pattern of each representation's first octet (RFC 7541 §6), and the mask of its integer's prefix. */
 const INDEXED = 0x80
 const INDEXED_PREFIX = 0x7f
 const WITH_INDEXING = 0x40
 const WITH_INDEXING_PREFIX = 0x3f
 const SIZE_UPDATE = 0x20
 const SIZE_UPDATE_PREFIX = 0x1f
-/** Never indexed, or without indexing: for whoever doesn't pass the field on, there is no difference. */
+/** Never indexed, or without indexing: the same to a client, which doesn't forward the field. */
 const LITERAL_PREFIX = 0x0f
 
-/** The decoding half of a connection's compression context. After an HpackError it is of no use any more. */
+/** The decoding half of a connection's compression context. It can't be used after it has thrown an HpackError. */
 export class HpackDecoder {
   readonly #reader = new BlockReader()
   readonly #table: DynamicTable
   readonly #maxListSize: number
-  /** What a size update may set: our own SETTINGS_HEADER_TABLE_SIZE, in bytes. */
+  /** The largest size that a size update may set: our own SETTINGS_HEADER_TABLE_SIZE, in bytes. */
   #maxTableSize: number
-  /** What the size update at the next block's beginning may set, in bytes; -1 when none has to be there. */
+  /**
+   * The largest size that the required size update at the start of the next block may set, in bytes; -1 when none is
+   * required.
+   */
   #requiredTableSize = -1
 
   /**
-   * Size of the list decoded last, in bytes, as RFC 9113 §6.5.2 counts it: 32 a field beside its name and value. Also
-   * of what was not kept.
+   * The size of the last list, in bytes as RFC 9113 §6.5.2 counts them: name, value and 32 for each field. Fields that
+   * were not kept are counted, too.
    */
   listSize = 0
-  /** Whether the list decoded last was larger than the limit: what `decode()` has returned is only its beginning. */
+  /** Whether the last list was larger than the limit: then `decode()` has returned only its beginning. */
   isTruncated = false
   /**
-   * Why the list decoded last makes its message malformed (RFC 9113 §8.2.1, §8.2.2), by its first such field; null when
-   * no field does. Has the field's name in it, never its value. What pseudo-header fields have to be is not looked at.
+   * Why the last list makes its message malformed (RFC 9113 §8.2.1, §8.2.2), by its first such field; null when it
+   * doesn't. It names the field, never its value. Pseudo-header fields are not judged here.
    */
   fault: string | null = null
 
   /**
    * @param tableSize the SETTINGS_HEADER_TABLE_SIZE that we have announced, in bytes. Above the default of 4,096, it is
-   *   the most that the peer may raise its table to; below, the table has this size from the start. A peer that isn't
-   *   sure to know of a smaller one is decoded with 4,096, and `setTableSize()` as soon as it has acknowledged the
-   *   other.
-   * @param maxListSize above so many bytes (as `listSize` counts them) a list is decoded to the end, for the table's
-   *   sake, but what comes is no longer kept
+   *   the limit to which the peer may raise its table. Below, the table has this size from the start. As long as the
+   *   peer may not know of a smaller size, pass 4,096, and call `setTableSize()` when the peer has acknowledged the
+   *   smaller one.
+   * @param maxListSize the largest list that is kept, in bytes as `listSize` counts them. A larger one is decoded to
+   *   the end, which the table needs, but its further fields aren't kept
    */
   constructor(tableSize: number, maxListSize: number) {
     this.#table = new DynamicTable(Math.min(tableSize, DEFAULT_TABLE_SIZE))
@@ -64,9 +67,9 @@ export class HpackDecoder {
   }
 
   /**
-   * The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE of ours, in bytes. When its table is larger than that,
-   * its next block that isn't empty has to begin with an update to this size or a smaller one (RFC 7541 §4.2); the
-   * smallest counts when there are several before that block.
+   * The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE of ours, in bytes. When the peer's table is larger,
+   * its next block that isn't empty has to begin with an update to this size or a smaller one (RFC 7541 §4.2). When
+   * several sizes were acknowledged before that block, the smallest counts.
    */
   setTableSize(size: number): void {
     this.#maxTableSize = size
@@ -75,11 +78,10 @@ export class HpackDecoder {
   }
 
   /**
-   * Decodes one whole header block.
+   * Decodes one complete field block.
    *
-   * @returns a new list `[name, value, …]` in the order of the wire, of strings of latin1; its beginning, if
-   *   `isTruncated`
-   * @throws HpackError for a block that breaks RFC 7541: the connection has to be given up (RFC 9113 §4.3)
+   * @returns a new list `[name, value, …]` in wire order, of latin1 strings; its beginning when `isTruncated`
+   * @throws HpackError for a block that breaks RFC 7541: a connection error (RFC 9113 §4.3)
    */
   decode(bytes: Buffer, start: number, end: number): string[] {
     const reader = this.#reader
@@ -101,7 +103,7 @@ export class HpackDecoder {
     return list
   }
 
-  /** RFC 7541 §6.3. */
+  /** Dynamic table size update (RFC 7541 §6.3). */
   #updateTableSize(): void {
     const size = this.#reader.readInteger(SIZE_UPDATE_PREFIX)
     const max = this.#requiredTableSize < 0 ? this.#maxTableSize : this.#requiredTableSize
@@ -114,7 +116,7 @@ export class HpackDecoder {
     this.#table.setMaxSize(size)
   }
 
-  /** RFC 7541 §6.1. */
+  /** Indexed field (RFC 7541 §6.1). */
   #takeIndexed(list: string[]): void {
     const index = this.#reader.readInteger(INDEXED_PREFIX)
     if (index > STATIC_LENGTH) {
@@ -127,7 +129,7 @@ export class HpackDecoder {
     this.#keep(list, STATIC_NAMES[index] ?? '', STATIC_VALUES[index] ?? '', STATIC_VERDICTS[index] ?? 0)
   }
 
-  /** RFC 7541 §6.2. */
+  /** Literal field (RFC 7541 §6.2). */
   #takeLiteral(list: string[], withIndexing: boolean): void {
     const reader = this.#reader
     const index = reader.readInteger(withIndexing ? WITH_INDEXING_PREFIX : LITERAL_PREFIX)
@@ -153,7 +155,10 @@ export class HpackDecoder {
     this.#keep(list, name, value, verdict)
   }
 
-  /** Of an index behind the static table: how many entries of the dynamic table are newer (RFC 7541 §2.3.3). */
+  /**
+   * The age of the entry with this index, which lies behind the static table: the number of newer entries (RFC 7541
+   * §2.3.3).
+   */
   #toAge(index: number): number {
     const age = index - STATIC_LENGTH - 1
     if (age < this.#table.length) return age

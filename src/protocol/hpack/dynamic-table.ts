@@ -4,41 +4,44 @@
  * @module
  */
 
-/** RFC 7541 §4.1: what an entry counts for beside its name and value. Bytes. */
+/** RFC 7541 §4.1: what an entry counts in addition to its name and value. Bytes. */
 export const ENTRY_OVERHEAD = 32
 
 const INITIAL_SLOTS = 32
 
 /**
- * A first-in, first-out list of fields in a ring, counted from the newest on. Strings are latin1: a character is an
+ * A first-in, first-out list of fields in a ring. Ages count from the newest one. Strings are latin1: a character is an
  * octet.
  */
 export class DynamicTable {
-  /** One ring in three arrays, so that an entry is no object. A power of two of slots; free ones hold empty strings. */
+  /**
+   * One ring in three arrays, so that an entry needs no object. The number of slots is a power of two. Free slots hold
+   * empty strings.
+   */
   #names: string[] = new Array<string>(INITIAL_SLOTS).fill('')
   #values: string[] = new Array<string>(INITIAL_SLOTS).fill('')
   #verdicts: number[] = new Array<number>(INITIAL_SLOTS).fill(0)
   #mask = INITIAL_SLOTS - 1
-  /** Of the slot for the next entry. */
+  /** The slot of the next entry. */
   #next = 0
   #maxSize: number
 
-  /** Entries in the table. */
+  /** The number of entries. */
   length = 0
-  /** What they take (RFC 7541 §4.1), in bytes. */
+  /** The size of all entries (RFC 7541 §4.1), in bytes. */
   size = 0
 
-  /** @param maxSize what entries may take in all, in bytes; 0 for none */
+  /** @param maxSize the largest size of all entries, in bytes; 0 for no entries */
   constructor(maxSize: number) {
     this.#maxSize = maxSize
   }
 
-  /** What entries may take in all, in bytes. */
+  /** The largest size of all entries, in bytes. */
   get maxSize(): number {
     return this.#maxSize
   }
 
-  /** Another maximum: entries that are too many for it go (RFC 7541 §4.3). */
+  /** Changes the maximum, and evicts the oldest entries until the rest fit (RFC 7541 §4.3). */
   setMaxSize(maxSize: number): void {
     this.#maxSize = maxSize
     this.#makeRoom(0)
@@ -59,7 +62,7 @@ export class DynamicTable {
     return this.#verdicts[(this.#next - 1 - age) & this.#mask] ?? 0
   }
 
-  /** Adds a field; one that is larger than the whole table empties it, and that is no error (RFC 7541 §4.4). */
+  /** Adds a field. One that is larger than the whole table empties the table, which is no error (RFC 7541 §4.4). */
   add(name: string, value: string, verdict: number): void {
     const size = name.length + value.length + ENTRY_OVERHEAD
     this.#makeRoom(size)
@@ -74,19 +77,19 @@ export class DynamicTable {
     this.size += size
   }
 
-  /** Drops the oldest entries until another one of so many bytes has room, or none is left. */
+  /** Evicts the oldest entries until an entry of this size fits, or the table is empty. */
   #makeRoom(size: number): void {
     while (this.length > 0 && this.size + size > this.#maxSize) {
       const slot = (this.#next - this.length) & this.#mask
       this.size -= (this.#names[slot] ?? '').length + (this.#values[slot] ?? '').length + ENTRY_OVERHEAD
-      // Let go of, so that a table that was emptied holds nothing of its connection's past.
+      // Cleared, so that an emptied table holds no strings of earlier fields.
       this.#names[slot] = ''
       this.#values[slot] = ''
       this.length--
     }
   }
 
-  /** Twice the slots, with the oldest entry in the first one. */
+  /** Doubles the slots, and moves the oldest entry to the first one. */
   #grow(): void {
     const oldest = this.#next
     const slots = this.#mask + 1

@@ -1,5 +1,5 @@
 /**
- * What an encoder finds its fields in: the static table, and its own dynamic one (RFC 7541 §2.3).
+ * The tables of an encoder: the static one, and its own dynamic one (RFC 7541 §2.3).
  *
  * @module
  */
@@ -8,14 +8,17 @@ import { ENTRY_OVERHEAD } from './dynamic-table.ts'
 import { STATIC_INDEXES, STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from './static-table.ts'
 
 /**
- * How a field of a name goes out that is in neither table (RFC 7541 §6.2): `'index'` puts it into the dynamic one,
- * `'plain'` does not, and `'never'` forbids it to everybody on the way as well.
+ * How a field with this name is sent when it is in neither table (RFC 7541 §6.2):
+ *
+ * - `index`: it goes into the dynamic table
+ * - `plain`: it does not
+ * - `never`: it does not, and intermediaries must not index it either
  */
 export type NamePolicy = 'index' | 'plain' | 'never'
 
-/** Values that say who somebody is, and that must not be guessed by the length of a block (RFC 7541 §7.1.3). */
+/** Fields with credentials, whose values must not be guessed from the size of a block (RFC 7541 §7.1.3). */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie'])
-/** Values that hardly come twice on one connection: each would push out one that does. */
+/** Fields whose values are rarely repeated on one connection: each would evict one that is. */
 const VARYING: ReadonlySet<string> = new Set([
   ...[':path', 'content-length', 'etag', 'if-modified-since', 'if-none-match', 'age', 'location', 'range'],
 ])
@@ -24,9 +27,9 @@ const VARYING: ReadonlySet<string> = new Set([
 interface Entry {
   readonly name: KnownName
   readonly value: string
-  /** How many fields had been put into the table before this one. */
+  /** The number of fields that were put into the table before this one. */
   readonly number: number
-  /** The next newer one in the table, and the next newer one of the same name. Null for the newest. */
+  /** The next newer entry of the table, and the next newer one with the same name. Null for the newest. */
   newer: Entry | null
   newerOfName: Entry | null
 }
@@ -35,15 +38,15 @@ interface Entry {
 export class KnownName {
   readonly name: string
   readonly policy: NamePolicy
-  /** The lowest index in the static table; 0 when it isn't there. */
+  /** The lowest index in the static table; 0 for a name that isn't there. */
   readonly staticIndex: number
-  /** The static table's index behind those of this name. */
+  /** The static table's index behind the last one of this name. */
   readonly staticEnd: number
-  /** Its entries in the dynamic table, or null. */
+  /** The oldest and the newest entry of this name in the dynamic table; null for none. */
   oldest: Entry | null = null
   newest: Entry | null = null
   /**
-   * The value that was written last as a literal which isn't indexed; null before. Its literal, once it has come twice.
+   * The last value that was sent as a literal without indexing, and its literal once it was sent twice. Null before.
    */
   lastValue: string | null = null
   lastLiteral: Uint8Array | null = null
@@ -58,40 +61,42 @@ export class KnownName {
   }
 }
 
-/** Its strings are latin1: a character is an octet. */
+/** Finds names and fields in both tables. Strings are latin1: a character is an octet. */
 export class EncoderTable {
-  /** Names of the dynamic table, and those of the static one that have been asked for: bounded by the two tables. */
+  /**
+   * The names of the dynamic table, and those names of the static table that were asked for: bounded by the two tables.
+   */
   readonly #names = new Map<string, KnownName>()
   #oldest: Entry | null = null
   #newest: Entry | null = null
-  /** Fields that were ever put into the dynamic table. */
+  /** The number of fields that were ever put into the dynamic table. */
   #added = 0
-  /** What entries take, and may take in all, in bytes (RFC 7541 §4.1). */
+  /** The size of all entries, and its maximum, in bytes (RFC 7541 §4.1). */
   #size = 0
   #maxSize: number
 
-  /** @param maxSize what entries may take in all, in bytes; 0 for none */
+  /** @param maxSize the largest size of all entries, in bytes; 0 for no entries */
   constructor(maxSize: number) {
     this.#maxSize = maxSize
   }
 
-  /** Names that are remembered. */
+  /** The number of names that are remembered. */
   get nameCount(): number {
     return this.#names.size
   }
 
-  /** What entries may take in all, in bytes. */
+  /** The largest size of all entries, in bytes. */
   get maxSize(): number {
     return this.#maxSize
   }
 
-  /** Another maximum: entries that are too many for it go (RFC 7541 §4.3). */
+  /** Changes the maximum, and evicts the oldest entries until the rest fit (RFC 7541 §4.3). */
   setMaxSize(maxSize: number): void {
     this.#maxSize = maxSize
     this.#makeRoom(0)
   }
 
-  /** A name that is in a table; undefined for any other. */
+  /** The entry of a name that is in a table; undefined for any other name. */
   find(name: string): KnownName | undefined {
     const known = this.#names.get(name)
     if (known !== undefined) return known
@@ -102,7 +107,7 @@ export class EncoderTable {
     return added
   }
 
-  /** The index of a field, name and value; 0 for one that is in neither table. */
+  /** The index of a field with this name and value; 0 when neither table has it. */
   indexOf(known: KnownName, value: string): number {
     for (let index = known.staticIndex; index < known.staticEnd; index++) {
       if (STATIC_VALUES[index] === value) return index
@@ -113,13 +118,16 @@ export class EncoderTable {
     return 0
   }
 
-  /** An index that has this name. */
+  /** An index that has this name; 0 when neither table has it. */
   indexOfName(known: KnownName): number {
     if (known.staticIndex > 0) return known.staticIndex
     return known.newest === null ? 0 : STATIC_LENGTH + this.#added - known.newest.number
   }
 
-  /** Puts a field into the dynamic table. It has to fit in: a larger one would empty the table for nothing. */
+  /**
+   * Puts a field into the dynamic table. The caller makes sure that it fits: a larger field would empty the table in
+   * vain.
+   */
   add(name: string, value: string): void {
     const size = name.length + value.length + ENTRY_OVERHEAD
     this.#makeRoom(size)
@@ -138,12 +146,12 @@ export class EncoderTable {
     this.#size += size
   }
 
-  /** Drops the oldest entries until another one of so many bytes has room, or none is left (RFC 7541 §4.4). */
+  /** Evicts the oldest entries until an entry of this size fits, or the table is empty (RFC 7541 §4.4). */
   #makeRoom(size: number): void {
     while (this.#oldest !== null && this.#size + size > this.#maxSize) this.#drop(this.#oldest)
   }
 
-  /** The oldest entry of all is the oldest of its name. */
+  /** Evicts the oldest entry, which is also the oldest of its name. */
   #drop(entry: Entry): void {
     const { name } = entry
     this.#size -= name.name.length + entry.value.length + ENTRY_OVERHEAD

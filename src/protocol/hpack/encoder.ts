@@ -1,5 +1,5 @@
 /**
- * Header lists → header blocks (RFC 7541).
+ * Field lists → field blocks (RFC 7541).
  *
  * @module
  */
@@ -11,10 +11,10 @@ import type { KnownName } from './encoder-table.ts'
 import { EncoderTable } from './encoder-table.ts'
 import { huffmanSize, TOO_LONG, TOO_WIDE, writeHuffman } from './huffman.ts'
 
-/** The most that we use of the peer's table, and what it has until the peer says otherwise (RFC 9113 §6.5.2). Bytes. */
+/** The most that we use of the peer's table, and the table's initial size (RFC 9113 §6.5.2). Bytes. */
 const MAX_TABLE_SIZE = 4_096
 
-/** The first octet of each representation (RFC 7541 §6), and the prefix of its integer. */
+/** The bit pattern of each representation's first octet (RFC 7541 §6), and the mask of its integer's prefix. */
 const INDEXED = 0x80
 const INDEXED_PREFIX = 0x7f
 const WITH_INDEXING = 0x40
@@ -25,56 +25,54 @@ const NEVER_INDEXED = 0x10
 const WITHOUT_INDEXING = 0x00
 const LITERAL_PREFIX = 0x0f
 
-/** RFC 7541 §5.2. */
+/** The flag of a Huffman-encoded string, and the mask of its length's prefix (RFC 7541 §5.2). */
 const HUFFMAN = 0x80
 const RAW = 0x00
 const LENGTH_PREFIX = 0x7f
 
 /** The most octets that an integer of 32 bits takes (RFC 7541 §5.1). */
 const MAX_INTEGER_SIZE = 6
-/** A longer string is written by Node, a shorter one is written here: leaving JavaScript costs more. Octets. */
+/** A longer string is written by Node, a shorter one in JavaScript: for that, a native call costs more. Octets. */
 const MAX_SHORT = 24
 /**
- * The longest string whose length, once it has become shorter, is one octet: it is below the prefix of seven bits.
- * Octets.
+ * The longest string that is encoded without a count first: its encoded length, when shorter, fits into the prefix of
+ * seven bits. Octets.
  */
 const MAX_TRIED = 127
-/** The longest value of which the literal is kept, in octets. */
+/** The longest value whose literal is kept, in octets. */
 const MAX_REPEATED = 2_048
 
-/**
- * A character that is no octet. In a string that V8 stores as latin1 there is none, and V8 knows that without a look.
- */
+/** Matches a character that is no octet. V8 knows without a search that a string stored as latin1 has none. */
 const WIDE = /[\u0100-\uffff]/
 
 /**
- * How many octets a header block takes at most: neither the Huffman code nor an index makes a field longer. Has room
- * for the table's size updates as well.
+ * The most octets that a field block takes: neither the Huffman code nor an index makes a field longer. It includes the
+ * room for table size updates.
  *
- * @param fields `[name, value, …]` of strings of latin1
+ * @param fields `[name, value, …]` of latin1 strings
  */
 export function maxEncodedSize(fields: readonly string[]): number {
   let size = 2 * MAX_INTEGER_SIZE
-  // A field that isn't indexed is one octet, and two literals.
+  // A field without indexing is one octet and two literals.
   for (let at = 0; at < fields.length; at++) size += 1 + MAX_INTEGER_SIZE + (fields[at] ?? '').length
   return size
 }
 
 /**
  * The encoding half of a connection's compression context. It uses at most 4,096 bytes of the peer's table, and the
- * Huffman code where that is shorter.
+ * Huffman code for a string that becomes shorter by it.
  */
 export class HpackEncoder {
   readonly #table = new EncoderTable(MAX_TABLE_SIZE)
-  /** The table's size as the peer knows it, in bytes. */
+  /** The table's size that the peer knows, in bytes. */
   #announcedSize = MAX_TABLE_SIZE
-  /** The smallest size that the table has had since the last block, in bytes. */
+  /** The smallest size of the table since the last block, in bytes. */
   #smallestSize = MAX_TABLE_SIZE
   #hasSizeUpdate = false
 
   /**
-   * The peer's SETTINGS_HEADER_TABLE_SIZE, in bytes. What it makes of the table is announced at the beginning of the
-   * next block, and the smallest of several as well (RFC 7541 §4.2).
+   * Applies the peer's SETTINGS_HEADER_TABLE_SIZE, in bytes. The next block begins with the update of the table's size,
+   * and with the smallest size in between, if there were several (RFC 7541 §4.2).
    */
   setMaxTableSize(size: number): void {
     const used = Math.min(size, MAX_TABLE_SIZE)
@@ -83,23 +81,23 @@ export class HpackEncoder {
     this.#hasSizeUpdate = this.#smallestSize !== this.#announcedSize || used !== this.#announcedSize
   }
 
-  /** Names that the encoder remembers: bounded by the tables. */
+  /** The number of names that the encoder remembers: bounded by the tables. */
   get nameCount(): number {
     return this.#table.nameCount
   }
 
   /**
-   * Writes a header block.
+   * Writes a field block.
    *
-   * `authorization`, `proxy-authorization`, `cookie` and `set-cookie` are never indexed (RFC 7541 §7.1.3), and fields
-   * that hardly come twice, such as `:path`, are not either.
+   * `authorization`, `proxy-authorization`, `cookie` and `set-cookie` are sent never-indexed (RFC 7541 §7.1.3). Fields
+   * whose values are rarely repeated, such as `:path`, aren't indexed either.
    *
-   * @param fields `[name, value, …]` of strings of latin1, names in lower case
+   * @param fields `[name, value, …]` of latin1 strings, names in lower case
    * @param out has room for `maxEncodedSize(fields)` octets from `offset` on
-   * @param sensitive names of more fields that are never indexed; null for none. @default null
+   * @param sensitive names of further fields that are sent never-indexed; null for none. @default null
    * @returns the offset behind the block
-   * @throws InvalidArgumentError for a string with a character above U+00FF, which would go out as another one. Nothing
-   *   has changed then: a block that the peer never gets must have no part in what both know.
+   * @throws InvalidArgumentError for a string with a character above U+00FF, which would be sent as another character.
+   *   Then nothing has changed: a block that the peer never gets must not change the compression context.
    */
   encode(
     fields: readonly string[],
@@ -107,8 +105,8 @@ export class HpackEncoder {
     offset: number,
     sensitive: ReadonlySet<string> | null = null,
   ): number {
-    // What the peer has to follow comes after all of the block was checked; until then each literal is, as it is
-    // written.
+    // A change of the table is written only after the whole block was checked. Before the first one, each literal is
+    // checked when it is written.
     let isChecked = this.#hasSizeUpdate
     if (isChecked) requireOctets(fields, 0)
     let to = isChecked ? this.#writeSizeUpdates(out, offset) : offset
@@ -128,7 +126,8 @@ export class HpackEncoder {
       } else {
         if (!isChecked) requireOctets(fields, at)
         isChecked = true
-        // Written first: the index of the name is of the table before the field is in it (RFC 7541 §4.4).
+        // The literal is written first: the index of its name is valid before the field is in the table (RFC 7541
+        // §4.4).
         to = this.#writeLiteral(out, to, WITH_INDEXING, WITH_INDEXING_PREFIX, known, name, value)
         this.#table.add(name, value)
       }
@@ -136,7 +135,7 @@ export class HpackEncoder {
     return to
   }
 
-  /** RFC 7541 §4.2: the smallest size in between, and the one in force. */
+  /** Writes the size updates (RFC 7541 §4.2): the smallest size in between, and the present one. */
   #writeSizeUpdates(out: Buffer, offset: number): number {
     const size = this.#table.maxSize
     let to = offset
@@ -149,14 +148,14 @@ export class HpackEncoder {
     return writeInteger(out, to, SIZE_UPDATE, SIZE_UPDATE_PREFIX, size)
   }
 
-  /** Whether a field that is in neither table is to come into the dynamic one. */
+  /** Whether a field that is in neither table goes into the dynamic one. */
   #isIndexable(known: KnownName | undefined, name: string, value: string): boolean {
     if (known !== undefined && known.policy === 'plain') return false
-    // A field that takes most of the table would push out all that is of use in it.
+    // A field that takes most of the table would evict all the useful ones.
     return 4 * (name.length + value.length + ENTRY_OVERHEAD) <= 3 * this.#table.maxSize
   }
 
-  /** RFC 7541 §6.2. */
+  /** Literal field (RFC 7541 §6.2). */
   #writeLiteral(
     out: Buffer,
     offset: number,
@@ -178,8 +177,8 @@ export class HpackEncoder {
 }
 
 /**
- * Writes a value that no table keeps. Credentials are the same in every request, and often the path is: the second time
- * the literal is kept, and then it is copied for as long as the value stays the same.
+ * Writes a value that isn't indexed. Credentials are the same in every request, and often the path is. The second time
+ * the literal is kept. From then on it is copied as long as the value stays the same.
  */
 function writeRepeated(out: Buffer, offset: number, known: KnownName, value: string): number {
   if (value === known.lastValue) {
@@ -201,7 +200,7 @@ function copy(octets: Uint8Array, out: Buffer, offset: number): number {
   return offset + length
 }
 
-/** RFC 7541 §5.1. */
+/** Writes an integer (RFC 7541 §5.1). */
 function writeInteger(out: Buffer, offset: number, pattern: number, prefix: number, value: number): number {
   let to = offset
   if (value < prefix) {
@@ -218,7 +217,10 @@ function writeInteger(out: Buffer, offset: number, pattern: number, prefix: numb
   return to
 }
 
-/** RFC 7541 §5.2. @param name that of the field, for an error @throws InvalidArgumentError for what isn't latin1 */
+/**
+ * Writes a string literal (RFC 7541 §5.2). @param name of the field, for the error @throws InvalidArgumentError when it
+ * isn't latin1
+ */
 function writeString(out: Buffer, offset: number, text: string, name: string): number {
   const end = text.length > MAX_TRIED ? writeLongHuffman(out, offset, text) : tryHuffman(out, offset, text)
   if (end >= 0) return end
@@ -229,14 +231,14 @@ function writeString(out: Buffer, offset: number, text: string, name: string): n
   return to + text.length
 }
 
-/** @throws InvalidArgumentError where a field from this index of the list on isn't latin1 */
+/** @throws InvalidArgumentError when a string from this index of the list on isn't latin1 */
 function requireOctets(fields: readonly string[], from: number): void {
   for (let at = from; at < fields.length; at++) {
     if (WIDE.test(fields[at] ?? '')) throw toWideError(fields[at & ~1] ?? '')
   }
 }
 
-/** Without the value: it may be a secret. */
+/** The message does not contain the value, which may be a secret. */
 function toWideError(name: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `Invalid header ${showName(name)}: got a character above U+00FF, expected ISO-8859-1`,
@@ -244,8 +246,8 @@ function toWideError(name: string): InvalidArgumentError {
 }
 
 /**
- * Its length is one octet, which is known when the string has been written: to count first would take half as long
- * again.
+ * Writes a string whose encoded length takes one octet. The length is filled in afterwards: counting first would take
+ * half as long again.
  */
 function tryHuffman(out: Buffer, offset: number, text: string): number {
   const end = writeHuffman(text, out, offset + 1, offset + 1 + text.length)

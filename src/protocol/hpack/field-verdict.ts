@@ -1,8 +1,8 @@
 /**
- * What makes a single field malformed (RFC 9113 §8.2.1 and §8.2.2), judged while it is decoded.
+ * The rules by which a single field is malformed (RFC 9113 §8.2.1 and §8.2.2), judged while it is decoded.
  *
- * A verdict is a small number, so that the dynamic table can keep one for each entry: that of the name in the low bits,
- * that of the value above them. 0 is a good field.
+ * A verdict is a small number, so that the dynamic table can keep one for each entry. The low bits are the verdict on
+ * the name, the bits above them that on the value. 0 is a good field.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { BAD_IN_NAME, BAD_IN_VALUE, COLON } from './octet-class.ts'
 const NAME_IS_EMPTY = 1
 const NAME_HAS_BAD_OCTET = 2
 const NAME_IS_CONNECTION_SPECIFIC = 3
-/** No fault by itself: the value decides. */
+/** No fault in itself: the value decides. */
 const NAME_IS_TE = 4
 const NAME_BITS = 7
 
@@ -39,7 +39,7 @@ function isConnectionSpecific(name: string): boolean {
   }
 }
 
-/** The verdict on a name; `classes` are those of all of its octets. */
+/** The verdict on a name. @param classes of all its octets, or'ed together */
 export function judgeName(name: string, classes: number): number {
   if (name === '') return NAME_IS_EMPTY
   if ((classes & BAD_IN_NAME) !== 0) return NAME_HAS_BAD_OCTET
@@ -48,7 +48,7 @@ export function judgeName(name: string, classes: number): number {
   return isConnectionSpecific(name) ? NAME_IS_CONNECTION_SPECIFIC : 0
 }
 
-/** The verdict on a value; `classes` are those of all of its octets. */
+/** The verdict on a value. @param classes of all its octets, or'ed together */
 export function judgeValue(value: string, classes: number): number {
   if ((classes & BAD_IN_VALUE) !== 0) return VALUE_HAS_BAD_OCTET
   return value !== '' && (isSpace(value.charCodeAt(0)) || isSpace(value.charCodeAt(value.length - 1)))
@@ -65,7 +65,7 @@ export function judgeStaticName(name: string): number {
   return isConnectionSpecific(name) ? NAME_IS_CONNECTION_SPECIFIC : 0
 }
 
-/** The verdict on a field, of that on its name (or on another field of this name) and that on its value. */
+/** The verdict on a field. @param nameVerdict on its name, or on another field with this name */
 export function judgeField(nameVerdict: number, valueVerdict: number, value: string): number {
   const ofName = nameVerdict & NAME_BITS
   if (ofName === NAME_IS_TE && valueVerdict === 0 && value.toLowerCase() !== 'trailers') {
@@ -74,12 +74,12 @@ export function judgeField(nameVerdict: number, valueVerdict: number, value: str
   return ofName | valueVerdict
 }
 
-/** Whether a verdict makes its message malformed. */
+/** Whether a field with this verdict makes its message malformed. */
 export function isFault(verdict: number): boolean {
   return (verdict & ~NAME_IS_TE) !== 0
 }
 
-/** What a verdict says, for an error message: the field's name is in it, its value never is. */
+/** Describes a fault for an error message. It contains the field's name, never its value. */
 export function toFault(verdict: number, name: string): string {
   switch (verdict & NAME_BITS) {
     case NAME_IS_EMPTY:

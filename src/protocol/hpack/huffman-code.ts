@@ -4,14 +4,14 @@
  * @module
  */
 
-/** The symbol that ends a string and is never written out (RFC 7541 §5.2). */
+/** The end-of-string symbol, which is never sent (RFC 7541 §5.2). */
 export const EOS = 256
 
 /**
  * The length of each symbol's code, in bits: the 256 octets, and EOS.
  *
- * The code is canonical: codes of one length are consecutive numbers in the order of their symbols, and those of the
- * next length go on behind them. The lengths tell all of it.
+ * The code is canonical: codes of one length are consecutive numbers in the order of their symbols, and the codes of
+ * the next length continue from there. So the lengths determine the whole code.
  */
 export const HUFFMAN_LENGTHS: Readonly<Uint8Array> = Uint8Array.from([
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28,
@@ -37,5 +37,5 @@ function toCodes(lengths: Readonly<Uint8Array>): Uint32Array {
   return codes
 }
 
-/** Each symbol's code, aligned to the right: the 256 octets, and EOS. */
+/** Each symbol's code, right-aligned: the 256 octets, and EOS. */
 export const HUFFMAN_CODES: Readonly<Uint32Array> = toCodes(HUFFMAN_LENGTHS)

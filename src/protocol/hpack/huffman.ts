@@ -1,5 +1,5 @@
 /**
- * Strings in the Huffman code of RFC 7541, there and back.
+ * Encodes and decodes strings in the Huffman code of RFC 7541.
  *
  * @module
  */
@@ -8,8 +8,8 @@ import { EOS, HUFFMAN_CODES, HUFFMAN_LENGTHS } from './huffman-code.ts'
 import { toClass } from './octet-class.ts'
 
 /**
- * Octets that a string of latin1 takes in the Huffman code (RFC 7541 §5.2), padding included. What is beyond latin1
- * isn't noticed.
+ * The octets of a latin1 string in the Huffman code (RFC 7541 §5.2), padding included. Characters beyond latin1 aren't
+ * noticed.
  */
 export function huffmanSize(text: string): number {
   let bits = 0
@@ -17,22 +17,22 @@ export function huffmanSize(text: string): number {
   return (bits + 7) >>> 3
 }
 
-/** An octet's code, and its length in the five bits below; 0 for a code of more than 24 bits. */
+/** By octet: its code, with the code's length in the five lowest bits; 0 for a code of more than 24 bits. */
 const PACKED_CODES = Int32Array.from({ length: 256 }, (_none, octet) => {
   const length = HUFFMAN_LENGTHS[octet] ?? 0
   return length > 24 ? 0 : ((HUFFMAN_CODES[octet] ?? 0) << 5) | length
 })
 
 /**
- * Writes a string of latin1 in the Huffman code (RFC 7541 §5.2), padded with the first bits of EOS.
+ * Writes a latin1 string in the Huffman code (RFC 7541 §5.2), padded with the first bits of EOS.
  *
- * @param limit the offset that it has to stay below; up to four octets behind it may be written to
- * @returns the offset behind it, or `TOO_LONG`; `TOO_WIDE` for a string that is none of latin1, if it hasn't become too
- *   long before
+ * @param limit the result has to end before this offset; up to four octets behind it may be overwritten
+ * @returns the offset behind the string; `TOO_LONG` when it reaches the limit; `TOO_WIDE` when a character isn't
+ *   latin1, unless the limit was reached before
  */
 export function writeHuffman(text: string, out: Uint8Array, offset: number, limit: number): number {
   let pending = 0
-  // At most 7 between two symbols: with the 24 of a code, or the part of one, they fit into 32.
+  // At most 7 bits are pending between two symbols: together with up to 24 of the next code they fit into 32.
   let bits = 0
   let to = offset
   let all = 0
@@ -42,7 +42,7 @@ export function writeHuffman(text: string, out: Uint8Array, offset: number, limi
     all |= unit
     let packed = PACKED_CODES[octet] ?? 0
     if (packed === 0) {
-      // In two parts: the last eight bits go the way of a short code.
+      // A long code goes out in two parts: the last eight bits are handled as a short code.
       const code = HUFFMAN_CODES[octet] ?? 0
       const length = (HUFFMAN_LENGTHS[octet] ?? 0) - 8
       pending = (pending << length) | (code >>> 8)
@@ -64,44 +64,44 @@ export function writeHuffman(text: string, out: Uint8Array, offset: number, limi
   return to < limit ? to : TOO_LONG
 }
 
-/** What `writeHuffman()` returns for a string that doesn't stay below its limit. */
+/** Returned by `writeHuffman()` for a string that reaches its limit. */
 export const TOO_LONG = -1
-/** What it returns for a string with a character that is no octet. */
+/** Returned by `writeHuffman()` for a string with a character that is no octet. */
 export const TOO_WIDE = -2
 
-/** What `readHuffman()` returns for a string with EOS in it. */
+/** Returned by `readHuffman()` for a string that contains EOS. */
 export const HAS_EOS = -1
-/** What `readHuffman()` returns for padding of more than 7 bits, or of others than EOS begins with. */
+/** Returned by `readHuffman()` for padding of more than 7 bits, or with other bits than EOS begins with. */
 export const BAD_PADDING = -2
 
 /**
- * An entry of the table, what eight more bits lead to: up to two symbols, as no code is shorter than five bits, the
- * first in the lowest octet; how many there are; the state in which that leaves the decoder; and the symbols' classes.
- * 0 is an entry that isn't there yet.
+ * An entry of the table describes the effect of eight more bits: up to two symbols, as no code is shorter than five
+ * bits, with the first in the lowest octet; the number of symbols; the decoder's next state; and the classes of the
+ * symbols. 0 is an entry that isn't made yet.
  */
 const SECOND_SYMBOL_SHIFT = 8
 const COUNT_SHIFT = 16
 const STATE_SHIFT = 18
-/** The string may end here: fewer than 8 bits since the last symbol, all of them ones. */
+/** The string may end here: fewer than 8 bits have come since the last symbol, and all of them are ones. */
 const MAY_END = 1 << 26
-/** EOS is complete. */
+/** EOS has come. */
 const FAILS = 1 << 27
 const CLASSES_SHIFT = 28
 
-/** A state is an inner node of the code's tree, of which there are 256: the root is 0. */
+/** The decoder's tables. A state is an inner node of the code's tree; there are 256, and the root is 0. */
 interface Decoding {
-  /** For a node and a bit the next node, or `~symbol` for a leaf. */
+  /** By node and bit: the next node, or `~symbol` for a leaf. */
   readonly tree: Int32Array
-  /** The nodes at which a string may end: the root, and the seven that follow it by ones alone. */
+  /** The nodes at which a string may end: the root, and the seven nodes below it on the path of ones. */
   readonly ends: ReadonlySet<number>
   /**
-   * 256 entries for each state: made when the state is first come to, since most never are, and all of them would take
-   * 40 ms of a process's start.
+   * 256 entries for each state. They are made when the decoder first enters the state: most states are never entered,
+   * and making all of them would add 40 ms to a process's start.
    */
   readonly table: Int32Array
 }
 
-/** Made when the first string is decoded, and the same for everybody. */
+/** Shared by all decoders. Null until the first string is decoded. */
 let decoding: Decoding | null = null
 
 function toDecoding(): Decoding {
@@ -122,7 +122,7 @@ function toDecoding(): Decoding {
   return { tree, ends, table: new Int32Array(256 * 256) }
 }
 
-/** Makes the entries of a state. @returns the one for `octet` */
+/** Makes the entries of a state. @returns the entry for `octet` */
 function makeState({ tree, ends, table }: Decoding, state: number, octet: number): number {
   for (let next = 0; next < 256; next++) {
     let node = state
@@ -152,10 +152,10 @@ function makeState({ tree, ends, table }: Decoding, state: number, octet: number
 }
 
 /**
- * Decodes a string (RFC 7541 §5.2) of less than 2^27 octets into `out`, from its beginning on, which has room for 8/5
- * of the string's octets and two more.
+ * Decodes a string (RFC 7541 §5.2) of less than 2^27 octets. `out` is filled from its start, and has room for 8/5 of
+ * the string's octets and two more.
  *
- * @returns `toHuffmanLength()` and `toHuffmanClasses()` tell the two halves of it; or it is `HAS_EOS` or `BAD_PADDING`
+ * @returns a number for `toHuffmanLength()` and `toHuffmanClasses()`; or `HAS_EOS` or `BAD_PADDING`
  */
 export function readHuffman(bytes: Uint8Array, start: number, end: number, out: Uint8Array): number {
   decoding ??= toDecoding()
@@ -168,7 +168,7 @@ export function readHuffman(bytes: Uint8Array, start: number, end: number, out: 
     const state = (entry >> STATE_SHIFT) & 0xff
     entry = table[256 * state + octet] ?? 0
     if (entry === 0) entry = makeState(decoding, state, octet)
-    // Written whether or not they are there: branches that can't be foreseen cost more.
+    // Written even when there are no such symbols: branches that can't be predicted cost more.
     out[to] = entry
     out[to + 1] = entry >> SECOND_SYMBOL_SHIFT
     to += (entry >> COUNT_SHIFT) & 3
@@ -178,12 +178,12 @@ export function readHuffman(bytes: Uint8Array, start: number, end: number, out: 
   return (entry & MAY_END) === 0 ? BAD_PADDING : (all & (7 << CLASSES_SHIFT)) | to
 }
 
-/** How many octets `readHuffman()` has written. */
+/** The number of octets that `readHuffman()` has written. */
 export function toHuffmanLength(result: number): number {
   return result & ((1 << CLASSES_SHIFT) - 1)
 }
 
-/** Of which classes they are, or'ed together: those of `toClass()`. */
+/** The classes of these octets (see `toClass()`), or'ed together. */
 export function toHuffmanClasses(result: number): number {
   return result >> CLASSES_SHIFT
 }

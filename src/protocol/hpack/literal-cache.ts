@@ -1,31 +1,33 @@
 /**
- * Literals that have come before, by the octets that they were sent as.
+ * Keeps decoded literals by their octets on the wire.
  *
  * @module
  */
 
-/** The longest literal that is kept, in octets: a date in the Huffman code has 22, without it 29. */
+/** The longest literal that is kept, in octets: a date has 22 in the Huffman code, and 29 without. */
 const MAX_OCTETS = 32
-/** The shortest: less is decoded faster, and a content-length hardly comes twice. */
+/**
+ * The shortest literal that is kept, in octets: shorter ones are decoded faster, and a content-length rarely comes
+ * twice.
+ */
 const MIN_OCTETS = 6
-/** Marks a key as that of a literal in the Huffman code: lengths stay below. */
+/** Marks the key of a Huffman-encoded literal; lengths are below it. */
 const HUFFMAN_KEY = 0x80
 
 /**
- * Some servers send most of their fields as literals that they don't index, in every response again (nginx does). This
- * keeps the strings that such literals were decoded to: a comparison of octets is cheaper than to decode them and to
- * make a new string.
+ * Some servers (nginx, for one) send most of their fields as literals without indexing, again in every response. This
+ * keeps the strings of such literals: comparing octets is cheaper than decoding them and making a new string.
  *
- * A slot holds one literal, the last that was put there: nothing grows.
+ * A slot holds one literal, the last that was put there, so that memory doesn't grow.
  */
 export class LiteralCache {
   readonly #octets: Uint8Array
-  /** The literal's length, with `HUFFMAN_KEY` for one in the Huffman code; 0 for a free slot. */
+  /** By slot: the literal's length, plus `HUFFMAN_KEY` when it is Huffman-encoded; 0 for a free slot. */
   readonly #keys: Uint8Array
   readonly #texts: string[]
   readonly #verdicts: Uint8Array
 
-  /** @param slots how many literals are kept */
+  /** @param slots the number of literals that are kept */
   constructor(slots: number) {
     this.#octets = new Uint8Array(slots * MAX_OCTETS)
     this.#keys = new Uint8Array(slots)
@@ -33,12 +35,12 @@ export class LiteralCache {
     this.#verdicts = new Uint8Array(slots)
   }
 
-  /** Whether a literal of so many octets may be kept. */
+  /** Whether a literal of this many octets may be kept. */
   static takes(length: number): boolean {
     return length >= MIN_OCTETS && length <= MAX_OCTETS
   }
 
-  /** Whether this literal, which `takes()` takes, is the one in the slot. */
+  /** Whether the slot holds this literal. `takes()` has to be true for its length. */
   has(slot: number, bytes: Uint8Array, start: number, end: number, isHuffman: boolean): boolean {
     if (this.#keys[slot] !== (isHuffman ? HUFFMAN_KEY : 0) + end - start) return false
     const octets = this.#octets
@@ -49,7 +51,7 @@ export class LiteralCache {
     return true
   }
 
-  /** What the slot's literal was decoded to. */
+  /** The string of the slot's literal. */
   textAt(slot: number): string {
     return this.#texts[slot] ?? ''
   }
@@ -59,7 +61,10 @@ export class LiteralCache {
     return this.#verdicts[slot] ?? 0
   }
 
-  /** Keeps a literal, which `takes()` takes, in place of the slot's. `set()` says what it was decoded to. */
+  /**
+   * Puts a literal into the slot, in place of the earlier one. `takes()` has to be true for its length. `set()` has to
+   * follow.
+   */
   put(slot: number, bytes: Uint8Array, start: number, end: number, isHuffman: boolean): void {
     const octets = this.#octets
     const offset = slot * MAX_OCTETS - start
@@ -67,7 +72,7 @@ export class LiteralCache {
     this.#keys[slot] = (isHuffman ? HUFFMAN_KEY : 0) + end - start
   }
 
-  /** What the literal that was just put into the slot was decoded to. */
+  /** Sets the string and the verdict of the literal that was just put into the slot. */
   set(slot: number, text: string, verdict: number): void {
     this.#texts[slot] = text
     this.#verdicts[slot] = verdict

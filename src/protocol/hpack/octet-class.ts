@@ -1,15 +1,15 @@
 /**
- * Octets that some field names and values may not have (RFC 9113 §8.2.1), as bits, so that those of a string can be
- * or'ed together while it is decoded.
+ * Classes of octets that field names or values must not contain (RFC 9113 §8.2.1). They are bits, so that those of a
+ * string can be or'ed together while it is decoded.
  *
  * @module
  */
 
-/** NUL, CR and LF: in no value. */
+/** NUL, CR and LF: not allowed in a value. */
 export const BAD_IN_VALUE = 1
-/** 0x00-0x20, upper-case letters and 0x7f-0xff: in no name. */
+/** 0x00-0x20, upper-case letters and 0x7f-0xff: not allowed in a name. */
 export const BAD_IN_NAME = 2
-/** A colon: in a name, the first octet or none. */
+/** A colon: allowed in a name as the first octet only. */
 export const COLON = 4
 
 function classify(octet: number): number {
@@ -20,12 +20,12 @@ function classify(octet: number): number {
 
 const CLASSES: Readonly<Uint8Array> = Uint8Array.from({ length: 256 }, (_none, octet) => classify(octet))
 
-/** The bits of one octet. */
+/** The class bits of one octet. */
 export function toClass(octet: number): number {
   return CLASSES[octet] ?? 0
 }
 
-/** The bits of all octets from `start` to before `end`. */
+/** The class bits of all octets from `start` to before `end`, or'ed together. */
 export function toClasses(bytes: Uint8Array, start: number, end: number): number {
   let classes = 0
   for (let at = start; at < end; at++) classes |= CLASSES[bytes[at] ?? 0] ?? 0

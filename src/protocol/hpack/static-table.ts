@@ -4,7 +4,7 @@
  * @module
  */
 
-/** The table's fields in order; a name without `=` has an empty value. */
+/** The table's fields in order; a field without `=` has an empty value. */
 const FIELDS = [
   ...[':authority', ':method=GET', ':method=POST', ':path=/', ':path=/index.html', ':scheme=http'],
   ...[':scheme=https', ':status=200', ':status=204', ':status=206', ':status=304', ':status=400'],
@@ -18,19 +18,19 @@ const FIELDS = [
   ...['transfer-encoding', 'user-agent', 'vary', 'via', 'www-authenticate'],
 ]
 
-/** Names by index; there is no index 0 (RFC 7541 §2.3.3), and its name is empty. */
+/** The names by index. There is no index 0 (RFC 7541 §2.3.3): its name is empty. */
 export const STATIC_NAMES: readonly string[] = ['', ...FIELDS.map((field) => field.split('=', 1)[0] ?? '')]
 
-/** Values by index, empty for a name alone. */
+/** The values by index; empty for an entry with a name only. */
 export const STATIC_VALUES: readonly string[] = STATIC_NAMES.map(
   (name, index) => FIELDS[index - 1]?.slice(name.length + 1) ?? '',
 )
 
-/** Entries of the table: the dynamic table's first index is the one behind them (RFC 7541 §2.3.3). */
+/** The number of entries. The dynamic table's first index is the next one (RFC 7541 §2.3.3). */
 export const STATIC_LENGTH = FIELDS.length
 
-/** The lowest index of each name. Those of one name lie side by side. */
+/** The lowest index of each name. The indexes of one name are consecutive. */
 export const STATIC_INDEXES: ReadonlyMap<string, number> = new Map(
-  // The last one set stays, so that the lowest has to come last.
+  // A Map keeps the last value of a key, so that the lowest index has to come last.
   FIELDS.map((_field, at): [string, number] => [STATIC_NAMES[at + 1] ?? '', at + 1]).reverse(),
 )

@@ -1,20 +1,20 @@
 /**
- * How long to wait after things have gone wrong several times in a row.
+ * Waits after several failures in a row.
  *
  * @module
  */
 
 import type { Alarm, Clock } from '../core/clock.ts'
 
-/** What the second setback in a row costs, at most; the first costs nothing. Milliseconds. */
+/** The longest delay after the second failure in a row; there is none after the first. Milliseconds. */
 const FIRST_DELAY = 100
-/** What none exceeds. */
+/** The longest delay of all. Milliseconds. */
 const LONGEST_DELAY = 2_000
 
 /**
- * Doubling delays with jitter, so that clients that lost the same server don't come back in step.
+ * Doubling delays with jitter, so that clients that lost the same server don't reconnect at the same time.
  *
- * @param setbacks how many there were in a row
+ * @param setbacks the number of failures in a row
  * @returns milliseconds
  */
 export function toBackoffDelay(setbacks: number): number {
@@ -23,11 +23,11 @@ export function toBackoffDelay(setbacks: number): number {
   return (longest * (1 + Math.random())) / 2
 }
 
-/** One such delay at a time. */
+/** Runs one such delay at a time. */
 export class Backoff {
   readonly #clock: Clock
   readonly #onOver: () => void
-  /** Null while nothing is waited for. */
+  /** Null while no delay runs. */
   #alarm: Alarm | null = null
 
   constructor(clock: Clock, onOver: () => void) {
@@ -40,8 +40,8 @@ export class Backoff {
   }
 
   /**
-   * @param setbacks how many there were in a row
-   * @param keepsAlive whether calls wait for the end of the back-off
+   * @param setbacks the number of failures in a row
+   * @param keepsAlive whether a call waits for the end of the delay, so that it keeps the process alive
    */
   start(setbacks: number, keepsAlive: boolean): void {
     const delay = toBackoffDelay(setbacks)
@@ -53,7 +53,7 @@ export class Backoff {
     this.#alarm.setRef(keepsAlive)
   }
 
-  /** Whether calls wait for the end of the back-off: it keeps the process alive then. */
+  /** Sets whether a call waits for the end of the delay, so that it keeps the process alive. */
   setRef(isNeeded: boolean): void {
     this.#alarm?.setRef(isNeeded)
   }

@@ -1,5 +1,5 @@
 /**
- * Calls that a peer has refused, and that aren't sent again at once.
+ * The calls that a peer has refused, and that wait before they are sent again.
  *
  * @module
  */
@@ -9,15 +9,15 @@ import { Deadlines } from '../core/clock.ts'
 import type { Call } from '../handler/call.ts'
 import { toBackoffDelay } from './backoff.ts'
 
-/** Each waits for itself: that one call is refused is no reason to hold the others back. */
+/** Each call has a delay of its own: that one was refused is no reason to delay the others. */
 export class DelayedCalls {
   readonly #deadlines: Deadlines
   readonly #onOver: (call: Call) => void
   readonly #delays = new Map<Call, Delay>()
 
-  /** @param onOver called when a call's time has come; it has left then */
+  /** @param onOver called when a call's delay is over; the call has left already */
   constructor(clock: Clock, onOver: (call: Call) => void) {
-    // There may be no socket at all while they wait.
+    // The delays keep the process alive: there may be no socket while the calls wait.
     this.#deadlines = new Deadlines(clock, true)
     this.#onOver = onOver
   }
@@ -30,7 +30,10 @@ export class DelayedCalls {
     return this.#delays.has(call)
   }
 
-  /** Keeps a call for as long as so many setbacks in a row are worth. False for no time at all. */
+  /**
+   * Delays a call. @param setbacks the number of its refusals in a row @returns false when the delay is 0: then the
+   * call isn't kept
+   */
   add(call: Call, setbacks: number): boolean {
     const delay = toBackoffDelay(setbacks)
     if (delay === 0) return false
@@ -41,7 +44,7 @@ export class DelayedCalls {
     return true
   }
 
-  /** A call has settled. False when it wasn't here. */
+  /** Removes a call. @returns false when it wasn't here */
   delete(call: Call): boolean {
     const entry = this.#delays.get(call)
     if (entry === undefined) return false
@@ -51,18 +54,18 @@ export class DelayedCalls {
     return true
   }
 
-  /** All that wait, which they go on with. */
+  /** A list of the waiting calls, which go on waiting. */
   toArray(): Call[] {
     return [...this.#delays.keys()]
   }
 
-  /** Its time has come. */
+  /** The delay of a call is over. */
   release(call: Call): void {
     if (this.delete(call)) this.#onOver(call)
   }
 }
 
-/** One call's wait. */
+/** The delay of one call. */
 class Delay implements Timed {
   deadline = Number.POSITIVE_INFINITY
   listIndex = -1

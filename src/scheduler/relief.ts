@@ -1,5 +1,5 @@
 /**
- * When another session takes the calls of one that is full of cancelled streams that wait for their reset.
+ * Replaces a session that is full of streams whose callers have given them up.
  *
  * @module
  */
@@ -8,41 +8,39 @@ import type { Clock } from '../core/clock.ts'
 import type { Session } from '../session/session.ts'
 
 /**
- * After one session was to be relieved, how long no other one is: a server may be at fault, and new sessions no help.
- * Milliseconds.
+ * The least time between the starts of two reliefs: if the server is at fault, new sessions don't help. Milliseconds.
  */
 const INTERVAL = 5_000
 
-/**
- * Whether most of a session's places are held by streams that wait for their reset: calls will soon wait for that, too.
- */
+/** Whether streams that wait for their reset hold most of a session's places: calls will soon wait for that, too. */
 function isCrowded({ resets, settings }: Session): boolean {
   return resets.holdMost(settings.limit)
 }
 
 /**
- * One session of an origin's at a time: `crowded → retired → closed`. It goes on serving until its successor's SETTINGS
- * have come, so that nothing is worse than before when that one can't connect, or is never heard of.
+ * Relieves one session of an origin at a time: `crowded → retired → closed`. The crowded session goes on serving until
+ * its successor's SETTINGS have come. So nothing is worse than before if the successor can't connect, or never hears
+ * from the server.
  */
 export class Relief {
   readonly #clock: Clock
   readonly #onDue: () => void
-  /** Null unless a successor is on its way. */
+  /** The session to be replaced; null unless its successor is connecting. */
   #crowded: Session | null = null
-  /** Who will take its calls; null along with that. */
+  /** The session that will take its calls; null together with `#crowded`. */
   #successor: Session | null = null
-  /** What takes no calls any more, and isn't closed; null for none. */
+  /** The session that was replaced and isn't closed yet; null for none. */
   #retired: Session | null = null
-  /** When the last one began. */
+  /** When the last relief began. Milliseconds of the clock; -Infinity before the first. */
   #begunAt = Number.NEGATIVE_INFINITY
 
-  /** @param onDue called, never from within, when a call was given to a session that needs a successor */
+  /** @param onDue called in a later tick when a call was given to a session that needs a successor */
   constructor(clock: Clock, onDue: () => void) {
     this.#clock = clock
     this.#onDue = onDue
   }
 
-  /** The first of these sessions that needs a successor, and may have one now; null for none. */
+  /** The first of these sessions that needs a successor and may have one now; null for none. */
   find(sessions: Iterable<Session>): Session | null {
     for (const session of sessions) if (this.#isDue(session)) return session
     return null
@@ -50,7 +48,7 @@ export class Relief {
 
   /** A call is being given to a session. */
   onLoad(session: Session): void {
-    // Not at once: the caller's code that is told of a new session may end that very call.
+    // In a later tick: a subscriber that hears of a new session may end this very call.
     if (this.#isDue(session)) process.nextTick(this.#onDue)
   }
 
@@ -60,7 +58,7 @@ export class Relief {
     this.#begunAt = this.#clock.now()
   }
 
-  /** A session may have room. Returns the one that has to be retired now; null for none. */
+  /** A session may have room. @returns the session that has to be retired now; null for none */
   onRoom(session: Session): Session | null {
     if (session !== this.#successor || !session.settings.areSettled) return null
     this.#retired = this.#crowded
@@ -68,7 +66,7 @@ export class Relief {
     return this.#retired
   }
 
-  /** A session takes no calls any more: one of the two is left to itself. */
+  /** A session takes no more calls. If it is the crowded one or the successor, the relief ends. */
   onLeft(session: Session): void {
     if (session === this.#crowded || session === this.#successor) this.#drop()
   }

@@ -1,24 +1,27 @@
 /**
- * The sessions that have room, the least loaded first.
+ * The sessions that have room, in the order of their load.
  *
  * @module
  */
 
 /** What the heap needs of a session. */
 export interface Loaded {
-  /** Its place in the heap, -1 outside. The heap's own. */
+  /** Its place in the heap, -1 outside. Written by the heap only. */
   heapIndex: number
-  /** Lower for the older one. */
+  /** The older session has the lower id. */
   readonly id: number
   readonly streams: number
 }
 
-/** Among equals the oldest, so that those that were opened for a peak become idle after it. */
+/**
+ * Whether `a` comes first: the less loaded one or, with equal load, the older one. So sessions that were opened for a
+ * peak become idle after it.
+ */
 function isBefore(a: Loaded, b: Loaded): boolean {
   return a.streams < b.streams || (a.streams === b.streams && a.id < b.id)
 }
 
-/** A binary heap: taking the first costs O(1); entering, leaving and a change of load cost O(log n). */
+/** A binary heap: reading the first costs O(1); adding, removing and a change of load cost O(log n). */
 export class SessionHeap<T extends Loaded> {
   readonly #items: T[] = []
 
@@ -26,19 +29,19 @@ export class SessionHeap<T extends Loaded> {
     return this.#items.length
   }
 
-  /** The least loaded; null when there is none. */
+  /** The least loaded session; null for none. */
   get first(): T | null {
     return this.#items[0] ?? null
   }
 
-  /** Puts a session in, or where it belongs now that its load has changed. */
+  /** Adds a session, or moves it after its load has changed. */
   set(item: T): void {
     if (item.heapIndex === -1) item.heapIndex = this.#items.push(item) - 1
     this.#up(item)
     this.#down(item)
   }
 
-  /** Takes a session out; a no-op for one that isn't in. */
+  /** Removes a session; a no-op for one that isn't in the heap. */
   delete(item: T): void {
     const index = item.heapIndex
     if (index === -1) return
@@ -72,7 +75,7 @@ export class SessionHeap<T extends Loaded> {
     }
   }
 
-  /** Of two neighbours, or null behind the end. */
+  /** The lesser of the items at `index` and `index + 1`; null behind the end. */
   #toLesser(index: number): T | null {
     const left = this.#items[index]
     const right = this.#items[index + 1]

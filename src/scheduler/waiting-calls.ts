@@ -26,12 +26,12 @@ export class WaitingCalls {
     this.#delayed = new DelayedCalls(clock, onOver)
   }
 
-  /** Calls that would take a session now. */
+  /** The number of calls that would take a session now. */
   get size(): number {
     return this.fallback.size + this.misdirected.size + this.ordinary.size
   }
 
-  /** All calls. */
+  /** The number of all calls here. */
   get total(): number {
     return this.size + this.#delayed.size
   }
@@ -40,7 +40,10 @@ export class WaitingCalls {
     this.#queueOf(call).add(call)
   }
 
-  /** Keeps a call that was refused so often for a while. False when it needn't wait at all. */
+  /**
+   * Delays a refused call. @param refusals how often it was refused @returns false when the delay is 0: then the call
+   * isn't kept
+   */
   delay(call: Call, refusals: number): boolean {
     return this.#delayed.add(call, refusals)
   }
@@ -49,12 +52,12 @@ export class WaitingCalls {
     return this.#delayed.has(call)
   }
 
-  /** A call that waits has settled. */
+  /** A waiting call has settled. */
   delete(call: Call): void {
     if (!this.#delayed.delete(call)) this.#queueOf(call).remove(call)
   }
 
-  /** All calls, which go on waiting. */
+  /** A list of all calls here, which go on waiting. */
   toArray(): Call[] {
     const calls: Call[] = []
     for (const queue of [this.fallback, this.misdirected, this.ordinary])

@@ -1,6 +1,6 @@
 /**
- * What an engine is: it makes connections of sockets, and a connection makes streams. What they tell the session goes
- * through the two interfaces at the end of this file.
+ * The interface of an engine. An engine makes connections of sockets, and a connection makes streams. They tell the
+ * session what happens through the two interfaces at the end of this file.
  *
  * @module
  */
@@ -18,15 +18,15 @@ import type { WindowAnnouncer } from './stream/session-windows.ts'
 import type { FailureContext } from './stream/stream-failure.ts'
 import type { Windowed } from './stream/stream-window.ts'
 
-/** One way to speak HTTP/2 over a socket. It has no state of its own: a connection has. */
+/** One implementation of HTTP/2 over a socket. It has no state of its own: its connections have. */
 export interface Engine {
   /**
-   * Begins to speak HTTP/2: the client's connection preface goes out.
+   * Sends the client connection preface.
    *
-   * @param socket connected, with TLS where the origin wants it
+   * @param socket connected, with TLS where the origin requires it
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
    * @param owner hears of the connection and of its streams
-   * @throws when `socket` isn't one after all, or a closed one
+   * @throws when `socket` isn't a socket, or a closed one
    */
   connect(
     context: EngineContext,
@@ -36,69 +36,73 @@ export interface Engine {
   ): EngineConnection
 }
 
-/** What an engine knows of the client. */
+/** The part of the client that engines may know. */
 export interface EngineContext {
   readonly origin: Origin
   readonly options: ResolvedClientOptions
   readonly deadlines: Deadlines
 }
 
-/** A socket, and what frames HTTP/2 on it. */
+/** A socket, and the HTTP/2 connection on it. */
 export interface EngineConnection extends WindowAnnouncer {
   readonly socket: Socket
-  /** Null where that can't be told: what stands in for a socket may not count. */
+  /** Bytes read from the socket; null when a caller's stand-in for a socket doesn't count them. */
   readonly bytesRead: number | null
   /** Whether a stream may be opened, as far as the engine knows. */
   readonly isOpen: boolean
   readonly isDestroyed: boolean
-  /** What the peer may think of our PINGs. Who sends them tells it; what comes is told by the engine. */
+  /**
+   * The PINGs that we have sent, as a server that counts them would count. The sender of a PING records it; the engine
+   * records HEADERS and DATA that come in.
+   */
   readonly pings: PingLedger
-  /** Whether that is our own doing, by `cut()`. */
+  /** Whether `cut()` has destroyed it. */
   readonly isCut: boolean
-  /** A stream for this call, not opened yet. */
+  /** Makes a stream for this call. It isn't open yet. */
   toStream(call: Call): EngineStream
-  /** Whether it keeps the process alive. */
+  /** Sets whether it keeps the process alive. */
   setRef(isNeeded: boolean): void
   /**
    * Sends a PING, or another frame that the peer has to acknowledge.
    *
-   * @returns false when none can be sent now; then, and when the connection ends first, `onAck` isn't called
+   * @param onAck not called when `false` is returned, or when the connection ends first
+   * @returns false when none can be sent now
    */
   ping(onAck: () => void): boolean
-  /** It opens no further stream, and tells the peer so. Those that it has go on. */
+  /** Sends GOAWAY: no further stream is opened. Open streams go on. */
   close(): void
-  /** After `close()`: no stream is left. Idempotent. */
+  /** Ends the connection after `close()`, when no stream is left. Idempotent. */
   finish(): void
-  /** Ends it, in the next turn of the event loop at the latest. */
+  /** Destroys the connection, in the next turn of the event loop at the latest. */
   cut(): void
 }
 
 /** One stream of a connection, for one attempt of a call. */
 export interface EngineStream extends UnorderedItem, Resettable, Windowed {
-  /** Null before it has one. */
+  /** Null until opened. */
   readonly streamId: number | null
   /**
-   * Its caller waits for nothing: it is over, or all of its request has been sent, and its reader holds the response
-   * back.
+   * Whether its caller waits for nothing: the stream is over, or all of the request was sent and the reader holds the
+   * response back.
    */
   readonly isIdle: boolean
-  /** Sends its request. Whatever goes wrong is the call's failure. */
+  /** Sends its request. If that fails, the call fails. */
   open(): void
-  /** Ends the call, or its tunnel, on behalf of the session's owner, and lets go of the stream. */
+  /** Fails the call, or its tunnel, on behalf of the session's owner, and releases the stream. */
   fail(error: Error): void
-  /** The session is gone: the engine may tell nothing more of this stream. */
+  /** The session is gone: the engine may tell no more about this stream. */
   lose(): void
 }
 
 /** The session, as its streams see it. */
 export interface StreamOwner extends FailureContext {
-  /** Null until it is connected. */
+  /** Null until connected. */
   readonly socket: Socket | null
-  /** A call has got the header of its final response. */
+  /** The header section of a call's final response has come. */
   onResponded(headers: IncomingHttpHeaders): void
-  /** An upload is held up. @param sessionWindow bytes that the peer still takes on this session */
+  /** An upload is stalled. @param sessionWindow the connection's send window, in bytes */
   onStall(streamId: number, sessionWindow: number): void
-  /** Resets the stream, soon or as soon as the peer won't mind. */
+  /** Resets the stream in a later turn, as soon as the reset budget allows. */
   reset(stream: EngineStream): void
   /** The stream no longer counts against the peer's limit. */
   onStreamClosed(stream: EngineStream): void
@@ -107,15 +111,15 @@ export interface StreamOwner extends FailureContext {
 /** The session, as its connection sees it. */
 export interface ConnectionOwner extends StreamOwner {
   onError(error: Error): void
-  /** It is gone; said at least once, and last. */
+  /** The connection is gone. Called at least once, after all other calls. */
   onClose(): void
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
   onSettings(settings: Settings): void
-  /** Streams would go faster with windows of so many bytes; Infinity for as large as may be. */
+  /** Streams would go faster with windows of this many bytes; Infinity for the largest possible. */
   onBandwidth(bytes: number): void
 }
 
-/** What stands in for a socket may count no bytes. */
+/** Bytes read from a socket; null when a caller's stand-in for one doesn't count them. */
 export function toBytesRead(socket: Socket): number | null {
   const bytes: unknown = socket.bytesRead
   return typeof bytes === 'number' ? bytes : null

@@ -1,5 +1,5 @@
 /**
- * Idle time, PING with a deadline, verify-before-reuse.
+ * The idle timeout of a session, its PINGs with a deadline, and its verification before it is used again.
  *
  * @module
  */
@@ -13,21 +13,21 @@ import { GRPC_INTERVAL } from '../protocol/ping-ledger.ts'
 import type { EngineConnection } from './engine.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
-/** A session, as its keepalive sees it. */
+/** The session, as its keepalive sees it. */
 export interface KeepaliveTarget {
   /** Somebody waits for its streams, or for one. */
   readonly isNeeded: boolean
-  /** Streams that somebody still waits for. */
+  /** The number of streams whose callers still wait. */
   readonly liveStreams: number
   /** Closes the session, in a later turn, if its connection is gone without a word. @returns whether it does */
   closeIfLost(): boolean
-  /** The round trip of a PING, in milliseconds. */
+  /** The ACK of a PING has come. @param rtt the round trip, in milliseconds */
   onPong(rtt: number): void
-  /** It takes calls again. */
+  /** The session takes calls again. */
   onRoom(): void
-  /** Nobody needed it for `keepAliveTimeout`. */
+  /** No caller has needed the session for `keepAliveTimeout`. */
   onIdleTimeout(): void
-  /** The peer hasn't answered: it is lost. */
+  /** The peer has not acknowledged a PING in time: the session is lost. */
   onError(error: Error): void
 }
 
@@ -35,19 +35,23 @@ export interface KeepaliveTarget {
 export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'ping' | 'pings'>
 
 /**
- * - `trusted`: the peer was heard of lately, or is about to be asked because it wasn't
- * - `stale`: idle for so long, or so near to one that was lost, that it has to prove itself before it takes a call
- * - `verifying`: it was asked to
+ * - `trusted`: bytes have come from the peer lately, or a PING is about to be sent because none have
+ * - `stale`: the session was idle for long, or another session of its origin was lost: a PING has to come back before
+ *   it takes a call
+ * - `verifying`: that PING is in flight
  */
 type Trust = 'trusted' | 'stale' | 'verifying'
 
-/** An idle connection that lives responses sooner; one that doesn't is replaced at no cost but this. Milliseconds. */
+/**
+ * How long an idle session's PING may take before a call. A peer that lives sends its ACK sooner; if the session is
+ * closed in error, the cost is a new connection. Milliseconds.
+ */
 const VERIFY_TIMEOUT = 2_000
 
-/** A PING that nobody waits for comes no sooner than this after the one before. Milliseconds. */
+/** The least time between a PING that no call waits for and the PING before it. Milliseconds. */
 const MIN_PING_GAP = 1_000
 
-/** How often, for each interval, it looks whether anything was read: reading itself costs nothing that way. */
+/** How often per interval the counter of read bytes is checked, so that reading itself does no extra work. */
 const LOOKS = 4
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -66,21 +70,21 @@ export class Keepalive implements Timed {
   readonly #configuredInterval: number
   readonly #isIntervalGiven: boolean
   #trust: Trust = 'trusted'
-  /** Since when nobody needs it; NEVER while somebody does. */
+  /** When the session stopped being needed; NEVER while it is needed. Milliseconds of the clock. */
   #idleAt: number
   /**
-   * When something was read, as far as anybody has looked; of what comes while there is no stream only a PING's
-   * response counts.
+   * The time of the last sign of life that was noticed. While there is no stream, only the ACK of a PING counts.
+   * Milliseconds of the clock.
    */
   #readAt: number
   #bytesRead: number | null = null
-  /** When it was looked last. */
+  /** When the counter of read bytes was last checked. */
   #lookedAt: number
-  /** When the PING that is under way went out; NEVER without one. */
+  /** When the PING in flight was sent; NEVER without one. */
   #pingAt = NEVER
-  /** How long the PING that is under way may take. */
+  /** How long the PING in flight may take; NEVER without a limit. Milliseconds. */
   #patience = NEVER
-  /** The PING's time is over, and whether the peer is lost is found out in the next turn of the event loop. */
+  /** The PING's time is over, and the next turn of the event loop will decide whether the peer is lost. */
   #isJudging = false
   #isOver = false
 
@@ -108,7 +112,7 @@ export class Keepalive implements Timed {
     this.#arm(now)
   }
 
-  /** Whether it may take a call without being asked first. */
+  /** Whether the session may take a call without a PING first. */
   get isTrusted(): boolean {
     return this.#trust === 'trusted'
   }
@@ -117,16 +121,16 @@ export class Keepalive implements Timed {
     return this.#trust === 'verifying'
   }
 
-  /** It is needed from now on. */
+  /** The session is needed from now on. */
   onBusy(): void {
     const now = this.#deadlines.now()
     this.#idleAt = NEVER
-    // Neither silence nor news from before there was anything to wait for counts; but for a PING that is under way.
+    // Neither silence nor bytes from the time before count, except while a PING is in flight.
     this.#refresh(now)
     this.#arm(now)
   }
 
-  /** It isn't needed any more. */
+  /** The session isn't needed any more. */
   onIdle(): void {
     const now = this.#deadlines.now()
     this.#idleAt = now
@@ -135,33 +139,33 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * The peer has sent GOAWAY: a PING follows, for the streams that are left in the next turn of the event loop. A
-   * session that takes no further calls gets no other sign of life.
+   * The peer has sent GOAWAY. In the next turn of the event loop a PING is sent, if streams are left: a session that
+   * takes no further calls would get no other sign of life.
    */
   onGoaway(): void {
     originalSetImmediate(probeLeft, this, this.#kept)
   }
 
   /**
-   * A stream was reset: a PING goes with it, since a dead path would show in nothing else. A peer that has complained
-   * of PINGs gets none.
+   * A stream was reset. A PING is sent as well, since nothing else would show that the connection is dead. A peer that
+   * has complained of PINGs gets none.
    */
   onReset(): void {
     if (!this.#memory.isPingShy) this.probe()
   }
 
-  /** Sends a PING that nobody waits for, where the peer won't mind. */
+  /** Sends a PING that no call waits for, unless the peer may object to it. */
   probe(): void {
     if (this.#pingAt !== NEVER || this.#isOver || this.#configuredInterval === NEVER) return
     const now = this.#deadlines.now()
     const gap = now - this.#pings.lastAt
     if (gap < MIN_PING_GAP * this.#memory.pingFactor) return
-    // Without news from the peer one is enough for a while.
+    // Without HEADERS or DATA in between, one PING per interval is enough.
     if (!this.#pings.isFree && (gap < this.#interval || !this.#canSpare(now))) return
     this.#ping(now, this.#pingTimeout)
   }
 
-  /** Somebody wants to use it, and it isn't trusted. */
+  /** A call wants to use the session, which isn't trusted: sends the PING, if none is in flight. */
   verify(): void {
     if (this.#trust !== 'stale') return
     this.#trust = 'verifying'
@@ -176,7 +180,10 @@ export class Keepalive implements Timed {
     }
   }
 
-  /** Another session of the same origin was lost: this one may be about to be. */
+  /**
+   * Another session of the same origin was lost, and this one may be, too: the next call waits for a PING. No effect
+   * when pingInterval or pingTimeout is 0.
+   */
   requireVerification(): void {
     if (this.#trust !== 'trusted' || !this.#mayVerify) return
     if (this.#canSpare(this.#deadlines.now())) this.#trust = 'stale'
@@ -202,7 +209,7 @@ export class Keepalive implements Timed {
       } else if (this.#mayVerify && this.#canSpare(now)) {
         this.#trust = 'stale'
       } else if (this.#mayVerify) {
-        // It couldn't be asked whether it lives, and nobody needs it.
+        // The session can't be verified before its next call, and no caller needs it.
         this.#kept.onIdleTimeout()
         return
       }
@@ -211,8 +218,8 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * A process that was busy comes late to its timers, and has what the peer has said meanwhile still before it: it
-   * reads that before it judges.
+   * The timers of a busy process run late, when bytes of the peer wait to be read. So the bytes are read first, and
+   * then it is decided whether the peer is lost.
    */
   #lookOnce(pingAt: number): void {
     this.#isJudging = true
@@ -226,19 +233,19 @@ export class Keepalive implements Timed {
     })
   }
 
-  /** By when the peer has to be heard of. A response may be on its way behind much else. */
+  /** The time by which a byte of the peer has to come. Other bytes extend it: the ACK may be behind them. */
   #toPingEnd(): number {
     return Math.max(this.#pingAt, this.#readAt) + this.#patience
   }
 
-  /** Without either of the two a call would wait for a PING that isn't sent, or for ever. */
+  /** Whether a PING can be sent and can fail. Otherwise a call would wait for a PING that isn't sent, or for ever. */
   get #mayVerify(): boolean {
     return this.#configuredInterval !== NEVER && this.#pingTimeout !== NEVER
   }
 
   /**
-   * Whether a PING doesn't cost the connection. Of a peer that has answered, and not in gRPC, we know that it counts
-   * none.
+   * Whether a PING can't end the connection. A peer that has responded with something other than gRPC is known to count
+   * no PINGs.
    */
   #canSpare(now: number): boolean {
     return this.#memory.isGrpc === false || this.#pings.canSend(now, this.#kept.liveStreams > 0)
@@ -246,7 +253,7 @@ export class Keepalive implements Timed {
 
   get #interval(): number {
     const { isGrpc, pingFactor } = this.#memory
-    // Who has answered nothing so far may be a server of gRPC: its first strikes are borne.
+    // A peer that has not responded yet may be a gRPC server. It is treated as one only when no strike is left.
     const isCounted = isGrpc ?? this.#pings.isSpent
     const least = isCounted && !this.#isIntervalGiven ? GRPC_INTERVAL : 0
     return Math.max(this.#configuredInterval, least) * pingFactor
@@ -263,8 +270,9 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * What has come did so since the last look. Until a PING goes out that counts as early as it may have been, so that
-   * no silence is longer than an interval; while a PING is under way, as late, so that no peer that lives is given up.
+   * Notes bytes that have come since the last check; the exact time is unknown. While no PING is in flight, the
+   * earliest possible time is assumed, so that no silence is longer than an interval. While a PING is in flight, the
+   * latest one, so that a peer that lives isn't given up.
    */
   #look(now: number): void {
     const before = this.#lookedAt
@@ -276,11 +284,11 @@ export class Keepalive implements Timed {
   }
 
   #ping(now: number, patience: number): void {
-    // What came before doesn't respond to it.
+    // Bytes that came before the PING are no response to it.
     this.#look(now)
     if (!this.#connection.ping(() => this.#onAck(now))) {
       if (this.#kept.closeIfLost()) return
-      // Too many PINGs are under way: this one is due again after an interval.
+      // Too many PINGs are in flight: the next attempt follows after an interval.
       this.#readAt = now
       if (this.#trust === 'verifying') this.#trust = 'stale'
       return
@@ -318,7 +326,7 @@ export class Keepalive implements Timed {
     const idleEnd = this.#idleAt + this.#idleTimeout
     if (this.#pingAt !== NEVER) {
       const end = this.#toPingEnd()
-      // Overdue: the alarm may have been set anew before it rang, by a call that came or went.
+      // Overdue: a call that came or went may have set the alarm anew before it rang.
       const overdue = this.#isJudging ? NEVER : now
       return Math.min(idleEnd, end > now ? end : overdue)
     }

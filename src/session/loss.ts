@@ -9,18 +9,19 @@ import { ErrorCode, toErrorCodeName } from '../core/error-codes.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import { DodiciError, SocketError } from '../errors.ts'
 
-/** What a peer's GOAWAY said (RFC 9113 §6.8). */
+/** The content of a peer's GOAWAY (RFC 9113 §6.8). */
 export interface Goaway {
   readonly code: number
-  /** Streams above it the peer has not processed, and will not. */
+  /** The peer has not processed the streams above this one, and will not. */
   readonly lastStreamId: number
   /** Null for none. */
   readonly debugData: Buffer | null
 }
 
 /**
- * What is known after another GOAWAY: up to where streams were processed, the last one says; why the peer leaves, the
- * first one that gives a reason. (Node's server, for one, ends each connection with a GOAWAY that gives none.)
+ * Joins an earlier GOAWAY with a later one. The last stream id is always that of the later one. A later GOAWAY with
+ * NO_ERROR doesn't replace the reason that an earlier one gave: Node's server, for one, ends each connection with such
+ * a GOAWAY.
  */
 export function toLatest(before: Goaway | null, { code, lastStreamId, debugData }: Goaway): Goaway {
   if (before === null) return { code, lastStreamId, debugData }
@@ -28,10 +29,10 @@ export function toLatest(before: Goaway | null, { code, lastStreamId, debugData 
   return { code, lastStreamId, debugData: debugData ?? before.debugData }
 }
 
-/** What gRPC's servers say with ENHANCE_YOUR_CALM to a client that sends more PINGs than they like. */
+/** The debug data of a gRPC server's GOAWAY with ENHANCE_YOUR_CALM, when the client has sent too many PINGs. */
 const TOO_MANY_PINGS = 'too_many_pings'
 
-/** Whether the peer ends the session because of our PINGs. */
+/** Whether the peer has ended the session because of our PINGs. */
 export function isOfPings({ code, debugData }: Goaway): boolean {
   return code === ErrorCode.ENHANCE_YOUR_CALM && debugData?.toString('latin1') === TOO_MANY_PINGS
 }
@@ -42,9 +43,11 @@ export function isOfHttp1(code: number): boolean {
 }
 
 /**
+ * The error of a stream that was lost with its session.
+ *
  * @param streamId null for a stream that never got one
  * @param goaway null when there was none
- * @param cause null when nobody has said why
+ * @param cause why the session has ended; null when that is unknown
  */
 export function toLossError(
   streamId: number | null,
@@ -59,7 +62,7 @@ export function toLossError(
     return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })
   }
   const message = cause === null ? 'The connection was closed' : `The connection was lost: ${cause.message}`
-  // What we have told the peer, where it was us who found it at fault.
+  // The code that we have sent to the peer, if the connection error was ours.
   const http2ErrorCode = cause instanceof DodiciError ? cause.http2ErrorCode : null
   return new SocketError(message, {
     cause,
@@ -70,12 +73,11 @@ export function toLossError(
 }
 
 /**
- * Why a connection has ended, for the `disconnect` event. What the peer has said with its GOAWAY is in the error's
- * fields; the debug data is no part of the message, which ends up in logs (RFC 9113 §6.8: it may be sensitive). A frame
- * bounds how much of it there is.
+ * Why a connection has ended, for the `disconnect` event. The peer's GOAWAY is in the error's fields. The debug data is
+ * not in the message, which ends up in logs (RFC 9113 §6.8: it may be sensitive). The frame's size bounds it.
  *
  * @param goaway null when there was none
- * @param cause null for a graceful end, or one of our own
+ * @param cause null for a graceful end, or for one of our own
  */
 export function toDisconnectError(goaway: Goaway | null, cause: Error | null): Error {
   if (goaway === null) return cause ?? new SocketError('The connection was closed')
@@ -87,9 +89,9 @@ export function toDisconnectError(goaway: Goaway | null, cause: Error | null): E
 }
 
 /**
- * Closes a session whose connection is gone without a word of its engine's: in a later turn of the event loop. A caller
- * may be dispatching when that is found out, and the listeners that are told are the caller's. And node may be about to
- * tell: it leaks its part of a session whose socket is destroyed before.
+ * Closes a session whose connection is gone although its engine hasn't told. It does so in a later turn of the event
+ * loop, for two reasons. A caller may be dispatching now, and the listeners that hear of the end are the caller's. And
+ * node:http2 may be about to tell by itself: it leaks its part of a session whose socket is destroyed before.
  */
 export function endLost(session: LostSession): void {
   originalSetImmediate(tellLoss, session)

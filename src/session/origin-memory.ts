@@ -1,36 +1,39 @@
 /**
- * What the sessions of one origin have learned, for those that follow.
+ * Keeps what the sessions of one origin have learned, for the sessions that follow.
  *
  * @module
  */
 
-/** No PING is sent more rarely than this many times the configured interval. */
+/** The interval between PINGs grows to at most this many times the configured one. */
 const MAX_PING_FACTOR = 64
 
 const GRPC = 'application/grpc'
 
-/** `application/grpc`, `application/grpc+proto` and the like; not `application/grpc-web`, which is a gateway's. */
+/**
+ * Whether the type is `application/grpc`, `application/grpc+proto` or the like; `application/grpc-web` is not, as it
+ * comes from a gateway.
+ */
 function isGrpc(contentType: unknown): boolean {
   if (typeof contentType !== 'string' || !contentType.startsWith(GRPC)) return false
   return contentType.length === GRPC.length || '+; '.includes(contentType.charAt(GRPC.length))
 }
 
 /**
- * - `unknown`: nobody has connected yet
- * - `h2`: a session stood
- * - `http/1.1`: it speaks no HTTP/2, by ALPN or by the caller's word
+ * - `unknown`: no connection was made yet
+ * - `h2`: a session was ready
+ * - `http/1.1`: the origin speaks no HTTP/2, by ALPN or by the caller's option
  */
 export type OriginProtocol = 'unknown' | 'h2' | 'http/1.1'
 
-/** It lives as long as the origin's dispatcher, and is as large for one session as for a million. */
+/** Lives as long as the origin's dispatcher. Its size doesn't depend on the number of sessions. */
 export class OriginMemory {
   /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null before any. */
   streamLimit: number | null = null
-  /** The last TLS session that the peer gave us a ticket for (RFC 8446 §2.2); null for none, and over cleartext. */
+  /** The last TLS session ticket of the peer (RFC 8446 §2.2); null before any, and over cleartext. */
   tlsSession: Buffer | null = null
   #protocol: OriginProtocol
   #pingFactor = 1
-  /** Whether it has answered in gRPC; null before any response. */
+  /** Whether the peer has responded in gRPC; null before any response. */
   #isGrpc: boolean | null = null
 
   constructor(protocol: OriginProtocol = 'unknown') {
@@ -41,7 +44,7 @@ export class OriginMemory {
     return this.#protocol
   }
 
-  /** A session stands. It doesn't unsay that the origin wants HTTP/1.1. */
+  /** A session is ready. This doesn't change `http/1.1`. */
   onHttp2(): void {
     if (this.#protocol === 'unknown') this.#protocol = 'h2'
   }
@@ -51,7 +54,10 @@ export class OriginMemory {
     this.#protocol = 'http/1.1'
   }
 
-  /** By how much more rarely than configured the peer wants to be asked whether it lives. */
+  /**
+   * The factor by which the interval between PINGs is larger than configured, since the peer has complained; 1 at
+   * first.
+   */
   get pingFactor(): number {
     return this.#pingFactor
   }
@@ -61,14 +67,12 @@ export class OriginMemory {
     return this.#pingFactor > 1
   }
 
-  /**
-   * Whether the peer has answered in gRPC, whose servers count PINGs; null before its first response, of whatever kind.
-   */
+  /** Whether the peer has responded in gRPC, whose servers count PINGs; null before its first response of any kind. */
   get isGrpc(): boolean | null {
     return this.#isGrpc
   }
 
-  /** The peer has answered a call. @param contentType of that response; undefined for none */
+  /** The peer has responded to a call. @param contentType of that response; undefined for none */
   onResponse(contentType: unknown): void {
     if (this.#isGrpc !== true) this.#isGrpc = isGrpc(contentType)
   }

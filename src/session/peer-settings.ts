@@ -1,5 +1,5 @@
 /**
- * What the peer's SETTINGS have said, and what follows for us.
+ * The peer's SETTINGS, and the limits that follow from them.
  *
  * @module
  */
@@ -8,11 +8,14 @@ import type { Settings } from 'node:http2'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import type { OriginMemory } from './origin-memory.ts'
 
-/** Streams that may be open before the peer has told its limit: RFC 9113 §6.5.2 recommends no limit below this. */
+/**
+ * The streams that may be open before the peer's SETTINGS have come: RFC 9113 §6.5.2 recommends no limit below this.
+ */
 const LIMIT_BEFORE_SETTINGS = 100
 
 /**
- * The largest value of a setting. nghttp2 must not queue above a limit of its own, since we hold calls back ourselves.
+ * The largest value of a setting. nghttp2 gets it as its own limit, since we hold calls back ourselves and it must not
+ * queue any.
  */
 export const UNLIMITED = 2 ** 32 - 1
 
@@ -25,24 +28,27 @@ export class PeerSettings {
   #offersExtendedConnect = false
   #limit: number
 
-  /** @param ownLimit how many streams we would have at most, whatever the peer allows */
+  /** @param ownLimit the most streams that we open, whatever the peer allows */
   constructor(ownLimit: number, memory: OriginMemory) {
     this.#ownLimit = ownLimit
     this.#memory = memory
     this.#limit = Math.min(LIMIT_BEFORE_SETTINGS, memory.streamLimit ?? UNLIMITED, ownLimit)
   }
 
-  /** SETTINGS_MAX_CONCURRENT_STREAMS; null until they have come. */
+  /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS; null until its SETTINGS have come. */
   get peerLimit(): number | null {
     return this.#peerLimit
   }
 
-  /** They have come, and so has what the peer sent along with them: a GOAWAY, say. */
+  /**
+   * Whether the SETTINGS have come, and the frames that the peer sent together with them were handled, too: a GOAWAY,
+   * for example.
+   */
   get areSettled(): boolean {
     return this.#areSettled
   }
 
-  /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3); false until they have come. */
+  /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3); false until the SETTINGS have come. */
   get offersExtendedConnect(): boolean {
     return this.#offersExtendedConnect
   }
@@ -56,7 +62,7 @@ export class PeerSettings {
     this.#areSettled = true
   }
 
-  /** `settle()` once the read that they came in has been handled. */
+  /** Calls `settle()` once the read that brought the SETTINGS has been handled. */
   settleLater(onSettled: () => void): void {
     originalSetImmediate(() => {
       this.settle()
@@ -64,7 +70,7 @@ export class PeerSettings {
     })
   }
 
-  /** They have come, or changed. What they don't say has the protocol's own default. */
+  /** The SETTINGS have come, or changed. A setting that they don't contain has the protocol's default. */
   update({ maxConcurrentStreams = UNLIMITED, enableConnectProtocol = false }: Settings): void {
     this.#offersExtendedConnect = enableConnectProtocol
     this.#peerLimit = maxConcurrentStreams

@@ -1,5 +1,5 @@
 /**
- * Whether a session keeps the process alive.
+ * Decides whether a session keeps the process alive.
  *
  * @module
  */
@@ -7,48 +7,51 @@
 import { Hold } from '../core/clock.ts'
 import type { SessionContext } from './session.ts'
 
-/** What can be referenced: a connection, by its socket. */
+/** A connection, which can keep the process alive by its socket. */
 interface Referenced {
-  /** Whether it keeps the process alive. */
+  /** Sets whether it keeps the process alive. */
   setRef(isNeeded: boolean): void
 }
 
-/** A session does while somebody waits for its streams, or for one of them, or for its end. */
+/** A session keeps the process alive while callers wait for its streams, for a stream to be opened, or for its end. */
 export class ProcessRef {
-  /** Null unless a connector yields the connection: what stands in for a socket may hold nothing itself. */
+  /**
+   * Holds the process when a connect function has made the connection, whose stand-in for a socket may not. Null
+   * otherwise.
+   */
   readonly #hold: Hold | null
-  /** Null until there is one, and once the session is closed. */
+  /** Null until connected, and once the session is closed. */
   #connection: Referenced | null = null
   #isNeeded = true
-  /** Who waits for its streams holds them back: he waits for something of his own. */
+  /** The readers of all streams hold them back: each of them waits for something of its own. */
   #isLeft = false
-  /** Somebody waits for its end. */
+  /** `close()` was called with a waiting caller: the session keeps the process alive until it has ended. */
   #isAwaited = false
 
   constructor({ options, clock }: SessionContext) {
     this.#hold = typeof options.connect === 'function' ? new Hold(clock) : null
   }
 
-  /** Whether somebody waits for its streams, or for one: then its peer has to live. */
+  /** Whether callers wait for its streams, or for a stream to be opened: then the peer has to be alive. */
   get isNeeded(): boolean {
     return this.#isNeeded
   }
 
-  /** Whether it holds the process for its streams already. */
+  /** Whether the session keeps the process alive for its streams. */
   get isHeld(): boolean {
     return this.#isNeeded && !this.#isLeft
   }
 
-  /** There is a connection now, which holds the process as it comes. */
+  /** The session is connected. A new connection keeps the process alive. */
   connect(connection: Referenced): void {
     this.#connection = connection
     this.#hold?.set(true)
   }
 
   /**
-   * @param isNeeded somebody waits for its streams
-   * @param isLeft they are all held back by their readers
-   * @returns whether it has become needed, or isn't any more
+   * @param isNeeded whether callers wait for its streams, or for a stream to be opened
+   * @param isLeft whether the readers of all streams hold them back
+   * @returns whether `isNeeded` has changed
    */
   update(isNeeded: boolean, isLeft: boolean): boolean {
     const isOther = isNeeded !== this.#isNeeded
@@ -59,13 +62,13 @@ export class ProcessRef {
     return isOther
   }
 
-  /** Somebody waits for its end. */
+  /** `close()` was called with a waiting caller: the session keeps the process alive until it has ended. */
   await(): void {
     this.#isAwaited = true
     if (this.#connection !== null) this.#apply(this.#connection)
   }
 
-  /** The session is closed. Streams that are let go of behind that change nothing any more. */
+  /** The session is closed. Streams that are released later have no effect. */
   stop(): void {
     this.#connection = null
     this.#hold?.set(false)

@@ -1,5 +1,5 @@
 /**
- * What `dodici:session:*` and undici's channels of connections hear of one session.
+ * Publishes one session's life on the channels `dodici:session:*`, and on undici's channels of connections.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { toBytesRead } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { Session, SessionContext } from './session.ts'
 
-/** undici's description of where a connection goes. */
+/** undici's description of a connection's target. */
 interface ConnectParams {
   readonly host: string
   readonly hostname: string
@@ -25,12 +25,12 @@ interface ConnectParams {
   readonly localAddress: string | null
 }
 
-/** Publishes each step of a session's life, where somebody listens. */
+/** Publishes each step of a session's life on the channels that have subscribers. */
 export class SessionReport {
   /** The same object in every message. */
   readonly session: { readonly id: number; readonly origin: string; readonly openedFor: OpenReason }
   readonly #context: SessionContext
-  /** Milliseconds that the last PING took; null before the first. */
+  /** The round trip of the last PING, in milliseconds; null before the first. */
   #rtt: number | null = null
 
   constructor(context: SessionContext, id: number, openedFor: OpenReason) {
@@ -58,11 +58,11 @@ export class SessionReport {
     }
   }
 
-  /** @param wasReady false for a connection that never came about */
+  /** @param wasReady false when the session ended before it was ready */
   closed(cause: Error | null, wasReady: boolean): void {
     if (sessionChannels.closed.hasSubscribers)
       sessionChannels.closed.publish({ session: this.session, cause })
-    // One that has found HTTP/1.1, for the fallback, has not failed.
+    // A session that has found HTTP/1.1, for the fallback, has not failed.
     if (cause instanceof AlpnError && cause.alpnProtocol !== null && this.#context.options.fallback !== null)
       return
     if (!wasReady && cause !== null && clientChannels.connectError.hasSubscribers) {
@@ -70,19 +70,19 @@ export class SessionReport {
     }
   }
 
-  /** @param rtt milliseconds */
+  /** The ACK of a PING has come. @param rtt milliseconds */
   ping(rtt: number): void {
     this.#rtt = rtt
     if (sessionChannels.ping.hasSubscribers) sessionChannels.ping.publish({ session: this.session, rtt })
   }
 
-  /** @param sessionWindow bytes that the peer still takes on this session */
+  /** An upload is stalled. @param sessionWindow the connection's send window, in bytes */
   stall(streamId: number, sessionWindow: number): void {
     if (!sessionChannels.stall.hasSubscribers) return
     sessionChannels.stall.publish({ session: this.session, streamId, sessionWindow })
   }
 
-  /** @param streamWindow bytes */
+  /** A snapshot of the session. @param streamWindow bytes */
   toStats(session: Session, socket: Socket | null, streamWindow: number): SessionStats {
     const { isVerifying, settings, state, streams } = session
     return {
@@ -111,12 +111,15 @@ export class SessionReport {
       servername: own?.servername ?? null,
       localAddress: own?.localAddress ?? null,
     }
-    // A subscriber that logs its messages must not log a private key, or the passphrase of one.
+    // The options are left out: a subscriber that logs its messages must not log a private key or its passphrase.
     return { connectParams, connector: own === null ? connect : null }
   }
 }
 
-/** An attempt was sent. `headers` is what undici's subscribers look at: HTTP/1.1's form, pseudo-headers included. */
+/**
+ * An attempt was sent. `headers` has the form of HTTP/1.1 that undici's subscribers expect, pseudo-header fields
+ * included.
+ */
 export function reportSent(request: RequestTrace, socket: Socket | null, wire: WireHeaders): void {
   if (!clientChannels.sendHeaders.hasSubscribers) return
   let headers = ''

@@ -1,5 +1,6 @@
 /**
- * The seam between the scheduler and its sessions: what a session is to it, the states of one, and what it tells.
+ * The interface between the scheduler and its sessions: the session, its states, and the events that it tells its
+ * owner.
  *
  * @module
  */
@@ -14,16 +15,16 @@ import type { PeerSettings } from './peer-settings.ts'
 import type { ResetBudget } from './stream/reset-budget.ts'
 
 /**
- * Where a session is. It only moves forward; the first cause of its end wins.
+ * The state of a session. It only moves forward; the first cause of its end wins.
  *
  * ```
  * connecting → ready → draining → closed      (and from each of them to closed)
  * ```
  *
- * - `connecting`: no socket yet, or TLS isn't done
+ * - `connecting`: no socket yet, or the TLS handshake isn't complete
  * - `ready`: takes calls
  * - `draining`: finishes its streams and takes no new ones (GOAWAY came, or `close()` was called)
- * - `closed`: no socket any more; `cause` is null when it was closed on purpose
+ * - `closed`: the socket is gone; `cause` is null when the session was closed on purpose
  */
 export type SessionState =
   | { readonly name: 'connecting' }
@@ -38,21 +39,24 @@ export function canMove(from: SessionState, to: SessionState): boolean {
   return ORDER[to.name] > ORDER[from.name]
 }
 
-/** Who a session belongs to, and hears of its moves. Called in the order in which they happen. */
+/** The owner of a session, which hears of its changes in the order in which they happen. */
 export interface SessionOwner {
-  /** It takes calls from now on. */
+  /** The session takes calls from now on. */
   onSessionReady(session: Session): void
-  /** It may have room for another call: a stream has closed, the peer's limit was raised, or it was verified. */
+  /**
+   * The session may have room for another call: a stream has closed, the peer's limit was raised, or the session was
+   * verified.
+   */
   onSessionRoom(session: Session): void
-  /** A stream is being opened on it. */
+  /** A stream is being opened on the session. */
   onSessionLoad(session: Session): void
-  /** It has had no stream for `keepAliveTimeout`. */
+  /** The session has had no stream for `keepAliveTimeout`. */
   onSessionIdle(session: Session): void
-  /** It takes no calls any more, but finishes those that it has. */
+  /** The session takes no more calls, but finishes its streams. */
   onSessionDraining(session: Session): void
-  /** How many calls wait for room: while there are any, the session is needed, although it may have no streams. */
+  /** The number of calls that wait for room. While it is above 0, the session is needed, even without streams. */
   waiting(): number
-  /** It is gone, and so is each of its streams. `wasReady` is false for a connection that never came about. */
+  /** The session is gone, and so are all its streams. @param wasReady false when it ended before it was ready */
   onSessionClosed(session: Session, cause: Error | null, wasReady: boolean): void
 }
 
@@ -64,63 +68,61 @@ export interface SessionContext extends EngineContext {
   readonly owner: SessionOwner
 }
 
-/** One HTTP/2 connection, whatever frames it. */
+/** One HTTP/2 connection, whichever engine serves it. */
 export interface Session {
-  /** Its place in the owner's heap, -1 outside. The owner's. */
+  /** Its place in the owner's heap, -1 outside. Written by the owner. */
   heapIndex: number
-  /** In the order in which its owner's sessions were opened, from 1. */
+  /** The number of the session among its owner's, in the order in which they were opened, from 1. */
   readonly id: number
   readonly state: SessionState
-  /** Streams that are open. */
+  /** The number of open streams. */
   readonly streams: number
-  /** Calls of which it has brought a final response's header. */
+  /** The number of calls for which it has received the header section of a final response. */
   readonly responded: number
   readonly settings: PeerSettings
-  /** What the peer has said with its GOAWAY; null without one. */
+  /** The peer's GOAWAY; null before any. */
   readonly goaway: Goaway | null
-  /** Its streams that nobody wants any more, and that wait for their reset. */
+  /** The streams that callers have given up, and that wait for their reset. */
   readonly resets: ResetBudget
-  /** Whether `open` may be called now. */
+  /** Whether `open()` may be called now. */
   hasRoom(): boolean
   /**
-   * Closes a session, in a later turn, whose connection is gone although it hasn't ended it: an engine may say so late,
-   * or never, when a write to the peer doesn't end. Such a session would never have room.
+   * Closes the session, in a later turn, if its connection is gone although the engine hasn't told. An engine may tell
+   * late, or never, when a write to the peer doesn't end. Such a session would never have room.
    *
-   * @returns whether it does
+   * @returns whether that is so
    */
   closeIfLost(): boolean
-  /**
-   * Whether it has as many streams as it will ever take, as things stand: not so before SETTINGS, nor with a limit of
-   * 0.
-   */
+  /** The peer's limit is known, above 0, and used up: another session may be opened. */
   isSaturated(): boolean
-  /** A PING has to come back before it has room again: it was idle for long, or in doubt. */
+  /** Whether a PING has to come back before the session has room again: it was idle for long, or may be lost. */
   readonly isStale: boolean
-  /** That PING is under way. */
+  /** Whether that PING is in flight. */
   readonly isVerifying: boolean
-  /** Sends it. */
+  /** Sends that PING. */
   verify(): void
-  /** Makes it stale, where it may send PINGs. */
+  /** The next call waits for a PING. No effect when `pingInterval` or `pingTimeout` is 0. */
   requireVerification(): void
   /**
-   * Opens a stream for a call and sends its request. The call hears of everything that follows, also of a failure;
+   * Opens a stream for a call and sends its request. The call hears of everything that follows, failures included;
    * nothing is thrown.
    */
   open(call: Call): void
-  /** The owner's response to `waiting()` has become 0, or isn't any longer. */
+  /** The result of the owner's `waiting()` has become 0, or is above 0 again. */
   updateRef(): void
-  /** A snapshot. */
+  /** A snapshot of the session's state and counters. */
   toStats(): SessionStats
   /**
-   * Begins to connect. Once, when its owner knows of it: what is told, or asked for a socket, may be the caller's own.
+   * Begins to connect. The owner calls it once, after it has stored the session: subscribers and a connect function are
+   * the caller's code, and may call back.
    */
   start(): void
   /**
    * Finishes its streams, then closes. Idempotent.
    *
-   * @param isAwaited whether somebody waits for that, so that it keeps the process alive
+   * @param isAwaited whether a caller waits for the end, so that the session keeps the process alive
    */
   close(isAwaited?: boolean): void
-  /** Ends at once. Its calls fail, for `cause` or, when that is null, because the session was destroyed. Idempotent. */
+  /** Ends at once. Its calls fail with `cause` or, when that is null, because the session was destroyed. Idempotent. */
   destroy(cause: Error | null): void
 }

@@ -1,5 +1,5 @@
 /**
- * The connection of a session: one attempt to get a socket that HTTP/2 can be spoken on.
+ * One attempt to get a socket for a session.
  *
  * @module
  */
@@ -16,16 +16,19 @@ import type { Dial, DialListener } from './dial.ts'
 import type { DialTarget } from './dialer.ts'
 import { Dialer } from './dialer.ts'
 
-/** What a connection attempt ends with: a socket that HTTP/2 can be spoken on, or why there is none. */
+/** The result of a connection attempt: a socket that HTTP/2 can be spoken on, or the error. */
 export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
 
-/** RFC 9113 §3.2: without a fallback for HTTP/1.1, a server without HTTP/2 says so during the handshake. */
+/**
+ * RFC 9113 §3.2. Without a fallback for HTTP/1.1 only h2 is offered: the handshake fails with a server that doesn't
+ * have it.
+ */
 const ONLY_HTTP2 = ['h2']
 const EITHER_PROTOCOL = ['h2', 'http/1.1']
 
 /**
  * One attempt to connect. It calls back exactly once, never from within the constructor, and not at all after
- * `cancel()`. A socket that comes too late is destroyed.
+ * `cancel()`. A socket that comes later is destroyed.
  */
 export class ConnectionAttempt implements DialListener {
   readonly #origin: Origin
@@ -46,23 +49,23 @@ export class ConnectionAttempt implements DialListener {
     this.#dial = new Dialer(options, clock).dial(toTarget(origin, alpnProtocols, session), this)
   }
 
-  /** No result is wanted any more. */
+  /** Ends the attempt without a result. */
   cancel(): void {
     this.#dial.cancel()
   }
 
-  /** Whether a call waits for it, so that it keeps the process alive. */
+  /** Sets whether a call waits for it, so that it keeps the process alive. */
   setRef(isNeeded: boolean): void {
     this.#dial.setRef(isNeeded)
   }
 
   onConnecting(socket: Socket): void {
-    // With TLS 1.3 tickets come after the handshake, at any time.
+    // With TLS 1.3 tickets may come at any time after the handshake.
     if (socket instanceof TLSSocket)
       socket.on('session', (ticket: Buffer) => {
         this.#memory.tlsSession = ticket
       })
-    // By prior knowledge. undici says so in the same way: instrumentation reads it.
+    // HTTP/2 by prior knowledge. undici marks the socket in the same way, and instrumentation reads the mark.
     else Object.assign(socket, { alpnProtocol: 'h2' })
   }
 
@@ -80,7 +83,7 @@ export class ConnectionAttempt implements DialListener {
   }
 
   onFailed(cause: unknown): void {
-    // Should it have been the ticket's fault, then it isn't a second time.
+    // If the ticket was the cause, the next attempt must not fail because of it again.
     this.#memory.tlsSession = null
     this.#onResult({ error: toConnectError(cause, this.#origin.href) })
   }

@@ -1,5 +1,5 @@
 /**
- * The caller's connect function: whichever way it yields a socket.
+ * Calls the caller's connect function, and takes its socket from a callback or from a promise.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { isPromiseLike } from '../../core/realms.ts'
 import { ignoreLateError, isSocket } from './socket.ts'
 
 /**
- * Asks a connector of the caller's for a socket. One of the two functions is called, never from within; `onSocket` for
- * each time that the connector yields something.
+ * Asks the caller's connect function for a socket. One of the two functions is called, never from within. `onSocket` is
+ * called each time the connect function yields a value.
  */
 export function askConnector(
   connector: Connector,
@@ -21,16 +21,17 @@ export function askConnector(
 ): void {
   try {
     const promise: unknown = connector(options, (error, socket) => {
-      // It may have failed already: its error comes a tick later, too, and is no uncaught exception.
+      // The socket may have failed already. Its error comes a tick later, and must not be an uncaught exception.
       if (isSocket(socket)) socket.on('error', ignoreLateError)
-      // Node's own way of calling back may be synchronous; ours never is.
+      // The connect function may call back synchronously; `onSocket` and `onError` never are.
       if (error !== null && error !== undefined) originalNextTick(onError, error)
       else originalNextTick(onSocket, socket)
     })
-    // undici's connectors call back and return the socket as well: only a promise is a response.
+    // undici's connectors call back and also return the socket: only a promise counts as a result.
     if (!isPromiseLike(promise)) return
     Promise.resolve(promise).then((socket) => {
-      // An async function that calls back fulfils with undefined, and may do so before (undici's ProxyAgent has one).
+      // An async function that calls back fulfils its promise with undefined, maybe before it calls back (undici's
+      // ProxyAgent has such a function).
       if (socket !== undefined) onSocket(socket)
     }, onError)
   } catch (thrown) {

@@ -13,39 +13,41 @@ import { invalid } from '../../core/validate.ts'
 import { ConnectTimeoutError, SocketError } from '../../errors.ts'
 import { discardSocket, isSocket, setRef } from './socket.ts'
 
-/**
- * What a dial is made for. It hears of one result, and of none after {@link Dial.cancel}; never from within `dial()`.
- */
+/** Hears of a dial's result: of one, and of none after {@link Dial.cancel}; never from within `dial()`. */
 export interface DialListener {
-  /** A socket that the dialer has made begins to connect: not called for one of the caller's connect function. */
+  /** A socket that the dialer has made begins to connect. Not called for a socket of the caller's connect function. */
   onConnecting?(socket: Socket): void
   /**
-   * Why the protocol can't be spoken on an open socket; null where it can. The socket is destroyed then, and the dial
-   * fails.
+   * Why the protocol can't be spoken on an open socket; null where it can. With an error, the socket is destroyed and
+   * the dial fails.
    */
   toRefusal(socket: Socket): Error | null
-  /** The socket is open, and the listener's own from now on. */
+  /** The socket is open, and belongs to the listener from now on. */
   onConnected(socket: Socket): void
-  /** There is no socket. @param cause any value: a connect function may throw what it likes */
+  /** The dial has failed. @param cause any value: a connect function may throw anything */
   onFailed(cause: unknown): void
 }
 
 /**
- * The alarm, the sockets on their way, and the one result. A socket that comes once the dial is over is destroyed, and
- * the errors of each socket are listened to for as long as it lives: none is ever an uncaught exception.
+ * Owns the alarm, the connecting sockets and the one result. A socket that comes after the end of the dial is
+ * destroyed. The errors of each socket are listened to for as long as it lives, so that none is ever an uncaught
+ * exception.
  */
 export class Dial {
-  /** Whom it is to, as error texts say it. */
+  /** The target's name in error messages. */
   readonly #name: string
   readonly #listener: DialListener
   /** Null without a `connectTimeout`. */
   readonly #alarm: Alarm | null
-  /** In the alarm's place then: a connect function may hold nothing that would keep the process alive. */
+  /**
+   * Null with a `connectTimeout`. Without one it keeps the process alive in place of the alarm: a connect function may
+   * hold nothing that would.
+   */
   readonly #hold: Hold | null
-  /** Null until it is made: by the dialer, or by the caller's connect function. */
+  /** Null until the dialer, or the caller's connect function, has made it. */
   #socket: Socket | null = null
   #isOver = false
-  /** For a while no call waited for it. */
+  /** `setRef(false)` was called: the socket may have to be referenced again. */
   #wasUnreferenced = false
 
   /** @param connectTimeout milliseconds; 0 for none */
@@ -57,14 +59,14 @@ export class Dial {
       connectTimeout === 0 ? null : clock.after(connectTimeout, () => this.#onTimeout(connectTimeout))
   }
 
-  /** No result is wanted any more. Idempotent; a no-op once there was one. */
+  /** Ends the dial without a result. Idempotent, and a no-op after the result. */
   cancel(): void {
     if (this.#isOver) return
     this.#end()
     this.#socket?.destroy()
   }
 
-  /** Whether a call waits for it, so that it keeps the process alive. */
+  /** Sets whether a call waits for it, so that it keeps the process alive. */
   setRef(isNeeded: boolean): void {
     this.#alarm?.setRef(isNeeded)
     if (!this.#isOver) this.#hold?.set(isNeeded)
@@ -73,9 +75,8 @@ export class Dial {
   }
 
   /**
-   * Connects a socket of the dialer's own.
-   *
-   * @param open makes one that isn't connected yet; what it throws fails the dial
+   * Connects a socket of the dialer's own. @param open makes the socket, which isn't connected yet; an error that it
+   * throws fails the dial
    */
   connect(open: () => Socket): void {
     let socket: Socket
@@ -84,20 +85,20 @@ export class Dial {
       socket.once(toConnectEvent(socket), () => this.#onOpen(socket))
       this.#listener.onConnecting?.(socket)
     } catch (thrown) {
-      // A `ca` that is no certificate, a `localPort` out of range: Node throws at once.
+      // Node throws at once for a `ca` that is no certificate, and for a `localPort` out of range.
       originalNextTick(() => this.fail(thrown))
       return
     }
     this.#adopt(socket)
   }
 
-  /** Takes what the caller's connect function has yielded, which may be any value, and come at any time. */
+  /** Accepts a value of the caller's connect function, which may be of any type, and may come at any time. */
   accept(socket: unknown): void {
     if (!isSocket(socket)) {
       this.fail(invalid('connect', socket, 'a function that yields a socket'))
       return
     }
-    // A connect function that calls back twice with one socket must not lose it.
+    // A connect function may call back twice with the same socket, which must not be destroyed then.
     if (socket === this.#socket) return
     if (this.#isOver) {
       discardSocket(socket)
@@ -114,7 +115,7 @@ export class Dial {
     }
   }
 
-  /** There will be no socket. A no-op once the dial is over. */
+  /** Fails the dial: there will be no socket. A no-op after the end of the dial. */
   fail(cause: unknown): void {
     if (this.#isOver) return
     this.#end()
@@ -122,7 +123,7 @@ export class Dial {
     this.#listener.onFailed(cause)
   }
 
-  /** The listener for errors stays: whatever happens to the socket, its error must never be an unhandled one. */
+  /** The listener for `error` stays for the socket's life, so that no error of the socket is ever an unhandled one. */
   #adopt(socket: Socket): void {
     this.#socket = socket
     socket.on('error', (error) => this.fail(error))
@@ -134,7 +135,7 @@ export class Dial {
       return
     }
     if (socket.destroyed) {
-      // By a listener before ours, such as one that pins a certificate.
+      // A listener before ours has destroyed it, such as one that pins a certificate.
       this.fail(socket.errored ?? new SocketError('The socket was destroyed as soon as it was connected'))
       return
     }
@@ -143,7 +144,7 @@ export class Dial {
       discardSocket(socket)
       this.fail(refusal)
     } else if (this.#wasUnreferenced) {
-      // A socket without a handle carries unref() out by a listener that comes after this one.
+      // A socket without a handle runs unref() in a listener that comes after this one.
       this.#wasUnreferenced = false
       originalNextTick(() => {
         setRef(socket, true)

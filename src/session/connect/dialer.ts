@@ -1,5 +1,5 @@
 /**
- * Opens sockets: TCP, Unix sockets, TLS with ALPN, or by the caller's connect function. The only place that does.
+ * Opens sockets: TCP, Unix sockets, TLS with ALPN, or by the caller's connect function. All sockets are opened here.
  *
  * @module
  */
@@ -12,23 +12,23 @@ import type { DialListener } from './dial.ts'
 import { Dial } from './dial.ts'
 import { openSocket } from './socket.ts'
 
-/** How a dispatcher connects, whatever the protocol. */
+/** The options of a dispatcher for connecting, the same for HTTP/2 and HTTP/1.1. */
 export type DialerOptions = Pick<ResolvedClientOptions, 'connect' | 'connectTimeout' | 'socketPath'>
 
-/** Where one dial leads, and what is offered there. */
+/** The target of one dial, and the protocols that are offered to it. */
 export interface DialTarget {
-  /** As error texts say it, such as `https://example.com:8443`. */
+  /** The target's name in error messages, such as `https://example.com:8443`. */
   readonly name: string
-  /** For a connect function, which also gets the path of the Unix socket, and what is offered. */
+  /** The options for a connect function, which also gets the path of the Unix socket and the offered protocols. */
   readonly asked: ConnectorOptions
   readonly port: number
-  /** What TLS offers (RFC 7301): the protocols by their names, the preferred one first. */
+  /** The protocols that TLS offers (RFC 7301), the preferred one first. */
   readonly alpnProtocols: string[]
-  /** For a socket of the dialer's own, ahead of the caller's options: the server's name, a ticket. */
+  /** TLS options for a socket of the dialer's own, which override the caller's: the server name, a ticket. */
   readonly tls: ConnectTlsOptions
 }
 
-/** Dials with the options of one dispatcher: HTTP/2 and HTTP/1.1 get their sockets in the same way. */
+/** Dials with the options of one dispatcher. HTTP/2 and HTTP/1.1 get their sockets in the same way. */
 export class Dialer {
   readonly #options: DialerOptions
   readonly #clock: Clock

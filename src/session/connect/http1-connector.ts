@@ -1,5 +1,5 @@
 /**
- * Connections for HTTP/1.1, which the fallback speaks, made with the options by which those of HTTP/2 are made.
+ * Makes connections for the fallback, which speaks HTTP/1.1, with the options of our own connections.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { DialerOptions, DialTarget } from './dialer.ts'
 import { Dialer } from './dialer.ts'
 import { discardSocket, tuneSocket } from './socket.ts'
 
-/** HTTP/2 isn't offered: its server would get HTTP/1.1. */
+/** HTTP/2 isn't offered: the fallback would speak HTTP/1.1 to the server all the same. */
 const HTTP1 = ['http/1.1']
 
 /** A connector of undici's kind: it calls back once, in any case, and never from within. */

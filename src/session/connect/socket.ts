@@ -1,5 +1,5 @@
 /**
- * The sockets that connections are made of: how they are opened, and how they are tuned.
+ * Opens and tunes the sockets of connections.
  *
  * @module
  */
@@ -14,17 +14,16 @@ import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
 
-/** Where a socket leads, and by which way. */
+/** The target of a socket, and the way to it. */
 export interface SocketTarget {
   /** An IPv6 address has no brackets. */
   readonly hostname: string
   readonly port: number
   readonly isTls: boolean
-  /** A Unix domain socket or a Windows named pipe that leads there; null for the host and the port themselves. */
+  /** The path of a Unix domain socket or Windows named pipe to connect to; null to connect to the host and port. */
   readonly socketPath: string | null
   /**
-   * An open connection that leads there, such as a tunnel through a proxy: TLS is put on it. Missing: a new one is
-   * made.
+   * An open connection to the target, such as a tunnel through a proxy: TLS is put on it. Missing: a new one is made.
    */
   readonly over?: Duplex
 }
@@ -40,13 +39,13 @@ export function openSocket(
   connect: ConnectTlsOptions,
   alpnProtocols: string[],
 ): Socket {
-  // With a path the host is what the certificate is held against, no more: without it Node would take 'localhost'.
+  // With a path the host is only used to check the certificate: without it Node would check for 'localhost'.
   const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
   if (!isTls) return connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where })
   const name = connect.servername ?? hostname
-  // RFC 6066 §3: an IP address is no server name.
+  // RFC 6066 §3: an IP address is not sent as a server name.
   const servername = isIP(name) === 0 ? name : ''
-  // RFC 9113 §9.2.1: over TLS 1.2 nothing is negotiated anew.
+  // RFC 9113 §9.2.1: no renegotiation with TLS 1.2.
   const secureOptions = (connect.secureOptions ?? 0) | constants.SSL_OP_NO_RENEGOTIATION
   return connectTls({
     ...SOCKET_OPTIONS,
@@ -60,11 +59,11 @@ export function openSocket(
 }
 
 /**
- * Turns Nagle's algorithm off and keep-alive on, unless the caller's options say otherwise. With the algorithm, a small
- * write waits until the one before it was acknowledged: 40 ms and more.
+ * Turns Nagle's algorithm off and TCP keep-alive on, unless the caller's options say otherwise. With the algorithm, a
+ * small write waits until the write before it was acknowledged: 40 ms and more.
  *
- * For any socket, once it is connected: Node 20 and 22 ignore both options of `tls.connect()`, a connector may have set
- * neither, and node:http2 turns the algorithm off whatever the caller has said.
+ * It is called for every socket once it is connected: Node 20 and 22 ignore both options of `tls.connect()`, a
+ * connector may have set neither, and node:http2 turns the algorithm off whatever the caller has said.
  */
 export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOptions): void {
   const {
@@ -72,12 +71,12 @@ export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOption
     keepAlive = true,
     keepAliveInitialDelay = 0,
   }: ConnectTlsOptions = typeof connect === 'function' ? {} : connect
-  // What stands in for a socket may have no such methods.
+  // A caller's stand-in for a socket may not have these methods.
   socket.setNoDelay?.(noDelay)
   if (keepAlive) socket.setKeepAlive?.(true, keepAliveInitialDelay)
 }
 
-/** The one listener for errors that nothing is to be done about: the socket is being destroyed, or not used yet. */
+/** The listener for errors that need no action: the socket is being destroyed, or isn't used yet. */
 export function ignoreLateError(): void {}
 
 /** Destroys a socket that is of no use. Its errors mean nothing any more. */
@@ -91,7 +90,7 @@ export function setRef(socket: Socket, isNeeded: boolean): void {
   else socket.unref?.()
 }
 
-/** By its methods: a Duplex that stands in for a socket is welcome, as node:http2 takes one too. */
+/** Whether the value has the methods of a socket. A Duplex that stands in for one is accepted, as in node:http2. */
 export function isSocket(value: unknown): value is Socket {
   return (
     typeof value === 'object' && value !== null && 'destroy' in value && 'write' in value && 'on' in value

@@ -1,5 +1,5 @@
 /**
- * The events of node's streams, brought to the attempts that they belong to.
+ * Passes the events of node:http2's streams on to the attempts that they belong to.
  *
  * @module
  */
@@ -12,13 +12,14 @@ import { originalSetImmediate } from '../../core/original-timers.ts'
 /** Who hears of one stream. */
 export interface NodeStreamListener {
   onHeaders(headers: NodeHeaders, raw: unknown): void
-  /** @returns false to stop the reading; what is on its way still comes */
+  /** @returns false to stop reading; data that Node has read already still comes */
   onData(chunk: Buffer): boolean
   onTrailers(headers: NodeHeaders, raw: unknown): void
   /**
-   * No more data; called once or twice. `isClosed`: because the stream is closed, as opposed to END_STREAM.
+   * No more data comes. Called once or twice. @param isClosed true because the stream is closed; false because of
+   * END_STREAM
    *
-   * @returns whether node may let go of the stream as soon as it is closed, and tell so
+   * @returns whether Node may release the stream as soon as it is closed, and emit `close`
    */
   onEnd(isClosed: boolean): boolean
   onFinish(): void
@@ -27,7 +28,10 @@ export interface NodeStreamListener {
   onClose(): void
 }
 
-/** Returns what it is given, so that a subclass puts its private field onto a foreign object. */
+/**
+ * Its constructor returns the object that it is given, so that a subclass can put its private fields onto a foreign
+ * object.
+ */
 class Foreign {
   constructor(foreign: object) {
     // biome-ignore lint/correctness/noConstructorReturn: that is the purpose
@@ -36,8 +40,8 @@ class Foreign {
 }
 
 /**
- * The way from node's stream to its attempt, for listeners that all streams share: a closure for each event of each
- * request would do as well, and cost more. A private field is neither enumerable nor reachable from elsewhere.
+ * Links Node's stream to its attempt, for listeners that all streams share: a closure for each event of each request
+ * would cost more. A private field is neither enumerable nor reachable from elsewhere.
  */
 class ListenerSlot extends Foreign {
   #listener: NodeStreamListener | null
@@ -64,8 +68,8 @@ class ListenerSlot extends Foreign {
   }
 
   /**
-   * Up to Node 24 what `session.request()` makes keeps the stream alive until the next full collection
-   * (docs/differences.md): the call with its handler and all that it has made shall not be a part of that.
+   * Removes the link. Up to Node 24 the stream of `session.request()` stays alive until the next full garbage
+   * collection (docs/differences.md): the call, its handler and all that they hold must not stay alive with it.
    */
   static drop(stream: ClientHttp2Stream): void {
     ;(stream as unknown as ListenerSlot).#listener = null
@@ -73,13 +77,13 @@ class ListenerSlot extends Foreign {
 }
 
 /**
- * Takes the place of `Readable.push()`, by which node hands a stream its data: straight to the attempt, past a buffer,
- * two events and their ticks that nobody needs. And it tells END_STREAM from a reset with NO_ERROR, which node's `end`
+ * Replaces `Readable.push()`, by which Node gives a stream its data: the data goes straight to the attempt, without a
+ * buffer, two events and their ticks. It also tells END_STREAM from a reset with NO_ERROR, which Node's `end` event
  * doesn't.
  */
 function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
   if (chunk !== null) return ListenerSlot.get(this)?.onData(chunk) === true
-  // Node pushes a last null while it destroys the stream: that is no news.
+  // Node pushes a last null while it destroys the stream, which is not END_STREAM.
   if (this.destroyed) return false
   const mayGo = ListenerSlot.get(this)?.onEnd(this.closed) === true
   // Otherwise node would wait for an `end` that never comes, and we would have to destroy the stream a tick later.
@@ -88,8 +92,8 @@ function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
 }
 
 /**
- * Takes the place of `emit()`: a listener for each event of each request would cost more, since node hears of each.
- * Whoever got hold of the stream (node's diagnostics channels hand it out) may listen as ever.
+ * Replaces `emit()`: a listener for each event of each request would cost more, since Node runs code for each listener
+ * added. Other code that gets hold of the stream (Node's diagnostics channels publish it) may add listeners as usual.
  */
 function onEmit(
   this: ClientHttp2Stream,
@@ -101,18 +105,18 @@ function onEmit(
   const emit = ListenerSlot.emitOf(this)
   let isHeard = false
   try {
-    // With nobody else to hear of it, EventEmitter would throw it.
+    // Without another listener, EventEmitter would throw the error.
     if (event === 'error' && this.listenerCount(event) === 0) emit.call(this, errorMonitor, first)
     // biome-ignore lint/complexity/noArguments: as many as there are, and no array of them for each event
     else isHeard = Reflect.apply(emit, this, arguments)
   } finally {
-    // Last: the attempt takes out of a header what is none, such as `:status`.
+    // The attempt comes last: it removes from the header object what is no field, such as `:status`.
     isHeard = tell(this, event, first, raw) || isHeard
   }
   return isHeard
 }
 
-/** False for what its attempt doesn't want to hear of. */
+/** Passes an event on to the attempt. @returns false for an event that attempts don't handle */
 function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, raw: unknown): boolean {
   const listener = ListenerSlot.get(stream)
   switch (event) {
@@ -133,7 +137,8 @@ function tell(stream: ClientHttp2Stream, event: string | symbol, first: never, r
       listener?.onError(first)
       return true
     case 'close':
-      // nghttp2 closes what lies above a GOAWAY before anybody hears of the GOAWAY: in the next turn everybody knows.
+      // nghttp2 closes the streams above a GOAWAY's last stream before the session hears of the GOAWAY: a turn later it
+      // has.
       if (stream.rstCode === ErrorCode.REFUSED_STREAM) originalSetImmediate(tellClose, stream)
       else tellClose(stream)
       return true
@@ -154,14 +159,14 @@ export function listen(stream: ClientHttp2Stream, listener: NodeStreamListener):
   stream.emit = onEmit
 }
 
-/** Begins to read, or goes on after `onData` has stopped it. */
+/** Begins to read, or continues after `onData` has stopped it. */
 export function read(stream: ClientHttp2Stream): void {
   if (!stream.destroyed) stream._read(0)
 }
 
 function endNothing(): void {}
 
-/** To be called in the next tick. */
+/** Ends a stream; for `nextTick`. */
 export function endLater(stream: { end(): void }): void {
   stream.end()
 }
@@ -171,11 +176,10 @@ function destroyLater(stream: ClientHttp2Stream): void {
 }
 
 /**
- * Resets a stream, and lets go of it at once: `close()` alone may leave it alive on a busy session.
+ * Resets a stream, and releases it at once: `close()` alone may leave it alive on a busy session.
  *
  * @param waitsForTrailers whether it was opened with `waitForTrailers`
- * @param code what the peer hears. Never NO_ERROR: node would put RST_STREAM off, destroy() would drop it, and nghttp2
- *   send empty frames for ever.
+ * @param isBreach whether the code is PROTOCOL_ERROR, instead of CANCEL
  */
 export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, code: number): void {
   if (stream.destroyed) return

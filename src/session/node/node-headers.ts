@@ -1,5 +1,5 @@
 /**
- * Header objects as node:http2 makes them, made ready to be handed on.
+ * Converts header objects from and to node:http2.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { toRawHeaders } from '../../core/headers.ts'
 import type { Request } from '../../core/request.ts'
 import type { WireHeaders } from '../../core/wire-headers.ts'
 
-/** Whether `session.request()` takes a flat list: from 22.17 on, but not on Node 23. */
+/** Whether `session.request()` takes a flat list: from Node 22.17 on, but not on Node 23. */
 const TAKES_LIST = takesList(process.versions.node)
 
 function takesList(version: string): boolean {
@@ -20,15 +20,16 @@ function takesList(version: string): boolean {
 }
 
 /**
- * Makes objects that inherit nothing (a field may be called `constructor` or `__proto__`), and are still no
- * dictionaries to V8, as those of `Object.create(null)` are: a sixth to a quarter of the time
+ * Makes objects that inherit nothing (a field may be called `constructor` or `__proto__`). Unlike those of
+ * `Object.create(null)` they are no dictionaries to V8, and take a sixth to a quarter of the time
  * (`bench/micro/headers.mjs`).
  */
 const FieldObject = function FieldObject() {} as unknown as new () => Record<string, string | string[]>
 FieldObject.prototype = Object.freeze(Object.create(null))
 
 /**
- * As an object, several values of a name in an array: what all versions of node take, and the only form for trailers.
+ * The fields as an object, with several values of a name in an array: the form that all versions of Node take, and the
+ * only form for trailers.
  */
 export function toFieldObject(wire: WireHeaders): OutgoingHttpHeaders {
   const fields = new FieldObject()
@@ -44,15 +45,15 @@ export function toFieldObject(wire: WireHeaders): OutgoingHttpHeaders {
 }
 
 /**
- * Header fields for `session.request()`: the list itself, where node takes one; it copies an object, and looks up each
- * name.
+ * Header fields for `session.request()`: the list itself where Node takes one, since it would copy an object and look
+ * up each name.
  */
 export function toNodeHeaders(
   wire: WireHeaders,
   sensitive: ReadonlySet<string> | null = null,
 ): OutgoingHttpHeaders | WireHeaders {
   if (sensitive === null) return TAKES_LIST ? wire : toFieldObject(wire)
-  // The list is the request's own, for all its attempts.
+  // A copy, since the list belongs to the request and serves all its attempts.
   const fields = TAKES_LIST ? [...wire] : toFieldObject(wire)
   return Object.assign(fields, { [sensitiveHeaders]: [...sensitive] })
 }
@@ -66,14 +67,14 @@ export function toNodeTrailers(
   return names === null ? fields : Object.assign(fields, { [sensitiveHeaders]: [...names] })
 }
 
-/** The very object that node made, less what is no header: nothing is copied. */
+/** The object that Node made, without the keys that are no fields. It isn't copied. */
 export function toHandedHeaders(headers: NodeHeaders): IncomingHttpHeaders {
   Reflect.deleteProperty(headers, ':status')
   Reflect.deleteProperty(headers, sensitiveHeaders)
   return headers
 }
 
-/** The flat list in wire order: node passes it as a third argument that its types leave out. */
+/** The flat list in wire order. Node passes it as a third argument that its types don't declare. */
 export function toRawList(raw: unknown, handed: IncomingHttpHeaders): readonly string[] {
   return Array.isArray(raw) ? raw : toRawHeaders(handed)
 }

@@ -1,5 +1,5 @@
 /**
- * A stream of node:http2 below a tunnel.
+ * A stream of node:http2 as the engine's side of a tunnel.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { StreamError } from '../../errors.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { read } from './node-events.ts'
 
-/** What the tunnel asks for, node does. */
+/** Carries the tunnel's calls out on Node's stream. */
 export class NodeTunnelSide implements TunnelSide {
   readonly socket: Socket | null
   readonly #stream: ClientHttp2Stream
   readonly #reset: () => void
 
-  /** @param reset resets the stream, as soon as the peer won't mind */
+  /** @param reset resets the stream, as soon as the reset budget allows */
   constructor(stream: ClientHttp2Stream, socket: Socket | null, reset: () => void) {
     this.socket = socket
     this.#stream = stream
@@ -35,14 +35,14 @@ export class NodeTunnelSide implements TunnelSide {
     this.#stream.end((error?: Error | null) => this.#tell(error, callback))
   }
 
-  /** Node has given the credit back already. */
+  /** Nothing to do: Node has sent WINDOW_UPDATE already. */
   closeTunnel(): void {}
 
   resetTunnel(): void {
     this.#reset()
   }
 
-  /** Of a write on a stream that is destroyed meanwhile node says that it went well. */
+  /** Calls back, with an error if the stream was destroyed in the meantime: Node reports success for such a write. */
   #tell(error: Error | null | undefined, callback: (error?: Error | null) => void): void {
     const isLost = (error === null || error === undefined) && this.#stream.destroyed
     callback(isLost ? new StreamError('The stream was closed before all was sent') : error)

@@ -1,5 +1,5 @@
 /**
- * A stream of node:http2 as the place where a request's body goes.
+ * Sends a request's body on a stream of node:http2.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import type { Request } from '../../core/request.ts'
 import type { StreamOwner } from '../engine.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
 
-/** Bytes that go into a stream at once: more would only wait there. */
+/** The bytes that are written to a stream at once: more would only wait there. */
 const SLICE_SIZE = 65_536
-/** The same while the session holds {@link SESSION_BUFFER}: each upload can go on, whatever the others wait for. */
+/** The same while the session holds {@link SESSION_BUFFER}: each upload can still make progress. */
 const SMALL_SLICE_SIZE = 16_384
-/** Bytes that all uploads of a session may have waiting before their slices become small. */
+/** The bytes that all uploads of a session may have waiting before their slices become small. */
 const SESSION_BUFFER = 16_777_216
 
 const WITHOUT_BODY = Object.freeze({ endStream: true, waitForTrailers: false })
 const WITH_BODY = Object.freeze({ endStream: false, waitForTrailers: false })
 const WITH_TRAILERS = Object.freeze({ endStream: false, waitForTrailers: true })
 
-/** How node opens a stream that a request's body is to go into. */
+/** The options by which Node opens a stream for a request with this body. */
 export function toStreamOptions(
   { isTunnel, trailers }: Request,
   body: SendableBody,
@@ -30,7 +30,7 @@ export function toStreamOptions(
   return body.kind === 'none' && !isTunnel ? WITHOUT_BODY : WITH_BODY
 }
 
-/** What the uploads of one session have written and the session has not sent yet. */
+/** Counts the bytes that the uploads of one session have written and the session has not sent yet. */
 export class UploadBuffer {
   readonly #owner: Pick<StreamOwner, 'onStall'>
   /** Bytes. */
@@ -44,25 +44,25 @@ export class UploadBuffer {
     return this.#size < SESSION_BUFFER ? SLICE_SIZE : SMALL_SLICE_SIZE
   }
 
-  /** An upload is held up. */
+  /** An upload is stalled. */
   onStall(stream: ClientHttp2Stream): void {
     const sessionWindow = stream.session?.state.remoteWindowSize
     if (stream.id !== undefined && sessionWindow !== undefined) this.#owner.onStall(stream.id, sessionWindow)
   }
 
-  /** Some more, or less, is waiting. */
+  /** The number of waiting bytes has changed. @param bytes may be below 0 */
   add(bytes: number): void {
     this.#size += bytes
   }
 }
 
-/** Node sends what is written from where it is; what comes while a write is under way is written as one. */
+/** Node sends the written bytes without a copy. Slices that come while a write is in progress are written as one. */
 export class NodeUploadSink implements UploadSink {
   readonly #stream: ClientHttp2Stream
   readonly #buffer: UploadBuffer
   /** Null before `listen()`, and after `release()`. */
   #listener: SinkListener | null = null
-  /** What the session's buffer knows of this stream. */
+  /** The bytes of this stream that the session's buffer counts. */
   #waiting = 0
 
   readonly #onDrain = (): void => {
@@ -90,7 +90,7 @@ export class NodeUploadSink implements UploadSink {
 
   write(slice: Uint8Array, isLast: boolean): boolean {
     if (isLast && this.#listener === null) {
-      // All of a small body: node makes one frame of its last write and its end.
+      // A small body as a whole: Node makes one frame of its last write and its end.
       this.#stream.end(slice)
       return true
     }
@@ -114,7 +114,7 @@ export class NodeUploadSink implements UploadSink {
     this.#buffer.onStall(this.#stream)
   }
 
-  /** Tells the session how much of ours waits now. */
+  /** Updates the session's count with the bytes of this stream that wait now. */
   #account(): void {
     const waiting = this.#stream.writableLength
     this.#buffer.add(waiting - this.#waiting)

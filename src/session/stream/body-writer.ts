@@ -14,27 +14,27 @@ import type { Call } from '../../handler/call.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
 
 /**
- * Reads the source no faster than the peer's window takes it. The source's end is the stream's end; of its failure the
- * call hears from the body itself. A length that isn't the announced one fails the call before the peer would.
+ * Reads the source no faster than the peer's windows allow. The end of the source ends the stream. The body itself
+ * tells the call when the source fails. A body of another length than announced fails the call before the peer would.
  *
- * Pieces aren't copied: they are sent from where they are. What comes while a write is under way is written as one.
+ * Pieces aren't copied. Pieces that come while a write is in progress are written as one.
  */
 export class BodyWriter implements SinkListener {
   readonly #body: BytesBody | StreamBody
   readonly #sink: UploadSink
   readonly #call: Call
-  /** Null for bytes. */
+  /** Null for a body of bytes, and before `start()`. */
   #source: Readable | null = null
   /** The piece that is being written; null between pieces. */
   #piece: Uint8Array | null = null
-  /** How much of it was. */
+  /** Bytes of the piece that were written. */
   #offset = 0
-  /** Pieces that came although the source was told to pause: somebody else reads it, too. Null for none. */
+  /** Pieces that came although the source was told to pause, since other code reads the source, too. Null for none. */
   #backlog: Uint8Array[] | null = null
-  /** Bytes that the source has given. */
+  /** Bytes that have come from the source. */
   #received = 0
   #isSourceEnded = false
-  /** The sink takes no more before its `onDrain`. */
+  /** The sink takes no more until `onDrain`. */
   #isBlocked = false
   #isOver = false
 
@@ -68,11 +68,11 @@ export class BodyWriter implements SinkListener {
     }
     this.#source.on('data', this.#onData)
     this.#source.on('end', this.#onEnd)
-    // Its maker may have paused it.
+    // The code that made the source may have paused it.
     this.#source.resume()
   }
 
-  /** Nobody wants the rest: the source is destroyed. Idempotent, and a no-op once all of it was handed over. */
+  /** The rest of the body isn't needed: the source is destroyed. Idempotent, and a no-op once all of it was written. */
   stop(): void {
     if (this.#isOver) return
     this.#detach()
@@ -108,7 +108,9 @@ export class BodyWriter implements SinkListener {
     }
   }
 
-  /** Writes what is there, while the stream takes it; then asks for more, or ends. */
+  /**
+   * Writes the pieces that have come, as far as the sink takes them. Then asks the source for more, or ends the body.
+   */
   #write(): void {
     while (!this.#isOver) {
       this.#piece ??= this.#backlog?.shift() ?? null
@@ -144,7 +146,7 @@ export class BodyWriter implements SinkListener {
     this.#sink.end()
   }
 
-  /** Whether it isn't as long as it has to be; then the call has failed. */
+  /** Whether the body's length isn't the announced one; then the call has failed. */
   #isMismatch(): boolean {
     const { contentLength } = this.#call.request
     if (contentLength === null || this.#received === contentLength) return false
@@ -158,7 +160,7 @@ export class BodyWriter implements SinkListener {
     this.#call.fail(error)
   }
 
-  /** What was written a while ago is still there: it wasn't only waiting for its turn. */
+  /** Reports a stall if the sink is still blocked a turn later: then the data isn't only waiting for its turn. */
   reportStall(): void {
     if (this.#isBlocked && !this.#isOver && !this.#sink.isGone) this.#sink.reportStall()
   }

@@ -1,5 +1,5 @@
 /**
- * How many streams a session may reset, and how fast.
+ * Limits how many streams a session may reset, and how fast.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import { originalSetImmediate } from '../../core/original-timers.ts'
 import { TokenBucket } from '../../core/token-bucket.ts'
 
 /**
- * So many resets at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33 more a
- * second; Envoy looks at the first 500 streams. (All of them since CVE-2023-44487, "rapid reset".)
+ * The resets that may be sent at once. nghttp2, and with it Node's server, ends a session after a burst of 1,000 and 33
+ * more a second. Envoy checks the first 500 streams. (All of them since CVE-2023-44487, "rapid reset".)
  */
 const BURST = 400
-/** And so many for each second since. */
+/** The resets that may be sent per second after that. */
 const RATE = 30
-/** How often those that wait are looked at, in milliseconds. */
+/** How often the waiting streams are checked. Milliseconds. */
 const TICK = 500
 
-/** A stream that nobody wants any more, and that isn't reset yet. */
+/** A stream that its caller has given up, and that isn't reset yet. */
 export interface Resettable {
   reset(): void
 }
 
 /**
- * A bucket of tokens, one for each RST_STREAM. A stream that gets none stays open: it takes its place on the session
- * until the server has answered it or there is a token again.
+ * A token bucket: each RST_STREAM costs one. A stream that gets no token stays open, and takes up its place on the
+ * session, until the server has responded or there is a token.
  *
- * No stream is reset at once. A caller may be running inside nghttp2, which is reading, and must not be made to send
- * then: it would ask for the data of streams that are going, for ever, or write to freed memory (docs/differences.md).
+ * No stream is reset at once. A caller may be running inside nghttp2, which is reading and must not be made to send
+ * then: it would ask for the data of closing streams, for ever, or write to freed memory (docs/differences.md).
  */
 export class ResetBudget implements Timed {
   deadline = Number.POSITIVE_INFINITY
@@ -46,7 +46,7 @@ export class ResetBudget implements Timed {
 
   /**
    * @param onReset called after streams were reset
-   * @param onStuck called after that when some still wait, as there is no token left
+   * @param onStuck called after `onReset` when streams still wait because there is no token
    */
   constructor(deadlines: Deadlines, onReset: () => void, onStuck: () => void) {
     this.#deadlines = deadlines
@@ -55,12 +55,12 @@ export class ResetBudget implements Timed {
     this.#bucket = new TokenBucket(BURST, RATE, deadlines.now())
   }
 
-  /** How many streams wait for their reset. */
+  /** The number of streams that wait for their reset. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Whether more than half of so many places are held by streams that wait for a token, not only for the next turn. */
+  /** Whether streams that wait for a token, not only for the next turn, hold more than half of this many places. */
   holdMost(places: number): boolean {
     return this.listIndex !== -1 && this.#waiting.size > places / 2
   }

@@ -1,5 +1,5 @@
 /**
- * The receive windows of a session: of its streams, and of the connection that they share.
+ * The receive windows of a session: those of its streams, and the connection window that they share.
  *
  * @module
  */
@@ -9,41 +9,41 @@ import { MAX_WINDOW_SIZE, toUneven } from '../../core/window-size.ts'
 import type { Windowed } from './stream-window.ts'
 import { StreamWindow } from './stream-window.ts'
 
-/** The streams of a session, as they are now. */
+/** The open streams of a session. */
 interface OpenStreams {
   readonly size: number
   readonly items: readonly Windowed[]
 }
 
-/** What a connection is told of its windows. */
+/** Announces the windows of a connection. */
 export interface WindowAnnouncer {
-  /** Tells the peer of another window of streams, in bytes; `onAck` isn't called when it ends first. */
+  /** Announces another stream window, in bytes. @param onAck not called when the connection ends first */
   announceWindow(streamWindow: number, onAck: () => void): void
-  /** Makes the connection's own window larger, in bytes. A smaller one than before changes nothing. */
+  /** Grows the connection window. @param size bytes; no effect unless it is larger than before */
   growConnectionWindow(size: number): void
 }
 
 /**
- * Credit that has come back is announced when it is half of a window. So a connection's window that is twice what its
- * streams may hold is never used up before theirs are.
+ * WINDOW_UPDATE is sent when half of a window was read. So a connection window that is twice the most that its streams
+ * may hold is never used up before theirs are.
  */
 const COVER = 2
 
 /**
- * What bounds a session's memory is what its streams may hold together: `maxSessionBuffer`. The connection's window
- * grows with that, unless the caller has given one: a stream never waits for what others hold. And Node's own server,
- * when it has sent all of a body but END_STREAM while the window is used up by other streams, would end it by
- * RST_STREAM.
+ * `maxSessionBuffer` bounds the most that a session's streams may hold together, and so its memory. The connection
+ * window grows with it, unless the caller has set one, so that a stream never waits because of data that others hold.
+ * This also avoids an error of Node's own server: if other streams have used the window up when it has sent all of a
+ * body except END_STREAM, it ends that stream by RST_STREAM.
  */
 export class SessionWindows {
   readonly #options: SessionOptions
   readonly #streams: OpenStreams
-  /** The peer has acknowledged a change: there may be room. */
+  /** Called when the peer has acknowledged a change: there may be room for another stream. */
   readonly #onRoom: () => void
   #window: StreamWindow
-  /** Null until there is one. */
+  /** Null until connected. */
   #connection: WindowAnnouncer | null = null
-  /** What the connection's window has been grown to, at least. Bytes. */
+  /** The size that the connection window has at least. Bytes; Infinity when the caller has set it. */
   #covered: number
 
   constructor(options: SessionOptions, streams: OpenStreams, onRoom: () => void) {
@@ -54,33 +54,36 @@ export class SessionWindows {
     this.#covered = options.isConnectionWindowGiven ? Number.POSITIVE_INFINITY : options.firstConnectionWindow
   }
 
-  /** That of streams, as it was announced last. Bytes. */
+  /** The stream window that was announced last. Bytes. */
   get size(): number {
     return this.#window.size
   }
 
-  /** So many streams the bound allows with the smallest windows. */
+  /** The number of streams that the bound allows with the smallest windows. */
   get maxStreams(): number {
     return this.#window.maxStreams
   }
 
-  /** Whether the bound allows for one more. */
+  /** Whether the bound allows one more stream. */
   get hasRoom(): boolean {
     return this.#window.hasRoom
   }
 
-  /** There is a socket now. @param streams how many wait for it @returns what SETTINGS are to say, in bytes */
+  /**
+   * A socket is connected. @param streams the number of streams that wait for it @returns the
+   * SETTINGS_INITIAL_WINDOW_SIZE to announce, in bytes
+   */
   begin(streams: number): number {
     this.#window = new StreamWindow(this.#options, streams)
     return this.#window.size
   }
 
-  /** There is a connection now, that has said so. */
+  /** The connection has announced the window that `begin()` returned. */
   connect(connection: WindowAnnouncer): void {
     this.#connection = connection
   }
 
-  /** A stream is about to be opened; it is among the others. */
+  /** A stream is about to be opened. It is in the list of streams already. */
   open(stream: Windowed): void {
     this.#window.open(stream)
     if (this.#window.shrink(this.#streams.size)) this.#announce()
@@ -92,10 +95,10 @@ export class SessionWindows {
     this.#window.close(stream)
   }
 
-  /** Streams would go faster with a larger window. @param size that is enough, in bytes */
+  /** Streams would go faster with a larger window. @param size the window that is enough, in bytes */
   grow(size: number): void {
     if (!this.#window.grow(this.#streams.items, size)) return
-    // First: no stream shall find the connection's window used up.
+    // The connection window grows first, so that no stream finds it used up.
     this.#cover()
     this.#announce()
   }
@@ -107,11 +110,14 @@ export class SessionWindows {
     })
   }
 
-  /** One stream alone can't use up what others need. */
+  /**
+   * Grows the connection window with what the streams may hold. A single stream needs no more: it can't use up what
+   * other streams need.
+   */
   #cover(): void {
     const needed = this.#window.reserved * COVER
     if (needed <= this.#covered || this.#covered === MAX_WINDOW_SIZE || this.#streams.size < 2) return
-    // By doubling, so that a burst of streams isn't a burst of frames.
+    // It at least doubles, so that a burst of streams isn't a burst of frames.
     this.#covered = toUneven(Math.min(Math.max(needed, this.#covered * 2), MAX_WINDOW_SIZE))
     this.#connection?.growConnectionWindow(this.#covered)
   }

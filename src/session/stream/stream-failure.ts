@@ -1,5 +1,5 @@
 /**
- * Why an attempt on a stream has failed.
+ * Makes the errors of attempts that failed on a stream.
  *
  * @module
  */
@@ -10,23 +10,23 @@ import { DodiciError, StreamError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
 import type { Goaway } from '../loss.ts'
 
-/** What the session knows of it. */
+/** What the session knows about a failure. */
 export interface FailureContext {
-  /** The session can open no further stream: it finishes those that it has, and closes. */
+  /** The session can't open further streams: it finishes the open ones, and closes. */
   close(): void
   /** Whether the connection is gone. */
   isLost(): boolean
-  /** What the peer has said with its GOAWAY; null without one. */
+  /** The peer's GOAWAY; null before any. */
   readonly goaway: Goaway | null
   /**
-   * Why a stream is lost with its session: for the session's own reason or, where it has none yet, for `error`.
+   * The error of a stream that is lost with its session: the session's own reason or, when it has none yet, `error`.
    *
    * @param streamId null for a stream that never got one
    */
   toLossError(streamId: number | null, error: Error | null): DodiciError
 }
 
-/** Nothing was sent. */
+/** The error of a stream that could not be opened: nothing was sent. */
 export function toOpenError(cause: unknown): DodiciError {
   return new StreamError('The stream could not be opened', { cause, processed: 'no' })
 }
@@ -34,8 +34,8 @@ export function toOpenError(cause: unknown): DodiciError {
 /**
  * The failure of a stream that was closed without a complete response.
  *
- * @param stream null where node has made none
- * @param error what node has said of it; null for nothing
+ * @param stream null when Node has made none
+ * @param error the error that Node has given for it; null for none
  */
 export function toStreamFailure(
   context: FailureContext,
@@ -45,14 +45,15 @@ export function toStreamFailure(
   const streamId = stream?.id ?? null
   const code = stream?.rstCode ?? ErrorCode.NO_ERROR
   const { goaway } = context
-  // Node closes streams with the code of a GOAWAY, too: then it is no response to this stream, whatever the code.
+  // Node also closes streams with the code of a GOAWAY: then the code says nothing about this stream.
   const isRefused = code === ErrorCode.REFUSED_STREAM && goaway?.code !== ErrorCode.REFUSED_STREAM
-  // RFC 9113 §6.8: the peer has promised not to process what lies above. nghttp2 calls that REFUSED_STREAM.
+  // RFC 9113 §6.8: the peer doesn't process the streams above the last one. nghttp2 closes them with REFUSED_STREAM.
   const isAbove = streamId !== null && goaway !== null && streamId > goaway.lastStreamId
-  // What was refused before the connection went is unprocessed all the same.
+  // A stream that was refused before the connection was lost is unprocessed all the same.
   if (isAbove || (context.isLost() && !isRefused)) return context.toLossError(streamId, error)
   if (streamId === null) {
-    // Node 24 and later say so on the stream; all of them do when the ids are used up (RFC 9113 §5.1.1).
+    // No id: Node 24 and later tell so by an event of the stream. All versions do when the ids are used up (RFC 9113
+    // §5.1.1).
     context.close()
     return toOpenError(error)
   }
@@ -63,7 +64,7 @@ export function toStreamFailure(
  * The failure of a stream that the peer has reset.
  *
  * @param isRefused whether the code means that none of it was processed (RFC 9113 §8.7)
- * @param cause what the engine has said of it; null for nothing
+ * @param cause the error that the engine has given for it; null for none
  */
 export function toResetError(
   code: number,
@@ -78,7 +79,7 @@ export function toResetError(
   return new StreamError(message, { cause, processed, http2ErrorCode: code })
 }
 
-/** The peer has sent a header section on a connected stream: a stream error. */
+/** The peer has sent a header section on the stream of a tunnel: a stream error. */
 export function toTunnelProtocolError(): StreamError {
   return new StreamError('HEADERS came within a tunnel (RFC 9113 §8.5)', {
     http2ErrorCode: ErrorCode.PROTOCOL_ERROR,
@@ -86,7 +87,8 @@ export function toTunnelProtocolError(): StreamError {
 }
 
 /**
- * Why a tunnel ends: its call has settled, and the server has answered it. Errors that aren't ours come back untouched.
+ * The error of a tunnel, whose call has settled with a response: marks it as processed. Errors that aren't ours come
+ * back unchanged.
  */
 export function toTunnelError(call: Call, streamId: number | null, error: Error): Error {
   if (!(error instanceof DodiciError)) return error

@@ -1,5 +1,5 @@
 /**
- * How large the receive windows of a session's streams are.
+ * The size of the receive windows of a session's streams.
  *
  * @module
  */
@@ -7,70 +7,71 @@
 import type { SessionOptions } from '../../core/session-options.ts'
 import { SMALLEST_WINDOW, toUneven } from '../../core/window-size.ts'
 
-/** Streams that a session is ready for without a change: as many as most servers allow. */
+/** The number of streams that a session allows without a change of the window: as many as most servers allow. */
 const USUAL_STREAMS = 100
 
-/** By what windows shrink and grow at a time: each change is a SETTINGS frame and its ACK. */
+/** The factor by which windows shrink and grow: each change costs a SETTINGS frame and its ACK. */
 const STEP = 4
 
-/** After a change there is room for so many times the streams that there are: another one shouldn't be due at once. */
+/** After a change there is room for this many times the open streams, so that the next change isn't due at once. */
 const HEADROOM = 4
 
-/** One that has a window. */
+/** A stream that has a window. */
 export interface Windowed {
-  /** What it may hold at most, in bytes; 0 before it was opened. {@link StreamWindow}'s own. */
+  /** The most that the stream may hold, in bytes; 0 until opened. Written by {@link StreamWindow} only. */
   window: number
-  /** Its reader holds it back: some of its window may be used up. */
+  /** Whether its reader holds it back: some of its window may be used up. */
   readonly isHeld: boolean
 }
 
 /**
- * All streams have one window (SETTINGS_INITIAL_WINDOW_SIZE, RFC 9113 §6.9.2), and what readers leave unread may fill
- * each of them. So it is large while there are few streams, and smaller the more there are: together they stay below a
- * bound. Many streams lose no speed by that, since the connection's window is what they share.
+ * All streams have the same window (SETTINGS_INITIAL_WINDOW_SIZE, RFC 9113 §6.9.2), and each window may fill with
+ * unread data. So the window is large while there are few streams, and gets smaller with their number: together they
+ * stay below a bound. Many streams lose no speed by that, since they share the connection window.
  *
- * A change counts when the peer has acknowledged it (§6.5.3): until then it may use the larger one of the two. And a
- * smaller one takes nothing back of what a stream holds already.
+ * A change is in force when the peer has acknowledged it (§6.5.3). Until then the peer may use the larger one of both
+ * windows. A smaller window takes nothing back of the data that a stream holds already.
  */
 export class StreamWindow {
   readonly #largest: number
   readonly #smallest: number
   readonly #bound: number
-  /** What was announced last. */
+  /** The window that was announced last. Bytes. */
   #size: number
-  /** What the peer may use: what it has acknowledged last, or what was announced since, if that is more. */
+  /** The window that the peer may use: the larger one of the last acknowledged and the announced one. Bytes. */
   #usable: number
-  /** A change is on its way. */
+  /** A change waits for its ACK. */
   #isChanging = false
-  /** What all streams together may hold. */
+  /** The most that all streams together may hold. Bytes. */
   #reserved = 0
 
-  /** @param streams how many there may be at once before anything can be changed */
+  /** @param streams the number of streams that may be opened at once, before a change is possible */
   constructor({ initialWindowSize, maxSessionBuffer, isWindowGiven }: SessionOptions, streams: number) {
     this.#largest = initialWindowSize
     this.#smallest = Math.min(SMALLEST_WINDOW, initialWindowSize)
     this.#bound = maxSessionBuffer
-    // Whoever names a window gets it, where it fits; otherwise a response that could use a larger one gets it later.
+    // A caller that sets a window gets it, where it fits. Otherwise a response that could use a larger window gets it
+    // later.
     this.#size = this.#toSize(Math.max(isWindowGiven ? 1 : USUAL_STREAMS, streams), maxSessionBuffer)
     this.#usable = this.#size
   }
 
-  /** What was announced last. Bytes. */
+  /** The window that was announced last. Bytes. */
   get size(): number {
     return this.#size
   }
 
-  /** So many streams the bound allows with the smallest windows. */
+  /** The number of streams that the bound allows with the smallest windows. */
   get maxStreams(): number {
     return Math.floor(this.#bound / this.#smallest)
   }
 
-  /** What all streams together may hold. Bytes. */
+  /** The most that all streams together may hold. Bytes. */
   get reserved(): number {
     return this.#reserved
   }
 
-  /** Whether the bound allows for one more. */
+  /** Whether the bound allows one more stream. */
   get hasRoom(): boolean {
     return this.#reserved + this.#usable <= this.#bound
   }
@@ -87,7 +88,7 @@ export class StreamWindow {
     stream.window = 0
   }
 
-  /** True when `size` has changed: half of the bound is given away, and what comes needs smaller windows. */
+  /** Makes the window smaller when half of the bound is reserved. @returns true when `size` has changed */
   shrink(streams: number): boolean {
     if (this.#isChanging || this.#reserved * 2 <= this.#bound) return false
     const size = this.#toSize(streams * HEADROOM, this.#bound - this.#reserved)
@@ -95,21 +96,22 @@ export class StreamWindow {
   }
 
   /**
-   * True when `size` has changed: streams would go faster with a larger one.
+   * Makes the window larger, since streams would go faster.
    *
-   * @param enough bytes that they could use
+   * @param enough the window that they could use, in bytes
+   * @returns true when `size` has changed
    */
   grow(streams: readonly Windowed[], enough = Number.POSITIVE_INFINITY): boolean {
     const most = this.#toSize(streams.length * HEADROOM, this.#bound - this.#reserved)
     const size = enough < most ? toUneven(enough) : most
     if (this.#isChanging || !this.#change(Math.max(this.#size, size))) return false
     this.#usable = this.#size
-    // What a stream holds of a larger window that there was before, it holds still.
+    // A held stream keeps an earlier, larger window: it may hold as much data.
     for (const stream of streams) if (!stream.isHeld || stream.window < size) this.#resize(stream)
     return true
   }
 
-  /** The peer has acknowledged the change. All that it had sent before has come. */
+  /** The peer has acknowledged the change. All data that it had sent before has come. */
   acknowledge(streams: readonly Windowed[]): void {
     this.#isChanging = false
     this.#usable = this.#size
@@ -127,7 +129,7 @@ export class StreamWindow {
     return this.#isChanging
   }
 
-  /** The largest of which so many fit into so many bytes. */
+  /** The largest window of which this many fit into this many bytes. */
   #toSize(streams: number, bytes: number): number {
     let size = this.#largest
     while (size * streams > bytes && size > this.#smallest) {

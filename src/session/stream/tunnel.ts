@@ -12,39 +12,40 @@ import { StreamError } from '../../errors.ts'
 
 type Callback = (error?: Error | null) => void
 
-/** A stream of an engine's, as its tunnel sees it. */
+/** An engine's stream, as its tunnel sees it. */
 export interface TunnelSide {
-  /** The connection below; null before there is one. */
+  /** The socket of the session; null until connected. */
   readonly socket: Socket | null
-  /** Whoever reads the tunnel wants more. */
+  /** The reader of the tunnel wants more data. */
   readTunnel(): void
-  /** @param callback called with an error when it will never be sent, otherwise once it was taken */
+  /** @param callback called with an error when the chunk will never be sent, otherwise once it was taken */
   writeTunnel(chunk: Uint8Array, callback: Callback): void
   endTunnel(callback: Callback): void
-  /** All that has come was read, or never will be. */
+  /** All received data was read, or will never be read. */
   closeTunnel(): void
-  /** Resets the stream, as soon as the peer won't mind. */
+  /** Resets the stream, as soon as the reset budget allows. */
   resetTunnel(): void
 }
 
 /**
- * Either side ends by itself: `end()` sends END_STREAM, and reading goes on. What breaks the stream breaks the tunnel,
- * in words of ours: a reset that node tells by `close` alone as well. `destroy()` resets the stream with CANCEL.
+ * A tunnel over one stream, as a Duplex. Each direction ends by itself: `end()` sends END_STREAM, and reading goes on.
+ * An error of the stream becomes an error of the tunnel, also a reset that Node tells by `close` only. `destroy()`
+ * resets the stream with CANCEL.
  */
 export class Tunnel extends Duplex {
   readonly #session: { readonly socket: Socket | null }
   readonly #side: TunnelSide
-  /** The callback of a write that has failed: what the stream died of comes with its end. */
+  /** The callback of a write that has failed. It is called when the stream's own error is known. Null for none. */
   #failedWrite: Callback | null = null
-  /** The callback of an end that wasn't sent: nothing of ours is lost with it, if the stream ends well. */
+  /** The callback of an end that wasn't sent. No data is lost with it, if the stream ends well. Null for none. */
   #failedEnd: Callback | null = null
   #hasPeerEnded = false
-  /** The stream is gone, and `close()` has said so. */
+  /** The stream is gone: `close()` was called. */
   #isClosed = false
-  /** Why the stream was lost; null while it wasn't, and after a `destroy()` of the caller's. */
+  /** Why the stream was lost; null before that, and after the caller's own `destroy()`. */
   #failure: Error | null = null
 
-  /** @param allowHalfOpen whether our side goes on when the peer has ended its own */
+  /** @param allowHalfOpen whether our direction stays open when the peer has ended its own */
   constructor(side: TunnelSide, allowHalfOpen: boolean) {
     super({ allowHalfOpen })
     this.#session = Object.freeze({ socket: side.socket })
@@ -52,36 +53,36 @@ export class Tunnel extends Duplex {
   }
 
   /**
-   * That of a request: who has a key expects a socket of HTTP/1.1, which ends along with the peer's side, as a
-   * WebSocket does.
+   * Makes the tunnel of a request. A caller with a WebSocket key expects a socket of HTTP/1.1, which ends together with
+   * the peer's direction.
    */
   static over(side: TunnelSide, { webSocketKey }: Request): Tunnel {
     return new Tunnel(side, webSocketKey === null)
   }
 
   /**
-   * What lies below: undici's WebSocket tells HTTP/2 from HTTP/1.1 by it, and asks it for an address. No field: to
-   * inspect a tunnel would show node's session with the headers of all its requests.
+   * The session below: undici's WebSocket recognises HTTP/2 by it, and asks it for an address. It is no field:
+   * `util.inspect()` of a tunnel would show Node's session with the headers of all its requests.
    */
   get session(): { readonly socket: Socket | null } {
     return this.#session
   }
 
-  /** The local address of the connection, as that of a socket. */
+  /** The local address of the connection, as `socket.address()` has it. */
   address(): AddressInfo | Record<string, never> {
     return this.session.socket?.address() ?? {}
   }
 
-  /** The peer has ended its side properly. */
+  /** The peer has sent END_STREAM. */
   onPeerEnd(): void {
     if (this.#hasPeerEnded) return
     this.#hasPeerEnded = true
-    // From here on nobody asks for more: what lies unread is told of by its end.
+    // From now on the tunnel doesn't ask for more data: its `end` event tells that all data was read.
     this.once('end', () => this.#side.closeTunnel())
     this.push(null)
   }
 
-  /** The stream is gone: with an error, or because both sides have ended. */
+  /** The stream is gone. @param error null when both directions have ended */
   close(error: Error | null): void {
     const [failedWrite, failedEnd] = [this.#failedWrite, this.#failedEnd]
     this.#failedWrite = null
@@ -96,19 +97,19 @@ export class Tunnel extends Duplex {
     }
     failedEnd?.()
     if (!this.destroyed) {
-      // What has come must still be read.
+      // The received data must still be read.
       if (this.readableEnded) this.destroy()
       else this.once('end', () => this.destroy())
     }
   }
 
-  /** Its stream, or its session, has failed: the caller hears of it once the caller can listen. */
+  /** The stream, or the session, has failed. The caller hears of it as soon as it can have a listener. */
   fail(error: Error): void {
     if (!this.destroyed) this.#failure = error
     this.destroy(error)
   }
 
-  /** Whether the peer has ended its side properly. */
+  /** Whether the peer has sent END_STREAM. */
   get hasPeerEnded(): boolean {
     return this.#hasPeerEnded
   }
@@ -127,10 +128,10 @@ export class Tunnel extends Duplex {
 
   override _destroy(error: Error | null, callback: Callback): void {
     this.#side.closeTunnel()
-    // Both sides have ended: what is left of ours is on its way, and the stream closes by itself.
+    // Both directions have ended: the rest of our data is on its way, and the stream closes by itself.
     if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#side.resetTunnel()
-    // A tick runs before the continuation of an `await`: the caller who gets this tunnel by a promise couldn't listen
-    // for `error` yet.
+    // A tick would run before the continuation of an `await`: a caller that gets this tunnel by a promise couldn't have
+    // a listener for `error` yet.
     if (this.#failure === null) callback(error)
     else originalSetImmediate(callback, error)
   }
@@ -141,7 +142,7 @@ export class Tunnel extends Duplex {
     else this.#failedWrite = callback
   }
 
-  /** The end of a stream that has ended well is lost without harm: all that was written went out before. */
+  /** An end that wasn't sent does no harm when the stream has ended well: all written data was sent before. */
   #onEnded(error: Error | null | undefined, callback: Callback): void {
     if (error !== null && error !== undefined && !this.destroyed) {
       if (this.#isClosed) callback()

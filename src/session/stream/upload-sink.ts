@@ -1,33 +1,39 @@
 /**
- * Where a request's body goes.
+ * The target of an upload.
  *
  * @module
  */
 
-/** A stream of an engine's, as an upload sees it. */
+/** An engine's stream, as an upload sees it. */
 export interface UploadSink {
-  /** Bytes that go into it at once: more would only wait there. */
+  /** The bytes that are written at once: more would only wait there. */
   readonly sliceSize: number
-  /** Nothing is taken any more. */
+  /** Whether it takes no more data, ever. */
   readonly isGone: boolean
-  /** Who is to hear that it takes more, after `write` has returned false; and that some of what waits has gone. */
+  /**
+   * Sets the listener that hears when it takes more data after `write` has returned false, and when some of the waiting
+   * data was sent.
+   */
   listen(listener: SinkListener): void
   /**
-   * Takes a slice, which it doesn't copy.
+   * Takes a slice, without a copy.
    *
-   * @param isLast nothing follows but `end()`, so that END_STREAM may go along with it
-   * @returns false when it takes no more before `onDrain`
+   * @param isLast nothing follows but `end()`, so that END_STREAM may go with it
+   * @returns false when it takes no more until `onDrain`
    */
   write(slice: Uint8Array, isLast: boolean): boolean
-  /** The body is over: END_STREAM, or trailers and then END_STREAM, unless they went with the last slice. */
+  /**
+   * Ends the body: sends END_STREAM, or the trailer section with END_STREAM, unless END_STREAM went with the last
+   * slice.
+   */
   end(): void
-  /** The upload lets go of it. */
+  /** The upload is over: the listener is removed. */
   release(): void
-  /** Tells that an upload is held up: what was written a while ago is still there. */
+  /** Reports that the upload is stalled: data that was written a turn ago is still waiting. */
   reportStall(): void
 }
 
-/** Who hears of a sink. */
+/** Hears of a sink. */
 export interface SinkListener {
   onDrain(): void
 }

@@ -1,5 +1,5 @@
 /**
- * The body of one attempt's request, from the server's word to its last byte.
+ * Sends the body of one attempt's request: when it starts, and how.
  *
  * @module
  */
@@ -10,25 +10,25 @@ import type { Call } from '../../handler/call.ts'
 import { BodyWriter } from './body-writer.ts'
 import type { UploadSink } from './upload-sink.ts'
 
-/** Bytes. A body of this size or less goes out in one piece. */
+/** A body of this size or less is written as one piece. Bytes. */
 const SMALL_BODY = 16_384
 
 /**
- * Sends a body at once, or when it may be sent.
+ * Sends a body at once, or as soon as it may be sent.
  *
- * A body that can be had only once isn't touched before the next turn of the event loop: what has come together with
- * what made its caller dispatch is read then. A GOAWAY in it may have refused the stream, and the body can go with
- * another one.
+ * A body that can be read only once isn't touched before the next turn of the event loop. By then, the bytes that had
+ * come from the server when the caller dispatched are read. If they contain a GOAWAY that refuses the stream, the body
+ * can go with another stream.
  */
 export class Upload {
   readonly #body: SendableBody
   readonly #sink: UploadSink
   readonly #call: Call
-  /** Waits for the server's word (RFC 9110 §10.1.1). */
+  /** The body waits for a 100 response (RFC 9110 §10.1.1). */
   #isWaiting: boolean
-  /** It begins in the next turn of the event loop. */
+  /** The body begins in the next turn of the event loop. */
   #isDue = false
-  /** Null for a body that was handed over in one piece, or none. */
+  /** Null for a body of one piece, for none, and before the body begins. */
   #writer: BodyWriter | null = null
 
   constructor(body: SendableBody, sink: UploadSink, call: Call) {
@@ -49,14 +49,14 @@ export class Upload {
     originalSetImmediate(beginLater, this)
   }
 
-  /** The turn that it has waited for. */
+  /** The next turn of the event loop has come. */
   begin(): void {
     if (!this.#isDue) return
     this.#isDue = false
     if (!this.#sink.isGone) this.#send()
   }
 
-  /** The server wants it. A no-op for a body that didn't wait. */
+  /** The server asks for the body, or the wait for that is over. A no-op for a body that didn't wait. */
   proceed(): void {
     if (!this.#isWaiting) return
     this.#isWaiting = false
@@ -64,12 +64,12 @@ export class Upload {
     this.#send()
   }
 
-  /** The response is complete: what still waits will never be sent. */
+  /** The response is complete: a body that still waits will never be sent. */
   forgo(): void {
     if ((this.#isWaiting || this.#isDue) && this.#body.kind === 'stream') this.#body.destroy(null)
   }
 
-  /** Nobody wants the rest. */
+  /** The rest of the body isn't needed. */
   stop(): void {
     this.#isDue = false
     this.#writer?.stop()

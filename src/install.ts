@@ -18,13 +18,13 @@ import {
 } from './scheduler/fallback/builtin.ts'
 
 /**
- * Puts a dispatcher where `fetch`, `WebSocket` and `EventSource` look for theirs: those that are built into Node, and
- * those of npm undici 6, 7 and 8. It may be done before or after the first fetch, and again with another dispatcher.
+ * Makes `fetch`, `WebSocket` and `EventSource` use a dispatcher: those that are built into Node, and those of npm
+ * undici 6, 7 and 8. It may be called before or after the first fetch, and again with another dispatcher.
  *
- * Node's own undici is loaded first, and its dispatcher kept: for {@link uninstall}, and since the
- * fallback is made like it.
+ * Node's own undici is loaded first, and its dispatcher kept: {@link uninstall} puts it back, and the fallback is made
+ * from it.
  *
- * @param dispatcher one that takes handlers of both shapes, as all of ours do. It isn't closed by `uninstall()`.
+ * @param dispatcher takes handlers of both shapes, as all of ours do. `uninstall()` doesn't close it.
  * @default getGlobalDispatcher()
  * @throws InvalidArgumentError when it can't dispatch
  *
@@ -38,12 +38,13 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
   if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
   const earlier = readSlots()
   const agentClass = findBuiltinClass()
-  // Node 26 replaces what stands in the older place when it loads its own.
+  // Node 26 replaces the dispatcher in the older place when it loads its own.
   loadBuiltin()
   const loaded = readSlots()
   const present = { legacy: earlier.legacy ?? loaded.legacy, native: earlier.native ?? loaded.native }
   const before = readInstallation()
-  // What somebody else has put there since stays theirs, and so does the first that stood there.
+  // A dispatcher that other code has put there since our last `install()` is kept, otherwise the one that was kept
+  // first.
   const toKept = (slot: keyof typeof present): unknown =>
     before !== undefined && present[slot] === before.dispatcher ? before[slot] : present[slot]
   writeInstallation({ dispatcher, legacy: toKept('legacy'), native: toKept('native'), agentClass })
@@ -52,7 +53,8 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
 }
 
 /**
- * Puts back what stood there before {@link install}, but for what somebody else has replaced since. A no-op before it.
+ * Puts back the dispatchers from before {@link install}, except where other code has replaced ours since. A no-op
+ * without an earlier `install()`.
  */
 export function uninstall(): void {
   const installation = readInstallation()
@@ -64,7 +66,7 @@ export function uninstall(): void {
   writeInstallation(undefined)
 }
 
-/** As undici does it, but that a place which nobody has used can be made empty again. */
+/** Writes a place as undici does, except that a place which was never used can be emptied again. */
 function put(slot: symbol, dispatcher: unknown): void {
   if (dispatcher === undefined && Reflect.deleteProperty(globalThis, slot)) return
   const { configurable } = Object.getOwnPropertyDescriptor(globalThis, slot) ?? { configurable: true }

@@ -1,33 +1,34 @@
 /**
- * One try of a call, as the call sees it.
+ * One attempt of a call, as the call sees it.
  *
  * @module
  */
 
 import type { ResponseMeter } from './response-limits.ts'
 
-/** One try of a call: on one stream, or by whoever serves what HTTP/2 can't. */
+/** One attempt of a call: on one stream, or by the fallback for requests that HTTP/2 can't serve. */
 export interface Attempt {
-  /** Stops reading: what the peer may still send is bounded by the stream's window. */
+  /** Stops reading. The stream window bounds what the peer may still send. */
   pause(): void
   resume(): void
-  /** The body needn't wait any longer: the server has said 100, or nothing for a second. */
+  /** The body needn't wait any longer: the server has sent 100, or nothing for a second. */
   proceed(): void
   /**
-   * Resets the stream with CANCEL and lets go of it, at once. Nothing is reported to the call any more.
+   * Resets the stream with CANCEL and releases it, at once. The call hears nothing more of this attempt.
    *
-   * @param isMalformed its response is (RFC 9113 §8.1.1): then with PROTOCOL_ERROR, where the engine can say so
+   * @param isMalformed whether the response is malformed (RFC 9113 §8.1.1): then the code is PROTOCOL_ERROR, if the
+   *   engine supports that
    */
   cancel(isMalformed?: boolean): void
-  /** Another priority (RFC 9218 §7.1), where the engine can say so. @param value of the `priority` field */
+  /** Sends another priority (RFC 9218 §7.1), if the engine supports that. @param value of the `priority` field */
   reprioritize?(value: string): void
-  /** Lets its connection take no further calls. */
+  /** Its connection takes no further calls from now on. */
   retire(): void
-  /** It has a connection. */
+  /** Whether it has a connection. */
   readonly isConnected: boolean
-  /** Some of the request may have been sent. */
+  /** Whether some of the request may have been sent. */
   readonly hasBegun: boolean
-  /** Null while the stream has no id, and where there is none. */
+  /** Null until the stream has an id, and for an attempt without a stream. */
   readonly streamId: number | null
   /** What its response is judged by. */
   readonly meter: ResponseMeter

@@ -1,5 +1,5 @@
 /**
- * The handler of a misdirected request.
+ * Buffers a response of 421 for undici's fetch.
  *
  * @module
  */
@@ -49,7 +49,7 @@ class BufferedMisdirectedResponse extends ForwardingHandler {
     statusMessage?: string,
   ): void {
     this.#header = [controller, statusCode, headers, statusMessage]
-    // There is nothing to wait for then.
+    // A paused response would never become complete.
     if (controller.paused) this.#handOn(controller)
   }
 

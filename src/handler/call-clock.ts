@@ -8,13 +8,13 @@ import type { Deadlines, Timed } from '../core/clock.ts'
 import type { Limits } from '../core/limits.ts'
 
 /**
- * What a call may be late with. Of the first four at most one runs, the other three run beside it:
+ * The limit that a call has exceeded. Of the first four at most one runs at a time; the other three run beside it:
  *
  * - `queue`: no stream yet
- * - `continue`: the body waits for the server's word (RFC 9110 §10.1.1)
+ * - `continue`: the body waits for a 100 response (RFC 9110 §10.1.1)
  * - `headers`: the request was sent, no final response yet
  * - `body`: the response's body has begun
- * - `connect`: no connection yet; only where the request has a limit of its own
+ * - `connect`: no connection yet; only for a request with a limit of its own
  * - `upload`: the request's body isn't sent yet
  * - `request`: the whole call
  */
@@ -22,7 +22,7 @@ export type Lateness = 'queue' | 'continue' | 'headers' | 'body' | 'connect' | '
 
 type Phase = 'idle' | 'queue' | 'continue' | 'headers' | 'body'
 
-/** Whose time it is. */
+/** Hears of the limits that are exceeded. */
 export interface LateListener {
   onLate(lateness: Lateness): void
 }
@@ -33,8 +33,8 @@ const CONTINUE_TIMEOUT = 1_000
 const NEVER = Number.POSITIVE_INFINITY
 
 /**
- * Several limits, one place in the list of deadlines: that of the soonest. All of a call that may take less than a
- * second are in the finer list.
+ * Keeps all limits of a call in one entry of the list of deadlines: that of the soonest limit. A call with a
+ * `requestTimeout` of less than a second is in the finer list.
  */
 export class CallClock implements Timed {
   deadline = NEVER
@@ -63,7 +63,7 @@ export class CallClock implements Timed {
     this.#arm(now)
   }
 
-  /** The call waits for a stream; `connectAt` holds over all the attempts that it waits for. */
+  /** The call waits for a stream. The limit `connect` covers all the connection attempts that it waits for. */
   queue(): void {
     const { queueTimeout } = this.#limits
     const now = this.#deadlines.now()
@@ -73,8 +73,11 @@ export class CallClock implements Timed {
   }
 
   /**
-   * An attempt has begun: with a request that is sent already, with one that has a body, or with one whose body waits;
-   * on a connection, or by looking for one.
+   * An attempt has begun.
+   *
+   * @param body `none`: the request is sent already; `sending`: its body is being sent; `waiting`: its body waits for a
+   *   100 response
+   * @param isConnected whether the attempt has a connection, or has to find one
    */
   open(body: 'none' | 'sending' | 'waiting', isConnected = true): void {
     const now = this.#deadlines.now()
@@ -96,7 +99,7 @@ export class CallClock implements Timed {
     this.#arm(this.#deadlines.now())
   }
 
-  /** A part of the request's body went out, or may from now on. */
+  /** A part of the request's body was sent, or may be sent from now on. */
   upload(): void {
     if (this.#phase === 'continue') {
       this.#phase = 'idle'
@@ -105,7 +108,7 @@ export class CallClock implements Timed {
     this.#progressUpload(this.#deadlines.now())
   }
 
-  /** All of it went out: now it's the server's turn, unless it has answered already. */
+  /** All of the request's body was sent: the server has to respond, unless it has already. */
   uploaded(): void {
     this.#uploadAt = NEVER
     const now = this.#deadlines.now()
@@ -113,7 +116,7 @@ export class CallClock implements Timed {
     else this.#enter('headers', this.#limits.headersTimeout, now)
   }
 
-  /** The response's body makes progress, or may again. */
+  /** A part of the response's body has come, or the reader takes it again. */
   body(): void {
     this.#enter('body', this.#limits.bodyTimeout, this.#deadlines.now())
   }
@@ -131,12 +134,12 @@ export class CallClock implements Timed {
   onDeadline(): void {
     const now = this.#deadlines.now()
     const lateness = this.#toLateness(now)
-    // The others go on: the call may outlive this one, as it does a server that never says 100.
+    // The other limits go on: the call may outlive this one, as it does when a server never sends 100.
     this.#arm(now)
     if (lateness !== null) this.#listener.onLate(lateness)
   }
 
-  /** Takes out what is late. */
+  /** The limit that is exceeded, which ends with this; null for none. */
   #toLateness(now: number): Lateness | null {
     if (this.#requestAt <= now) {
       this.#requestAt = NEVER

@@ -1,5 +1,5 @@
 /**
- * Who a call belongs to.
+ * The owner of a call.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import type { DodiciError } from '../errors.ts'
 import type { CallState } from './call-state.ts'
 
 /**
- * It has queued the call, and hears of its end.
+ * The owner has queued the call, and hears of its end.
  *
- * @typeParam TCall what a call is to it
+ * @typeParam TCall the owner's type of a call
  */
 export interface CallOwner<TCall> {
   readonly deadlines: Deadlines
-  /** An attempt failed without a response: may there be another one? */
+  /** An attempt has failed without a response. @returns whether another one may follow */
   mayReplay(call: TCall, error: DodiciError): boolean
   /**
-   * The call is `queued` again. `error` is null after a response of 421: the owner notes that on the call
-   * (`wasMisdirected`).
+   * The call is `queued` again. @param error null after a response of 421, which the owner notes on the call
+   * (`wasMisdirected`)
    */
   onReplay(call: TCall, error: DodiciError | null): void
-  /** Whether one that is `queued` waits for a connection, as opposed to room on one, or its time. */
+  /** Whether a `queued` call waits for a connection, as opposed to room on one, or the end of a delay. */
   isConnecting(call: TCall): boolean
   /**
-   * The call's reader holds the response back, or lets it flow again: before what was held is handed on, which may end
+   * The call's reader holds the response back, or takes it again. Called before held data is passed on, which may end
    * the call.
    */
   onFlow(): void
-  /** The call has settled, for good or ill; `from` is the state that it was in. */
+  /** The call has settled, with success or an error. @param from the state that it was in */
   onSettled(call: TCall, from: CallState): void
 }

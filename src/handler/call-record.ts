@@ -1,5 +1,5 @@
 /**
- * What is noted on a call, by itself and by the scheduler.
+ * The fields of a call: its own, and the scheduler's notes.
  *
  * @module
  */
@@ -19,15 +19,15 @@ import type { CallState } from './call-state.ts'
 import { RawFields } from './raw-fields.ts'
 import type { SchedulerNotes } from './scheduler-notes.ts'
 
-/** By which `util.inspect()` asks, and with it `console.log()`. */
+/** The key of the method that `util.inspect()`, and with it `console.log()`, calls. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 /**
- * What is sent, and what the scheduler notes, in the call itself: a call is one object.
+ * The request and the scheduler's notes are fields of the call itself: a call is one object.
  *
- * It is the controller that handlers and interceptors get, and log. So what belongs to the caller (the request, and
- * handlers, which have its options) is in private fields, which neither `util.inspect()` nor `JSON.stringify()` shows,
- * whatever their options.
+ * The call is also the controller that handlers and interceptors get, and may log. So the caller's data (the request,
+ * and handlers, which have its options) is in private fields, which neither `util.inspect()` nor `JSON.stringify()`
+ * shows, whatever their options.
  */
 export abstract class CallRecord<TCall> extends RawFields implements Queued<TCall>, SchedulerNotes {
   readonly #request: Request
@@ -49,7 +49,7 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
   #body: SendableBody = NO_BODY
   /** What the request's priority was changed to; null while it wasn't. */
   #priority: string | null = null
-  /** Why it was aborted; null while it wasn't. */
+  /** Why the call was aborted; null while it wasn't. */
   #reason: Error | null = null
 
   constructor(request: Request, sequence: number) {
@@ -62,7 +62,7 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
     return this.#request
   }
 
-  /** The handler of the call that this one is an attempt of; null for a caller's own. */
+  /** The handler of the outer call when this call is an attempt of it; null for a call of the caller's own. */
   get outer(): DispatchHandler | null {
     return this.#outer
   }
@@ -71,7 +71,7 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
     this.#outer = handler
   }
 
-  /** The tunnel that it became; null for none. */
+  /** The tunnel that the call has become; null for none. */
   protected get tunnel(): Duplex | null {
     return this.#tunnel
   }
@@ -83,7 +83,7 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
   abstract readonly state: CallState
   abstract readonly paused: boolean
 
-  /** What `JSON.stringify()` shows: how far the call is, and nothing of what it sends or gets. */
+  /** What `JSON.stringify()` shows: the state of the call, and no data that it sends or gets. */
   toJSON(): object {
     const { aborted, paused, state } = this
     return { state, aborted, paused }
@@ -111,13 +111,13 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
     return reason
   }
 
-  /** It counts for what is under way, and for each attempt from now on. @throws InvalidArgumentError */
+  /** Changes the priority of the present attempt, and of each later one. @throws InvalidArgumentError */
   reprioritize(priority: RequestPriority): void {
     this.#priority = toPriorityField(priority)
     this.tellPriority(this.#priority)
   }
 
-  /** Tells the attempt that is under way. @param value of the `priority` field */
+  /** Tells the present attempt. @param value of the `priority` field */
   protected abstract tellPriority(value: string): void
 
   /** What the attempt sends that is under way: the request's own body, or what a factory has made for this attempt. */

@@ -1,5 +1,5 @@
 /**
- * What a handler must have.
+ * Checks the methods of handlers.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { invalid } from '../core/validate.ts'
 import { isLegacyHandler } from './legacy-handler.ts'
 
 /**
- * Checks that a handler of either shape can hear what a call has to say.
+ * Checks that a handler of either shape has all methods that it needs.
  *
- * @throws InvalidArgumentError that names the method that is missing.
+ * @throws InvalidArgumentError that names the missing method
  */
 export function checkHandler(options: unknown, handler: unknown): asserts handler is AnyDispatchHandler {
   if (typeof handler !== 'object' || handler === null) throw invalid('handler', handler, 'an object')
-  // The usual case: methods that are named here are found faster than those of a list.
+  // The usual case: a property read by name is faster than one by a list of names.
   if (isWhole(handler)) return
   const isTunnel = typeof options === 'object' && options !== null && asksForTunnel(options)
   for (const name of toMethods(handler, isTunnel)) {
@@ -37,12 +37,12 @@ function isWhole(handler: DispatchHandler): boolean {
 
 const METHODS = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
 const LEGACY_METHODS = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError']
-/** undici's own handlers of tunnels have no more. */
+/** undici's own handlers of tunnels have only these. */
 const TUNNEL_METHODS = ['onRequestStart', 'onResponseStart', 'onResponseError']
 const LEGACY_TUNNEL_METHODS = ['onConnect', 'onHeaders', 'onError']
 
 function toMethods(handler: object, isTunnel: boolean): readonly string[] {
-  // What has none of both is told of ours.
+  // For a handler with methods of neither shape, the error names one of ours.
   const isLegacy = isLegacyHandler(handler) && LEGACY_METHODS.some((name) => name in handler)
   if (isTunnel) return isLegacy ? LEGACY_TUNNEL_METHODS : TUNNEL_METHODS
   return isLegacy ? LEGACY_METHODS : METHODS
@@ -53,7 +53,7 @@ function asksForTunnel({ method, upgrade }: Partial<DispatchOptions>): boolean {
 }
 
 /**
- * Checks that a handler can take a tunnel, where one is asked for.
+ * Checks that a handler can take a tunnel, if the request asks for one.
  *
  * @throws InvalidArgumentError
  */

@@ -1,5 +1,5 @@
 /**
- * The handlers of undici's own fetch, which is Node's built-in one, too.
+ * Adapts calls to the handlers of undici's own fetch, which is also Node's built-in one.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { originalSetImmediate } from '../core/original-timers.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /**
- * Whether it is that of undici's fetch: a plain object, which keeps the body and the way to abort in itself; or the
- * handler of undici's RetryAgent, which may hide one.
+ * Whether the handler is that of undici's fetch: a plain object with the own properties `body` and `abort`; or the
+ * handler of undici's RetryAgent, which may contain one.
  */
 export function isFetchHandler(handler: object): boolean {
   if ('retryOpts' in handler) return true
   const prototype: unknown = Object.getPrototypeOf(handler)
-  // That of another realm, too: undici's fetch isn't of jest's.
+  // Object.prototype of another realm counts, too: in jest, undici's fetch is of another realm than this code.
   const isPlain =
     prototype === Object.prototype || (prototype !== null && Object.getPrototypeOf(prototype) === null)
   return isPlain && Object.hasOwn(handler, 'body') && Object.hasOwn(handler, 'abort')
@@ -24,8 +24,8 @@ export function isFetchHandler(handler: object): boolean {
 
 /**
  * Tells fetch of a failure a macrotask after the response's header section. Fetch listens for a failure only once the
- * promise that the header section settles has run its continuations: it would wait for ever for the rest of a response
- * that fails in the same read.
+ * promise that the header section settles has run its continuations. Told earlier, it would wait for ever for the rest
+ * of a response that fails in the same read.
  */
 export class FetchHandler extends ForwardingHandler {
   #hasResponse = false
@@ -41,7 +41,7 @@ export class FetchHandler extends ForwardingHandler {
   }
 
   override onResponseError(controller: DispatchController, error: Error): void {
-    // Of what fetch has aborted itself it hears at once: it may ask again behind that, after a 421.
+    // An abort of fetch's own is told at once: after a 421, fetch may send its request again behind it.
     if (this.#hasResponse && !controller.aborted)
       originalSetImmediate(tellError, this.handler, controller, error)
     else super.onResponseError(controller, error)

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 
-/** Passes everything on. Who extends it does something besides. */
+/** Passes every call on to the inner handler. Subclasses override what they change. */
 export abstract class ForwardingHandler implements DispatchHandler {
   protected readonly handler: DispatchHandler
 

@@ -9,7 +9,7 @@ import { toLimitError } from '../core/limits.ts'
 import type { DodiciError } from '../errors.ts'
 import type { Lateness } from './call-clock.ts'
 
-/** What is said of each time limit; its class and its code are the table's. */
+/** The start of each time limit's message. The error's class and code are in the table of limits. */
 const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
   queue: 'No stream within',
   connect: 'No connection within',
@@ -19,9 +19,9 @@ const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
   request: 'The call took longer than',
 }
 
-/** Each limit has a class and a code of its own. */
+/** The error of a call that has exceeded this limit. */
 export function toLateError(lateness: Exclude<Lateness, 'continue'>, limits: Limits): DodiciError {
   const name = `${lateness}Timeout` as const
-  // Null is that of a request without a connectTimeout of its own, which can't be late with it.
+  // The limit is null for a request without a connectTimeout of its own, which can't exceed it.
   return toLimitError(name, limits[name] ?? 0, FOUND[lateness])
 }

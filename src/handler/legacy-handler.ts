@@ -1,6 +1,6 @@
 /**
- * The two shapes of handlers, adapted both ways: undici 8's, which is ours, and that of undici 6 and 7, which is also
- * that of the built-in fetch of Node 20, 22 and 24.
+ * Adapts the two shapes of handlers to each other: undici 8's, which is also ours, and that of undici 6 and 7, which is
+ * also that of the built-in fetch of Node 20, 22 and 24.
  *
  * @module
  */
@@ -22,25 +22,25 @@ import { FetchHandler, isFetchHandler } from './fetch-handler.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 import { RawFields } from './raw-fields.ts'
 
-/** Whether it is of the older shape. One that has both is taken for one of ours. */
+/** Whether a handler has the older shape. One that has both counts as one of ours. */
 export function isLegacyHandler(handler: object): handler is LegacyDispatchHandler {
   return !('onRequestStart' in handler && typeof handler.onRequestStart === 'function')
 }
 
-/** A handler of our shape, for a handler of either. */
+/** Makes a handler of our shape from a handler of either shape. */
 export function toNativeHandler(options: DispatchOptions, handler: AnyDispatchHandler): DispatchHandler {
   const native = isLegacyHandler(handler) ? new LegacyHandler(options, handler) : handler
   return isFetchHandler(handler) ? new FetchHandler(native) : native
 }
 
-/** A handler that hears its calls by either shape, for a handler of either. */
+/** Makes a handler that can be called by either shape, from a handler of either shape. */
 export function toTwoShapedHandler(options: DispatchOptions, handler: AnyDispatchHandler): TwoShapedHandler {
   return handler instanceof TwoShapedHandler
     ? handler
     : new TwoShapedHandler(toNativeHandler(options, handler))
 }
 
-/** Our shape on the outside, the older one within. */
+/** Has our shape, and calls a handler of the older shape. */
 class LegacyHandler implements DispatchHandler {
   readonly #options: DispatchOptions
   readonly #handler: LegacyDispatchHandler
@@ -66,7 +66,7 @@ class LegacyHandler implements DispatchHandler {
   ): void {
     const raw = toRawBuffers(toRaw(controller.rawHeaders, headers))
     const mayGoOn = this.#handler.onHeaders?.(statusCode, raw, () => controller.resume(), statusMessage)
-    // An informational response has no body to hold back: undici 7's fetch returns false for it.
+    // For an informational response undici 7's fetch returns false, although there is no body to hold back.
     if (mayGoOn === false && statusCode >= 200) controller.pause()
   }
 
@@ -89,7 +89,7 @@ class LegacyHandler implements DispatchHandler {
     headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
-    // undici 7's fetch has this method besides: it knows of tunnels over HTTP/2.
+    // undici 7's fetch has this method of our shape as well: it supports tunnels over HTTP/2.
     if (this.#handler.onRequestUpgrade !== undefined) {
       this.#handler.onRequestUpgrade(controller, statusCode, headers, socket)
       return
@@ -110,19 +110,19 @@ class LegacyHandler implements DispatchHandler {
     this.#handler.onRequestSent?.()
   }
 
-  /** What a server says that upgrades by HTTP/1.1, which is all that this shape knows of. */
+  /** The fields of an upgrade response over HTTP/1.1, which is all that the older shape supports. */
   #toUpgradeFields(): string[] {
     const { upgrade } = this.#options
     return ['connection', 'upgrade', 'upgrade', typeof upgrade === 'string' ? upgrade : 'websocket']
   }
 }
 
-/** A response that an interceptor has made itself may have no raw form. */
+/** The raw list of fields. A response that an interceptor has made may have none. */
 function toRaw(raw: string[] | null | undefined, headers: IncomingHttpHeaders): string[] {
   return raw ?? toRawHeaders(headers)
 }
 
-/** The controller of a call whose dispatcher speaks the older shape. */
+/** The controller of a call whose dispatcher uses the older shape. */
 class LegacyController extends RawFields implements DispatchController {
   readonly #abort: (reason?: Error) => void
   #resume: (() => void) | null = null
@@ -170,16 +170,16 @@ class LegacyController extends RawFields implements DispatchController {
 }
 
 /**
- * Our shape within, both on the outside. Whoever calls it uses the one that it knows: a dispatcher or an interceptor of
- * undici 6 the older, one of undici 8 ours, one of undici 7 either.
+ * Has both shapes, and calls a handler of our shape. Callers use the shape that they know: a dispatcher or an
+ * interceptor of undici 6 the older one, one of undici 8 ours, one of undici 7 either.
  */
 export class TwoShapedHandler extends ForwardingHandler {
-  /** Who hears of the call behind it. */
+  /** The inner handler. */
   get target(): DispatchHandler {
     return this.handler
   }
 
-  /** Null until the older shape is used. */
+  /** Null until a method of the older shape is called. */
   #controller: LegacyController | null = null
 
   onConnect(abort: (reason?: Error) => void, context?: object): void {
@@ -216,7 +216,7 @@ export class TwoShapedHandler extends ForwardingHandler {
     this.handler.onRequestUpgrade?.(controller, statusCode, toObject(controller.rawHeaders), socket)
   }
 
-  /** One that was refused has none yet. */
+  /** The controller. A call that was refused has none yet: it is made here. */
   #toController(): LegacyController {
     this.#controller ??= new LegacyController(noop)
     return this.#controller

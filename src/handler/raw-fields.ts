@@ -1,5 +1,5 @@
 /**
- * Raw headers and trailers of a call: made when somebody reads them, and then kept.
+ * The raw headers and trailers of a call: made on first use, and then kept.
  *
  * @module
  */
@@ -7,11 +7,11 @@
 import type { RawHeadersSource } from '../core/headers.ts'
 import { toRawHeaders } from '../core/headers.ts'
 
-/** The part of a controller that interceptors assign and splice in place. */
+/** The part of a controller that interceptors assign, and whose lists they may change in place. */
 export abstract class RawFields {
-  /** What raw headers are made of when somebody asks. */
+  /** The source of the raw headers; null before a response. */
   #headersSource: RawHeadersSource = null
-  /** Made on first use. */
+  /** Null until first used. */
   #rawHeaders: string[] | null = null
   #trailersSource: RawHeadersSource = null
   #rawTrailers: string[] | null = null
@@ -27,7 +27,7 @@ export abstract class RawFields {
     this.#rawHeaders = null
   }
 
-  /** A call has one final response, and its fields are kept. */
+  /** Always true: a call has one final response, and its fields are kept. */
   get hasLastingRawHeaders(): boolean {
     return true
   }

@@ -1,5 +1,5 @@
 /**
- * What the scheduler notes on a call.
+ * The scheduler's notes on a call.
  *
  * @module
  */
@@ -7,30 +7,30 @@
 import type { DodiciError } from '../errors.ts'
 
 /**
- * The scheduler alone writes these fields; the call reads two of them. They lie in the call, not in an object beside
- * it: a call is one object.
+ * Only the scheduler writes these fields; the call reads two of them. They are fields of the call, which so needs no
+ * second object.
  */
 export interface SchedulerNotes {
   /** The call's place in the order of dispatch. */
   readonly sequence: number
-  /** Attempts in a row that ended unprocessed, while no other call of the scheduler made progress. */
+  /** The number of attempts in a row that ended unprocessed, while no other call of the scheduler made progress. */
   fruitless: number
-  /** Attempts that the peer refused (REFUSED_STREAM), in all. */
+  /** The number of attempts that the peer refused (REFUSED_STREAM), in all. */
   refusals: number
-  /** The scheduler's progress when an attempt last failed. */
+  /** The scheduler's count of progress when an attempt last failed. */
   progressMark: number
-  /** The call was sent again although the server may have acted on it. The call reads it: its error says so. */
+  /** The call was sent again although the server may have acted on it. The call reads this for its error. */
   wasRepeated: boolean
-  /** The error by which a server said that it wants this request by HTTP/1.1 (RFC 9113 §7); null when none did. */
+  /** The error by which a server asked for this request over HTTP/1.1 (RFC 9113 §7); null for none. */
   http1Required: DodiciError | null
   /**
-   * The response was 421 (RFC 9110 §15.5.20): the call goes to a session that is newer than the one of that attempt.
-   * The call reads it: that happens once.
+   * The response was 421 (RFC 9110 §15.5.20): the call goes to a session that is newer than that attempt's. The call
+   * reads this: it is replayed so only once.
    */
   wasMisdirected: boolean
   /**
-   * How many sessions the scheduler had opened when the attempt before the 421 began; 0 before any attempt on a
-   * session.
+   * The number of sessions that the scheduler had opened when the attempt before the 421 began; 0 before any attempt on
+   * a session.
    */
   sessionMark: number
 }

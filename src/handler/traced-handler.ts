@@ -1,5 +1,5 @@
 /**
- * Publishes what becomes of a request on undici's channels, where somebody listens.
+ * Publishes the events of a request on undici's diagnostics channels, if they have subscribers.
  *
  * @module
  */
@@ -15,17 +15,18 @@ import { ForwardingHandler } from './forwarding-handler.ts'
 
 const CHANNELS = Object.freeze([...Object.values(requestChannels), clientChannels.sendHeaders])
 
-/** Whether somebody listens. */
+/** Whether one of the channels has a subscriber. */
 export function hasSubscribers(): boolean {
-  // By index: on the way of each request an iterator is garbage.
+  // By index: this runs for each request, and an iterator would be garbage.
   for (let i = 0; i < CHANNELS.length; i++) if (CHANNELS[i]?.hasSubscribers === true) return true
   return false
 }
 
 /**
- * Where somebody listens.
+ * Publishes the request, and returns a handler that publishes its further events. Only called when there are
+ * subscribers.
  *
- * @param isHttp2 whether HTTP/2 will serve it, as far as anybody can tell; else it is announced when that is known
+ * @param isHttp2 whether HTTP/2 is expected to serve it; otherwise it is announced when that is known
  */
 export function trace(request: Request, handler: DispatchHandler, isHttp2: boolean): DispatchHandler {
   const traced = new RequestTrace(request)
@@ -34,7 +35,7 @@ export function trace(request: Request, handler: DispatchHandler, isHttp2: boole
   return new TracedHandler(traced, handler)
 }
 
-/** Passes everything on, and publishes it first, unless somebody else does. */
+/** Passes everything on, and publishes it first, unless an undici dispatcher that serves the request publishes it. */
 class TracedHandler extends ForwardingHandler {
   readonly #request: RequestTrace
 
@@ -50,7 +51,7 @@ class TracedHandler extends ForwardingHandler {
     socket: Duplex,
   ): void {
     this.#publishHeaders(controller, statusCode)
-    // What follows is no response any more: a span ends here.
+    // The response ends with the upgrade, and so does a trace's span.
     this.#publishEnd(null)
     super.onRequestUpgrade(controller, statusCode, headers, socket)
   }
@@ -77,7 +78,7 @@ class TracedHandler extends ForwardingHandler {
   }
 
   override onResponseError(controller: DispatchController, error: Error): void {
-    // It may have failed before it was known who would serve it.
+    // It may have failed before it was known which protocol would serve it.
     this.#request.announce()
     this.#request.aborted = true
     if (this.#hears(requestChannels.error)) requestChannels.error.publish({ request: this.#request, error })

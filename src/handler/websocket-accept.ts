@@ -1,5 +1,5 @@
 /**
- * What a WebSocket looks for in the response to its handshake.
+ * Adds the field that a WebSocket expects in the response to its handshake.
  *
  * @module
  */
@@ -14,11 +14,12 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const NAME = 'sec-websocket-accept'
 
 /**
- * Over HTTP/2 the key isn't sent, and no server responds to it (RFC 8441 §5); the WebSockets of undici 7, and of undici
- * 8 before 8.12, look for the response all the same, in the header object or in the raw list.
+ * Adds `sec-websocket-accept` to a response. Over HTTP/2 the key isn't sent, and servers don't send this field (RFC
+ * 8441 §5). But the WebSockets of undici 7, and of undici 8 before 8.12, check it all the same, in the header object or
+ * in the raw list.
  *
- * @param key that of the request; null for none
- * @param headers gets the field, where it has none
+ * @param key of the request; null for none
+ * @param headers gets the field, unless it has one
  * @returns `raw`, or a list with the field
  */
 export function acceptKey(
@@ -27,7 +28,7 @@ export function acceptKey(
   raw: readonly string[],
 ): readonly string[] {
   if (key === null || headers[NAME] !== undefined) return raw
-  // RFC 6455 §4.2.2: what a server that has seen this key says.
+  // RFC 6455 §4.2.2: the value that a server computes from the key.
   const response = createHash('sha1').update(`${key}${GUID}`).digest('base64')
   headers[NAME] = response
   return [...raw, NAME, response]

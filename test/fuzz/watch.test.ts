@@ -30,8 +30,12 @@ const { watchRounds }: { watchRounds: WatchRounds } = await import(
   new URL('../../scripts/fuzz/watch.mjs', import.meta.url).href
 )
 
-/** A process that writes its progress, and then does something. */
-async function play(code: string, orders: Partial<Orders> = {}) {
+/**
+ * A process that writes its progress, and then does something.
+ *
+ * @param standstill milliseconds without progress after which the process is ended; far more than any but the hanging one takes
+ */
+async function play(code: string, orders: Partial<Orders> = {}, standstill = 60_000) {
   const folder = await mkdtemp(join(tmpdir(), 'dodici-fuzz-test-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'child.mjs')
@@ -46,7 +50,7 @@ async function play(code: string, orders: Partial<Orders> = {}) {
   const watch = {
     file,
     progress: join(folder, 'progress'),
-    standstill: 1_000,
+    standstill,
     say: (line: string) => said.push(line),
   }
   const common = { engine: 'wire', seed: 7, step: 1, seeds: null, rounds: 3, seconds: 60, keepsGoing: false }
@@ -81,7 +85,7 @@ describe('the watch over processes that play rounds', () => {
   })
 
   test('when it hangs › ends it, and names the seed', async () => {
-    const { hasFailed, said } = await play('begin(7, 0); for (;;);')
+    const { hasFailed, said } = await play('begin(7, 0); for (;;);', {}, 1_000)
     expect(hasFailed).toBe(true)
     expect(said).toContain('seed 7: the process has stood still for 1 s')
   })

@@ -109,12 +109,9 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   open(): void {
+    const wire = this.#flow.begin(this)
+    if (wire === null) return
     const { call } = this.#flow
-    const wire = call.begin(this)
-    if (wire === null) {
-      this.#owner.onStreamClosed(this)
-      return
-    }
     const { body, request } = call
     const options = toStreamOptions(request, body)
     let stream: ClientHttp2Stream

@@ -6,7 +6,9 @@
 
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { NO_TRAILERS } from '../../core/header-object.ts'
+import type { WireHeaders } from '../../core/wire-headers.ts'
 import type { DodiciError } from '../../errors.ts'
+import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { ResponseMeter } from '../../handler/response-limits.ts'
 import { hasWholeBody } from '../../handler/response-limits.ts'
@@ -143,6 +145,13 @@ export class ResponseFlow implements ResponseMeter {
   /** All of it has come, and its reader holds it back. */
   get isWhole(): boolean {
     return this.#state === RESPONDED && this.#dataEnd === 'whole'
+  }
+
+  /** The attempt begins. Returns the fields to send, or null when the call has ended: then the session knows. */
+  begin(attempt: Attempt): WireHeaders | null {
+    const wire = this.call.begin(attempt)
+    if (wire === null) this.#side.onOver()
+    return wire
   }
 
   /** An informational or the final header. */

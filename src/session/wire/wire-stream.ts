@@ -74,12 +74,9 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   open(): void {
+    const wire = this.#flow.begin(this)
+    if (wire === null) return
     const { call } = this.#flow
-    const wire = call.begin(this)
-    if (wire === null) {
-      this.#owner.onStreamClosed(this)
-      return
-    }
     const { body, request } = call
     const hasBody = body.kind !== 'none' || request.trailers !== null || request.isTunnel
     this.#stream.isHead = request.method === 'HEAD'

@@ -1,0 +1,93 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { readTree } from '../support/layers.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
+
+const PAGE = 'docs/architecture.md'
+
+/** One page is what a reader sees at once, more or less. */
+const MAX_PAGE_LINES = 200
+
+/** What stands between backticks, outside of the picture. */
+function findSpans(page: string): string[] {
+  const text = page.replaceAll(/^```[\s\S]*?^```$/gm, '')
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, span]) => span as string)
+}
+
+/** Files and folders. Folders end with a slash. */
+function findPaths(page: string): string[] {
+  return findSpans(page).filter((span) => /^[\w.-]+(\/[\w.-]+)*(\/|\.(ts|md))$/.test(span))
+}
+
+/** Names of classes, members and functions: `Call.begin()` has two. */
+function findNames(page: string): string[] {
+  return findSpans(page)
+    .filter((span) => /^#?[A-Za-z_]\w*(\.#?\w+)?(\(\))?$/.test(span) && !/\.(ts|md)$/.test(span))
+    .flatMap((span) => span.replace('()', '').split('.'))
+}
+
+/** A path begins at the root or, more often, in src/. */
+function isThere(path: string): boolean {
+  return existsSync(`${root}${path}`) || existsSync(`${root}src/${path}`)
+}
+
+describe('the map of the house', () => {
+  const page = read(PAGE)
+  const paths = findPaths(page)
+
+  test('names files, folders, and what is in them', () => {
+    expect(paths.length).toBeGreaterThan(100)
+    expect(findNames(page).length).toBeGreaterThan(100)
+  })
+
+  test('names paths that exist alone', () => {
+    expect(paths.filter((path) => !isThere(path))).toEqual([])
+  })
+
+  test('uses names of the code alone', () => {
+    const code = [...readTree(root, ['src', 'types', 'test/support']).values()].join('\n')
+    const words = new Set(code.match(/#?\w+/g))
+    expect(findNames(page).filter((name) => !words.has(name))).toEqual([])
+  })
+
+  test('links to pages that exist alone', () => {
+    const links = [...page.matchAll(/\]\(([^)#]+)/g)].map(([, link]) => link as string)
+    expect(links.filter((link) => !existsSync(`${root}docs/${link}`))).toEqual([])
+  })
+
+  test('has each folder of src/, and each file that lies in src/ itself', () => {
+    const entries = readdirSync(`${root}src`, { recursive: true, withFileTypes: true })
+    const expected = entries
+      .filter((entry) => entry.isDirectory() || `${entry.parentPath}/` === `${root}src/`)
+      .map((entry) => `${entry.parentPath}/${entry.name}`.slice(`${root}src/`.length))
+      .map((path) => (path.endsWith('.ts') ? path : `${path}/`))
+    expect(expected.filter((path) => !paths.includes(path))).toEqual([])
+    expect(expected).toContain('session/stream/')
+  })
+
+  test('is one page', () => {
+    expect(page.split('\n').length).toBeLessThanOrEqual(MAX_PAGE_LINES)
+  })
+
+  test.each(['README.md', 'CONTRIBUTING.md'])('is linked from %s', (path) => {
+    expect(read(path)).toContain(`](${PAGE})`)
+  })
+})
+
+describe('the checker of the map', () => {
+  test('finds paths and names between backticks', () => {
+    const page =
+      'In `core/clock.ts` and `session/`: `Call.begin()`, `#tell`, `a sentence`.\n```\n`picture.ts`\n```\n'
+    expect(findPaths(page)).toEqual(['core/clock.ts', 'session/'])
+    expect(findNames(page)).toEqual(['Call', 'begin', '#tell'])
+  })
+
+  test('tells a path that exists from one that does not', () => {
+    expect(isThere('core/clock.ts')).toBe(true)
+    expect(isThere('test/unit/')).toBe(true)
+    expect(isThere('core/watch.ts')).toBe(false)
+  })
+})

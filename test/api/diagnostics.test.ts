@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import type { ServerHttp2Stream } from 'node:http2'
 import { createServer, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pool } from '../../src/index.ts'
@@ -242,18 +243,17 @@ describe('dodici:session:*', () => {
 
   it('publish an upload that waits for the connection window', async () => {
     const heard = listenTo('dodici:session:', ['stall'])
-    let go = (): void => {}
-    const client = await startClient((stream) => {
-      go = () => {
-        stream.resume()
-        stream.respond({ ':status': 200 })
-        stream.end('hello')
-      }
-    })
+    const arrived = new EventEmitter()
+    const onStream = once(arrived, 'stream')
+    const client = await startClient((stream) => arrived.emit('stream', stream))
     const response = ask(client, { ...POST, body: Buffer.alloc(1_000_000) })
     await expect.poll(() => heard.length).toBeGreaterThan(0)
     expect(heard[0]?.message).toMatchObject({ session: { id: 1 }, streamId: 1, sessionWindow: 0 })
-    go()
+    // It is heard when it is sent, which may be before the server has it.
+    const [stream]: ServerHttp2Stream[] = await onStream
+    stream?.resume()
+    stream?.respond({ ':status': 200 })
+    stream?.end('hello')
     expect(await response).toBe('hello')
   })
 })

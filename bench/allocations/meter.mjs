@@ -42,7 +42,7 @@ async function pinnedNode() {
  * @param {string[]} args
  */
 function start(node, args) {
-  // What whoever started us passes to Node isn't for them: it may change what is allocated.
+  // Node options of the process that started us aren't for them: they may change what is allocated.
   const env = { ...process.env, NODE_OPTIONS: '' }
   // Their input stays open until they are done: the server ends with it, and with it when we die.
   return spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'], env })

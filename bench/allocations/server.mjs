@@ -1,13 +1,14 @@
 /**
- * Responses whatever it gets with the same 1 KiB of JSON, once the request has come whole. A server of its own, so that nothing
- * but the client decides what is allocated there: what the responses look like, and how they are cut into frames, stays as it
- * is. Writes its port when it is ready, and ends with its standard input, also when whoever started it dies.
+ * Responds to every request with the same 1 KiB of JSON, once the request has come whole. A server of its own, so that
+ * nothing but the client decides what is allocated there: what the responses look like, and how they are cut into
+ * frames, stays as it is. Writes its port when it is ready, and ends with its standard input, also when the process
+ * that started it dies.
  */
 import { createServer } from 'node:http2'
 
 const response = Buffer.from(`{"text":"${'a'.repeat(1013)}"}`)
 
-// More than are in flight: nobody waits for a slot.
+// More than are in flight: no request waits for a slot.
 const server = createServer({ settings: { maxConcurrentStreams: 256 } })
 
 /** @param {import('node:http2').ServerHttp2Stream} stream */

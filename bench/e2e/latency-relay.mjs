@@ -1,7 +1,7 @@
 /**
- * A relay that hands on each byte a fixed time after it came, in order, both ways: emulated distance, and nothing else. It
- * bounds no rate and holds nobody back. Writes `listening PORT` when it is ready, and ends when its standard input does,
- * which also happens when the process that started it dies.
+ * A relay that hands on each byte a fixed time after it came, in order, both ways: emulated distance, and nothing else.
+ * It bounds no rate and holds no connection back. Writes `listening PORT` when it is ready, and ends when its standard
+ * input does, which also happens when the process that started it dies.
  */
 import { connect, createServer } from 'node:net'
 
@@ -10,15 +10,19 @@ const { port, delay } = JSON.parse(process.argv[2] ?? '{}')
 
 /** Timers are late by as much on the average: what is due so soon, in milliseconds, may leave. */
 const SLACK = 0.75
-/** What a read from the server may bring, and what its memory is cut from, in bytes. Small reads would be the bottleneck. */
+/**
+ * What a read from the server may bring, and what its memory is cut from, in bytes. Small reads would be the
+ * bottleneck.
+ */
 const READ_SIZE = 2 ** 19
 const SLAB_SIZE = 2 ** 22
 
 /**
- * Memory for what comes from the server. It is used again and again: fresh pages cost more than the copying. Each connection
- * has its own, since node holds the room for a connection's next read while others are reading.
+ * Memory for what comes from the server. It is used again and again: fresh pages cost more than the copying. Each
+ * connection has its own, since node holds the room for a connection's next read while others are reading.
  *
- * @typedef {{ bytes: Buffer, used: number, waiting: number }} Slab `waiting`: pieces of it that haven't been written yet
+ * @typedef {{ bytes: Buffer, used: number, waiting: number }} Slab `waiting`: pieces of it that haven't been written
+ *   yet
  */
 class Memory {
   /** @type {Slab[]} */
@@ -70,7 +74,11 @@ class Memory {
  * @returns {{ take(bytes: Buffer | null, from?: Slab): void, drop(): void }} null is the end
  */
 function makeWay(to, memory) {
-  /** What is on its way, and when it is there; null is the end. @type {{ at: number, bytes: Buffer | null, from: Slab | undefined }[]} */
+  /**
+   * What is on its way, and when it is there; null is the end.
+   *
+   * @type {{ at: number, bytes: Buffer | null, from: Slab | undefined }[]}
+   */
   let waiting = []
   let first = 0
   /** @type {NodeJS.Timeout | null} */

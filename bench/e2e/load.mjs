@@ -1,9 +1,10 @@
 /**
- * Keeps requests in flight, checks every answer, and takes the time of each.
+ * Keeps requests in flight, checks every response, and takes the time of each.
  *
  * @typedef {import('./clients/index.mjs').Start} Start
  * @typedef {import('./clients/index.mjs').Target} Target
- * @typedef {{ targets: readonly Target[], inFlight: number, pattern: 'steady' | 'rounds', responseBytes: number }} Shape
+ * @typedef {{ targets: readonly Target[], inFlight: number, pattern: 'steady' | 'rounds', responseBytes: number }}
+ *   Shape
  */
 
 /** One request in flight after the other. It is made once, so that a request costs the harness no closure. */
@@ -25,7 +26,7 @@ export class Load {
   /** @type {Slot[]} */
   #slots
   #turn = 0
-  /** Of this burst: how many there are, were started, and were answered. */
+  /** Of this burst: how many there are, were started, and got their responses. */
   #count = 0
   #started = 0
   #responded = 0
@@ -48,7 +49,7 @@ export class Load {
   }
 
   /**
-   * Starts `count` requests and settles when all have been answered, or at the first wrong one.
+   * Starts `count` requests and settles when all have got their responses, or at the first wrong one.
    *
    * @param {number} count
    * @returns {Promise<Float64Array>} how long each took, in milliseconds

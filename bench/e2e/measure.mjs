@@ -17,8 +17,8 @@ import { startContestant } from './turns.mjs'
  * @property {string} api the client's own
  * @property {string | null} entry the file of a build to load in place of the client's package; null: that package
  *
- * @typedef {Plan & { version: string, warmup: number, requests: number, rounds: Measurement[] }} Entry `version`: the client's;
- *   `rounds[i]` of all entries belong together
+ * @typedef {Plan & { version: string, warmup: number, requests: number, rounds: Measurement[] }} Entry `version`: the
+ *   client's; `rounds[i]` of all entries belong together
  *
  * @typedef {object} Setting
  * @property {Scenario} scenario
@@ -35,7 +35,7 @@ import { startContestant } from './turns.mjs'
 const tunnelAuthority = 'example.com:443'
 
 /**
- * How many requests a client gets where nobody says a number: a slow one fewer, but enough to use each slot twice.
+ * How many requests a client gets where no number is given: a slow one fewer, but enough to use each slot twice.
  *
  * @param {number} count the scenario's
  * @param {number} pace

@@ -50,7 +50,8 @@ const toRateOfCpu = ({ cpuMicros }) => (cpuMicros > 0 ? 1e6 / cpuMicros : null)
 const toHeap = ({ allocatedBytes }) => allocatedBytes
 
 /**
- * The columns: what it is, how it is written, and whether the lowest and the highest of the rounds stand beside the median.
+ * The columns: what it is, how it is written, and whether the lowest and the highest of the rounds stand beside the
+ * median.
  *
  * @type {readonly { head: string, read: Read, format: { format(value: number): string }, hasSpread: boolean }[]}
  */
@@ -99,8 +100,8 @@ function ratio(entry, base, read) {
 }
 
 /**
- * The row of a client that an entry is held against: that of its own API for the entry's. A client that has but one way to ask
- * does by that what any API does.
+ * The row of a client that an entry is held against: that of its own API for the entry's. A client that has but one way
+ * to ask does by that what any API does.
  *
  * @param {Entry} entry
  * @param {string} client
@@ -119,7 +120,7 @@ function toBase(entry, client, scenario, entries) {
  * @param {Scenario} scenario
  * @param {readonly Entry[]} entries
  * @param {string} client the one to hold the others against
- * @returns {string[]} a table, or none where nobody can be
+ * @returns {string[]} a table, or none when no client can be compared
  */
 function toRatioTable(scenario, entries, client) {
   const rows = entries.flatMap((entry) => {

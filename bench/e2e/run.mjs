@@ -17,7 +17,7 @@ const defaultScenarios = scenarios.filter(({ byDefault }) => byDefault.length > 
 
 const apiNames = [...new Set(scenarios.flatMap(({ apis }) => apis))]
 
-/** Whom the ratios are taken against where nobody says it: our other engine is, where it takes part. */
+/** The client that the ratios are taken against by default: our other engine, if it takes part. */
 const defaultAgainst = [referenceClient, peerClient, ownClients.node]
 
 const results = fileURLToPath(new URL('../results', import.meta.url))

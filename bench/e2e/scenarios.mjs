@@ -12,12 +12,12 @@
  * @property {number} origins how many origins the requests go to, in turn
  * @property {boolean} tls TLS with ALPN, or h2c with prior knowledge
  * @property {number} latency emulated round trip in milliseconds; 0: none
- * @property {'steady' | 'rounds'} pattern steady: each answer starts the next request; rounds: `inFlight` requests at once,
- *   and the next round once all of them are answered
+ * @property {'steady' | 'rounds'} pattern steady: each response starts the next request; rounds: `inFlight` requests at
+ *   once, and the next round once all of them have their responses
  * @property {number} warmup requests before the clock starts
  * @property {number} requests requests that are timed
  * @property {boolean} [json] what is sent and what comes back are JSON; missing: they are so many times the letter a
- * @property {'node' | null} server the one kind of server that can answer; null: any
+ * @property {'node' | null} server the only kind of server that can respond; null: any
  * @property {string[]} byDefault which of the APIs a run measures that names no scenario; none: it passes it over
  */
 
@@ -54,7 +54,11 @@ const post1k = { ...named, name: 'post-1k', method: 'POST', bodyBytes: 1024 }
 /** What clients make of the text themselves, by `JSON.stringify()` and `json()`, is measured too. */
 const withJson = { apis: ['fetch'], json: true }
 
-/** One at a time: what a request costs when it shares nothing with another, no write and no turn of the event loop. @type {Scenario} */
+/**
+ * One at a time: what a request costs when it shares nothing with another, no write and no turn of the event loop.
+ *
+ * @type {Scenario}
+ */
 const serial = { ...named, name: 'get-1k-serial', inFlight: 1, warmup: 10_000, requests: 4000 }
 
 /** @type {Scenario} */
@@ -88,7 +92,11 @@ const tunnel1k = {
   server: 'node',
 }
 
-/** As many in flight on one connection, also where the server takes fewer: what is above its limit waits in the client. @type {Scenario[]} */
+/**
+ * As many in flight on one connection, also where the server takes fewer: what is above its limit waits in the client.
+ *
+ * @type {Scenario[]}
+ */
 const crowds = [10, 1000, 10_000].map((inFlight) => ({
   ...named,
   name: `get-1k-${inFlight}`,
@@ -118,7 +126,8 @@ export const scenarios = [
   ...origins,
   // Most of the time nothing happens, so twice as many in flight: 10,000 requests a second at the most.
   { ...named, name: 'get-1k-latency', latency: 20, inFlight: 200, warmup: 10_000, requests: 8000 },
-  // The harness that was published for the work on undici's headers: 80 rounds of 200 requests at once, small responses.
+  // The harness that was published for the work on undici's headers: 80 rounds of 200 requests at once, small
+  // responses.
   {
     ...named,
     name: 'rounds-80x200',

@@ -1,8 +1,9 @@
 /**
- * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2: responses a
- * GET of `/N` with N bytes, one of `/N.json` with N bytes of JSON, a POST with its own body, and echoes on the stream of a CONNECT,
- * plain or extended. It speaks HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when it is ready, or `listening PORT,PORT,...`,
- * and ends when its standard input does, which also happens when the process that started it dies.
+ * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2:
+ * responses a GET of `/N` with N bytes, one of `/N.json` with N bytes of JSON, a POST with its own body, and echoes on
+ * the stream of a CONNECT, plain or extended. It speaks HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when it
+ * is ready, or `listening PORT,PORT,...`, and ends when its standard input does, which also happens when the process
+ * that started it dies.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -22,24 +23,24 @@ const responses = new Map()
 
 /** @param {string} path */
 function responseFor(path) {
-  let answer = responses.get(path)
-  if (answer === undefined) {
+  let content = responses.get(path)
+  if (content === undefined) {
     const size = Number.parseInt(path.slice(1), 10) || 0
-    answer = isJsonPath(path) ? Buffer.from(JSON.stringify(toJsonDocument(size))) : Buffer.alloc(size, 'a')
-    responses.set(path, answer)
+    content = isJsonPath(path) ? Buffer.from(JSON.stringify(toJsonDocument(size))) : Buffer.alloc(size, 'a')
+    responses.set(path, content)
   }
-  return answer
+  return content
 }
 
 /**
  * The fields that nghttpd sends, so that clients have as much to decode.
  *
  * @param {string} path
- * @param {Buffer} response
+ * @param {Buffer} content
  */
-function toFields(path, answer) {
+function toFields(path, content) {
   return {
-    'content-length': answer.length,
+    'content-length': content.length,
     'content-type': isJsonPath(path) ? 'application/json' : 'application/octet-stream',
     'cache-control': 'max-age=3600',
     'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
@@ -49,11 +50,11 @@ function toFields(path, answer) {
 /**
  * @param {import('node:http2').ServerHttp2Stream} stream
  * @param {string} path
- * @param {Buffer} response
+ * @param {Buffer} content
  */
-function respond(stream, path, answer) {
-  stream.respond({ ':status': 200, ...toFields(path, answer) })
-  stream.end(answer)
+function respond(stream, path, content) {
+  stream.respond({ ':status': 200, ...toFields(path, content) })
+  stream.end(content)
 }
 
 /**
@@ -95,8 +96,8 @@ function onStream(stream, headers) {
  */
 function onRequest(request, response) {
   const path = request.url ?? '/0'
-  const respond = (/** @type {Buffer} */ answer) =>
-    response.writeHead(200, toFields(path, answer)).end(answer)
+  const respond = (/** @type {Buffer} */ content) =>
+    response.writeHead(200, toFields(path, content)).end(content)
   if (request.method === 'POST') respondWithItsBody(request, respond)
   else respond(responseFor(path))
 }

@@ -14,7 +14,10 @@ import { start, stop } from './children.mjs'
 import { toJsonDocument } from './json-document.mjs'
 import { directory } from './temporary.mjs'
 
-/** How many streams a server takes on a connection. Most scenarios have fewer in flight: how a client waits isn't measured. */
+/**
+ * How many streams a server takes on a connection. Most scenarios have fewer in flight: how a client waits isn't
+ * measured.
+ */
 export const maxStreams = 256
 
 const version = spawnSync('nghttpd', ['--version'], { encoding: 'utf8' })
@@ -60,7 +63,7 @@ function accepts(port) {
  * @returns {Promise<{ child: import('node:child_process').ChildProcess, ports: number[] }>}
  */
 async function startNghttpd(tls) {
-  // nghttpd doesn't tell which port it got for 0. Between our probe and its bind somebody else may take the
+  // nghttpd doesn't tell which port it got for 0. Between our probe and its bind another process may take the
   // port: then it exits, and the next one is tried.
   for (let attempt = 0; attempt < 5; attempt++) {
     const port = await freePort()

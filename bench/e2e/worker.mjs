@@ -1,7 +1,7 @@
 /**
- * One measurement in a process of its own: opens one client and warms it up, says `ready`, times as many requests as each
- * line of its input says, with a line for each, and at `end` writes one line of JSON. Started by turns.mjs, with the job as
- * its only argument.
+ * One measurement in a process of its own: opens one client and warms it up, says `ready`, times as many requests as
+ * each line of its input says, with a line for each, and at `end` writes one line of JSON. Started by turns.mjs, with
+ * the job as its only argument.
  */
 import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -34,7 +34,7 @@ import { Load, percentile } from './load.mjs'
  * @property {string} version of the client
  * @property {number} requestsPerSecond
  * @property {number} cpuMicros CPU time, user and system, of all threads of the process
- * @property {number | null} p50Micros latency: from the call to the end of the answer
+ * @property {number | null} p50Micros latency: from the call to the end of the response
  * @property {number | null} p99Micros
  * @property {number | null} allocatedBytes on V8's heap
  * @property {number | null} gcMicros the time for which garbage collection held the program up
@@ -106,8 +106,8 @@ async function checkConnections(expected) {
 }
 
 /**
- * Milliseconds. A fast client is through with its warm-up before V8 has compiled it: it gets as much time as a slow one. A run with
- * so few requests that they can't be one is there to see whether it works.
+ * Milliseconds. A fast client is through with its warm-up before V8 has compiled it: it gets as much time as a slow
+ * one. A run with so few requests that they can't be one is there to see whether it works.
  */
 const MIN_WARMUP = job.warmup < 100 ? 0 : 2_000
 
@@ -133,7 +133,8 @@ async function takeTurn(count) {
   sum.all += count + untimed
 }
 
-// Over all of it, pauses too: V8 does a part of its collecting when there is nothing else to do, and that isn't for free.
+// Over all of it, pauses too: V8 does a part of its collecting when there is nothing else to do, and that isn't for
+// free.
 const heap = new HeapMeter()
 heap.start()
 const cpuBefore = process.cpuUsage()

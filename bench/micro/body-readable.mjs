@@ -10,7 +10,7 @@ const { BodyReadable } = await loadSource('api/body-readable.ts')
 
 const HIGH_WATER_MARK = 65_536
 
-/** Of a call that needs nobody to hold it back. */
+/** The hooks of a call that is never held back. */
 const controller = {
   aborted: false,
   paused: false,
@@ -24,7 +24,7 @@ const controller = {
 
 const PIECE = Buffer.from('a'.repeat(1024))
 
-/** @param {number} pieces how many of 1 KiB come, once somebody reads */
+/** @param {number} pieces how many of 1 KiB come, once the reader reads */
 async function readOwn(pieces) {
   const options = { highWaterMark: HIGH_WATER_MARK, isEmpty: false }
   const body = new BodyReadable(controller, { 'content-length': `${pieces * PIECE.length}` }, options)

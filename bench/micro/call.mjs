@@ -1,5 +1,5 @@
 /**
- * A call's life without a session: made, opened, answered, settled.
+ * A call's life without a session: made, opened, responded, settled.
  */
 import { EventEmitter } from 'node:events'
 import { CountingHandler } from '../e2e/clients/undici-shape.mjs'
@@ -95,7 +95,8 @@ function liveOwn() {
 }
 
 /**
- * As one would write it first: the session emits, closures listen and keep the state, and a timer of its own watches the call.
+ * As one would write it first: the session emits, closures listen and keep the state, and a timer of its own watches
+ * the call.
  *
  * @param {Handler} handler
  */

@@ -1,5 +1,5 @@
 /**
- * A callback that runs in the context of whoever gave it (AsyncLocalStorage).
+ * A callback that runs in the context of the caller that gave it (AsyncLocalStorage).
  */
 import { AsyncResource } from 'node:async_hooks'
 import { runAlone } from './harness.mjs'

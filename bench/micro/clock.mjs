@@ -89,7 +89,7 @@ export const TIMINGS = [
 ]
 
 /**
- * A request's life, while others wait: it is queued, opened, answered, and gets a piece of its body.
+ * A request's life, while others wait: it is queued, opened, gets its response, and a piece of its body.
  *
  * @param {new () => Timing} Timing
  * @param {number} others

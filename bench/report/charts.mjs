@@ -124,7 +124,7 @@ function toReference(entries, kind) {
  * @param {MeasuredScenario} scenario
  * @param {Kind} kind
  * @param {string} slug
- * @returns {Chart | null} null: nobody could tell
+ * @returns {Chart | null} null: no client has the figure
  */
 function toChart(scenario, kind, slug) {
   const { apis, entries } = scenario

@@ -1,6 +1,6 @@
 /**
- * What text takes in a chart, for which there is no browser to ask: a little more than it takes in DejaVu Sans, the widest of
- * the fonts that the charts ask for.
+ * What text takes in a chart, for which there is no browser to ask: a little more than it takes in DejaVu Sans, the
+ * widest of the fonts that the charts ask for.
  */
 
 /** In ems. What isn't named here is as wide as the widest letter of its kind. */
@@ -11,7 +11,7 @@ const WIDTHS = [
   { characters: 'ABCDGHKNOPQRUVXY+=<>÷×&#~…', width: 0.84 },
 ].flatMap(({ characters, width }) => [...characters].map((character) => ({ character, width })))
 const widthOf = new Map(WIDTHS.map(({ character, width }) => [character, width]))
-/** Letters of other scripts, and symbols; the latter come from fonts that nobody knows. */
+/** Letters of other scripts, and symbols; the latter come from unknown fonts. */
 const WIDEST = 1.1
 const SYMBOL = 1.5
 

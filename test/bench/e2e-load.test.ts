@@ -85,7 +85,7 @@ describe('a steady load', () => {
 })
 
 describe('a load in rounds', () => {
-  it('starts all of a round at once, and the next round once every one of them is answered', async () => {
+  it('starts all of a round at once, and the next round once every one of them has its response', async () => {
     const { client, run } = start('rounds')
     await client.respondToAll()
     expect((await run).length).toBe(7)

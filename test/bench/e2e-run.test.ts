@@ -82,7 +82,7 @@ function findImplausible({ client, rounds }: Entry): string[] {
       p50Micros: isFigure(round.p50Micros, client === 'h2load'),
       p99Micros:
         isFigure(round.p99Micros, client === 'h2load') && (round.p99Micros ?? 0) >= (round.p50Micros ?? 0),
-      // Nobody gets a response of 1 KiB with its headers for less.
+      // A response of 1 KiB with its headers can't cost less.
       allocatedBytes: isFigure(round.allocatedBytes, isProgram, 1000),
       gcMicros: isFigure(round.gcMicros, isProgram, -1),
       residentBytes: isFigure(round.residentBytes, client === 'h2load', 2 ** 20),

@@ -106,7 +106,7 @@ const { TIMINGS, Wait } = await load<{
   readonly Wait: new () => Wait
 }>('clock.mjs')
 
-/** The timers of the moment: those of the code are real whoever fakes them. */
+/** The timers of the moment: those of the code are real even when a test fakes them. */
 const faked: Clock = {
   now: () => performance.now(),
   after(delay, callback) {

@@ -160,7 +160,7 @@ describe('the tables of a report', () => {
     ])
   })
 
-  it('have no column of a figure that nobody could tell, and a dash where one could not', async () => {
+  it('have no column for a figure that no client has, and a dash where one client has none', async () => {
     const silent = { gcMicros: null, residentBytes: null }
     const entries = [
       toEntry('dodici', 'dispatch', 20, silent),

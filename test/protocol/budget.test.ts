@@ -28,7 +28,8 @@ function startUpload() {
 }
 
 describe('WINDOW_UPDATEs of an upload', () => {
-  // Go's net/http gives credit for each 4 KiB that were read, on the stream and on the connection; older ones for each read.
+  // Go's net/http gives credit for each 4 KiB that were read, on the stream and on the connection; older ones for each
+  // read.
   test.each([
     { step: 4_096, total: 32 * MEGABYTE },
     { step: 512, total: 8 * MEGABYTE },
@@ -74,7 +75,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
 })
 
 describe('informational responses', () => {
-  test('on a stream that nobody wants, and that isn’t reset yet › are a flood as on any other', () => {
+  test('on a stream that was abandoned and isn’t reset yet › are a flood as on any other', () => {
     const rig = new Rig()
     rig.receive(frames.settings())
     rig.http2.abandon(rig.open())

@@ -120,7 +120,7 @@ describe.each(folders)('the frame vectors, $folder.origin', ({ folder, count }) 
     const [frame] = sent
     const isConnection = frame?.type === Type.GOAWAY
     expect(vector.error).toContain(frame?.payload.readUInt32BE(isConnection ? 4 : 0))
-    // A stream is told, and where it is the connection, whoever owns that.
+    // A stream error goes to the stream's listener, a connection error to the connection's.
     if (isConnection) expect(rig.faults).toHaveLength(1)
     else expect(stream.events).toEqual([`breach ${frame?.payload.readUInt32BE(0)}`])
   })

@@ -115,7 +115,7 @@ describe('what a connection has handed out', () => {
     const allocate = toSocketLike()
     const chunks = cutAtRandom(HAND_MADE.bytes, random).map(allocate)
     for (const chunk of chunks) rig.receive(chunk)
-    // Each piece lies within the chunk that it came in: nobody else writes there.
+    // Each piece lies within the chunk that it came in: no other code writes there.
     const pieces = rig.streams.flatMap((stream) => stream.pieces).filter(({ length }) => length > 0)
     const isWithin = (piece: Buffer): boolean =>
       chunks.some(

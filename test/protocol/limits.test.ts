@@ -84,7 +84,7 @@ describe('a flood', () => {
     ['PRIORITY', frames.frame(Type.PRIORITY, 0, 1, Buffer.alloc(5))],
     ['WINDOW_UPDATE', frames.windowUpdate(1, 1)],
     ['WINDOW_UPDATE of the connection', frames.windowUpdate(0, 1)],
-    ['frames that nobody knows', frames.frame(0xbe, 0, 0)],
+    ['frames of an unknown type', frames.frame(0xbe, 0, 0)],
     ['GOAWAY', frames.goAway(5, 0)],
     ['DATA of a stream that was reset', frames.frame(Type.DATA, 0, 3)],
     ['HEADERS of a stream that was reset', frames.response(3)],
@@ -140,7 +140,7 @@ describe('legal traffic that is odd', () => {
     expect(rig.faults).toEqual([])
   })
 
-  test('a PING each second for an hour, and frames and settings that nobody knows › is none', () => {
+  test('a PING each second for an hour, and unknown frames and settings › is none', () => {
     const rig = new Rig()
     rig.receive(frames.settings([0x1a, 1], [0xfa, 2 ** 32 - 1]))
     for (let second = 0; second < 3_600; second++) {

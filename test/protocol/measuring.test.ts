@@ -50,7 +50,7 @@ class Peer {
     this.#send(id, FRAME, Flag.END_STREAM)
   }
 
-  /** What it was sent is answered a millisecond later. */
+  /** The peer responds to each frame a millisecond later. */
   pass(): void {
     this.rig.time += 1
     this.rig.receive(...this.#acks.splice(0))

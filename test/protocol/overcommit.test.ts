@@ -42,7 +42,7 @@ describe('a reader that resumes', () => {
     if (holder === undefined || reader === undefined) throw new Error('two were opened')
     send(rig, reader.id, 10)
     send(rig, holder.id, WINDOW - 10)
-    // Nobody reads: nobody is in need of more.
+    // No reader reads: no stream needs more.
     expect(takeCredit(rig)).toBe(0)
     rig.http2.release(reader, 10)
     // What it has given back, and what the other one holds.

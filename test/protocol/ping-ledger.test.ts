@@ -5,7 +5,11 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 describe('PingLedger', () => {
-  /** Sends PINGs that are answered at once, at these times, while they may be sent. @returns the times of those that were */
+  /**
+   * Sends PINGs at these times, as far as they may be sent; each gets its ACK at once.
+   *
+   * @returns the times of those sent
+   */
   function play(times: readonly number[], hasStreams: boolean, ledger = new PingLedger()): number[] {
     return times.filter((time) => {
       if (!ledger.canSend(time, hasStreams)) return false

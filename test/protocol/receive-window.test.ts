@@ -146,7 +146,8 @@ describe('a window, whatever happens', () => {
         }
         expect(window.held, what).toBeLessThanOrEqual(window.size + overcommittable)
       }
-      // When everything is read, at least half of it is there: nobody waits for what never comes.
+      // When everything is read, at least half of the window is open: the peer never waits for credit that doesn't
+      // come.
       window.release(window.held)
       if (window.isUpdateDue) observed.announce()
       expect(observed.credit * 2).toBeGreaterThan(window.size)

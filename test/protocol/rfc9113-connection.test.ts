@@ -129,10 +129,7 @@ describe('GOAWAY', () => {
     expectConnectionError(dialogue, 'PROTOCOL_ERROR', frames.goAway(3, NO_ERROR))
   })
 
-  it.each([
-    14,
-    2 ** 32 - 1,
-  ])('RFC 9113 §7: with a code that nobody knows is one like any other (%i)', (code) => {
+  it.each([14, 2 ** 32 - 1])('RFC 9113 §7: with an unknown code is one like any other (%i)', (code) => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
     dialogue.hears(frames.goAway(1, code), response(1, 200, END_STREAM))
@@ -216,7 +213,7 @@ describe('GOAWAY', () => {
   })
 })
 
-describe('a request that was not answered', () => {
+describe('a request without a response', () => {
   it('RFC 9113 §8.7: is sent again after REFUSED_STREAM, a POST, too', async () => {
     const peer = await startPeer({
       onComplete: (stream) => (peer.requests.length === 1 ? stream.reset(7) : stream.respondWith()),

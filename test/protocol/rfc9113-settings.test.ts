@@ -69,7 +69,7 @@ describe('the SETTINGS of the server', () => {
     })
   })
 
-  it('RFC 9113 §6.5.2: may have identifiers that nobody knows', () => {
+  it('RFC 9113 §6.5.2: may have unknown identifiers', () => {
     const dialogue = new Dialogue()
     const unknown = [0, 7, 0x0a, 0x0a0a, 0xffff].map((id) => setting(id, MAX_VALUE))
     const before = { ...dialogue.connection.server }

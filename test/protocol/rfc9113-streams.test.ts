@@ -178,7 +178,7 @@ describe('a stream that the server has reset', () => {
     expect([stream.state, stream.events]).toEqual(['closed', ['reset CANCEL']])
   })
 
-  it('RFC 9113 §5.4.2: is not reset in turn, also when nobody wanted it any more', () => {
+  it('RFC 9113 §5.4.2: is not reset in turn, even when the caller had given it up', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
     dialogue.connection.abandon(stream)
@@ -192,7 +192,7 @@ describe('a stream that the server has reset', () => {
     14,
     255,
     2 ** 32 - 1,
-  ])('RFC 9113 §7: with a code that nobody knows is reset like any other (%i)', (code) => {
+  ])('RFC 9113 §7: with an unknown code is reset like any other (%i)', (code) => {
     const dialogue = new Dialogue()
     const [stream, sibling] = [dialogue.open(), dialogue.open()]
     expect(dialogue.hears(frames.reset(1, code), response(3, 200, END_STREAM))).toEqual([])

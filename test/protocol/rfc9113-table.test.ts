@@ -69,7 +69,7 @@ describe('the table of README.md', () => {
       .map(toCited)
     const known = new Set(references.filter((one) => one.file === file).map(({ title }) => title))
     expect(titles.filter((title) => !known.has(title))).toEqual([])
-    // One of two of the same name could go, and nobody would know.
+    // One of two tests with the same title could be removed, and this test would not notice.
     expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([])
   })
 

@@ -1,4 +1,7 @@
-/** RFC 9113 §3.2 and §9.2: what a client says in its TLS handshake, and whom it takes. Node's OpenSSL does it; the options are ours. */
+/**
+ * RFC 9113 §3.2 and §9.2: what a client says in its TLS handshake, and whom it takes. Node's OpenSSL does it; the
+ * options are ours.
+ */
 
 import { once } from 'node:events'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -73,7 +76,7 @@ function toClientHello(record: Buffer): ClientHello {
   return { ciphers, compressions, extensions }
 }
 
-/** What the client says first; nobody responses it. */
+/** The first bytes that the client sends; the peer sends nothing. */
 async function hear(): Promise<ClientHello> {
   const server = createServer()
   const record = new Promise<Buffer>((resolve) => {

@@ -13,7 +13,7 @@ describe('SentPings', () => {
   })
 
   describe('when an ACK is of no PING that waits', () => {
-    test('tells nobody', () => {
+    test('calls no listener', () => {
       const pings = new SentPings()
       const heard: string[] = []
       const id = pings.add(() => heard.push('heard'))

@@ -86,7 +86,7 @@ describe('uploads', () => {
     expect(first.sendWindow).toBe(-6_384)
     expect(takeData(rig)).toEqual(['3:5!'])
     expect(first.events).toEqual(['sent some'])
-    // Whoever flushes goes on for as long as there is something to send.
+    // The code that flushes goes on as long as there is data to send.
     expect(rig.http2.hasUploads).toBe(false)
     // RFC 9113 §6.9.2: what it is short of has to come first.
     rig.receive(frames.windowUpdate(1, 6_384))

@@ -6,7 +6,10 @@ import { Rig } from './support/rig.ts'
 const SMALL = 64_001
 const LARGE = 128_003
 
-/** A server that heeds SETTINGS only when it goes on at a WINDOW_UPDATE of the stream, as RFC 9113 §6.9.2 doesn't forbid. */
+/**
+ * A server that heeds SETTINGS only when it goes on at a WINDOW_UPDATE of the stream, as RFC 9113 §6.9.2 doesn't
+ * forbid.
+ */
 class Peer {
   readonly rig = new Rig({ windows: { streamWindow: SMALL } })
   readonly stream: HeardStream
@@ -102,11 +105,11 @@ describe('a larger window for streams, and a peer that goes on at WINDOW_UPDATE 
 
   test.each([
     'END_STREAM has come',
-    'nobody wants the response',
+    'the caller has given up',
   ] as const)('when %s › is told nothing of the stream', (what) => {
     const peer = new Peer({ hasBody: true })
     peer.send(16_000, what === 'END_STREAM has come' ? Flag.END_STREAM : 0)
-    if (what === 'nobody wants the response') peer.rig.http2.abandon(peer.stream)
+    if (what === 'the caller has given up') peer.rig.http2.abandon(peer.stream)
     grow(peer)
     expect(peer.hear()).toEqual([])
   })

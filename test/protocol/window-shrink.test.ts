@@ -74,7 +74,7 @@ describe('a smaller window for streams', () => {
     expect(takeUpdates(rig)).toEqual([])
   })
 
-  test('when nobody wants the response any more › says nothing of the stream', () => {
+  test('when the caller has given the response up › says nothing of the stream', () => {
     const { rig, stream } = start()
     rig.receive(data(14_000), data(14_000))
     rig.http2.abandon(stream)

@@ -468,7 +468,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         })
       })
 
-      it('that calls nobody back, fails after connectTimeout, and destroys what comes too late', async () => {
+      it('that never calls back, fails after connectTimeout, and destroys a socket that comes too late', async () => {
         const { port, sockets, allClosed, server } = await startSilent()
         const clock = new FakeClock()
         const callbacks: ConnectorCallback[] = []
@@ -534,7 +534,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
     })
   })
 
-  describe('when nobody listens', () => {
+  describe('when no server listens', () => {
     it('at an address, fails with ECONNREFUSED', async () => {
       const port = await findFreePort()
       const harness = start(`http://127.0.0.1:${port}`)

@@ -49,7 +49,7 @@ interface Death {
 }
 
 function isSilentForNghttp2({ engine }: Setup): boolean {
-  // Node 20 tells nobody of most errors that nghttp2 finds (docs/differences.md).
+  // Node 20 emits no event for most errors that nghttp2 finds (docs/differences.md).
   return engine === 'node' && major < 22
 }
 

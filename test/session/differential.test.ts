@@ -1,5 +1,6 @@
 /**
- * Both engines play the same scenes against the same peer, frame by frame, and everybody has to see the same.
+ * Both engines play the same scenes against the same peer, frame by frame, and the peer and the callers have to see the
+ * same.
  *
  * A scene that fails says its seed: `SEED=1665 npx vitest run test/session/differential.test.ts` plays it alone.
  */
@@ -103,13 +104,13 @@ const KNOWN: readonly KnownDifference[] = [
   {
     name: 'a 204 that announces more than that',
     reason:
-      'nghttp2 resets the stream before anyone sees the header; wire hands on what came, as no content may follow',
+      'nghttp2 resets the stream before Node sees the header section; wire passes it on, as no content may follow',
     explains: ({ node, wire, plan, index }) =>
       has204(wire) && hasDeclinedLength(toFrames(plan, index)) && node.error?.name === 'StreamError',
   },
   {
     name: 'a length that no content follows',
-    reason: 'nghttp2 resets the stream before anyone sees the header (docs/differences.md)',
+    reason: 'nghttp2 resets the stream before Node sees the header section (docs/differences.md)',
     explains: ({ plan, index, node, wire }) => {
       const isEmpty = toContentLength(toFrames(plan, index)) === 0
       if (!isEmpty || !isMismatch(plan, index) || node.error?.name !== 'StreamError') return false
@@ -119,7 +120,7 @@ const KNOWN: readonly KnownDifference[] = [
   {
     name: 'content of another length than announced',
     reason:
-      'nghttp2 resets the stream before anyone sees the last piece, or ends the session (docs/differences.md); wire ends the call',
+      'nghttp2 resets the stream before Node sees the last piece, or ends the session (docs/differences.md); wire ends the call',
     explains: ({ plan, index, node, wire }) => {
       if (!isMismatch(plan, index)) return false
       const isFailure = node.error !== null && wire.error?.name === 'ResponseContentLengthMismatchError'
@@ -157,7 +158,8 @@ const KNOWN: readonly KnownDifference[] = [
   },
   {
     name: 'how far an upload came before the connection was lost',
-    reason: 'nobody has waited for it: the peer has said goodbye, or gone, while it was on its way',
+    reason:
+      'no call waited for it: the peer had sent GOAWAY, or had closed the connection, while it was in flight',
     explains: ({ call, node, wire }) =>
       call.body !== 'none' &&
       node.error !== null &&

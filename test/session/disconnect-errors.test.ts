@@ -9,7 +9,7 @@ const NO_ERROR = 0
 const ENHANCE_YOUR_CALM = 11
 
 describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine) => {
-  /** What the event of a client has told, whose one request was answered. */
+  /** The arguments of the `disconnect` event of a client whose one request got its response. */
   async function toDisconnect(onComplete: PeerScript['onComplete']): Promise<errors.DodiciError> {
     const peer = await startPeer({ ...SERVE, ...(onComplete === undefined ? {} : { onComplete }) })
     const client = new Client(peer.origin, { engine })

@@ -131,7 +131,7 @@ describe('a held 421', () => {
   })
 })
 
-describe('a call that was answered with 421', () => {
+describe('a call that got a 421', () => {
   const SINGLE = [[Setting.MAX_CONCURRENT_STREAMS, 1]] as const
 
   it('has the id of its last stream when it fails after that', async () => {

@@ -60,7 +60,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     await connection.ping()
   }
 
-  /** How many PINGs were answered, as far as the client has heard. */
+  /** The number of PINGs whose ACK the client has received. */
   function countPongs(): () => number {
     let count = 0
     const onPong = (): void => void count++

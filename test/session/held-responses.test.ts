@@ -60,7 +60,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
     it('tells of RST_STREAM(NO_ERROR) in the middle, though the session dies', async () => {
       const { body, lose } = await ask(highWaterMark, toBroken)
-      // Before anybody reads.
+      // Before the reader reads.
       body.on('error', () => {})
       await lose()
       await expect(body.text()).rejects.toMatchObject(brokenOff)

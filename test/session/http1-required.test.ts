@@ -203,7 +203,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     else await harness.scheduler.tearDown(null)
     expect(call.events).toEqual(['start', 'error'])
     expect(fallback.request.controller.events).toEqual(['abort'])
-    // What the fallback says afterwards nobody hears.
+    // The handler doesn't hear what the fallback says afterwards.
     respondTo(fallback.request)
     expect(call.events).toEqual(['start', 'error'])
   })

@@ -55,8 +55,8 @@ describe('a response of 421 over HTTP/1.1', () => {
   }) => {
     const { server, agent, origin } = await start(1)
     const method = body() === null ? 'GET' : 'POST'
-    const answer = await agent.request({ origin, path: '/', method, body: body() ?? null })
-    expect([answer.statusCode, await answer.body.text()]).toEqual([200, `${method} /`])
+    const response = await agent.request({ origin, path: '/', method, body: body() ?? null })
+    expect([response.statusCode, await response.body.text()]).toEqual([200, `${method} /`])
     const [first, second] = server.requests
     expect(server.requests).toHaveLength(2)
     expect(second?.socket).not.toBe(first?.socket)
@@ -75,9 +75,9 @@ describe('a response of 421 over HTTP/1.1', () => {
   it('is handed over when the body can be read only once', async () => {
     const { server, agent, origin } = await start(1)
     const body = Readable.from(['text'])
-    const answer = await agent.request({ origin, path: '/', method: 'POST', body })
-    expect(answer.statusCode).toBe(421)
-    await answer.body.dump({ limit: 0 })
+    const response = await agent.request({ origin, path: '/', method: 'POST', body })
+    expect(response.statusCode).toBe(421)
+    await response.body.dump({ limit: 0 })
     expect(server.requests).toHaveLength(1)
   })
 

@@ -118,7 +118,7 @@ describe('a response of 421', () => {
     expect(await toOutcomes([ask(harness, 'GET /last')])).toEqual(['GET /last'])
     expect(peer.connections).toHaveLength(2)
     expect(peer.request('/last').connection.index).toBe(1)
-    // The one that was answered wrongly isn't read to its end.
+    // The body of the misdirected request isn't read to its end.
     const [first] = peer.requests.filter(({ path }) => path === '/elsewhere')
     expect(first?.connection.index).toBe(0)
   })
@@ -167,8 +167,8 @@ describe('a response of 421', () => {
   })
 })
 
-describe('a pool that is answered with 421', () => {
-  /** One stream at a time; what is held is answered by the test. */
+describe('a pool that gets a 421', () => {
+  /** One stream at a time; the test itself responds to the held requests. */
   const SERVE_ONE: PeerScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
     onComplete: (stream) => {
@@ -212,7 +212,7 @@ describe('a pool that is answered with 421', () => {
     expect(peer.connections).toHaveLength(4)
   })
 
-  it('holds up nobody while the fresh connection is made', async () => {
+  it('holds up no other call while the fresh connection is made', async () => {
     const { harness, dials } = await startPool(2, [])
     dials.onFresh = 'hang'
     const call = ask(harness, 'GET /elsewhere')
@@ -223,7 +223,7 @@ describe('a pool that is answered with 421', () => {
     await call.settled
   })
 
-  it('fails when the fresh connection cannot be made, and holds up nobody', async () => {
+  it('fails when the fresh connection cannot be made, and holds up no other call', async () => {
     const { harness, clock, dials } = await startPool(2, [SERVE])
     dials.onFresh = 'fail'
     const call = ask(harness, 'GET /elsewhere')
@@ -290,7 +290,7 @@ describe('a call that waits for a fresh connection', () => {
   })
 })
 
-describe('a call that is answered with 421 and', () => {
+describe('a call that gets a 421 and', () => {
   it('is aborted from within the connector of the fresh connection settles once', async () => {
     const peer = await startPeer([{ ...MISDIRECT, settings: SINGLE }, SERVE])
     const port = Number(new URL(peer.origin).port)

@@ -76,7 +76,7 @@ describe('over a connection that is no socket of the system', () => {
   })
 })
 
-describe("whoever listens on node's own stream", () => {
+describe("a listener on Node's own stream", () => {
   /** Makes one call, and waits until its stream is closed. */
   async function callOnce(script: PeerScript, onStream: (stream: ClientHttp2Stream) => void): Promise<void> {
     let close = (): void => {}

@@ -44,7 +44,7 @@ function toStreams(harness: Harness): number[] {
   return harness.scheduler.toSessionStats().map(({ streams }) => streams)
 }
 
-describe("whoever listens on node's own stream", () => {
+describe("a listener on Node's own stream", () => {
   it('hears of its response, its trailers and its close, once each, beside the call', async () => {
     const heard: string[] = []
     await startWatch((stream) => {

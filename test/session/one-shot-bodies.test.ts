@@ -13,7 +13,7 @@ import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scri
 const NO_ERROR = 0
 const REFUSED_STREAM = 7
 
-/** A body that can be had once, and how often somebody has begun to read it. */
+/** A body that can be read only once, and how often a reader has begun. */
 interface OneShot {
   readonly body: RequestBody
   opened(): number

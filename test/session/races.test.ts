@@ -78,7 +78,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const ends = calls.map((call, index) => call.settled.then(() => order.push(index + 1)))
     await harness.scheduler.tearDown(null)
     await Promise.all(ends)
-    // The second had its response before anybody listened here.
+    // The second had its response before this test listened.
     expect(order).toEqual([2, 1, 3, 4, 5])
   })
 

@@ -56,7 +56,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('a thousand leave nothing behind once the server has answered those that were not reset', async () => {
+  it('a thousand leave nothing behind once the server has responded to those that were not reset', async () => {
     const { harness, peer, sibling, connection } = await abortAll(1_000)
     await connection.ping()
     for (const stream of connection.streams) if (stream.isOpen) stream.respondWith()

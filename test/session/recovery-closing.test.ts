@@ -10,7 +10,7 @@ import type { PeerConnection, PeerScript } from '../support/scripted-peer-connec
 import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const REFUSED_STREAM = 7
-/** How long a peer may take to close its side, once nobody waits for its streams. */
+/** How long a peer may take to close its side, once no caller waits for its streams. */
 const LINGER = 1_000
 /** More than are reset at once. */
 const COUNT = 1_500
@@ -108,7 +108,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const { clock, harness, connection, calls } = await begin()
       connection.goAway(MAX_STREAM_ID, 0)
       await expect.poll(() => harness.scheduler.connected).toBe(0)
-      // As long as somebody waits for one of its streams it may take all the time in the world.
+      // As long as a caller waits for one of its streams, the peer may take any time.
       abort(calls.slice(1))
       await reset(connection, harness)
       clock.advance(10 * LINGER)
@@ -147,7 +147,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await call.settled
       expect(call.error).toBeInstanceOf(errors.QueueTimeoutError)
       expect(call.error).toMatchObject({ processed: 'no' })
-      // Nobody waits any more: now it runs.
+      // No caller waits any more: now the time runs.
       expect(harness.connections).toEqual(['connect'])
       clock.advance(IDLE + SLACK)
       await heard(harness, ['connect', 'disconnect'])

@@ -89,7 +89,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(await toOutcomes([ask(harness, 'GET /after')])).toEqual(['GET /after'])
     expect(peer.ledger.slice(-2)).toEqual([expect.stringMatching(/^0.* \/next$/), '1/1 GET /after'])
 
-    // Its resets go on at their rate, for as long as it has a stream that somebody waits for.
+    // Its resets go on at their rate, for as long as a caller waits for one of its streams.
     const [old] = peer.connections
     const resets = () => old?.of(Type.RST_STREAM).length ?? 0
     clock.advance(10_000)
@@ -271,7 +271,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
   })
 
-  it('fails its calls once when whoever hears of the other one destroys the client', async () => {
+  it('fails its calls once when a subscriber that hears of the other one destroys the client', async () => {
     const scene = await start()
     const { harness } = scene
     const sibling = await crowd(scene)

@@ -41,7 +41,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   /** Paths of a connection, in the order of their HEADERS. */
   const pathsOf = (connection: PeerConnection): string[] => connection.streams.map(({ path }) => path)
 
-  it('before any stream: all calls are answered by the next connection', async () => {
+  it('before any stream: all calls get their responses on the next connection', async () => {
     const peer = await startPeer([{ onConnection: (connection) => connection.goAway(0, NO_ERROR) }, SERVE])
     const harness = startHarness(peer, options)
     const calls = [
@@ -63,7 +63,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.request('/1').body).toBe('only once')
   })
 
-  it('among streams: those up to the last id are answered while it drains, the others replayed', async () => {
+  it('among streams: those up to the last id get their responses while it drains, the others are replayed', async () => {
     const peer = await startPeer(retiring(6, (connection) => connection.goAway(5, NO_ERROR, 'moving')))
     const harness = startHarness(peer, options)
     const what = ['GET /0', 'POST /1', 'GET /2', 'GET /3', 'POST /4', 'DELETE /5']

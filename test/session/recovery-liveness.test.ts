@@ -84,7 +84,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         text += 'x'
         await until(call, text, connection)
         clock.advance(TIMEOUT / 2)
-        // Whoever is about to be given up is so in the next turn.
+        // A session that is about to be given up is so in the next turn.
         await turn()
       }
       acknowledge(connection)
@@ -97,7 +97,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect'])
     })
 
-    it('ends the session pingTimeout after the last byte, as far as anybody has looked', async () => {
+    it('ends the session pingTimeout after the last byte that was noticed', async () => {
       const { clock, harness, connection, call, stream } = await download()
       for (const text of ['x', 'xx', 'xxx']) {
         stream.data('x')
@@ -115,7 +115,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('a process that was busy for longer than pingTimeout', () => {
-    /** A download with a PING that isn't answered yet; all that has come was looked at. */
+    /** A download, with a PING whose ACK is missing; all bytes that have come were noticed. */
     async function beginAndLook() {
       const scene = await download()
       scene.clock.advance(TIMEOUT)
@@ -125,7 +125,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
     it('reads the response that it has before it judges', async () => {
       const { clock, harness, connection, call, stream } = await beginAndLook()
-      // All in one turn: it lies in the kernel, and nobody has read it.
+      // All in one turn: the bytes are in the kernel, and the process has not read them.
       acknowledge(connection)
       clock.skip(3 * TIMEOUT)
       clock.advance(0)
@@ -164,7 +164,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  it('with pingInterval 0 no PING goes with a reset either, and nobody is given up', async () => {
+  it('with pingInterval 0 no PING goes with a reset either, and no session is given up', async () => {
     const { clock, harness, connection, call, stream } = await download({ pingInterval: 0 })
     await abortOne(harness, connection)
     clock.advance(DAY)

@@ -90,7 +90,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       { limit: 'one stream at a time', settings: [[Setting.MAX_CONCURRENT_STREAMS, 1] as const] },
     ])('waits by itself: siblings are not held back, within $limit', async ({ settings }) => {
       const { peer, harness, scheduler, refused } = await wait({}, { ...PICKY, settings })
-      // The clock stands still: whoever waited for it would wait for ever.
+      // The clock stands still: a call that waited for it would wait for ever.
       const paths = Array.from({ length: 50 }, (_, i) => `POST /${i}`)
       expect(await toOutcomes(paths.map((path) => ask(harness, path)))).toEqual(paths)
       expect([scheduler.pending, scheduler.running]).toEqual([1, 0])
@@ -108,7 +108,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await expect.poll(() => scheduler.pending).toBe(1)
     })
 
-    it('is answered when it is refused no more, without an error', async () => {
+    it('gets its response when it is refused no more, without an error', async () => {
       let refusals = 0
       const { clock, peer, refused } = await wait(
         {},
@@ -130,7 +130,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(refused.events).toEqual(['start', 'error'])
       expect(refused.error).toBeInstanceOf(errors.RequestAbortedError)
       expect([scheduler.pending, scheduler.running]).toEqual([0, 0])
-      // Nobody has anything left to wait for.
+      // No call has anything left to wait for.
       expect(clock.alarms).toBe(0)
       clock.advance(AFTER_DELAY)
       await peer.connection(0).ping()
@@ -160,7 +160,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await settle(clock, [refused])
       await finished
       expect(order.sort()).toEqual(['finished', 'settled'])
-      // Nobody else was answered meanwhile: so much is enough.
+      // No other call got a response in the meantime: so many attempts are enough.
       expect(refused.error).toMatchObject({ processed: 'no', attempts: 4 })
     })
 
@@ -190,7 +190,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('a peer that breaks each connection in the middle of a response', () => {
-    it('fails those calls alone: what waits is not given up for, since each session has answered', async () => {
+    it('fails only those calls: the waiting ones are not given up, since each session has responded', async () => {
       const clock = new FakeClock()
       const peer = await startPeer({
         onComplete: (stream, connection) => {

@@ -7,7 +7,7 @@ import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/sc
 
 const HOUR = 3_600_000
 
-/** What holds where nobody says anything. */
+/** `PATIENT` without `bodyTimeout` and `uploadTimeout`: these have their defaults. */
 const { bodyTimeout: _body, uploadTimeout: _upload, ...PATIENT_ELSEWHERE } = PATIENT
 
 interface Given {

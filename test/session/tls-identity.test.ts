@@ -97,7 +97,7 @@ describe.each(ENGINES)('with engine %s', (engine) => {
       const connected = once(first, 'connect')
       await expectHello(first)
       await connected
-      // A ticket of nobody's: the handshake starts from the beginning.
+      // A ticket that no server knows: a full handshake follows.
       const other = toClient(origin, { connect: { ca: cert, session: Buffer.alloc(0) } })
       await expectHello(other)
       await cut(other, handshakes.at(-1))

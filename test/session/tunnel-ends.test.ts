@@ -17,7 +17,7 @@ const TARGET = { path: 'example.test:443' } as const
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST' } as const
 
-/** Its error and its close, as they come; an error that nobody awaits must not end the process. */
+/** The tunnel's `error` and `close`, as promises. An error that the test doesn't await must not end the process. */
 function watch(tunnel: Duplex): { readonly errors: Error[]; readonly closed: Promise<void> } {
   const heard: Error[] = []
   tunnel.on('error', (error) => heard.push(error))

@@ -52,8 +52,8 @@ async function start(engine: Engine) {
 }
 
 /**
- * An upload of which the peer takes a piece at a time, each nearly as late as it may. On engine wire alone: newer versions of
- * node:http2 gather the pieces of a source, and tell of them when all were taken.
+ * An upload of which the peer takes a piece at a time, each nearly as late as it may. On engine wire alone: newer
+ * versions of node:http2 gather the pieces of a source, and tell of them when all were taken.
  */
 async function trickle(body: DispatchOptions['body']): Promise<void> {
   const { clock, peer, harness, connection } = await start('wire')
@@ -93,7 +93,7 @@ describe('the clock of an upload, on engine wire', () => {
   it('starts again with each frame that the peer takes of one large piece', () =>
     trickle(Buffer.alloc(PIECES * PIECE)))
 
-  it('stops when the peer has answered whole and wants no more of the body, however late that is read', async () => {
+  it('stops when the response is complete and the peer wants no more of the body, however late the response is read', async () => {
     const { clock, peer, harness, connection } = await start('wire')
     const call = harness.dispatch(
       { method: 'POST', path: '/upload', body: Buffer.alloc(PIECES * PIECE) },

@@ -34,7 +34,7 @@ describe.each(ENGINES)('a response that comes in events, on engine %s', (engine)
         .of(Type.WINDOW_UPDATE, stream.id)
         .reduce((sum, { payload }) => sum + payload.readUInt32BE(0), window() - sent)
     const first = window()
-    // Somewhat less than half of the window: nobody tells the peer of so little.
+    // Somewhat less than half of the window: no WINDOW_UPDATE is sent for so little.
     for (; sent < first * 0.48; sent += EVENT) stream.data('x'.repeat(EVENT))
     await quiet(connection)
     expect(events.text).toHaveLength(sent)

@@ -103,7 +103,7 @@ async function startSilent() {
 }
 
 describe('the credit of a connection, on engine wire', () => {
-  describe('when nobody reads', () => {
+  describe('when no reader reads', () => {
     it.each([WINDOW, 200_000, MIB / 2])('is what the peer can send, and no more: %i', async (size) => {
       const { script, harness, settle } = await startGreedy({ ...OPTIONS, connectionWindowSize: size })
       read(harness, 0)
@@ -158,7 +158,7 @@ describe('the credit of a connection, on engine wire', () => {
       small.stream.end('hello')
       await small.taker.settled
       expect(small.taker.events.at(-1)).toBe('end')
-      // Nobody is in need of it any more.
+      // No stream needs it any more.
       await send(stream.id, WINDOW - 5)
       expect(toCredit(connection)).toBe(WINDOW + 5)
       expect(taker.taken).toBe(0)

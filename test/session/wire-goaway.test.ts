@@ -26,7 +26,10 @@ const HTTP_1_1_REQUIRED = 13
 const OPTIONS: PoolOptions = { engine: 'wire', connections: 1 }
 const WHAT = ['GET /0', 'POST /1', 'GET /2', 'POST /3'] as const
 
-/** Where node:http2 gives up what the peer has accepted, this engine lets it finish: RFC 9113 §6.8 has nothing against that. */
+/**
+ * Where node:http2 gives up what the peer has accepted, this engine lets it finish: RFC 9113 §6.8 has nothing against
+ * that.
+ */
 describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
   /** Streams 1, 3, 5 and 7, which the peer has heard of on its first connection; later ones response. */
   async function begin(options: PoolOptions = OPTIONS) {
@@ -37,7 +40,10 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     return { peer, harness, calls, connection: peer.connection(0) }
   }
 
-  /** Streams 1 and 3 are answered at last; 5 and 7 have been by another connection. Each was sent as often as it had to be. */
+  /**
+   * Streams 1 and 3 get their responses in the end; 5 and 7 have got theirs on another connection. Each request was
+   * sent as often as it had to be.
+   */
   async function expectFinished(peer: ScriptedPeer, calls: readonly Recorder[]): Promise<void> {
     const connection = peer.connection(0)
     expect(calls.slice(0, 2).map(({ events }) => events)).toEqual([['start'], ['start']])
@@ -56,7 +62,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     // What is refused by HTTP_1_1_REQUIRED isn't asked in HTTP/2 again: http1-required.test.ts.
     ...[...ERROR_CODES.keys()].filter((code) => code !== HTTP_1_1_REQUIRED),
     0x1234,
-  ])('what it has accepted is answered all the same, and all else by another connection: %i', async (code) => {
+  ])('the accepted requests get their responses all the same, and the others on another connection: %i', async (code) => {
     const { peer, harness, calls, connection } = await begin()
     connection.goAway(3, code, 'why')
     expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
@@ -182,7 +188,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       expect(harness.errors).toEqual([])
     }
 
-    it('nobody hears of it, and the accepted ones go on', async () => {
+    it('no caller hears of it, and the accepted ones go on', async () => {
       const { peer, harness, calls, connection } = await begin()
       await respondRefused(harness, connection)
       expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])

@@ -16,7 +16,10 @@ const ENHANCE_YOUR_CALM = 11
 const OK = Buffer.of(0x88)
 /** Of a flood, and of one write. Bytes. */
 const WRITE = 65_536
-/** What arrives together: 10,000 of the smallest frames have 90,000 bytes, and a few more chunks may have been read already. */
+/**
+ * What arrives together: 10,000 of the smallest frames have 90,000 bytes, and a few more chunks may have been read
+ * already.
+ */
 const FEW = 300_000
 
 /** Writes one frame over and over, as fast as the other side reads, until the connection is gone. */
@@ -90,9 +93,9 @@ const FLOODS: readonly Flood[] = [
   },
   { name: 'PRIORITY', bytes: frame(Type.PRIORITY, 0, 1, Buffer.alloc(5)) },
   { name: 'WINDOW_UPDATE(1)', bytes: frames.windowUpdate(0, 1) },
-  { name: 'frames that nobody knows', bytes: frame(0xbe, 0xff, 7, Buffer.alloc(3)) },
+  { name: 'frames of an unknown type', bytes: frame(0xbe, 0xff, 7, Buffer.alloc(3)) },
   // 5,000 of them, and what they bring is skipped, not kept.
-  { name: 'large frames that nobody knows', bytes: frame(0xbe, 0, 0, Buffer.alloc(16_384)), most: 1e8 },
+  { name: 'large frames of an unknown type', bytes: frame(0xbe, 0, 0, Buffer.alloc(16_384)), most: 1e8 },
   { name: 'GOAWAY', bytes: frames.goAway(1, 0) },
   { name: 'empty CONTINUATION', bytes: frame(Type.CONTINUATION, 0, 1), ahead: BLOCK },
   { name: 'CONTINUATION of one byte', bytes: frame(Type.CONTINUATION, 0, 1, OK), ahead: BLOCK },
@@ -163,7 +166,7 @@ describe('a flood', () => {
 })
 
 describe('more data than was asked for', () => {
-  it('on a stream whose reader is paused › resets it, and a sibling is answered', async () => {
+  it('on a stream whose reader is paused › resets it, and a sibling gets its response', async () => {
     const piece = frame(Type.DATA, 0, 1, Buffer.alloc(16_384))
     const peer = await startPeer({
       onRequest: (stream, connection) => {
@@ -208,7 +211,7 @@ describe('more data than was asked for', () => {
 })
 
 describe('traffic that is legal, and odd', () => {
-  it('of GREASE, CONTINUATION, padding and unknown settings › is answered as any other', async () => {
+  it('of GREASE, CONTINUATION, padding and unknown settings › gets its response like any other', async () => {
     const fields = frames
       .headers(1, [
         [':status', '200'],

@@ -12,7 +12,7 @@ const FLOW_CONTROL_ERROR = 3
 const FRAME_SIZE_ERROR = 6
 const COMPRESSION_ERROR = 9
 
-/** What a peer says after two requests, on streams 1 and 3, have come; the second of them is answered by half. */
+/** What the peer sends after two requests, on streams 1 and 3, have come. The response to the second is half sent. */
 type Attack = readonly [name: string, code: number, bytes: readonly Buffer[]]
 
 const MAX_WINDOW = 2 ** 31 - 1
@@ -37,7 +37,7 @@ const ON_CONNECTION: readonly Attack[] = [
   ['HEADERS with too much padding', PROTOCOL_ERROR, [frame(Type.HEADERS, 0x0c, 1, Buffer.of(7, 0x88))]],
   ['HEADERS within a header block', PROTOCOL_ERROR, [frame(Type.HEADERS, 0, 1, OK), frames.response(3)]],
   [
-    'a frame that nobody knows within a block',
+    'a frame of an unknown type within a block',
     PROTOCOL_ERROR,
     [frame(Type.HEADERS, 0, 1, OK), frame(0xbe, 0, 1)],
   ],
@@ -109,7 +109,7 @@ const ON_STREAM: readonly Attack[] = [
   ['a status that isn’t first', PROTOCOL_ERROR, [header(['x', '1'], STATUS)]],
   ['two statuses', PROTOCOL_ERROR, [header(STATUS, STATUS)]],
   ['a request’s pseudo-header', PROTOCOL_ERROR, [header(STATUS, [':path', '/'])]],
-  ['a pseudo-header that nobody knows', PROTOCOL_ERROR, [header(STATUS, [':x', '1'])]],
+  ['an unknown pseudo-header field', PROTOCOL_ERROR, [header(STATUS, [':x', '1'])]],
   ['a status of 101', PROTOCOL_ERROR, [header([':status', '101'])]],
   ['a name in upper case', PROTOCOL_ERROR, [header(STATUS, ['X-Upper', '1'])]],
   ['a name with a space', PROTOCOL_ERROR, [header(STATUS, ['x y', '1'])]],
@@ -166,7 +166,7 @@ describe('a peer that breaks a rule of the connection', () => {
 })
 
 describe('a peer that breaks a rule of a stream', () => {
-  /** A stream whose request is whole, and another one that is answered afterwards. */
+  /** A stream with a complete request, and another one that gets its response afterwards. */
   async function play(code: number, bytes: readonly Buffer[]): Promise<void> {
     const peer = await startPeer({
       onRequest: (stream, connection) => {
@@ -189,7 +189,7 @@ describe('a peer that breaks a rule of a stream', () => {
 
   it.each(
     ON_STREAM,
-  )('by %s › is told by RST_STREAM, its call fails, and a sibling is answered', (_name, code, bytes) =>
+  )('by %s › is a stream error: RST_STREAM is sent, its call fails, and a sibling gets its response', (_name, code, bytes) =>
     play(code, bytes))
 
   it('by more content than announced › is told by RST_STREAM, and its call fails by its own check', async () => {

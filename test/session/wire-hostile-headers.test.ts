@@ -43,7 +43,9 @@ function toLength(value: number): Buffer {
   return Buffer.of(...octets, rest)
 }
 
-/** A response to the call of stream 1 that is a bomb; then the one of stream 3 is answered. */
+/**
+ * The call of stream 1 gets a header section that is a decompression bomb; then the call of stream 3 gets its response.
+ */
 async function explode(block: Buffer, options: PoolOptions = {}) {
   const peer = await startPeer({
     onRequest: (stream, connection) => {
@@ -162,7 +164,7 @@ describe('a header block that breaks a rule of HPACK', () => {
     ).toEqual([COMPRESSION_ERROR])
   })
 
-  it('on a stream that was reset › ends the connection all the same: the table is everybody’s (RFC 9113 §4.3)', async () => {
+  it('on a stream that was reset › ends the connection all the same: all streams share the table (RFC 9113 §4.3)', async () => {
     const peer = await startPeer([
       {
         onFrame: ({ type }, connection) => {

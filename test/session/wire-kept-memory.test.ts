@@ -8,7 +8,7 @@ import type { PeerConnection } from '../support/scripted-peer-connection.ts'
 import { PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024
-/** A frame that nobody knows, and that is as large as may be: it fills the chunks in which the data comes. */
+/** A frame of an unknown type and of the largest size: it fills the chunks in which the data comes. */
 const FILLER = frames.frame(0xbb, 0, 0, Buffer.alloc(16_384))
 
 /** Bytes of the buffers that stay alive with these pieces. */

@@ -306,7 +306,7 @@ function toForms(connection: PeerConnection, wanted: string): Form[][] {
 describe.each(ENGINES)('a request with sensitive headers, on engine %s,', (engine) => {
   const options = { engine, connections: 1 } as const
 
-  /** One at a time; all of them are answered. */
+  /** One at a time; all of them get their responses. */
   async function send(...requests: readonly Partial<DispatchOptions>[]): Promise<PeerConnection> {
     const peer = await startPeer(SERVE)
     const harness = startHarness(peer, options)
@@ -315,7 +315,7 @@ describe.each(ENGINES)('a request with sensitive headers, on engine %s,', (engin
     return peer.connection(0)
   }
 
-  it('sends them so that nobody may index them, each time, and others as ever', async () => {
+  it('sends them never-indexed, each time, and others as ever', async () => {
     const headers = { 'X-Key': ['secret', 'other'], 'x-open': 'value' }
     const request = { headers, sensitiveHeaders: ['x-KEY', 'x-absent'] }
     const connection = await send(request, request)

@@ -106,7 +106,7 @@ describe.each(ENGINES)('the credit of a connection with tunnels, on engine %s', 
     }
   })
 
-  it('comes back for what nobody reads: both sides have ended, and the tunnel is destroyed', async () => {
+  it('comes back for unread data: both sides have ended, and the tunnel is destroyed', async () => {
     const { peer, open, bring, quiet, left } = await start(engine)
     for (let count = 0; count < TUNNELS; count++) {
       const pair = await open()

@@ -204,7 +204,7 @@ describe('a tunnel on engine wire', () => {
     await expect.poll(() => heard).toEqual(['finish', 'end', 'close'])
   })
 
-  it('that nobody has ended fails with its connection', async () => {
+  it('that neither side has ended fails with its connection', async () => {
     const { tunnel, heard, connection } = await start(1_000)
     connection.break()
     await expect.poll(() => heard).toEqual(['SocketError', 'close'])

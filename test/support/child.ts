@@ -22,7 +22,7 @@ export async function runNodeWith(
   script: string,
   ...args: string[]
 ): Promise<Exit> {
-  // What the test runner, or whoever started it, passes to Node is not for the child.
+  // Node options of the test runner, or of the process that started it, are not for the child.
   const child = spawn(process.execPath, [...flags, script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '' },

@@ -110,7 +110,9 @@ async function openPage(pipe: Pipe, close: () => Promise<void>): Promise<Browser
   }
 }
 
-/** The DevTools protocol over the pipes that Chromium has as its descriptors 3 and 4: JSON, each with a zero behind it. */
+/**
+ * The DevTools protocol over the pipes that Chromium has as its descriptors 3 and 4: JSON, each with a zero behind it.
+ */
 class Pipe {
   readonly events: { method: string; params: Facts }[] = []
   readonly #out: Socket
@@ -129,7 +131,7 @@ class Pipe {
     this.#out = toSocket(out)
     const onData = (text: string): void => this.#take(text)
     toSocket(input).setEncoding('utf8').on('data', onData).on('error', ignore)
-    // Both fail when it ends in the middle; `closed` says so to whoever waits.
+    // Both fail when it ends in the middle; `closed` tells the caller that waits.
     this.#out.on('error', ignore)
     void closed.then(() => {
       this.#hasEnded = true

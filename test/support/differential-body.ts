@@ -54,14 +54,14 @@ export function toBody({ body, pieces }: CallPlan): PlannedBody {
       return { body: () => generate(pieces), source: null }
     case 'steps': {
       const source = new Readable({ read() {} })
-      // Whoever destroys it has said why.
+      // The caller that destroys it has told the reason.
       source.on('error', () => {})
       return { body: source, source }
     }
   }
 }
 
-/** How many bytes that is; null where nobody knows beforehand. */
+/** The number of bytes; null when it isn't known beforehand. */
 export function toLength({ body, pieces, hasLength }: CallPlan): number | null {
   if (!hasLength || body === 'none' || body === 'form' || body === 'text') return null
   return pieces.reduce((sum, piece) => sum + piece.length, 0)

@@ -66,7 +66,7 @@ export type ClientVerb =
   | 'endTunnel'
   | 'destroyTunnel'
 
-/** One step; what is glued to the next one is on its way before anybody has heard of it. */
+/** One step. A step that is glued to the next one is sent together with it, before the client has seen it. */
 export type Step =
   | { readonly do: 'dispatch'; readonly call: number }
   /** Until the peer has all of the request, or the call is over. */

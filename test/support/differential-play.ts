@@ -212,7 +212,7 @@ class Scene {
     else first.break()
   }
 
-  /** Until all that was said was heard, and answered. */
+  /** Waits until both sides have read all that was sent, and responded. */
   async #barrier(): Promise<void> {
     await turns(2)
     const first = this.#first

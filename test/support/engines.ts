@@ -21,7 +21,7 @@ interface Differences {
   readonly ownSettings: Readonly<Record<number, number>>
   /** The receive window of a connection where no option says what it is to be. Bytes. */
   readonly firstConnectionWindow: number
-  /** The connection's credit comes back for what nobody has read, too. */
+  /** The connection's credit comes back for unread data, too. */
   readonly refundsUnread: boolean
   /** A body that is longer than its `content-length` ends the whole session. */
   readonly endsForLongBody: boolean
@@ -50,8 +50,8 @@ const DIFFERENCES: Readonly<Record<Engine, Differences>> = {
 export const HERE: Differences = DIFFERENCES[DEFAULT_ENGINE]
 
 /**
- * Notes the header objects that the engine makes from here on, of informational responses too. For `node` those that node:http2
- * emits; for `wire` those that a stream gives to its call, since nothing lies below.
+ * Notes the header objects that the engine makes from here on, of informational responses too. For `node` those that
+ * node:http2 emits; for `wire` those that a stream gives to its call, since nothing lies below.
  */
 export function watchHeaderObjects(): () => unknown[] {
   if (DEFAULT_ENGINE === 'node') {

@@ -1,6 +1,6 @@
 /**
- * Children for tests of the fallback in a process of its own: what it is made of depends on who has used Node's undici before. They
- * are bundled, and run as `fallback-child.mjs MODE ROOT ORIGIN …`.
+ * Children for tests of the fallback in a process of its own: what it is made of depends on who has used Node's undici
+ * before. They are bundled, and run as `fallback-child.mjs MODE ROOT ORIGIN …`.
  */
 
 import { createRequire } from 'node:module'
@@ -40,7 +40,7 @@ const MODES: Record<string, () => Promise<void>> = {
     await agent.close()
     say(process.getActiveResourcesInfo().filter((name) => /TCP|TLS/.test(name)))
   },
-  /** Nobody has used Node's own undici, and its place is taken. */
+  /** Node's own undici was not used yet, and its place is taken. */
   async cold() {
     const agent = new Agent({ connect })
     load('undici-6').setGlobalDispatcher(agent)
@@ -57,29 +57,29 @@ const MODES: Record<string, () => Promise<void>> = {
     say((await fetch(`${origin}/`)).status)
     await agent.close()
   },
-  /** Somebody has taken the place first, and Node's undici came too late to have made an Agent. */
+  /** Other code has taken the place first, and Node's undici came too late to make an Agent. */
   async replaced() {
     const place = Symbol.for('undici.globalDispatcher.1')
     const placeOf8 = Symbol.for('undici.globalDispatcher.2')
-    const nobody = { dispatch: () => true }
-    for (const slot of [place, placeOf8]) Reflect.set(globalThis, slot, nobody)
+    const foreign = { dispatch: () => true }
+    for (const slot of [place, placeOf8]) Reflect.set(globalThis, slot, foreign)
     Reflect.get(globalThis, 'Headers')
     const agent = new Agent({ connect })
     await ask(agent)
     await agent.close()
     // Theirs still stands there.
-    say([place, placeOf8].map((slot) => Reflect.get(globalThis, slot) === nobody))
+    say([place, placeOf8].map((slot) => Reflect.get(globalThis, slot) === foreign))
   },
-  /** Somebody has taken the place, and Node hasn't loaded its undici yet: it is borrowed for that. */
+  /** Other code has taken the place, and Node hasn't loaded its undici yet: the place is cleared for a moment. */
   async borrowed() {
     const place = Symbol.for('undici.globalDispatcher.1')
     const placeOf8 = Symbol.for('undici.globalDispatcher.2')
-    const nobody = { dispatch: () => true }
-    for (const slot of [place, placeOf8]) Reflect.set(globalThis, slot, nobody)
+    const foreign = { dispatch: () => true }
+    for (const slot of [place, placeOf8]) Reflect.set(globalThis, slot, foreign)
     const agent = new Agent({ connect })
     await ask(agent)
     await agent.close()
-    say([place, placeOf8].map((slot) => Reflect.get(globalThis, slot) === nobody))
+    say([place, placeOf8].map((slot) => Reflect.get(globalThis, slot) === foreign))
   },
   /** Node's own dispatcher goes by the environment's proxy. */
   async proxy() {

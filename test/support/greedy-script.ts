@@ -9,7 +9,7 @@ const DEFAULT_WINDOW = 65_535
 const SMALL = 'small'
 const FRAME = Buffer.alloc(16_384)
 
-/** For one connection. `/small` is answered at once; all other responses never end. */
+/** For one connection. `/small` gets a response at once; all other responses never end. */
 export class GreedyScript implements PeerScript {
   readonly acksPings: boolean
   /** Octets of DATA so far. */
@@ -24,7 +24,7 @@ export class GreedyScript implements PeerScript {
   #window = DEFAULT_WINDOW
   readonly #roundTrip: number
 
-  /** @param roundTrip milliseconds that the path would take, for PINGs alone; 0: these are answered at once. */
+  /** @param roundTrip milliseconds by which the ACKs of PINGs are delayed; 0: they are sent at once. */
   constructor(roundTrip = 0) {
     this.#roundTrip = roundTrip
     this.acksPings = roundTrip === 0

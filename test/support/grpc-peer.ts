@@ -13,7 +13,7 @@ const ENHANCE_YOUR_CALM = 11
 /** Where a frame's header has its type. */
 const TYPE_OFFSET = 3
 
-/** What `handlePing()` of grpc-go's http2_server.go does, with the policy that holds where nobody has set another. */
+/** What `handlePing()` of grpc-go's http2_server.go does, with its default policy. */
 class PingCounter {
   readonly #clock: FakeClock
   #lastPingAt = Number.NEGATIVE_INFINITY

@@ -26,8 +26,8 @@ const STATIC_TABLE: readonly Field[] = [
   })
 
 /**
- * The lengths of the codes of RFC 7541, appendix B: for each symbol in turn a letter, `a` for 5 bits to `z` for 30, and how
- * often it comes where that is more than once. The code is canonical: the lengths tell all of it.
+ * The lengths of the codes of RFC 7541, appendix B: for each symbol in turn a letter, `a` for 5 bits to `z` for 30, and
+ * how often it comes where that is more than once. The code is canonical: the lengths tell all of it.
  */
 const CODE_LENGTHS =
   'isx7tzx2zx8zx9bf2hibdgf2dgdb3a3b7cdkbhfibc22dcdioijbkababab3ac2b3abcba2bc5kgjixprp2r3srs5tst2rsts4qrsrs2trqpr2s2qsr2tq' +
@@ -36,7 +36,7 @@ const CODE_LENGTHS =
 const EOS = 256
 /** RFC 7541 §4.1: what an entry counts for beside its octets. */
 const ENTRY_OVERHEAD = 32
-/** SETTINGS_HEADER_TABLE_SIZE, until somebody says otherwise. */
+/** SETTINGS_HEADER_TABLE_SIZE, until an endpoint sends another one. */
 const DEFAULT_TABLE_SIZE = 4_096
 /** More continuation octets than any number of a test needs. */
 const MAX_SHIFT = 28
@@ -214,7 +214,7 @@ function toLiteral(text: string): Buffer {
   return Buffer.concat([Buffer.from(toInteger(text.length, 7, 0)), Buffer.from(text, 'latin1')])
 }
 
-/** A header block of literals that nobody indexes (RFC 7541 §6.2.2): right for any decoder, in any state. */
+/** A field block of literals without indexing (RFC 7541 §6.2.2): right for any decoder, in any state. */
 export function encodeFields(fields: readonly Field[]): Buffer {
   return Buffer.concat(
     fields.flatMap(([name, value]) => [Buffer.from([0]), toLiteral(name), toLiteral(value)]),

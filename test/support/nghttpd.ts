@@ -87,7 +87,7 @@ async function isListening(child: ChildProcess, port: number): Promise<boolean> 
     const socket = connect(port, '127.0.0.1')
     try {
       await once(socket, 'connect')
-      // Whoever opened must have been this process: with a port that is taken, it has ended.
+      // The open port must be this process's: if the port is taken, the process has ended.
       await setTimeout(START_STEP)
       return child.exitCode === null
     } catch {

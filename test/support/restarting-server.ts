@@ -35,7 +35,9 @@ export const lacksGo = lacks('go')
 
 const children = new URL('../interop/children/', import.meta.url)
 
-/** How long a build may take, in milliseconds: half a minute where Go has never compiled its standard library before. */
+/**
+ * How long a build may take, in milliseconds: half a minute where Go has never compiled its standard library before.
+ */
 export const GO_BUILD_LIMIT = 180_000
 
 /** Builds the server of Go's net/http. */
@@ -63,7 +65,7 @@ export function toNodeServers(): ServerKind {
 }
 
 async function start(command: string, args: readonly string[]): Promise<RestartingServer> {
-  // What the test runner, or whoever started it, passes to Node is not for the child.
+  // Node options of the test runner, or of the process that started it, are not for the child.
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },

@@ -48,7 +48,7 @@ export async function startRelay(): Promise<Relay> {
   return relay
 }
 
-/** Null when nobody is there. */
+/** Null when there is no server. */
 async function open(port: number | null): Promise<Socket | null> {
   if (port === null) return null
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })

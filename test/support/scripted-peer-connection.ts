@@ -13,7 +13,7 @@ import { PeerStream } from './scripted-peer-stream.ts'
 export interface PeerScript {
   /** Its first SETTINGS. `null`: it says nothing at all before the script does. @default [] */
   readonly settings?: readonly SettingsEntry[] | null
-  /** Whether a PING is answered. @default true */
+  /** Whether a PING gets its ACK. @default true */
   readonly acksPings?: boolean
   /** Whether what came of a body is given back as credit at once. @default true */
   readonly grantsCredit?: boolean
@@ -31,7 +31,9 @@ export interface PeerScript {
   onFrame?(frame: Frame, connection: PeerConnection): void
 }
 
-/** One connection, over TCP, TLS or any other Duplex. Its methods write frames at once; its fields are what has come. */
+/**
+ * One connection, over TCP, TLS or any other Duplex. Its methods write frames at once; its fields are what has come.
+ */
 export class PeerConnection extends FrameConnection implements StreamOwner {
   /** From 0, in the order in which the peer took them. */
   readonly index: number

@@ -95,7 +95,7 @@ export class PeerStream {
     this.#end(() => this.connection.write(frames.data(this.id, text, Flag.END_STREAM)))
   }
 
-  /** RST_STREAM: nobody counts the stream any more. */
+  /** RST_STREAM: the stream counts on neither side any more. */
   reset(code: number): void {
     this.sentResetCode = code
     this.isComplete = true

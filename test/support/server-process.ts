@@ -33,7 +33,7 @@ const env = { ...process.env, PATH: PROGRAM_PATH }
 export async function makeFolder(name: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `dodici-${name}-`))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  // A server that was started by root serves as somebody else, who has to get in.
+  // A server that was started by root runs as another user, who needs access to the folder.
   await chmod(folder, 0o755)
   return folder
 }
@@ -79,7 +79,8 @@ class Words {
         for (const listener of this.#listeners) listener()
       })
     }
-    // Not `exit`: the pipes may still hold something then. One that can't be spawned emits `error`, and `close` as well.
+    // Not `exit`: the pipes may still hold something then. One that can't be spawned emits `error`, and `close` as
+    // well.
     this.ended = new Promise((resolve) => child.on('error', ignore).on('close', () => resolve()))
   }
 

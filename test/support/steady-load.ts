@@ -22,7 +22,7 @@ interface LoadOptions {
 /** A load that never ends by itself would hang a test that goes wrong. */
 const MAX_REQUESTS = 100_000
 
-/** Requests, each with a path of its own: as soon as one is answered, or fails, the next one goes out. */
+/** Requests, each with a path of its own: as soon as one gets its response, or fails, the next one is sent. */
 export class SteadyLoad {
   readonly outcomes: Outcome[] = []
   readonly #dispatcher: Dispatcher
@@ -100,7 +100,10 @@ export class SteadyLoad {
 /** So many say what is wrong; a thousand hide it. */
 const MAX_LOSSES = 20
 
-/** What was lost, or answered with something else than the server's echo: a line each, and the number of further ones. */
+/**
+ * The requests that were lost, or got another response than the server's echo: a line each, and the number of further
+ * ones.
+ */
 export function findLosses(outcomes: readonly Outcome[]): string[] {
   const losses = outcomes
     .filter(({ name, response }) => response !== `200 ${name}` && response !== `204 ${name}`)

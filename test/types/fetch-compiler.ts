@@ -1,4 +1,7 @@
-/** The compiler as a user of the package has it: any `@types/node`, and the declarations of `dist/` in place of the sources. */
+/**
+ * The compiler as a user of the package has it: any `@types/node`, and the declarations of `dist/` in place of the
+ * sources.
+ */
 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -102,7 +105,8 @@ function toHost(setting: Setting, options: ts.CompilerOptions, snippet: string |
     if (!isOwn) sources.set(key, file)
     return file
   }
-  // Whoever refers to `node`, libraries too, means these types; what they refer to themselves lies where npm has put it.
+  // A reference to `node`, also in a library, means these types. Their own references are resolved where npm has put
+  // them.
   host.resolveTypeReferenceDirectiveReferences = (references, containing) =>
     references.map((reference: ts.FileReference | string) => {
       const name = typeof reference === 'string' ? reference : reference.fileName

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import * as ours from '../../src/errors.ts'
 
 /**
- * Every error class: its name, its code, and the undici classes that its errors are instances of, but UndiciError. By their
- * names, because undici's declarations leave out AbortError.
+ * Every error class: its name, its code, and the undici classes that its errors are instances of, but UndiciError. By
+ * their names, because undici's declarations leave out AbortError.
  */
 const classes = [
   {
@@ -438,7 +438,7 @@ describe('TunnelRefusedError', () => {
     })
   })
 
-  test('was processed: the server has answered', () => {
+  test('was processed: the server has responded', () => {
     expect(error.processed).toBe('yes')
   })
 

@@ -202,7 +202,7 @@ describe('the layer checker', () => {
       ])
     })
 
-    test('reports whoever uses testing/', () => {
+    test('reports a file that imports from testing/', () => {
       const text = "export * from './testing/server.ts'"
       expect(check({ 'src/index.ts': text, 'src/testing/server.ts': '' })).toEqual([
         'src/index.ts:1: imports src/testing/server.ts: nothing uses testing/',

@@ -7,7 +7,7 @@ const version = versionOf(import.meta.resolve('undici-8'))
 /** @type {import('./index.mjs').Adapter['open']} */
 export async function open(origins, { connections, maxStreams, ca, api }) {
   // Without `useH2c` an `http:` origin is spoken to in HTTP/1.1. `pipelining` bounds nothing once HTTP/2 is
-  // up: it is set so that nobody need wonder.
+  // up: it is set to make that explicit.
   const [origin = ''] = origins
   const useH2c = origin.startsWith('http:')
   const h2Options = { useH2c, maxConcurrentStreams: maxStreams }

@@ -1,4 +1,4 @@
-/** Blocks that nobody's encoder makes. */
+/** Field blocks that no encoder makes. */
 
 import { describe, expect, test } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'

@@ -24,7 +24,7 @@ const VALUES: readonly [kind: string, make: (wide: string) => string][] = [
 
 const SENSITIVE: ReadonlySet<string> = new Set(['x-key'])
 
-/** Fields of every kind: static, in the dynamic table, new there, never indexed, not worth it, of a name that nobody knows. */
+/** Fields of every kind: static, in the dynamic table, new there, never indexed, not worth it, of an unknown name. */
 const toBlock = (at: string, value: string): string[] => {
   const fields = [
     ...[':method', 'GET', ':path', '/a', 'x-known', 'v', 'x-new', 'w', 'authorization', 'a', 'x-key', 'k'],

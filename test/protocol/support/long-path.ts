@@ -17,7 +17,10 @@ export interface PathOptions {
   readonly maxStreamWindow: number
 }
 
-/** A server that sends an endless response as fast as the windows and the path let it. PINGs are answered ahead of data. */
+/**
+ * A server that sends an endless response as fast as the windows and the path let it. The ACKs of PINGs go ahead of
+ * data.
+ */
 export class LongPath {
   /** Bytes that it has sent. */
   sent = 0

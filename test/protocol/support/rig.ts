@@ -1,4 +1,4 @@
-/** A client's connection without a socket: a test is its peer, its clock, and whoever reads. */
+/** A client's connection without a socket: a test is its peer, its clock and its readers. */
 
 import type { ConnectionListener, ConnectionOptions } from '../../../src/protocol/connection.ts'
 import { ClientConnection } from '../../../src/protocol/connection.ts'

@@ -165,7 +165,7 @@ describe('toBodySource', () => {
       expect(() => source.open()).toThrow('The request body was read or destroyed already')
     })
 
-    test('tells it when nobody wants the rest', () => {
+    test('tells it when the rest isn’t needed', () => {
       const { told, iterable } = toIterable(['a', 'b', 'c', 'd'])
       const source = toStream(iterable)
       source.open().read()
@@ -213,7 +213,7 @@ describe('toBodySource', () => {
       expect(stream.locked).toBe(true)
     })
 
-    test('is let go of when nobody has opened it', () => {
+    test('is released when it was never opened', () => {
       const cancelled: unknown[] = []
       const source = toStream(new ReadableStream({ cancel: (reason) => void cancelled.push(reason) }))
       const error = new Error('enough')
@@ -223,7 +223,7 @@ describe('toBodySource', () => {
       expect(() => source.open()).toThrow(RequestAbortedError)
     })
 
-    test('is left alone when somebody else has locked it meanwhile', () => {
+    test('is left alone when other code has locked it in the meantime', () => {
       const stream = new ReadableStream()
       const source = toStream(stream)
       stream.getReader()

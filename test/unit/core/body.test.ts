@@ -181,7 +181,7 @@ describe('toBodySource', () => {
       expect(() => toBodySource(readable)).toThrow(accepted)
     })
 
-    test('takes one that holds data which nobody has read', async () => {
+    test('takes one that holds unread data', async () => {
       const readable = new Readable({ read() {} })
       readable.push('abc')
       readable.push(null)
@@ -189,7 +189,7 @@ describe('toBodySource', () => {
     })
   })
 
-  describe('when a Readable breaks while nobody reads it', () => {
+  describe('when a Readable breaks before it is read', () => {
     const uncaught: unknown[] = []
 
     // The runner's own listener would end the run, and not this test.

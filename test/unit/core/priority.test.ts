@@ -3,7 +3,7 @@ import { toPriorityField } from '../../../src/core/priority.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
 const LEVELS = [0, 1, 2, 3, 4, 5, 6, 7] as const
-/** What isn't said (RFC 9218 §4): the default of whoever reads it. */
+/** A missing parameter (RFC 9218 §4) has the reader's default. */
 const UNSAID = [undefined, null] as const
 
 /** As JavaScript calls it, with anything at all. */

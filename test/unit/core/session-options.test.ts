@@ -26,7 +26,7 @@ function toRefusal(run: () => unknown): string {
   throw new Error('It was accepted')
 }
 
-/** What is sent when nobody wants anything. */
+/** The settings of a client without options. */
 const SETTINGS = { enablePush: false, maxHeaderListSize: 1_048_576 }
 
 describe('toSessionOptions', () => {

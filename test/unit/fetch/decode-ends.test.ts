@@ -40,7 +40,7 @@ describe('Decoder', () => {
       expect(sink.size).toBe(noise.length + 2 * Buffer.byteLength(text))
     })
 
-    test('tells of no drain that nobody waits for', async () => {
+    test('emits no drain that no writer waits for', async () => {
       const { sink, decoder } = open(['br'])
       expect(decoder.write(Buffer.concat([zlib.brotliCompressSync(text), Buffer.alloc(9)]))).toBe(true)
       await sink.until(() => sink.text === text)

@@ -9,7 +9,7 @@ function toPairs(fields: readonly string[]): [string, string][] {
   return fields.flatMap((name, i) => (i % 2 === 0 ? [[name, fields[i + 1] ?? '']] : []))
 }
 
-/** By name; the order of the fields is nobody's business. */
+/** By name; the order of the fields doesn't matter. */
 function toSorted(pairs: readonly [string, string][]): [string, string][] {
   return pairs.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)))
 }

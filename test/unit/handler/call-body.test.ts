@@ -164,7 +164,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when nobody will read its body', () => {
+  describe('when no attempt will read its body', () => {
     test('cancels a web stream that was never opened', async () => {
       const cancelled: unknown[] = []
       const body = new ReadableStream({ cancel: (reason) => void cancelled.push(reason) })
@@ -175,7 +175,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([reason])
     })
 
-    test('tells its handler also when somebody else has locked the stream meanwhile', () => {
+    test('tells its handler also when other code has locked the stream in the meantime', () => {
       const body = new ReadableStream()
       const scene = new Scene({ method: 'POST', body }).to('queued')
       body.getReader()

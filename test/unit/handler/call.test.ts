@@ -541,7 +541,7 @@ describe('Call', () => {
       'queued',
       'running',
       'receiving',
-    ] as const)('ends a body that nobody will read: %s', (state) => {
+    ] as const)('ends a body that no attempt will read: %s', (state) => {
       const body = new Readable({ read() {} })
       const scene = new Scene({ method: 'POST', body }).to(state)
       const error = new Error('It broke')
@@ -603,7 +603,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('asks nobody when a part of the response came', () => {
+    test('doesn’t ask its owner when a part of the response has come', () => {
       const scene = new Scene().to('receiving')
       scene.owner.replays = true
       scene.call.attemptFailed(new StreamError('It broke'))
@@ -790,7 +790,7 @@ describe('Call', () => {
       ['after an abort', (scene: Scene) => scene.call.abort()],
       ['after onResponseEnd has thrown', (scene: Scene) => scene.complete()],
       ['after onResponseData has thrown', (scene: Scene) => scene.data()],
-    ])('ends up as an uncaught exception, and not in whoever reported: %s', async (_when, end) => {
+    ])('ends up as an uncaught exception, and not in the code that reported: %s', async (_when, end) => {
       const scene = new Scene().to('receiving')
       scene.handler.acts = {
         onResponseError: raise,

@@ -98,7 +98,7 @@ describe('Backoff', () => {
     expect(ended).toHaveLength(1)
   })
 
-  test('keeps the process alive while somebody waits for its end', () => {
+  test('keeps the process alive while a call waits for its end', () => {
     const { clock, backoff } = setUp()
     backoff.setRef(true)
     expect(clock.refs).toEqual([])

@@ -107,7 +107,7 @@ describe('SessionHeap', () => {
         heap.delete(item)
         inside.delete(item)
       } else {
-        // Outside, nobody tells the heap.
+        // Outside of the heap, changes of the load aren't reported to it.
         item.streams = Math.floor(random() * 12)
         if (what < 0.85 || inside.has(item)) {
           heap.set(item)

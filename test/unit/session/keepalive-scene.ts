@@ -20,7 +20,7 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
   readonly pings = new PingLedger()
   bytesRead: number | null = 0
   liveStreams = 0
-  /** Somebody waits for room on it. */
+  /** A call waits for room on it. */
   isAwaited = false
   canPing = true
   /** Its connection is gone without a word. */
@@ -31,7 +31,7 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
   asked = 0
   readonly events: string[] = []
   readonly errors: Error[] = []
-  /** Responses of PINGs that went out and weren't answered. */
+  /** The ACK callbacks of PINGs that were sent and got no ACK yet. */
   readonly #acks: (() => void)[] = []
 
   get isNeeded(): boolean {
@@ -111,7 +111,7 @@ export function setUpStale(given: SceneOptions = {}) {
   return scene
 }
 
-/** A turn of the event loop: what has come meanwhile is read before anybody is given up. */
+/** A turn of the event loop: bytes that have come are read before the session is given up. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -8,7 +8,7 @@ const MIN_PING_GAP = 1_000
 
 describe('Keepalive', () => {
   describe('when a session was idle for pingInterval', () => {
-    test('trusts it no more, and asks nothing before somebody wants it', () => {
+    test('trusts it no more, and sends no PING before a call wants it', () => {
       const { clock, session, keepalive } = setUp()
       clock.advance(INTERVAL - 1)
       expect(keepalive.isTrusted).toBe(true)
@@ -89,7 +89,7 @@ describe('Keepalive', () => {
       expect(session.events.at(-1)).toBe('idle')
     })
 
-    test('does not do so while somebody waits for its verification', () => {
+    test('does not do so while a call waits for its verification', () => {
       const { clock, session, keepalive } = setUpStale()
       clock.advance(IDLE - INTERVAL - 1)
       session.isAwaited = true
@@ -159,7 +159,7 @@ describe('Keepalive', () => {
   })
 
   describe('when a stream is reset', () => {
-    /** It has streams, of which one was reset a moment ago, and a PING was answered. */
+    /** It has streams, of which one was reset a moment ago, and a PING got its ACK. */
     function setUpReset() {
       const scene = setUp()
       scene.open()
@@ -237,7 +237,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('sends no fourth one to a peer that has answered nothing so far, since it may be a server of gRPC', () => {
+    test('sends no fourth one to a peer that has not responded so far, since it may be a gRPC server', () => {
       const { clock, session, keepalive } = setUp({ pingInterval: 10_000, keepAliveTimeout: 0 })
       for (let i = 0; i < 10; i++) {
         keepalive.onReset()
@@ -313,9 +313,9 @@ describe('Keepalive', () => {
     })
   })
 
-  describe('when the peer has answered in gRPC', () => {
+  describe('when the peer has responded in gRPC', () => {
     const MINUTE = 60_000
-    /** `pingInterval` is nobody's choice. */
+    /** `pingInterval` isn't set by the caller. */
     const UNSAID = { pingInterval: null, keepAliveTimeout: 0, pingTimeout: TIMEOUT } as const
 
     test.each([
@@ -384,7 +384,7 @@ describe('Keepalive', () => {
     })
   })
 
-  test('a peer that has answered nothing, and has borne three PINGs, is asked every five minutes', () => {
+  test('a peer that has not responded, and has got three PINGs, gets one every five minutes', () => {
     const { clock, session, open } = setUp({ pingInterval: null, keepAliveTimeout: 0 })
     open()
     const times: number[] = []

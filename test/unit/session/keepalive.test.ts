@@ -125,7 +125,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(true)
     })
 
-    test('does the same for a session without streams that somebody waits for', () => {
+    test('does the same for a session without streams that a call waits for', () => {
       const { clock, session, keepalive } = setUp({ keepAliveTimeout: 1_000 })
       session.isAwaited = true
       keepalive.onBusy()
@@ -146,7 +146,7 @@ describe('Keepalive', () => {
     })
   })
 
-  describe('when a PING is not answered', () => {
+  describe('when a PING gets no ACK', () => {
     test.each([
       'ends, and another one begins',
       'ends',
@@ -271,7 +271,7 @@ describe('Keepalive', () => {
   })
 
   describe('when a PING cannot be sent', () => {
-    test('gives nobody up, and tries again, but not without a pause', () => {
+    test('gives no session up, and tries again, but not without a pause', () => {
       const { clock, session, open } = setUp()
       session.canPing = false
       open()

@@ -1,4 +1,4 @@
-// A server of Go's net/http whose answers have random header lists, for the tests of HPACK: interim answers, the answer itself
+// A server of Go's net/http whose responses have random field lists, for the tests of HPACK: interim responses, the final one
 // and its trailers. Over TLS, as Go's older versions have no h2c. The same requests get the same lists.
 package main
 
@@ -23,7 +23,7 @@ var commonNames = []string{
 func main() {
 	folder := flag.String("folder", "", "of key.pem and certificate.pem")
 	port := flag.Int("port", 0, "on 127.0.0.1")
-	interim := flag.Int("interim", 0, "interim answers before each answer")
+	interim := flag.Int("interim", 0, "interim responses before each final one")
 	flag.Parse()
 
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
@@ -31,7 +31,7 @@ func main() {
 		log.Fatal(err)
 	}
 	server := &http.Server{
-		Handler: answer(*interim),
+		Handler: respond(*interim),
 		// A client that goes away is nothing to complain of.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
@@ -40,7 +40,7 @@ func main() {
 	log.Fatal(err)
 }
 
-func answer(interim int) http.HandlerFunc {
+func respond(interim int) http.HandlerFunc {
 	return func(response http.ResponseWriter, request *http.Request) {
 		hash := fnv.New64a()
 		io.WriteString(hash, request.URL.Path)

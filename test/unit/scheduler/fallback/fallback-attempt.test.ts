@@ -69,7 +69,7 @@ describe('what the fallback is given', () => {
     expect(toFields(harness.fallback.request)).toEqual(fields)
   })
 
-  it('has no expect, and a body that waits for nobody', () => {
+  it('has no expect, and a body that doesn’t wait', () => {
     const harness = new Http1Harness(toPatient())
     harness.dispatch({ method: 'POST', body: 'text', expectContinue: true })
     expect(toFields(harness.fallback.request)).toEqual(['content-length: 4'])
@@ -101,7 +101,7 @@ describe('what the fallback is given', () => {
     expect(toFields(harness.fallback.request)).toEqual([])
   })
 
-  it('has a body that nobody has read before the fallback does, where that is a stream', async () => {
+  it('has a body that was not read before the fallback reads it, when it is a stream', async () => {
     const harness = new Http1Harness(toPatient())
     const given = Readable.from(['te', 'xt'])
     harness.dispatch({ method: 'POST', body: given })

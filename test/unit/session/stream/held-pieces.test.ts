@@ -68,7 +68,7 @@ describe('pieces that are held', () => {
       if (round % 3 !== 0) continue
       const piece = held.shift()
       if (piece !== null) taken.push({ piece, before: piece.toString('latin1') })
-      // Small ones were copied: the chunk is nobody's.
+      // Small pieces were copied: none holds the chunk.
       if (piece !== null && piece.buffer !== chunk.buffer) chunk.fill(0xff)
     }
     expect(taken.length).toBeGreaterThan(100)

@@ -147,7 +147,7 @@ describe('ResetBudget', () => {
     const { clock, reset } = setUp()
     await reset(BURST)
     clock.advance(33)
-    // Whoever asks meanwhile must not lose what has come so far.
+    // A request in between must not lose the tokens that have come so far.
     expect(await reset(1)).toBe(0)
     clock.advance(1)
     clock.advance(TICK)

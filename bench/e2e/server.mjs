@@ -1,8 +1,8 @@
 /**
  * The server for machines without nghttpd, for tunnels, for many origins, and for clients that can't speak HTTP/2:
- * responses a GET of `/N` with N bytes, one of `/N.json` with N bytes of JSON, a POST with its own body, and echoes on
- * the stream of a CONNECT, plain or extended. It speaks HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when it
- * is ready, or `listening PORT,PORT,...`, and ends when its standard input does, which also happens when the process
+ * responds to a GET of `/N` with N bytes, one of `/N.json` with N bytes of JSON, a POST with its own body, and echoes
+ * on the stream of a CONNECT, plain or extended. It speaks HTTP/2 only, or HTTP/1.1 only. Writes `listening PORT` when
+ * it is ready, or `listening PORT,PORT,...`, and ends when its standard input does, which also happens when the process
  * that started it dies.
  */
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
- * Every code unit up to U+0200, at every place of a request, decoded by decoders that aren't ours. It is refused before anything is
- * sent, or it arrives: never as another one.
+ * Every code unit up to U+0200, at every place of a request, decoded by decoders that aren't ours. It is refused before
+ * anything is sent, or it arrives: never as another one.
  */
 
 import { once } from 'node:events'
@@ -93,7 +93,7 @@ function toFaults(cases: readonly Case[], arrived: ReadonlyMap<string, Arrived>)
 }
 
 describe.each(ENGINES)('with engine %s', (engine) => {
-  it('each character arrives or is refused, as a decoder sees it that owes nothing to ours', async () => {
+  it('each character arrives or is refused, as an independent decoder sees it', async () => {
     const peer = await startPeer({
       settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]],
       onRequest: (stream) => {

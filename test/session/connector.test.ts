@@ -26,13 +26,13 @@ const serveHello: StreamListener = (stream) => {
   stream.end('hello')
 }
 
-/** A server that takes connections and never says a word. */
+/** A server that accepts connections and never sends anything. */
 function startSilent(): Promise<SocketServer & { server: Server }> {
   const server = createServer((socket) => socket.resume())
   return listen(server).then((listening) => ({ ...listening, server }))
 }
 
-/** A server of HTTP/2 over TLS that says hello, with what its handshakes told of the client. */
+/** A server of HTTP/2 over TLS that responds with `hello`, and the data that the client sent in its handshakes. */
 async function startTls(options: SecureServerOptions = {}) {
   const { private: key, cert } = await toCertificate()
   const handshakes: { servername: unknown; authorized: boolean }[] = []
@@ -128,7 +128,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
     })
 
     describe('when the certificate is not trusted', () => {
-      it("fails all that waits with a ConnectError of the cause's code, and leaves no socket", async () => {
+      it("fails all waiting calls with a ConnectError with the cause's code, and leaves no socket", async () => {
         const { port, sockets, allClosed } = await startTls()
         const origin = `https://localhost:${port}`
         const { error } = await expectFailure(start(origin), errors.ConnectError)
@@ -348,7 +348,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         expect(error.message).toBe('Could not connect to http://127.0.0.1: no tunnel today')
       })
 
-      it('that is rejected with what is no Error, fails with it as the cause', async () => {
+      it('whose promise is rejected with a value that is no Error, fails with it as the cause', async () => {
         const connect: Connector = () => Promise.reject('busy')
         const { error } = await expectFailure(start('http://127.0.0.1', { connect }), errors.ConnectError)
         expect(error.cause).toBe('busy')

@@ -139,7 +139,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     ask(harness, 'POST /held')
     if (isUploading) ask(harness, 'POST /upload', { body: Buffer.alloc(LARGE) })
     await peer.until(() => peer.requests.length === (isUploading ? 2 : 1))
-    // Nothing is on its way to the client that would be heard of after the death.
+    // Nothing is in flight to the client that it would receive after the end.
     const connection = peer.connection(0)
     await connection.ping()
     return { clock, peer, harness, connection, tls }
@@ -229,7 +229,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const { connection, harness } = await begin('TCP', false)
       const settings = connection.of(Type.SETTINGS).length
       connection.goAway(lastStreamId, code, debugData)
-      // What the client has to say to that has come when its own end has.
+      // All that the client sends because of that has come when its own end has.
       connection.end()
       await expect.poll(() => harness.connections).toContain('disconnect')
       for (let left = LOOKS; left > 0; left--) await turn()

@@ -18,7 +18,7 @@ const MISDIRECT: PeerScript = {
   },
 }
 
-/** Connects so often; what is asked for after that never comes. */
+/** Connects this many times; later connections never come about. */
 function dialOnce(origin: string, times: number): { connect: Connector } {
   let left = times
   return {

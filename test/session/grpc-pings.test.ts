@@ -23,7 +23,7 @@ function response(stream: PeerStream, contentType = 'application/grpc'): void {
   stream.end(stream.path)
 }
 
-/** Responses what is whole, but for paths that say `/held`. */
+/** Responds to each complete request, except for paths with `/held`. */
 const SERVE: PeerScript = {
   onComplete(stream) {
     if (!stream.path.startsWith('/held')) response(stream)
@@ -31,7 +31,7 @@ const SERVE: PeerScript = {
 }
 
 describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine) => {
-  // PATIENT's, and what holds for PINGs where the user says nothing.
+  // PATIENT's options, and the defaults for PINGs.
   const { pingInterval: _interval, pingTimeout: _timeout, ...patient } = PATIENT
 
   async function begin(script: PeerScript, options: PoolOptions = {}) {
@@ -111,7 +111,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     const connection = peer.connection(0)
     for (let i = 1; i <= 48; i++) {
       clock.advance(1.25 * MINUTE)
-      // Frames keep their order: a PING comes before this. And the server says nothing to it.
+      // Frames keep their order: a PING comes before this. And the server does not respond to it.
       ask(harness, 'GET /held/sync')
       await peer.until(() => connection.streams.length === 1 + i)
       while (pongs() < connection.pings.length) await turn()

@@ -9,7 +9,7 @@ import { SERVE, startPeer, toConnector } from '../support/scripted-peer-rig.ts'
 
 const POST = { path: '/', method: 'POST', body: 'body' } as const
 
-/** A client of a peer, and what stands in for its sockets: these say nothing when they are destroyed. */
+/** A client of a peer, and the stand-ins for its sockets, which emit no event when they are destroyed. */
 async function start() {
   const peer = await startPeer(SERVE)
   const toPeer = toConnector(peer)
@@ -40,7 +40,7 @@ describe('a session whose socket is destroyed without an event', () => {
     expect(peer.connections).toHaveLength(2)
   })
 
-  it('when the next call comes in the same turn › tells of the disconnect behind that dispatch(), not within', async () => {
+  it('when the next call comes in the same turn › emits disconnect after that dispatch(), not within', async () => {
     const { client, sockets } = await start()
     const heard: string[] = []
     client.on('disconnect', () => heard.push('disconnect'))

@@ -81,14 +81,14 @@ describe('a response of 421 over HTTP/1.1', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('is one that fetch() does not see', async () => {
+  it('is not seen by fetch()', async () => {
     const { server, agent, origin } = await start(1)
     const response = await fetch(origin, { method: 'PUT', body: 'text', dispatcher: agent })
     expect([response.status, await response.text()]).toEqual([200, 'PUT /'])
     expect(await Promise.all(server.requests.map(({ body }) => body.catch(() => null)))).toContain('text')
   })
 
-  it('ends its own attempt, of which nothing more is heard', async () => {
+  it('ends its own attempt, which tells nothing more', async () => {
     const { fallback, call, first } = dispatch({})
     misdirect(first)
     expect(first.controller.events).toEqual(['abort'])
@@ -107,7 +107,7 @@ describe('a response of 421 over HTTP/1.1', () => {
     expect(fallback.requests[1]?.controller.events).toContain('pause')
   })
 
-  it('to a CONNECT lets go of its socket, and has the request sent once more', async () => {
+  it('to a CONNECT releases its socket, and has the request sent once more', async () => {
     const sockets = [new PassThrough(), new PassThrough()]
     let status = 421
     const fallback = new FakeFallback((request) => {

@@ -304,7 +304,7 @@ describe('a call that gets a 421 and', () => {
     const harness = startHarness(peer, { connect: connector })
     await ask(harness, 'GET /first').settled
     harness.dispatch({ path: '/elsewhere' }, call)
-    // It has no room, so that a connection is asked for as soon as the 421 retires the first one.
+    // It has no room, so that a connection is opened as soon as the 421 retires the first one.
     const next = ask(harness, 'GET /next')
     expect(await toOutcomes([next])).toEqual(['GET /next'])
     expect(await toOutcomes([ask(harness, 'GET /last')])).toEqual(['GET /last'])

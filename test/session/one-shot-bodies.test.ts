@@ -198,7 +198,7 @@ describe.each(ENGINES)('a body that can be had only once, on engine %s', (engine
     it.each([
       'its call',
       'its dispatcher',
-    ])('is let go of, unread, when %s ends in that turn', async (what) => {
+    ])('is released, unread, when %s ends in that turn', async (what) => {
       const { harness } = await begin(SERVE)
       expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
       const oneShot = toOneShot()

@@ -24,7 +24,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     return harness
   }
 
-  /** A server that plays the first stream, and says hello to all others. */
+  /** A server that plays the first stream, and responds to all others with `hello`. */
   function startFirst(first: StreamListener): Promise<TestServer> {
     let count = 0
     return startServer((stream, headers) => (count++ === 0 ? first : serveHello)(stream, headers))
@@ -283,7 +283,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(await Promise.all(resets)).toEqual([8])
     })
 
-    it('that the server responds early is stopped, and the response delivered', async () => {
+    it('to which the server responds early is stopped, and the response delivered', async () => {
       const harness = start(
         await startServer((stream) => {
           stream.respond({ ':status': 413 })
@@ -388,7 +388,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(call.error).toMatchObject({ processed: 'yes' })
     })
 
-    it('fails after connectTimeout when TLS never comes about', async () => {
+    it('fails after connectTimeout when the TLS handshake never completes', async () => {
       const clock = new FakeClock()
       const server = createServer()
       server.listen(0, '127.0.0.1')

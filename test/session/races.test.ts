@@ -33,7 +33,7 @@ async function useUpNodeIds(harness: Harness): Promise<void> {
   Reflect.apply(Reflect.get(Object(session), 'setNextStreamID'), session, [2 ** 31 - 1])
 }
 
-/** A thousand million streams would take too long: the first connection's table says that the next id is its last. */
+/** A thousand million streams would take too long: the first connection's table starts at its last id. */
 async function useUpWireIds(harness: Harness): Promise<void> {
   await harness.dispatch().settled
   const add = vi.spyOn(StreamTable.prototype, 'add')

@@ -29,7 +29,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
     const calls = Array.from({ length: count }, () => ask(harness, 'GET /many'))
     await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === count + 2)
     const connection = peer.connection(0)
-    // What the peer has had to say until now has been read.
+    // All that the peer has sent until now was read.
     await connection.ping()
     for (const call of calls) call.controller?.abort()
     return { clock, peer, harness, sibling, calls, connection }

@@ -20,7 +20,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     return Array.from({ length: COUNT }, (_, i) => ask(harness, toWhat(i)))
   }
 
-  /** So many requests have come once the client has said all that it has to. */
+  /** Settles once this many requests have come and the client has sent all that it has to send. */
   async function expectStreams(connection: PeerConnection, count: number): Promise<void> {
     await connection.ping()
     expect(connection.streams).toHaveLength(count)

@@ -162,7 +162,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       asked('waiting', 3)
     })
     await peer.until(() => peer.connection(0).open === PLACES)
-    // Nothing else is asked for, and no stream ends.
+    // No other call is dispatched, and no stream ends.
     expect(await toOutcomes(rest.slice(-3))).toEqual([
       'POST /waiting/0',
       'POST /waiting/1',

@@ -35,7 +35,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
     return { clock, peer, harness, connection: peer.connection(0) }
   }
 
-  /** Two calls whose requests have come; all that the peer had to say to that has been read. */
+  /** Two calls whose requests have come; all that the peer has sent in response was read. */
   async function run(harness: Harness, connection: PeerConnection): Promise<Recorder[]> {
     const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1')]
     while (connection.streams.at(-1)?.body !== 'body') await connection.ping()
@@ -70,7 +70,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
     })
 
-    it('a peer that responds to PINGs is asked once an interval, and its session lives', async () => {
+    it('a peer that acknowledges PINGs gets one per interval, and its session lives', async () => {
       const { clock, peer, harness, connection } = await begin(HOLD)
       const calls = await run(harness, connection)
       for (let count = 1; count <= 5; count++) {
@@ -98,7 +98,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(rtt).toBeLessThanOrEqual(150 + SLACK)
     })
 
-    it('data that comes puts the PING off', async () => {
+    it('data that comes in delays the PING', async () => {
       const { clock, peer, harness, connection } = await begin(HOLD)
       const [call] = await run(harness, connection)
       const stream = peer.request('/0')
@@ -126,7 +126,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
   })
 
   describe('after pingInterval without a call, the next one', () => {
-    it('waits for a PING, and is sent once that is answered', async () => {
+    it('waits for a PING, and is sent once its ACK has come', async () => {
       const { clock, peer, harness, connection } = await begin({ ...SERVE, acksPings: false })
       clock.advance(INTERVAL + SLACK)
       const call = ask(harness, 'POST /next')
@@ -143,7 +143,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(peer.connections).toHaveLength(1)
     })
 
-    it('is sent once, on another session, when the PING is not answered', async () => {
+    it('is sent once, on another session, when no ACK comes', async () => {
       const { clock, peer, harness, connection } = await begin([SERVE, SERVE])
       connection.fallSilent()
       clock.advance(INTERVAL + SLACK)

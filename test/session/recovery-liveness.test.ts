@@ -73,7 +73,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect([call.text, call.errors]).toEqual([text, []])
   }
 
-  describe('a PING whose response is late', () => {
+  describe('a PING whose ACK is late', () => {
     it('ends no session on which other bytes keep coming', async () => {
       const { clock, harness, connection, call, stream } = await download()
       expect(connection.pings).toHaveLength(1)
@@ -123,7 +123,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       return scene
     }
 
-    it('reads the response that it has before it judges', async () => {
+    it('reads the ACK that has come before it decides', async () => {
       const { clock, harness, connection, call, stream } = await beginAndLook()
       // All in one turn: the bytes are in the kernel, and the process has not read them.
       acknowledge(connection)
@@ -136,7 +136,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(connection.pings).toHaveLength(1)
     })
 
-    it('reads whatever else it has: the response may be behind it', async () => {
+    it('reads all other bytes that have come: the ACK may be behind them', async () => {
       const { clock, harness, connection, call, stream } = await beginAndLook()
       stream.data('first, ')
       clock.skip(3 * TIMEOUT)
@@ -197,7 +197,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('with pingTimeout 0', () => {
-    it('a session whose PING is not answered lives for ever', async () => {
+    it('a session whose PING gets no ACK lives for ever', async () => {
       const { clock, harness, connection, call, stream } = await download({ pingTimeout: 0 })
       expect(connection.pings).toHaveLength(1)
       for (let day = 0; day < 7; day++) {
@@ -210,7 +210,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect'])
     })
 
-    it('no session has to prove itself, since its response could be waited for for ever', async () => {
+    it('no session has to be verified, since the wait for the ACK could be endless', async () => {
       const { clock, harness, peer, connection } = await begin({ pingTimeout: 0 })
       clock.advance(2 * INTERVAL)
       const call = ask(harness, 'POST /next')
@@ -220,7 +220,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(connection.pings).toHaveLength(0)
     })
 
-    it('keepAliveTimeout closes an idle session all the same, whose PING was not answered', async () => {
+    it('keepAliveTimeout closes an idle session all the same, whose PING got no ACK', async () => {
       const { clock, peer, harness, connection } = await begin({ pingTimeout: 0, keepAliveTimeout: IDLE })
       await abortOne(harness, connection)
       expect(connection.pings).toHaveLength(1)

@@ -55,7 +55,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         expect(harness.scheduler.pending + harness.scheduler.running).toBe(0)
       })
 
-      it('the first 250 streams, then serves: all are answered, each once', async () => {
+      it('the first 250 streams, then serves: all get their responses, each once', async () => {
         const clock = new FakeClock()
         let refused = 0
         const served: PeerStream[] = []

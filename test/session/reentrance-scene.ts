@@ -27,7 +27,7 @@ export class Reentrant extends Recorder {
     this.#act = act
   }
 
-  /** How often it was told of an end. */
+  /** How often its handler has heard of an end. */
   get ends(): number {
     return this.events.filter((event) => event === 'end' || event === 'error').length
   }
@@ -84,7 +84,7 @@ export class Scene {
     return this.client.dispatch({ method, path, ...body, ...options }, handler)
   }
 
-  /** Every call has settled, and was told so once; nothing is left in the stats. */
+  /** Every call has settled, and its handler has heard of that once; nothing is left in the stats. */
   async settle(): Promise<void> {
     let count = -1
     // Those that were dispatched meanwhile, too.
@@ -140,7 +140,10 @@ export function listenOnce(to: Channel, act: () => void): void {
   onTestFinished(() => void to.unsubscribe(listener))
 }
 
-/** A connector that does something first, once, and calls back at once: with an error the first time, where that is wanted. */
+/**
+ * A connector that does something first, once, and calls back at once: with an error the first time, where that is
+ * wanted.
+ */
 function toConnector(act: () => void, fails: boolean): Connector {
   let isFirst = true
   return ({ port }, callback) => {
@@ -233,7 +236,7 @@ export const PLACES: Place[] = [
   },
 ]
 
-/** Responses, but for what is told to be reset, or to be the last on its connection. */
+/** Responds to each request, except to those that are to be reset or to be the last on their connection. */
 export const PEER: PeerScript = {
   onComplete: (stream, connection) => {
     if (stream.path === '/reset') stream.reset(CANCEL)

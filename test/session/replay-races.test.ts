@@ -32,7 +32,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     return { peer, client: toClient(peer.origin) }
   }
 
-  /** Bodies without an end, each of which tells when it is let go of. */
+  /** Bodies without an end, each of which records that it was released. */
   const SOURCES: { readonly what: string; readonly toBody: (onRelease: () => void) => () => unknown }[] = [
     {
       what: "a generator's finally",

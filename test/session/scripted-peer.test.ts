@@ -58,7 +58,7 @@ describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', 
 describe('writeCut()', () => {
   const BYTES = Buffer.concat([frames.settings([3, 100]), frames.ping(), frames.goAway(1, 0, 'why')])
 
-  /** What a client reads, by the length of each piece. It says its preface and nothing more. */
+  /** What a client reads, by the length of each piece. It sends its preface and nothing more. */
   async function read(...offsets: number[]): Promise<number[]> {
     const peer = await startPeer({
       settings: null,

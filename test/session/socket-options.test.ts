@@ -25,7 +25,7 @@ async function startHttp1(): Promise<{ origin: string; ca: string }> {
   return { origin: `https://localhost:${(server.address() as AddressInfo).port}`, ca: cert }
 }
 
-/** What sockets were told last, of those that clients have connected. */
+/** The last options of the sockets that clients have connected. */
 function watchSockets(): () => { noDelay: unknown; keepAlive: unknown }[] {
   const noDelay = vi.spyOn(Socket.prototype, 'setNoDelay')
   const keepAlive = vi.spyOn(Socket.prototype, 'setKeepAlive')
@@ -41,7 +41,7 @@ function watchSockets(): () => { noDelay: unknown; keepAlive: unknown }[] {
   })
   return () =>
     sockets.map((socket) => ({
-      // What says nothing means true.
+      // A missing option means true.
       noDelay: noDelay.mock.calls[noDelay.mock.contexts.lastIndexOf(socket as Socket)]?.[0] ?? true,
       keepAlive: keepAlive.mock.calls[keepAlive.mock.contexts.lastIndexOf(socket as Socket)],
     }))

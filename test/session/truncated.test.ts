@@ -6,7 +6,7 @@ import { ENGINES, Harness } from '../support/engines.ts'
 import { startServer } from '../support/server.ts'
 
 describe.each(ENGINES)('on engine %s', (engine) => {
-  it('an upload that is aborted is never taken for a whole one', async () => {
+  it('an upload that is aborted is never taken for a complete one', async () => {
     const heard = new EventEmitter()
     const server = await startServer((stream) => {
       stream.on('data', () => heard.emit('data'))

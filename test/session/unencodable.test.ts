@@ -51,7 +51,7 @@ describe('engine wire, when fields have slipped through that cannot be encoded',
     expect(harness.scheduler).toMatchObject({ pending: 0, running: 0, connected: 1 })
   })
 
-  it('resets the stream of a call whose trailers they are, and no other', async () => {
+  it('resets the stream of a call whose trailers contain them, and no other', async () => {
     smuggle()
     const peer = await startPeer(SERVE)
     const harness = startHarness(peer, { engine: 'wire', connections: 1 })

@@ -10,8 +10,8 @@ const FRAME = 16_000
 const BODY = 12_000_000
 
 /**
- * Sends bodies in frames of one size, and goes on at a WINDOW_UPDATE of the stream alone: SETTINGS that come while it waits count from the
- * next one on. It responses a PING when it can send no more.
+ * Sends bodies in frames of one size, and goes on at a WINDOW_UPDATE of the stream alone: SETTINGS that come while it
+ * waits count from the next one on. It acknowledges a PING when it can send no more.
  */
 class StubbornScript implements PeerScript {
   readonly acksPings = false

@@ -21,7 +21,7 @@ const OPTIONS = {
   maxSessionBuffer: 8 * MIB,
 } as const satisfies PoolOptions
 
-/** Takes so many bytes, and no more until it is told to. */
+/** Reads this many bytes, and no more until the test resumes it. */
 class Taker extends Recorder {
   taken = 0
   limit: number
@@ -55,7 +55,7 @@ function read(harness: Harness, limit: number, path = '/'): Taker {
   return taker
 }
 
-/** What the connection was told of in WINDOW_UPDATEs. */
+/** The sum of the WINDOW_UPDATEs of the connection. */
 function toCredit(connection: PeerConnection): number {
   const grants = connection.of(Type.WINDOW_UPDATE, 0)
   return grants.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0)
@@ -149,7 +149,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(script.sent - reader.taken).toBeLessThanOrEqual(OPTIONS.maxSessionBuffer)
     })
 
-    it('is lent to a small response, although another has used all of it up, and once', async () => {
+    it('is given in advance to a small response, although another has used all of it up, and once', async () => {
       const { connection, send, stream, taker, begin } = await startSilent()
       await send(stream.id, WINDOW)
       const small = await begin(MIB, '/small')
@@ -241,7 +241,7 @@ describe('the credit of a connection, on engine wire', () => {
     })
   })
 
-  it('is lent to a stream that is opened while all of it is tied up, and what is read pays that back first', async () => {
+  it('is given in advance to a stream that is opened while unread data takes all of it, and settled as data is read', async () => {
     const { connection, send, stream, taker, begin } = await startSilent()
     await send(stream.id, WINDOW)
     const other = await begin(MIB, '/other')

@@ -153,7 +153,7 @@ describe('a flood', () => {
     expect(read).toBeLessThan(FEW)
   })
 
-  it('of PINGs of a peer that reads no response › is ended by the number of responses that wait', async () => {
+  it('of PINGs of a peer that reads no ACK › is ended by the number of ACKs that wait', async () => {
     const { call, read } = await suffer({
       onRequest: (_stream, connection) => {
         connection.socket.pause()

@@ -192,7 +192,7 @@ describe('a peer that breaks a rule of a stream', () => {
   )('by %s › is a stream error: RST_STREAM is sent, its call fails, and a sibling gets its response', (_name, code, bytes) =>
     play(code, bytes))
 
-  it('by more content than announced › is told by RST_STREAM, and its call fails by its own check', async () => {
+  it('by more content than announced › is a stream error, and its call fails by its own check', async () => {
     const peer = await startPeer({
       onRequest: ({ id }, connection) => connection.write(frames.response(id, 0, 3), frames.data(id, 'four')),
     })
@@ -202,7 +202,7 @@ describe('a peer that breaks a rule of a stream', () => {
     await peer.until(() => peer.request('/').resetCode === PROTOCOL_ERROR)
   })
 
-  it('by less content than announced › is told nothing, as the stream is closed; its call fails', async () => {
+  it('by less content than announced › gets no RST_STREAM, as the stream is closed; its call fails', async () => {
     const peer = await startPeer({
       onRequest: ({ id }, connection) =>
         connection.write(frames.response(id, 0, 30), frames.data(id, 'four', Flag.END_STREAM)),

@@ -60,7 +60,7 @@ async function explode(block: Buffer, options: PoolOptions = {}) {
   return { peer, call: calls[0], sibling: calls[1], took: performance.now() - before }
 }
 
-describe('a header that is a bomb', () => {
+describe('a header section that is a decompression bomb', () => {
   it('of a value of 4 KB that is named 16,000 times › fails its call, and is soon decoded', async () => {
     const value = 'v'.repeat(4_000)
     const block = Buffer.concat([Buffer.of(OK), toLiteral(0x40, 'x', value), Buffer.alloc(16_000, 0xbe)])
@@ -71,7 +71,7 @@ describe('a header that is a bomb', () => {
     expect(took).toBeLessThan(5_000)
   })
 
-  it('of 64 MB in all, for a caller who would take the most there is › fails its call', async () => {
+  it('of 64 MB in all, for a caller with the largest limit › fails its call', async () => {
     const block = Buffer.concat([
       Buffer.of(OK),
       toLiteral(0x40, 'x', 'v'.repeat(4_000)),
@@ -210,7 +210,7 @@ describe('a peer that plays with the size of our table', () => {
     })
     await first.settled
     for (const size of sizes) {
-      // Two at once: the smallest has to be told as well (RFC 7541 §4.2).
+      // Two at once: the smallest has to be announced as well (RFC 7541 §4.2).
       await peer.connection(0).settings([Setting.HEADER_TABLE_SIZE, 0], [Setting.HEADER_TABLE_SIZE, size])
       for (let count = 0; count < 3; count++) {
         const call = ask(harness, `GET /${size}`, {

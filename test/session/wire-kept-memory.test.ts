@@ -27,7 +27,7 @@ async function send(connection: PeerConnection, id: number, count: number, size:
   await connection.ping()
 }
 
-describe('what lies unread on engine wire, little of much that came', () => {
+describe('unread data on engine wire, a small part of all that came', () => {
   it.each([
     { size: 1, count: 1_000, fillers: 1 },
     { size: 2_048, count: 300, fillers: 4 },

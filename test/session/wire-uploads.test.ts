@@ -102,7 +102,7 @@ describe('an upload of engine wire', () => {
       const call = ask(harness, 'POST /upload', { body })
       await peer.until(() => peer.requests.length === 2)
       await quiet(connection)
-      // What lies with us: a slice of 64 KiB, the source's own buffer, and a piece on its way.
+      // The data that we buffer: a slice of 64 KiB, the source's own buffer, and a piece on its way.
       const most = 65_536 + 65_536 + 2 * PIECE.length
       expect(taken).toBeLessThanOrEqual(most)
       const { id } = peer.request('/upload')

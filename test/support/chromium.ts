@@ -23,7 +23,7 @@ const ARGS = [
   '--remote-debugging-pipe',
 ]
 
-/** What the DevTools protocol tells: a response has the id of its command, an event has a method. */
+/** The messages of the DevTools protocol: a response has the id of its command, an event has a method. */
 interface Message {
   readonly id?: number
   readonly method?: string
@@ -34,7 +34,7 @@ interface Message {
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** A browser with one empty page, without a window. */
+/** A browser without a window, with one empty page. */
 export interface Browser {
   /** Sends a command of the DevTools protocol to the page. */
   send(method: string, params?: Facts): Promise<Facts>

@@ -1,4 +1,4 @@
-/** Chance with a seed: the same seed gives the same choices on every machine. */
+/** Random choices with a seed: the same seed gives the same choices on every machine. */
 
 /** mulberry32: 32 bits of state, which is plenty for the choices of one scene. */
 export class Random {

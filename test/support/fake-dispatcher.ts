@@ -1,13 +1,13 @@
 import { Dispatcher } from '../../src/index.ts'
 import type { AnyDispatchHandler, DispatchOptions } from '../../types/index.ts'
 
-/** A dispatcher of the caller's that responds nothing, and writes down what happens to it. */
+/** A dispatcher of the caller's that never responds, and records the calls to it. */
 export class FakeDispatcher extends Dispatcher {
   readonly closed = false
   readonly destroyed = false
   readonly events: unknown[] = []
   readonly requests: DispatchOptions[] = []
-  /** What `close()` comes to. */
+  /** The result of `close()`. */
   closing: () => Promise<void> = () => Promise.resolve()
 
   get stats() {

@@ -15,7 +15,7 @@ import type {
 import { FakeClock } from './fake-clock.ts'
 import { Recorder } from './recorder.ts'
 
-/** The reins that a fallback of the newer shape hands out: it writes down how they are pulled. */
+/** The controller that a fallback of the newer shape hands out: it records the calls to it. */
 export class FakeController implements DispatchController {
   aborted = false
   paused = false
@@ -48,7 +48,7 @@ export interface TakenRequest {
   readonly controller: FakeController
 }
 
-/** It responses nothing by itself, unless it was told how; its methods besides `dispatch()` are written down. */
+/** It doesn't respond by itself, unless a test says how; its methods besides `dispatch()` are written down. */
 export class FakeFallback implements FallbackDispatcher {
   readonly requests: TakenRequest[] = []
   readonly ends: string[] = []
@@ -87,7 +87,7 @@ export function begin({ handler, controller }: TakenRequest): void {
   handler.onRequestStart?.(controller, null)
 }
 
-/** Responses in whole, by the newer shape. */
+/** Responds completely, by the newer shape. */
 export function respondTo(request: TakenRequest, text = 'by the fallback'): void {
   const { handler, controller } = request
   begin(request)
@@ -105,7 +105,7 @@ export function toFields({ options: { headers } }: TakenRequest): string[] {
   return flat.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${flat[index + 1]}`] : []))
 }
 
-/** An origin that speaks HTTP/1.1, by the caller's word: all of its calls go to the fallback. */
+/** An origin that speaks HTTP/1.1, by the caller's option: all of its calls go to the fallback. */
 export class Http1Harness {
   readonly clock = new FakeClock()
   readonly fallback: FakeFallback

@@ -69,8 +69,8 @@ export class FrameConnection {
   }
 
   /**
-   * Writes these octets cut at the offsets, each part in a segment of its own: a client in the same process reads them one by one.
-   * An empty part is left out. With nothing else written meanwhile; settles when the last part was written.
+   * Writes these octets cut at the offsets, each part in a segment of its own: a client in the same process reads them
+   * one by one. An empty part is left out. With nothing else written meanwhile; settles when the last part was written.
    *
    * @param offsets from 0, ascending: `[9]` cuts a frame behind its header
    */
@@ -108,12 +108,12 @@ export class FrameConnection {
     this.write(frames.windowUpdate(streamId, octets))
   }
 
-  /** A black hole: it goes on hearing, and says nothing more, at no layer that a client could see. */
+  /** Becomes a black hole: it reads on, and sends nothing more at any layer that a client could see. */
   fallSilent(): void {
     this.#isSilent = true
   }
 
-  /** Closes its side of the connection (FIN), and goes on hearing. */
+  /** Closes its side of the connection (FIN), and reads on. */
   end(): void {
     this.#link.end()
   }

@@ -1,7 +1,7 @@
 /**
  * HPACK (RFC 7541) for tests: a whole decoder, and the simplest encoder.
  *
- * It owes nothing to what it checks: no code of ours, none of node's.
+ * It is independent of what it checks: it shares no code with ours or Node's.
  */
 
 /** A header list, in wire order. */

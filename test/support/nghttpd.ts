@@ -81,7 +81,7 @@ export async function startNghttpd(options: NghttpdOptions = {}): Promise<Nghttp
   }
 }
 
-/** Knocks until the process opens. False when it has ended; one that does neither is a test that hangs. */
+/** Tries to connect until the process listens. False when the process has ended; if it does neither, the test hangs. */
 async function isListening(child: ChildProcess, port: number): Promise<boolean> {
   while (child.exitCode === null && child.signalCode === null) {
     const socket = connect(port, '127.0.0.1')

@@ -1,10 +1,11 @@
 /** What runs of a long list of cases (see TEST_SCOPE in vitest.config.ts). */
 
-/** Whether there is a part to be played, and not all. */
+/** Whether only a sample of the cases runs. */
 export const isSample = process.env.TEST_SCOPE === 'sample'
 
 /**
- * All of the cases; as a sample each `step`th from `start` on, the same ones each time. At least one, where there is one.
+ * All of the cases; as a sample each `step`th from `start` on, the same ones each time. At least one, where there is
+ * one.
  *
  * @param start lists that begin elsewhere have, side by side, cases of all kinds
  */

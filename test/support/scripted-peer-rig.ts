@@ -16,7 +16,7 @@ export const SERVE: PeerScript = { onComplete: (stream) => stream.respondWith() 
 /** Never closes its side. By itself it says its SETTINGS and the ACK of the client's, and nothing else. */
 export const DEAF: PeerScript = { staysHalfOpen: true, acksPings: false, grantsCredit: false }
 
-/** Nothing takes time but what a test says, and what backs off. */
+/** No limit runs except those that a test sets, and the back-off. */
 export const PATIENT = {
   connectTimeout: 0,
   queueTimeout: 0,
@@ -38,8 +38,8 @@ export async function startPeer(
 }
 
 /**
- * A connector that yields a Duplex of the peer's instead of a socket. Its type promises a socket, as undici's does; what callers
- * give may be any Duplex.
+ * A connector that yields a Duplex of the peer's instead of a socket. Its type promises a socket, as undici's does;
+ * what callers give may be any Duplex.
  */
 export function toConnector(peer: ScriptedPeer): Connector {
   return (_options, callback) => callback(null, peer.connect() as Socket)
@@ -77,8 +77,8 @@ export async function toOutcomes(calls: readonly Recorder[]): Promise<string[]> 
 }
 
 /**
- * Lets calls settle whose connections back off: moves the clock, a little in each turn of the event loop. Everything else that
- * the clock bounds must be off, or large.
+ * Lets calls settle whose connections back off: moves the clock, a little in each turn of the event loop. Everything
+ * else that the clock bounds must be off, or large.
  */
 export async function settle(clock: FakeClock, calls: readonly Recorder[]): Promise<void> {
   let left = calls.length

@@ -1,10 +1,10 @@
 /**
- * A server that misbehaves on demand: it speaks HTTP/2 by the frame, does what its script says, and keeps a ledger of all that
- * reached it.
+ * A server that misbehaves on demand: it speaks HTTP/2 by the frame, does what its script says, and keeps a ledger of
+ * all that reached it.
  *
  * @example
  * ```ts
- * // The first connection retires before it has taken a request, all others response.
+ * // The first connection retires before it has taken a request, all others respond.
  * const peer = await ScriptedPeer.listen([
  *   { onConnection: (connection) => connection.goAway(0, 0, 'restarting') },
  *   { onRequest: (stream) => stream.respondWith('hello') },
@@ -128,10 +128,11 @@ export class ScriptedPeer {
   }
 
   /**
-   * A connection without a socket, for a client whose connector yields any Duplex: the next one of the peer, with the next
-   * script, in the clear. What either side writes comes in the same turn of the event loop.
+   * A connection without a socket, for a client whose connector yields any Duplex: the next one of the peer, with the
+   * next script, in the clear. What either side writes comes in the same turn of the event loop.
    *
-   * @returns the client's end. The peer's is `transport` of the newest of {@link ScriptedPeer.connections}, with no `socket`.
+   * @returns the client's end. The peer's is `transport` of the newest of {@link ScriptedPeer.connections}, with no
+   *   `socket`.
    */
   connect(): Duplex {
     const [near, far] = PairedDuplex.toPair()

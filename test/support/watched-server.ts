@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { StreamListener } from './server.ts'
 import { startServer } from './server.ts'
 
-/** A server that tells with which codes its streams were closed; `/hello` it responds, and doesn't tell of. */
+/** A server that tells with which codes its streams were closed; it responds to `/hello`, and doesn't tell of that. */
 export async function startWatched(listener: StreamListener) {
   const events = new EventEmitter()
   const codes: number[] = []

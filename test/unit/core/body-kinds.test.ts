@@ -70,7 +70,7 @@ describe('toBodySource', () => {
       expect((await read(source)).length).toBe(200_000)
     })
 
-    test('lets go of what an attempt has opened', () => {
+    test('releases the source that an attempt has opened', () => {
       const cancelled: unknown[] = []
       const stream = () => new ReadableStream({ cancel: (reason) => void cancelled.push(reason) })
       const source = toStream({ size: 3, type: '', stream })

@@ -191,7 +191,7 @@ describe('PartsSource', () => {
     expect(opened).toEqual(['a', 'b'])
   })
 
-  test('lets go of the blob that is being read, and opens no other', async () => {
+  test('releases the blob that is being read, and opens no other', async () => {
     const told: string[] = []
     const toBlob = (name: string) => ({
       size: 1,

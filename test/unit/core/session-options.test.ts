@@ -189,7 +189,7 @@ describe('toSessionOptions', () => {
       )
     })
 
-    test('does not take the streams that a server may open for those that we may', () => {
+    test('does not confuse the streams that a server may open with those that we may', () => {
       const options = resolve({ h2Options: { settings: { maxConcurrentStreams: 5 } } })
       expect(options.maxConcurrentStreams).toBe(MAX_SETTING)
       expect(options.settings.maxConcurrentStreams).toBe(5)

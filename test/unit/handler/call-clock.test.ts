@@ -260,7 +260,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([])
     })
 
-    test('counts bodyTimeout anew when it lets go', () => {
+    test('counts bodyTimeout anew when the reader resumes', () => {
       const scene = new Scene()
       scene.clock.body()
       scene.clock.holdBody()
@@ -288,7 +288,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['queue', 14_000]])
     })
 
-    test('counts the whole call on', () => {
+    test('counts the time of the whole call on', () => {
       const scene = new Scene({ requestTimeout: 50_000, headersTimeout: 0 })
       scene.clock.start()
       for (let i = 0; i < 10; i++) {

@@ -218,7 +218,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('has no say in it any more, but that an abort destroys it', () => {
+    test('has no effect on it any more, except that an abort destroys it', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.upgrade(200, headers, raw, tunnel)
       scene.clock.advance(1_000_000)

@@ -66,7 +66,7 @@ describe('Backoff', () => {
     expect(Math.max(...clock.delays)).toBeLessThanOrEqual(LONGEST_DELAY)
   })
 
-  test('says when it is over, once, and waits no more by then', () => {
+  test('tells its end once, and waits no more by then', () => {
     const clock = new WatchedClock()
     const seen: boolean[] = []
     const backoff: Backoff = new Backoff(clock, () => seen.push(backoff.isWaiting))
@@ -78,7 +78,7 @@ describe('Backoff', () => {
     expect(seen).toEqual([false])
   })
 
-  test('can be started again from what hears of its end', () => {
+  test('can be started again from the callback of its end', () => {
     const clock = new WatchedClock()
     let ends = 0
     const backoff: Backoff = new Backoff(clock, () => {
@@ -111,7 +111,7 @@ describe('Backoff', () => {
     expect(clock.refs.at(-1)).toBe(true)
   })
 
-  test('says nothing when it was stopped, and can be started again', () => {
+  test('tells nothing when it was stopped, and can be started again', () => {
     const { clock, backoff, ended } = setUp()
     backoff.stop()
     backoff.start(2, true)

@@ -63,7 +63,7 @@ afterEach(() => {
 })
 
 describe('DelayedCalls', () => {
-  test.each([0, 1])('takes no call after %i setbacks: there is nothing to wait for', (setbacks) => {
+  test.each([0, 1])('keeps no call after %i setbacks: its delay is 0', (setbacks) => {
     const { clock, delayed } = setUp()
     expect(delayed.add(toCall(), setbacks)).toBe(false)
     expect([delayed.size, delayed.toArray(), clock.made]).toEqual([0, [], 0])
@@ -121,7 +121,7 @@ describe('DelayedCalls', () => {
     expect(delayed.delete(left)).toBe(false)
   })
 
-  test('takes a call again that it has released, also from within', () => {
+  test('accepts a call again that it has released, also from within the callback', () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     const clock = new WatchedClock()
     const at: number[] = []

@@ -61,7 +61,7 @@ describe('ReconnectPolicy', () => {
       expect([policy.mayConnect, clock.made]).toEqual([true, 0])
     })
 
-    it('backs off from the second time in a row on, and says when that is over', () => {
+    it('backs off from the second failure in a row on, and tells when the delay is over', () => {
       const { clock, onOver, policy } = setUp()
       policy.recordFailedConnection()
       policy.recordFailedConnection()

@@ -73,7 +73,7 @@ describe('SessionHeap', () => {
     expect(drain(heap)).toEqual([3, 1, 2, 0])
   })
 
-  test('takes no notice when one leaves that is not in', () => {
+  test('ignores the removal of a session that it doesn’t have', () => {
     const { heap, items } = fill(1, 2)
     heap.delete(new Item(9))
     const [first] = items

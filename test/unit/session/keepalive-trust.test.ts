@@ -39,7 +39,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test('verifies it by one PING, and says when it is trusted again', () => {
+    test('verifies it by one PING, and tells when it is trusted again', () => {
       const { clock, session, keepalive } = setUpStale()
       keepalive.verify()
       keepalive.verify()
@@ -138,7 +138,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(true)
     })
 
-    test('gives it the whole pingTimeout for that while it has streams', async () => {
+    test('gives that PING the whole pingTimeout while the session has streams', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
       keepalive.requireVerification()
@@ -215,7 +215,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('takes bytes that are neither HEADERS nor DATA for no news: servers that count PINGs do so, too', () => {
+    test('does not count bytes that are neither HEADERS nor DATA as news, as servers that count PINGs don’t', () => {
       const { clock, session, keepalive } = setUpReset()
       for (let seconds = 1; seconds < 5; seconds++) {
         session.bytesRead = seconds * 17
@@ -337,7 +337,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('is asked as often as the user says, who said so', () => {
+    test('gets a PING per interval that the caller has set', () => {
       const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: MINUTE })
       open()
       memory.onResponse('application/grpc')
@@ -345,7 +345,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('is never asked with pingInterval 0', () => {
+    test('gets no PING with pingInterval 0', () => {
       const { clock, memory, session, open } = setUp({ ...UNSAID, pingInterval: 0 })
       open()
       memory.onResponse('application/grpc')

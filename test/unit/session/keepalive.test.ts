@@ -4,7 +4,7 @@ import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from '.
 
 describe('Keepalive', () => {
   describe('when a session is idle', () => {
-    test('says so after keepAliveTimeout, once, and waits for nothing more', () => {
+    test('tells so after keepAliveTimeout, once, and waits for nothing more', () => {
       const { clock, session } = setUp()
       clock.advance(IDLE - 1)
       expect(session.events).toEqual([])
@@ -30,7 +30,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['idle'])
     })
 
-    test('never says so with keepAliveTimeout 0', () => {
+    test('never tells so with keepAliveTimeout 0', () => {
       const { clock, session } = setUp({ keepAliveTimeout: 0 })
       clock.advance(100 * HOUR)
       expect(session.events).toEqual([])
@@ -60,7 +60,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('takes no account of silence before there were any', () => {
+    test('doesn’t count silence from before the first stream', () => {
       const { clock, session, open } = setUp()
       clock.advance(INTERVAL - 1)
       open()
@@ -70,7 +70,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('takes no account of bytes that came before there were any', () => {
+    test('doesn’t count bytes from before the first stream', () => {
       const { clock, session, open } = setUp()
       session.bytesRead = 9
       open()
@@ -296,7 +296,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('can be asked again for a verification', () => {
+    test('can be verified again', () => {
       const { session, keepalive } = setUpStale()
       session.canPing = false
       keepalive.verify()

@@ -46,7 +46,7 @@ describe('PeerSettings', () => {
       ])
     })
 
-    test('takes what they do not say for the default of the protocol', () => {
+    test('has the protocol’s default for a setting that they don’t contain', () => {
       const { settings } = setUp()
       settings.update({ maxConcurrentStreams: 1, enableConnectProtocol: true })
       expect(settings.offersExtendedConnect).toBe(true)
@@ -67,7 +67,7 @@ describe('PeerSettings', () => {
       expect(new PeerSettings(UNLIMITED, memory).limit).toBe(100)
     })
 
-    test('they are settled when that is said, and stay so', () => {
+    test('they are settled after settle(), and stay so', () => {
       const { settings } = setUp()
       settings.update({ maxConcurrentStreams: 1 })
       expect(settings.areSettled).toBe(false)

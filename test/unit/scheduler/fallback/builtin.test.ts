@@ -64,7 +64,7 @@ describe('the class of the dispatcher that stands there', () => {
 })
 
 describe('the search for the class', () => {
-  it('finds what install() has kept, whatever stands there', () => {
+  it('finds the dispatcher that install() has kept, whatever is in its place now', () => {
     const ours = new Agent()
     put(ours, ours)
     writeInstallation({ dispatcher: ours, legacy: ours, native: ours, agentClass: Undici7 })

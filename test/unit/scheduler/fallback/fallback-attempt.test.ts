@@ -14,7 +14,7 @@ function start({ handler, controller }: TakenRequest, status = 200, raw: string[
 }
 
 describe('what the fallback is given', () => {
-  it('is what undici 6, 7 and 8 take, and no more than that', () => {
+  it('has the fields that undici 6, 7 and 8 accept, and no others', () => {
     const harness = new Http1Harness(toPatient())
     harness.dispatch({ method: 'PUT', path: '/a?b=c', body: 'text', idempotent: true, headers: { a: 'b' } })
     expect(harness.fallback.request.options).toEqual({
@@ -122,8 +122,8 @@ describe('what the fallback is given', () => {
   })
 })
 
-describe('what the fallback is not asked for', () => {
-  it('are trailers of the request: it fails, and its body is not touched', async () => {
+describe('a request with trailers, which the fallback does not support', () => {
+  it('fails, and its body is not touched', async () => {
     const harness = new Http1Harness(toPatient())
     const body = Readable.from(['text'])
     const call = harness.dispatch({ method: 'POST', body, trailers: { a: 'b' } })
@@ -147,7 +147,7 @@ describe('a fallback', () => {
     expect(call.error).toMatchObject({ cause: thrown, processed: 'no', attempts: 1 })
   })
 
-  it('that says too much is heard once', () => {
+  it('that calls too many methods is heard once', () => {
     const harness = new Http1Harness(new FakeFallback(respondTo))
     const call = harness.dispatch()
     const { handler, controller } = harness.fallback.request

@@ -49,7 +49,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(call.error).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT', processed: 'no' })
   })
 
-  it('connectTimeout has no say once the fallback has begun', () => {
+  it('connectTimeout has no effect once the fallback has begun', () => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch({ connectTimeout: 1_000 })
     harness.clock.advance(60_000)
@@ -80,7 +80,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(request.controller.aborted).toBe(true)
   })
 
-  it('uploadTimeout has no say once the response has begun, although undici 7 never tells that all was sent', () => {
+  it('uploadTimeout has no effect once the response has begun, although undici 7 never tells that all was sent', () => {
     const harness = new Http1Harness(toPatient())
     const limits = { uploadTimeout: 1_000, bodyTimeout: 0 }
     const call = harness.dispatch({ method: 'POST', body: 'text', ...limits })
@@ -89,7 +89,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(call.events).toEqual(['start', 'response 200'])
   })
 
-  it('is done with once the whole response has come, whatever is left of the upload', () => {
+  it('is over once the whole response has come, whatever is left of the upload', () => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch({
       method: 'POST',

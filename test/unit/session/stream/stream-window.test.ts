@@ -58,12 +58,12 @@ const GIVEN = { initialWindowSize: 16 * MIB } as const
 
 describe('StreamWindow', () => {
   describe('when it begins', () => {
-    test('is as large as the caller says, where the caller says it', () => {
+    test('is as large as the caller has set it', () => {
       expect(make(GIVEN).window.size).toBe(16 * MIB)
       expect(make({ initialWindowSize: 1 }).window.size).toBe(1)
     })
 
-    test('is one that a hundred streams may have, where the caller says nothing', () => {
+    test('is one that a hundred streams may have, by default', () => {
       expect(make().window.size).toBe(FIRST)
     })
 
@@ -123,7 +123,7 @@ describe('StreamWindow', () => {
       expect(window.hasRoom).toBe(true)
     })
 
-    test('takes nothing back of what a stream may hold already', () => {
+    test('takes nothing back of the data that a stream may hold already', () => {
       const { window, streams, open } = make(GIVEN)
       open(8, true)
       // The ninth shrinks it; nine of 16 MiB leave 112.
@@ -146,7 +146,7 @@ describe('StreamWindow', () => {
       expect(open(100)).toBe(1)
     })
 
-    test('says that nothing changes where it is the smallest already', () => {
+    test('tells that nothing changes when it is the smallest already', () => {
       const { window, open } = make({ initialWindowSize: MIN_WINDOW })
       expect(open(100_000)).toBe(window.maxStreams)
       expect(window.shrink(100_000)).toBe(false)
@@ -177,7 +177,7 @@ describe('StreamWindow', () => {
       expect([...streams].map((stream) => stream.window)).toEqual(Array(4).fill(window.size))
     })
 
-    test('never shrinks by it, and says so when it is the largest', () => {
+    test('never shrinks by it, and tells that nothing changes when it is the largest', () => {
       const { window, streams, open } = make(GIVEN)
       open(1)
       expect(window.grow([...streams])).toBe(false)
@@ -245,7 +245,7 @@ describe('StreamWindow', () => {
       }
     })
 
-    test('is used as given where the caller has said it', () => {
+    test('is used as the caller has set it', () => {
       for (const size of [16_384, 65_536, MIB, 16 * MIB]) {
         expect(make({ initialWindowSize: size }).window.size).toBe(size)
       }

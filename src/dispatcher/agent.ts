@@ -137,7 +137,8 @@ export class Agent extends LivingDispatcher {
     const isHttp1 = origin.scheme === 'http' && !this.#options.h2c(new URL(origin.href))
     if (isHttp1 && this.#poolOptions.fallback === null) {
       throw new NotSupportedError(
-        `${origin.href} would need HTTP/1.1, and fallback is null; or HTTP/2 by prior knowledge: set h2c to true for that`,
+        `${origin.href} would need HTTP/1.1, and fallback is null; ` +
+          'or HTTP/2 by prior knowledge: set h2c to true for that',
       )
     }
     if (this.#entries.size >= keptOrigins) this.#letGo()

@@ -94,8 +94,8 @@ export class BuiltinFallback implements FallbackDispatcher {
           (socketPath === null ? null : 'socketPath'))
     if (lost === null) return { connect: { ...connect, allowH2: false }, requestTls: { ...connect } }
     throw new NotSupportedError(
-      `HTTP/1.1 is needed through the proxy of the environment, which would not connect by the ${lost} that was given: ` +
-        'set the fallback option',
+      'HTTP/1.1 is needed through the proxy of the environment, which would not connect by the ' +
+        `${lost} that was given: set the fallback option`,
     )
   }
 }

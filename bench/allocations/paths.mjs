@@ -1,6 +1,6 @@
 /**
- * The paths that are held to a figure. They are asked for by the adapters of `e2e/clients`, whose own closures and objects are
- * in the figures too: a change there, or here, is a reason to record them anew.
+ * The paths that are held to a figure. They are asked for by the adapters of `e2e/clients`, whose own closures and
+ * objects are in the figures too: a change there, or here, is a reason to record them anew.
  */
 import { pathToFileURL } from 'node:url'
 import { open as openDodici } from '../e2e/clients/dodici.mjs'

@@ -1,6 +1,6 @@
 /**
- * Counts the bytes of heap that one path allocates for a request, in a process of its own: no garbage is collected here (the
- * young generation has room for all of it), so what is in use grows by what is allocated. Writes one number.
+ * Counts the bytes of heap that one path allocates for a request, in a process of its own: no garbage is collected here
+ * (the young generation has room for all of it), so what is in use grows by what is allocated. Writes one number.
  *
  * Buffers' memory isn't heap, and isn't counted.
  */

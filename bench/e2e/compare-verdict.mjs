@@ -32,9 +32,9 @@ export function leastRounds(comparisons) {
 /**
  * All comparisons of a run at once, since each further one is a further chance of being wrong.
  *
- * The ratios of the rounds are compared as logarithms, so that A ÷ B says what B ÷ A says. That an interval doesn't hold 1
- * isn't enough: of twenty comparisons of equal builds one has such an interval. And a bootstrap of few rounds is too sure of
- * itself, while the signed-rank test is exact for any number of them.
+ * The ratios of the rounds are compared as logarithms, so that A ÷ B says what B ÷ A says. That an interval doesn't
+ * hold 1 isn't enough: of twenty comparisons of equal builds one has such an interval. And a bootstrap of few rounds is
+ * too sure of itself, while the signed-rank test is exact for any number of them.
  *
  * @param {readonly Comparison[]} comparisons
  * @returns {Judged[]}

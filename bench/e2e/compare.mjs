@@ -119,7 +119,8 @@ async function measure(scenario, files, { engine, rounds, requests, warmup, serv
   /** @type {{ api: string, a: Entry['rounds'], b: Entry['rounds'] }[]} */
   const pairs = scenario.apis.map((api) => ({ api, a: [], b: [] }))
   for (let round = 0; round < rounds; round++) {
-    // The builds take turns in going first, which a rotation of all alone wouldn't do: one would nearly always follow the other.
+    // The builds take turns in going first, which a rotation of all alone wouldn't do: one would nearly always follow
+    // the other.
     const turns =
       round % 2 === 0
         ? [

@@ -1,6 +1,6 @@
 /**
- * Counts what is allocated on V8's heap while it runs: what was there before each collection, less what the one before had left.
- * Memory outside of that heap, such as that of Buffers, isn't in it.
+ * Counts what is allocated on V8's heap while it runs: what was there before each collection, less what the one before
+ * had left. Memory outside of that heap, such as that of Buffers, isn't in it.
  */
 import { GCProfiler, getHeapStatistics } from 'node:v8'
 

@@ -1,5 +1,6 @@
 /**
- * The JSON that is asked for and sent, by its size alone, so that servers and clients need tell each other nothing of it.
+ * The JSON that is asked for and sent, by its size alone, so that servers and clients need tell each other nothing of
+ * it.
  */
 
 /**
@@ -18,8 +19,8 @@ const sizeOf = (value) => JSON.stringify(value).length
  * Objects in a list, as most JSON is. Its text is ASCII: `JSON.stringify()` of it has as many characters as bytes.
  *
  * @param {number} bytes
- * @returns {{ bytes: number, users: ReturnType<typeof toUser>[], rest: string }} `bytes`: the size of its text, by which a reader can
- *   tell that it has got the right one; `rest`: what the users leave of that
+ * @returns {{ bytes: number, users: ReturnType<typeof toUser>[], rest: string }} `bytes`: the size of its text, by
+ *   which a reader can tell that it has got the right one; `rest`: what the users leave of that
  * @throws RangeError there is none that small
  */
 export function toJsonDocument(bytes) {

@@ -50,7 +50,8 @@ function count(body, begun, limit) {
 }
 
 /**
- * @param {{ request(options: object): Promise<{ statusCode: number, body: import('node:stream').Readable }>, close(): Promise<void> }} dispatcher
+ * @param {{ request(options: object): Promise<{ statusCode: number, body: import('node:stream').Readable }>, close():
+ *   Promise<void> }} dispatcher
  * @param {string} origin
  * @returns {Opened}
  */
@@ -85,7 +86,10 @@ function toBare(session) {
   }
 }
 
-/** @type {Readonly<Record<string, { label: string, minNode: [number, number], open(origin: string, options: OpenOptions): Promise<Opened> }>>} */
+/**
+ * @type {Readonly<Record<string, { label: string, minNode: [number, number], open(origin: string, options:
+ * OpenOptions): Promise<Opened> }>>}
+ */
 export const latencyClients = {
   dodici: {
     label: 'dodici Client',

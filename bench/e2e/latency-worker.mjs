@@ -1,6 +1,6 @@
 /**
- * Two downloads by one client in a process of its own, the first on a connection that isn't there yet, the second on the
- * same one. Started by latency.mjs with the job as its only argument; writes one line of JSON.
+ * Two downloads by one client in a process of its own, the first on a connection that isn't there yet, the second on
+ * the same one. Started by latency.mjs with the job as its only argument; writes one line of JSON.
  */
 import { latencyClients } from './latency-clients.mjs'
 

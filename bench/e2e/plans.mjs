@@ -43,7 +43,8 @@ export async function toUsable(wanted, nodeVersion, tell) {
  *
  * @param {import('./scenarios.mjs').Scenario} scenario
  * @param {readonly string[]} clientNames
- * @param {{ nodeVersion: string, dodici: string | null }} setting `dodici`: the build of it to measure; null: this package
+ * @param {{ nodeVersion: string, dodici: string | null }} setting `dodici`: the build of it to measure; null: this
+ *   package
  * @param {(line: string) => void} tell
  * @returns {import('./measure.mjs').Plan[]}
  */

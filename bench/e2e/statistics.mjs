@@ -71,8 +71,8 @@ function pairMeans(values) {
 }
 
 /**
- * Wilcoxon's signed-rank test, exact and two-sided: how likely values are to be as one-sided as these, or more, when they
- * spread evenly about zero. Zeros count half to either side.
+ * Wilcoxon's signed-rank test, exact and two-sided: how likely values are to be as one-sided as these, or more, when
+ * they spread evenly about zero. Zeros count half to either side.
  *
  * @param {readonly number[]} values
  * @returns {number}

@@ -7,8 +7,8 @@ import { build } from 'esbuild'
 import { Bench } from 'tinybench'
 
 /**
- * One thing, done in several ways that come to the same result: ours first, then what one would write without thinking of
- * speed. `run()` does it once; it may be called any number of times, and gives the result or a promise of it.
+ * One thing, done in several ways that come to the same result: ours first, then what one would write without thinking
+ * of speed. `run()` does it once; it may be called any number of times, and gives the result or a promise of it.
  *
  * @typedef {{ name: string, run: () => unknown }} Way
  * @typedef {{ title: string, ways: readonly Way[] }} Comparison
@@ -20,7 +20,10 @@ import { Bench } from 'tinybench'
  * @property {number} ratio to our own nanoseconds: an alternative below 1 says that the trick doesn't pay
  */
 
-/** How often a way that is synchronous is run between two looks at the clock, which would otherwise cost as much as it does. */
+/**
+ * How often a way that is synchronous is run between two looks at the clock, which would otherwise cost as much as it
+ * does.
+ */
 const BATCH = 100
 
 /** For each way, in milliseconds. */
@@ -87,7 +90,8 @@ export async function measure({ ways }, budget) {
 /**
  * What the command line says.
  *
- * @returns {{ names: string[], budget: number }} the benchmarks that it names, and what it grants each way, in milliseconds
+ * @returns {{ names: string[], budget: number }} the benchmarks that it names, and what it grants each way, in
+ *   milliseconds
  */
 export function readOptions() {
   const { values, positionals } = parseArgs({

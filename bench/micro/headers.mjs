@@ -1,5 +1,6 @@
 /**
- * A request's header fields: a flat list, checked and in lower case; or an object that inherits nothing, for an older node:http2.
+ * A request's header fields: a flat list, checked and in lower case; or an object that inherits nothing, for an older
+ * node:http2.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { loadSource, runAlone } from './harness.mjs'

@@ -57,7 +57,8 @@ function fill(Sessions, count) {
     sessions.set(session)
     return session.id
   }
-  // Each holds some before the first is measured, and half of them one more: which are the least loaded changes all the time.
+  // Each holds some before the first is measured, and half of them one more: which are the least loaded changes all the
+  // time.
   for (let i = 0; i < 8 * count + count / 2; i++) open()
 
   return () => {

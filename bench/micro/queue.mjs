@@ -18,7 +18,11 @@ class Entry {
   }
 }
 
-/** What the ways have in common. @typedef {{ add(entry: Entry): void, shift(): Entry | null, remove(entry: Entry): void }} Queue */
+/**
+ * What the ways have in common.
+ *
+ * @typedef {{ add(entry: Entry): void, shift(): Entry | null, remove(entry: Entry): void }} Queue
+ */
 
 /** @implements {Queue} */
 class ArrayQueue {

@@ -46,7 +46,8 @@ import { median, pairedRatio } from '../e2e/statistics.mjs'
  * @property {number} [rounds]
  * @property {MeasuredScenario[]} scenarios
  *
- * @typedef {{ median: number, low: number, high: number }} Spread of rounds: lowest and highest; of a ratio: its 95 % interval
+ * @typedef {{ median: number, low: number, high: number }} Spread of rounds: lowest and highest; of a ratio: its 95 %
+ *   interval
  *
  * @typedef {Exclude<keyof Measurement, 'version'>} FigureKey
  *

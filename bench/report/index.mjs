@@ -9,7 +9,8 @@ import { toHtml } from './html.mjs'
 import { toSvg } from './svg.mjs'
 
 /**
- * Writes `report.html`, each of its charts as a file, and the two charts of the README where the run had what they show.
+ * Writes `report.html`, each of its charts as a file, and the two charts of the README where the run had what they
+ * show.
  *
  * @param {import('./figures.mjs').Result} result
  * @param {string} directory which is made where it is missing

@@ -16,7 +16,9 @@ export function inspect() {
   ]
 }
 
-/** A box has the height of a line, which is more than that of its letters: two lines may touch by so much, in pixels. */
+/**
+ * A box has the height of a line, which is more than that of its letters: two lines may touch by so much, in pixels.
+ */
 const LEADING = 3
 
 /** @param {SVGSVGElement} chart */

@@ -7,7 +7,9 @@ import { Random } from './hpack/support.ts'
 import { cutAt, cutAtRandom, EventLog, read } from './support/event-log.ts'
 import { HAND_MADE, record, recordNode } from './support/recording.ts'
 
-/** Compares what is told of all that cuts make of some bytes. Stops at the first that differs: there may be thousands. */
+/**
+ * Compares what is told of all that cuts make of some bytes. Stops at the first that differs: there may be thousands.
+ */
 function expectSame(bytes: Buffer, expected: readonly string[], cuts: Iterable<readonly Buffer[]>): number {
   const text = expected.join('\n')
   let count = 0

@@ -107,7 +107,8 @@ describe('a header block', () => {
     { size: 2 * DEFAULT_FRAME, frames: 2 },
     { size: 2 * DEFAULT_FRAME + 1, frames: 3 },
   ])('of $size bytes › takes $frames', ({ size, frames }) => {
-    // Octets that the Huffman code would make longer. In front of them: the pattern, the name, and the value's length (RFC 7541 §5.1).
+    // Octets that the Huffman code would make longer. In front of them: the pattern, the name, and the value's length
+    // (RFC 7541 §5.1).
     const head = 1 + 1 + 'x-a'.length + (size > 127 + 16_384 ? 4 : 3)
     const writer = start()
     writer.headers(1, ['x-a', '\xff'.repeat(size - head)], false)

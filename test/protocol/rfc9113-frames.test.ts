@@ -1,4 +1,6 @@
-/** RFC 9113 §6: each type of frame, as a client reads it. SETTINGS, GOAWAY and WINDOW_UPDATE have files of their own. */
+/**
+ * RFC 9113 §6: each type of frame, as a client reads it. SETTINGS, GOAWAY and WINDOW_UPDATE have files of their own.
+ */
 
 import { describe, expect, it } from 'vitest'
 import { encodeFields } from '../support/hpack.ts'

@@ -1,4 +1,7 @@
-/** RFC 9113 §5.1.1: what a client does when its stream ids are used up. A file of its own, since the greatest of them is another. */
+/**
+ * RFC 9113 §5.1.1: what a client does when its stream ids are used up. A file of its own, since the greatest of them is
+ * another.
+ */
 
 import { expect, it, vi } from 'vitest'
 import {

@@ -1,4 +1,7 @@
-/** RFC 9113 §8.2, §8.3 and §8.5, as requests of the public API keep to them on the wire; and §8.1.1, as it hears of a bad response. */
+/**
+ * RFC 9113 §8.2, §8.3 and §8.5, as requests of the public API keep to them on the wire; and §8.1.1, as it hears of a
+ * bad response.
+ */
 
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'

@@ -117,8 +117,8 @@ export interface DialogueOptions {
 }
 
 /**
- * One connection. `hears()` gives it what the server sends, and returns what the client responses, each frame as a line such as
- * `RST_STREAM(1) PROTOCOL_ERROR`.
+ * One connection. `hears()` gives it what the server sends, and returns what the client responses, each frame as a line
+ * such as `RST_STREAM(1) PROTOCOL_ERROR`.
  */
 export class Dialogue implements ConnectionListener {
   readonly connection: ClientConnection
@@ -254,8 +254,8 @@ export function uint32(value: number): Buffer {
 }
 
 /**
- * These bytes are a connection error (RFC 9113 §5.4.1): the one thing that the client responses is GOAWAY with that code, it says
- * why, and it neither reads on nor takes another stream.
+ * These bytes are a connection error (RFC 9113 §5.4.1): the one thing that the client responses is GOAWAY with that
+ * code, it says why, and it neither reads on nor takes another stream.
  */
 export function expectConnectionError(dialogue: Dialogue, code: CodeName, ...bytes: readonly Buffer[]): void {
   const stream = dialogue.open()
@@ -270,8 +270,8 @@ export function expectConnectionError(dialogue: Dialogue, code: CodeName, ...byt
 }
 
 /**
- * These bytes are an error of this stream alone (RFC 9113 §5.4.2): it is sent RST_STREAM with that code, once, and hears of it; a
- * sibling gets its response, and a later one, too.
+ * These bytes are an error of this stream alone (RFC 9113 §5.4.2): it is sent RST_STREAM with that code, once, and
+ * hears of it; a sibling gets its response, and a later one, too.
  */
 export function expectStreamError(
   dialogue: Dialogue,

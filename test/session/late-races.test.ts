@@ -93,7 +93,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const connected = once(server, 'connection')
     const call = harness.dispatch()
     const [socket] = await connected
-    // It has said its hello, and no response comes.
+    // The client has sent its ClientHello of TLS, and gets no response.
     await once(socket, 'data')
     const closed = once(socket, 'close')
     socket.on('error', () => {})

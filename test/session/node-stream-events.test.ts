@@ -29,7 +29,7 @@ function toTrailers(id: number): Buffer {
   return frames.headers(id, [['x-trailer', 'last']], Flag.END_STREAM)
 }
 
-/** One that takes nothing before it is told to. */
+/** A handler that reads nothing until the test resumes it. */
 class Holding extends Recorder {
   override onResponseStart(...args: Parameters<Recorder['onResponseStart']>): void {
     super.onResponseStart(...args)

@@ -33,7 +33,9 @@ async function useUpNodeIds(harness: Harness): Promise<void> {
   Reflect.apply(Reflect.get(Object(session), 'setNextStreamID'), session, [2 ** 31 - 1])
 }
 
-/** A thousand million streams would take too long: the first connection's table starts at its last id. */
+/**
+ * A thousand million streams would take too long: the first connection's table reports that the next id is its last.
+ */
 async function useUpWireIds(harness: Harness): Promise<void> {
   await harness.dispatch().settled
   const add = vi.spyOn(StreamTable.prototype, 'add')

@@ -29,7 +29,9 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     return calls
   }
 
-  /** What was on the wire and is safe is replayed, what was there and isn't has failed, and what waited is sent once. */
+  /**
+   * What was on the wire and is safe is replayed, what was there and isn't has failed, and what waited is sent once.
+   */
   async function expectHealed(peer: ScriptedPeer, harness: Harness, calls: Recorder[]): Promise<void> {
     const lost = 'SocketError maybe code=null attempts=1 stream=5'
     expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2', 'POST /3'])

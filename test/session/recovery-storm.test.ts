@@ -115,7 +115,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     }
   }
 
-  /** A call that says 'no' was never taken by the peer. */
+  /** The error of a call that the peer has accepted has `processed: 'maybe'`. */
   function expectHonest(calls: readonly Recorder[], streams: readonly PeerStream[]): void {
     const taken = new Set(streams.filter(({ isRefused }) => !isRefused).map(({ path }) => path))
     for (const [i, { error }] of calls.entries()) {
@@ -123,7 +123,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     }
   }
 
-  /** Takes only what it said it would. */
+  /** Accepts no more streams than its SETTINGS allow. */
   const holding: PeerScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, LIMIT]],
     onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),

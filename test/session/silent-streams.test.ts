@@ -94,7 +94,7 @@ describe.each(ENGINES)('a bidirectional stream whose sides say nothing for hours
     await peer.until(() => peer.connections[0]?.streams.length === 1)
     while (call.text !== 'one, ') await peer.connection(0).ping()
     clock.advance(5 * HOUR)
-    // Where it goes on, both sides have something to say again.
+    // If the call goes on, both sides send data again.
     body.push('last')
     body.push(null)
     await call.settled

@@ -76,7 +76,8 @@ describe('a write to a tunnel, on engine wire', () => {
 })
 
 describe('a CONNECT on engine wire', () => {
-  // RFC 9110 §9.3.6: any 2xx makes a tunnel, and §15.3.5's rule of no content is about content, which a tunnel has none of.
+  // RFC 9110 §9.3.6: any 2xx makes a tunnel, and §15.3.5's rule of no content is about content, which a tunnel has none
+  // of.
   it.each([200, 204, 205, 299])('that is answered %i is a tunnel, both ways', async (status) => {
     const { peer, tunnel, statusCode, stream, connection } = await start('wire', 1_000, status)
     expect(statusCode).toBe(status)

@@ -180,7 +180,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
   })
 
   describe('and responds to what it has refused', () => {
-    /** Legal: it was on its way, or the peer doesn't know better (RFC 9113 §6.8). */
+    /** Legal: the responses were in flight, or the peer sends them all the same (RFC 9113 §6.8). */
     async function respondRefused(harness: Harness, connection: PeerConnection): Promise<void> {
       connection.goAway(3, ENHANCE_YOUR_CALM)
       for (const stream of connection.streams.slice(2)) stream.respondWith('never asked')

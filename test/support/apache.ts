@@ -9,11 +9,11 @@ import { makeFolder, startProcess } from './server-process.ts'
 export interface Apache {
   readonly origin: string
   /**
-   * What `apachectl graceful` does: every connection is retired, by a GOAWAY in two steps. Settles once the next generation
-   * serves.
+   * What `apachectl graceful` does: every connection is retired, by a GOAWAY in two steps. Settles once the next
+   * generation serves.
    *
-   * A request that crosses the first step of the GOAWAY makes Apache 2.4.71 send a second one with the error 0xfffffc7a,
-   * and leave what it had taken up without the rest of its response.
+   * A request that crosses the first step of the GOAWAY makes Apache 2.4.71 send a second one with the error
+   * 0xfffffc7a, and leave what it had taken up without the rest of its response.
    */
   restart(): Promise<void>
   /** Ends it, and gives its access log: a line for each request that it took up. */
@@ -29,8 +29,8 @@ const READY = 'resuming normal operations'
 const MODULES = '/usr/lib/apache2/modules'
 
 /**
- * A handler in Lua: files would be one response for all, and CGI a process for each. The response is a header alone: see
- * `restart()`.
+ * A handler in Lua: files would be one response for all, and CGI a process for each. The response is a header alone:
+ * see `restart()`.
  */
 const ECHO = `
   function handle(request)
@@ -39,7 +39,10 @@ const ECHO = `
     return apache2.OK
   end`
 
-/** Starts an Apache that responds to each request with 204 and its method and path in `x-echo`, over h2c. It ends with the test. */
+/**
+ * Starts an Apache that responds to each request with 204 and its method and path in `x-echo`, over h2c. It ends with
+ * the test.
+ */
 export async function startApache(): Promise<Apache> {
   requireProgram('apache2')
   const folder = await makeFolder('apache')

@@ -119,7 +119,9 @@ const trailersOf = (
   },
 ]
 
-/** Every place of a request that a caller writes. The rest is made of numbers and flags (`priority`, `expectContinue`). */
+/**
+ * Every place of a request that a caller writes. The rest is made of numbers and flags (`priority`, `expectContinue`).
+ */
 export const PLACES: readonly Place[] = [
   {
     name: 'the path',

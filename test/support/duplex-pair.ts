@@ -3,9 +3,9 @@
 import { Duplex } from 'node:stream'
 
 /**
- * One end of it. What is written to one end is read from the other, in the same pieces and in a later turn of the event loop, as over a
- * network: node:http2 of Node 20 aborts the process when data comes from within its own write. A write is done when the other end asks
- * for more. Its halves end each by itself.
+ * One end of it. What is written to one end is read from the other, in the same pieces and in a later turn of the event
+ * loop, as over a network: node:http2 of Node 20 aborts the process when data comes from within its own write. A write
+ * is done when the other end asks for more. Its halves end each by itself.
  */
 export class PairedDuplex extends Duplex {
   #other: PairedDuplex = this

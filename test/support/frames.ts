@@ -1,4 +1,7 @@
-/** HTTP/2 by the frame (RFC 9113 §4 and §6), for peers in tests and scripts: what is written, and what is read. No test runner. */
+/**
+ * HTTP/2 by the frame (RFC 9113 §4 and §6), for peers in tests and scripts: what is written, and what is read. No test
+ * runner.
+ */
 
 import type { Field } from './hpack.ts'
 import { encodeFields } from './hpack.ts'

@@ -75,7 +75,10 @@ export function findWideLines(tree: SourceTree): string[] {
   return found
 }
 
-/** Lines on which something other than a comment begins, goes on or ends. Blank lines of code count: they are how it is read. */
+/**
+ * Lines on which something other than a comment begins, goes on or ends. Blank lines of code count: they are how it is
+ * read.
+ */
 function countCodeLines(text: string): number {
   const source = ts.createSourceFile('file.ts', text, ts.ScriptTarget.Latest, true)
   const isComment = new Set<number>()

@@ -15,8 +15,8 @@ async function toPrototype(): Promise<ClientHttp2Session> {
 }
 
 /**
- * Sees each stream as `session.request()` returns it, before the engine does. Node's own channels, `http2.client.stream.created`
- * and others, do the same from Node 22 on.
+ * Sees each stream as `session.request()` returns it, before the engine does. Node's own channels,
+ * `http2.client.stream.created` and others, do the same from Node 22 on.
  *
  * @returns how to stop that
  */

@@ -29,8 +29,8 @@ function toReason(program: string): string {
 }
 
 /**
- * Whether the tests that need a program are skipped: where it is missing, which is said aloud. With CI=true they never are: there
- * they run, and fail by `requireProgram()`.
+ * Whether the tests that need a program are skipped: where it is missing, which is said aloud. With CI=true they never
+ * are: there they run, and fail by `requireProgram()`.
  */
 export function lacks(program: Program): boolean {
   if (process.env.CI === 'true' || isInstalled(program)) return false

@@ -1,7 +1,8 @@
 /**
  * The types' own tests: the compiler is run over every `*.test-d.ts`, whose lines are the assertions.
  *
- * `npm run typecheck` compiles them as well; here they count as tests, and the compiler is shown to object when it should.
+ * `npm run typecheck` compiles them as well; here they count as tests, and the compiler is shown to object when it
+ * should.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'

@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest'
 import type { Setting } from './fetch-compiler.ts'
 import { compile } from './fetch-compiler.ts'
 
-/** The folder of `@types` for the Node that runs this: what a compiler says of the others doesn't depend on it, so each line has its own. */
+/**
+ * The folder of `@types` for the Node that runs this: what a compiler says of the others doesn't depend on it, so each
+ * line has its own.
+ */
 const LINE =
   { 20: 'node-20', 22: 'node-22', 24: 'node-24' }[Number.parseInt(process.versions.node, 10)] ?? 'node'
 

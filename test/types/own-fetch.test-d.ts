@@ -1,6 +1,7 @@
 /**
- * Dodici's own `fetch`, in place of the one that is built into Node: what it takes, what it gives, what it refuses. Compiled, never
- * run: `own-fetch-versions.test.ts` does so under each `@types/node`, against the declarations that are published.
+ * Dodici's own `fetch`, in place of the one that is built into Node: what it takes, what it gives, what it refuses.
+ * Compiled, never run: `own-fetch-versions.test.ts` does so under each `@types/node`, against the declarations that are
+ * published.
  */
 
 import { EventEmitter } from 'node:events'

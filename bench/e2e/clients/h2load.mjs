@@ -1,5 +1,6 @@
 /**
- * nghttp2's load generator, in C: how far a client could get. It has no warm-up by count, so all of its requests are timed.
+ * nghttp2's load generator, in C: how far a client could get. It has no warm-up by count, so all of its requests are
+ * timed.
  */
 import { spawnSync } from 'node:child_process'
 

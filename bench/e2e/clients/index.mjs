@@ -49,9 +49,10 @@
  * @property {boolean} http1 it is measured against a server that speaks HTTP/1.1, since it can't do better
  * @property {(api: string, scenario: Scenario) => string | null} apiFor its own API that does what a
  *   dispatcher's `api` does; null: it has none
- * @property {(api: string, scenario: Scenario, nodeMajor: number) => string | null} whyNot why that API of its own can't be
- *   measured there; null: it can
- * @property {(api: string) => number} pace which part of a scenario's requests it gets: slow ones would take most of a run's time
+ * @property {(api: string, scenario: Scenario, nodeMajor: number) => string | null} whyNot why that API of its own
+ *   can't be measured there; null: it can
+ * @property {(api: string) => number} pace which part of a scenario's requests it gets: slow ones would take most of a
+ *   run's time
  * @property {[number, number]} minNode the lowest Node version (major, minor) that it loads on
  * @property {() => Promise<Adapter>} [load] loaded on demand: a worker must pay for its own client only
  * @property {() => Promise<Program>} [loadProgram]

@@ -5,8 +5,9 @@ import { versionOf } from './version.mjs'
 const version = versionOf(import.meta.resolve('undici'))
 
 /**
- * The running Node's fetch with an Agent of the undici that Node 24 has inside, installed from npm: that is how it can be made to
- * speak HTTP/2 there, since Node doesn't hand out the Agent of its own. undici 8's Agent fails as its dispatcher on Node 24.
+ * The running Node's fetch with an Agent of the undici that Node 24 has inside, installed from npm: that is how it can
+ * be made to speak HTTP/2 there, since Node doesn't hand out the Agent of its own. undici 8's Agent fails as its
+ * dispatcher on Node 24.
  *
  * @type {import('./index.mjs').Adapter['open']}
  */

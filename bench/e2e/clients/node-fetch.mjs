@@ -1,8 +1,9 @@
 import { toFetchStart } from './fetch-shape.mjs'
 
 /**
- * The running Node's fetch as it comes. Up to Node 24 it speaks HTTP/1.1 and nothing else, on as many connections as there are
- * requests in flight. measure.mjs makes it trust the certificate by the environment: it has no option for that.
+ * The running Node's fetch as it comes. Up to Node 24 it speaks HTTP/1.1 and nothing else, on as many connections as
+ * there are requests in flight. measure.mjs makes it trust the certificate by the environment: it has no option for
+ * that.
  *
  * @type {import('./index.mjs').Adapter['open']}
  */

@@ -112,7 +112,8 @@ function discarded({ opaque }) {
 
 /**
  * @param {DispatcherLike} dispatcher
- * @param {import('./fetch-shape.mjs').FetchLike | null} fetch one that takes it as its `dispatcher`; null: it isn't asked for
+ * @param {import('./fetch-shape.mjs').FetchLike | null} fetch one that takes it as its `dispatcher`; null: it isn't
+ *   asked for
  * @returns {Omit<import('./index.mjs').Opened, 'version'>}
  */
 export function openUndiciShape(dispatcher, fetch) {

@@ -1,4 +1,6 @@
-/** Literals that are not indexed, which a decoder remembers by their octets: as some servers send all of their fields. */
+/**
+ * Literals that are not indexed, which a decoder remembers by their octets: as some servers send all of their fields.
+ */
 
 import { describe, expect, test } from 'vitest'
 import { huffmanSize, writeHuffman } from '../../../src/protocol/hpack/huffman.ts'

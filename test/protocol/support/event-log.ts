@@ -6,8 +6,8 @@ import { ConnectionFault } from '../../../src/protocol/protocol-error.ts'
 import type { Random } from '../hpack/support.ts'
 
 /**
- * One line for each event. DATA that comes in several pieces is one line, with what all of them have in all; where an event
- * of another kind, or of another stream, comes between two DATA frames, they are two.
+ * One line for each event. DATA that comes in several pieces is one line, with what all of them have in all; where an
+ * event of another kind, or of another stream, comes between two DATA frames, they are two.
  */
 export class EventLog implements StreamFrameListener, ConnectionFrameListener {
   readonly #lines: string[] = []

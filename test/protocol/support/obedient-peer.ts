@@ -9,8 +9,8 @@ import type { HeardStream, Rig } from './rig.ts'
 const DEFAULT_WINDOW = 65_535
 
 /**
- * Keeps the windows of RFC 9113 §6.9 as a sender does. What the client sends is taken later, in its order; so is what the
- * peer sends.
+ * Keeps the windows of RFC 9113 §6.9 as a sender does. What the client sends is taken later, in its order; so is what
+ * the peer sends.
  */
 export class ObedientPeer {
   /** What it may send on the whole connection, and on each stream that is open. */

@@ -137,7 +137,7 @@ export const HAND_MADE: Recording = {
     frames.settings([Setting.MAX_CONCURRENT_STREAMS, 100], [Setting.INITIAL_WINDOW_SIZE, 70_000], [0xfa, 7]),
     frames.settingsAck(),
     frames.windowUpdate(0, 1_000_000),
-    frame(0xbe, 0xff, 0, Buffer.from('nobody knows this one')),
+    frame(0xbe, 0xff, 0, Buffer.from('an unknown frame type')),
     frame(0xbe, 0, 1),
     frames.headers(1, [
       [':status', '103'],

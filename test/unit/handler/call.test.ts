@@ -923,8 +923,10 @@ describe('Call', () => {
 })
 
 describe('a call that several things want to end', () => {
-  /** How it ended: whether the handler heard of the end, the message of the error that it heard, and how often the stream
-   * was reset. */
+  /**
+   * How the call ended: whether the handler heard of the end, the message of the error that it heard, and how often the
+   * stream was reset.
+   */
   interface Outcome {
     readonly end: boolean
     readonly error: string | null

@@ -180,7 +180,7 @@ describe('readers', () => {
     expect(reader.copies.length).toBe(50)
   })
 
-  test('when no reader reads › aren’t there: nothing is lent', () => {
+  test('when no reader reads › aren’t there: no credit is given in advance', () => {
     const rig = start(DEFAULT_WINDOW, DEFAULT_WINDOW, { maxBuffer: 3 * DEFAULT_WINDOW })
     rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))

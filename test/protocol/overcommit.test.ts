@@ -35,7 +35,7 @@ function send(rig: Rig, streamId: number, bytes: number): void {
 describe('a reader that resumes', () => {
   const WINDOW = 100_000
 
-  test('when another one holds nearly all of the window › is lent what that holds, at once', () => {
+  test('when another one holds nearly all of the window › gets credit for what that holds in advance, at once', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: 3 * WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
@@ -60,7 +60,7 @@ describe('a reader that resumes', () => {
     expect(takeCredit(rig)).toBe(10)
   })
 
-  test('when the bound is the window itself › is lent nothing', () => {
+  test('when the bound is the window itself › gets no credit in advance', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
@@ -72,7 +72,7 @@ describe('a reader that resumes', () => {
   })
 })
 
-describe('what may be lent', () => {
+describe('credit in advance', () => {
   test('while the connection’s window is smaller than it may become › is what the bound leaves beside the present one', () => {
     const windows = { connectionWindow: 1_000_000, maxConnectionWindow: 4_000_000, maxBuffer: 3_000_000 }
     const { rig } = start(windows, 'holds')

@@ -79,8 +79,8 @@ describe('credit', () => {
   })
 })
 
-describe('credit that is lent for what lies unread', () => {
-  test('is lent when a quarter is left, up to the bound, and is paid back first', () => {
+describe('credit in advance for unread data', () => {
+  test('is given when a quarter is left, up to the bound, and is settled first', () => {
     const observed = new Observed(1_000, 600)
     observed.hold(749)
     expect(observed.window.overcommit()).toBe(false)
@@ -89,7 +89,7 @@ describe('credit that is lent for what lies unread', () => {
     expect(observed.credit).toBe(850)
     observed.hold(850)
     expect(observed.window.overcommit()).toBe(false)
-    // The bound of all: the window and what may be lent.
+    // The bound of all: the window and the credit in advance.
     expect(observed.window.held).toBe(1_600)
     observed.window.release(600)
     expect(observed.announce()).toBe(0)

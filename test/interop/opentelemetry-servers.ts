@@ -10,6 +10,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { toCertificate } from '../support/server.ts'
 
+/** An HTTP/1.1 server that closes no idle connection: on a busy machine 5 s may lie between two rounds of a test. */
+const LASTING = { keepAliveTimeout: 0 }
+
 /** What speaks which protocol: `h2c` by prior knowledge, `https` offers HTTP/1.1 alone by ALPN. */
 export type ServerKind = 'h2' | 'h2c' | 'https' | 'http'
 
@@ -51,8 +54,8 @@ export async function startTracedServer(kind: ServerKind, settings: Settings = {
   const server = {
     h2: () => createHttp2Server({ key, cert, settings }, onHttp2Request),
     h2c: () => createPlainHttp2Server({ settings }, onHttp2Request),
-    https: () => createSecureServer({ key, cert }, onRequest),
-    http: () => createServer(onRequest),
+    https: () => createSecureServer({ key, cert, ...LASTING }, onRequest),
+    http: () => createServer(LASTING, onRequest),
   }[kind]()
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {

@@ -6,7 +6,7 @@
 
 const EMPTY = Buffer.alloc(0)
 
-/** The pieces of a body as one; the piece itself where there is one alone. */
+/** Joins the pieces of a body. A single piece is returned itself, uncopied. */
 export function joinChunks(chunks: readonly Buffer[]): Buffer {
   if (chunks.length === 1) return chunks[0] ?? EMPTY
   return chunks.length === 0 ? EMPTY : Buffer.concat(chunks)
@@ -18,7 +18,7 @@ export function toText(bytes: Buffer): string {
   return bytes.toString('utf8', hasMark ? 3 : 0)
 }
 
-/** @throws SyntaxError for what is no JSON */
+/** @throws SyntaxError when the bytes aren't JSON */
 export function toJson(bytes: Buffer): unknown {
   return JSON.parse(toText(bytes))
 }
@@ -28,7 +28,7 @@ export function toUint8Array({ buffer, byteOffset, byteLength }: Buffer): Uint8A
   return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
-/** A copy, of which nobody else has a part. */
+/** A copy in an ArrayBuffer of its own: it shares no memory with another Buffer. */
 export function toArrayBuffer(bytes: Buffer): ArrayBuffer {
   const copy = new ArrayBuffer(bytes.byteLength)
   new Uint8Array(copy).set(bytes)

@@ -12,11 +12,11 @@ export interface NoBody {
   readonly length: 0
   readonly replayable: true
   readonly isSpent: false
-  /** What `content-type` is where the request says nothing: an empty form has one, too. Null for nothing. */
+  /** The `content-type` of a request that names none itself: an empty form has one, too. Null for none. */
   readonly contentType: string | null
 }
 
-/** All of the body at hand: it can be sent any number of times. */
+/** The whole body is in memory: it can be sent any number of times. */
 export interface BytesBody {
   readonly kind: 'bytes'
   /** Bytes. */
@@ -32,23 +32,23 @@ export interface BytesBody {
 /** A body that comes in pieces, of a length that may not be known before. */
 export interface StreamBody {
   readonly kind: 'stream'
-  /** Bytes, or null where only the end will tell. */
+  /** Bytes; null when the length is known only at the end. */
   readonly length: number | null
   /** Whether `open()` may be called again after a first attempt failed. */
   readonly replayable: boolean
-  /** Whether no further attempt can have it: it isn't replayable, and was opened. */
+  /** Whether no further attempt can send it: it isn't replayable, and was opened. */
   readonly isSpent: boolean
-  /** Whether it can be had once, and nothing is lost while it isn't read. */
+  /** Whether it can be read once, and nothing is lost before it is read. */
   readonly canWait: boolean
   /** What `content-type` is where the request says nothing; null for nothing. */
   readonly contentType: string | null
-  /** The caller gave an iterable: fetch does, whatever its own caller gave. */
+  /** The caller gave an iterable. `fetch` always gives one, whatever its own caller gave. */
   readonly fromIterable: boolean
   /** The stream of one attempt: of strings and bytes, as its maker gave them. */
   open(): Readable
-  /** Calls back when the source breaks or is destroyed before its end; also while nobody reads it yet. */
+  /** Calls back when the source breaks or is destroyed before its end; also before it is read. */
   watch(onBroken: (error: Error) => void): void
-  /** Ends what no attempt will read. Idempotent. */
+  /** Ends a source that no attempt will read. Idempotent. */
   destroy(error: Error | null): void
 }
 

@@ -1,5 +1,5 @@
 /**
- * What comes in pieces, iterators and web streams, as a Readable.
+ * Sources that give their bytes in pieces, such as iterators and web streams, as a Readable.
  *
  * @module
  */
@@ -28,9 +28,11 @@ export function toChunk(value: unknown): Uint8Array {
 
 /** One piece at a time, when it is asked for: nothing is read ahead. */
 export interface ChunkSource {
-  /** Called again only after what it gave has settled. */
+  /** The next piece. Called again only after the last result has settled. */
   next(): IteratorResult<unknown> | PromiseLike<IteratorResult<unknown>>
-  /** Nobody wants the rest. It may come from inside `next()`, when a generator aborts its own request. Idempotent. */
+  /**
+   * The rest isn't read. A generator that aborts its own request calls it from inside `next()`. Idempotent.
+   */
   stop(reason: Error | null): void
 }
 
@@ -57,17 +59,17 @@ export class IteratorSource implements ChunkSource {
   stop(): void {
     if (this.#isStopped) return
     this.#isStopped = true
-    // A generator that runs can't be told to return: that throws.
+    // `return()` of a generator that is running throws.
     if (!this.#isRunning) this.#return()
   }
 
   #return(): void {
     try {
-      // Not waited for: an async generator returns when its own `await` has settled, which may be never.
+      // The result isn't awaited: an async generator returns when its own `await` has settled, which may be never.
       const returned: unknown = this.#iterator.return?.()
       if (isPromiseLike(returned)) returned.then(undefined, noop)
     } catch {
-      // The call's end has been told: what becomes of its source can't change it.
+      // The handler has been told of the call's end: a failure of the source can't change that.
     }
   }
 }
@@ -78,7 +80,9 @@ interface Reader {
   cancel(reason: unknown): PromiseLike<void>
 }
 
-/** A web stream. Not by its iterator: that would put `return()` behind a `read()` that may never settle. */
+/**
+ * A web stream, read by its reader. Its iterator would put `return()` behind a `read()` that may never settle.
+ */
 export class ReaderSource implements ChunkSource {
   readonly #reader: Reader
   #isStopped = false
@@ -94,7 +98,7 @@ export class ReaderSource implements ChunkSource {
   stop(reason: Error | null): void {
     if (this.#isStopped) return
     this.#isStopped = true
-    // A foreign one may return anything.
+    // The reader of a foreign stream may return anything.
     Promise.resolve(this.#reader.cancel(reason)).then(undefined, noop)
   }
 }

@@ -13,7 +13,7 @@ import { UnorderedList } from './unordered-list.ts'
 export interface Alarm {
   /** Idempotent; a no-op once the callback has run. */
   cancel(): void
-  /** Whether the process lives until it rings: for a wait that no socket is held for. */
+  /** Whether the alarm keeps the process alive until it rings: for a wait without a socket. */
   setRef(isNeeded: boolean): void
 }
 
@@ -29,7 +29,7 @@ class SystemAlarm implements Alarm {
   readonly #timer: NodeJS.Timeout
 
   constructor(delay: number, callback: () => void) {
-    // Most who wait hold a socket, and that keeps the process alive: the timer alone shouldn't.
+    // Most waiting calls have a socket, which keeps the process alive: the timer alone shouldn't.
     this.#timer = originalSetTimeout(callback, delay).unref()
   }
 
@@ -43,19 +43,19 @@ class SystemAlarm implements Alarm {
   }
 }
 
-/** A fake lies on the object itself, or replaces the global: what its class has is the real one. */
+/** Fake timers replace `now` of the object, or the global itself. The prototype keeps the real one. */
 const { now: realNow }: Pick<typeof performance, 'now'> = Object.getPrototypeOf(performance)
 
-/** The real time, also where somebody fakes it. */
+/** The real time, also while a test fakes the timers. */
 export const systemClock: Clock = Object.freeze({
   now: realNow.bind(performance),
   after: (delay: number, callback: () => void) => new SystemAlarm(delay, callback),
 })
 
-/** The longest delay that Node's timers take: a later deadline is found out about on the way. Milliseconds. */
+/** The longest delay that Node's timers take. For a later deadline the alarm is set several times. Milliseconds. */
 export const MAX_DELAY = 2 ** 31 - 1
 
-/** Keeps the process alive, while somebody waits for what may hold nothing itself. */
+/** Keeps the process alive while a caller waits for something that has no socket or timer of its own. */
 export class Hold {
   readonly #clock: Clock
   readonly #onAlarm = (): void => this.#begin()
@@ -76,7 +76,7 @@ export class Hold {
     }
   }
 
-  /** No alarm is as late as a wait may be long. */
+  /** A wait may be longer than the longest alarm: each alarm sets the next one. */
   #begin(): void {
     this.#alarm = this.#clock.after(MAX_DELAY, this.#onAlarm)
     this.#alarm.setRef(true)
@@ -85,9 +85,9 @@ export class Hold {
 
 /** What can be late. Its fields are {@link Deadlines}' own. */
 export interface Timed extends UnorderedItem {
-  /** When it is late, by the clock's `now()`. Infinity while nothing runs against it. */
+  /** When it is late, by the clock's `now()`. Infinity while it has no deadline. */
   deadline: number
-  /** It is late. It has left the list already. */
+  /** The deadline has passed. The item has left the list already. */
   onDeadline(): void
 }
 
@@ -100,7 +100,7 @@ const RESOLUTION = 50
  * when each look finds one.
  */
 const SHORT_RESOLUTION = 4
-/** What is due sooner has a list of its own. Milliseconds. */
+/** Shorter limits than this have a list of their own. Milliseconds. */
 const SHORT = 1_000
 
 /**
@@ -200,13 +200,13 @@ export class Deadlines {
       for (const item of late) this.#tell(item, now)
       isDone = true
     } finally {
-      // Somebody's listener has thrown: those behind it are late all the same.
+      // A listener has thrown: the alarm is set again for the items that haven't been looked at.
       if (!isDone) this.#arm(now, now + this.#resolution)
     }
   }
 
   #tell(item: Timed, now: number): void {
-    // A callback before this one may have taken it off the list, or given it more time.
+    // An earlier callback may have taken this item off the list, or moved its deadline.
     if (item.listIndex === -1 || item.deadline > now) return
     this.delete(item)
     item.onDeadline()

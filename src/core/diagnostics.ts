@@ -1,14 +1,14 @@
 /**
  * diagnostics_channel publishing: undici's channels where they fit, and `dodici:session:*`.
  *
- * Whoever publishes asks `hasSubscribers` first, so that nobody who doesn't listen pays.
+ * Each publisher asks `hasSubscribers` first, so that a process without subscribers doesn't pay for messages.
  *
  * @module
  */
 
 import { channel } from 'node:diagnostics_channel'
 
-/** undici's, of one request. Messages have `request`: see `RequestTrace` in `core/request-trace.ts`. */
+/** undici's channels of one request. Messages have `request`: see `RequestTrace` in `core/request-trace.ts`. */
 export const requestChannels = Object.freeze({
   /** `{ request }`, before it is sent: `request.addHeader(name, value)` still adds to it. */
   create: channel('undici:request:create'),
@@ -26,7 +26,7 @@ export const requestChannels = Object.freeze({
   error: channel('undici:request:error'),
 })
 
-/** undici's, of connections. */
+/** undici's channels of connections. */
 export const clientChannels = Object.freeze({
   /**
    * `{ connectParams, connector }`; `connector` is the `connect` function; null for options,
@@ -37,29 +37,31 @@ export const clientChannels = Object.freeze({
   connected: channel('undici:client:connected'),
   /** `{ connectParams, connector, error }` */
   connectError: channel('undici:client:connectError'),
-  /** `{ request, headers, socket }`, by each attempt. `headers` is what HTTP/1.1 would look like. */
+  /** `{ request, headers, socket }`, by each attempt. `headers` is the header section as HTTP/1.1 would send it. */
   sendHeaders: channel('undici:client:sendHeaders'),
 })
 
-/** Ours. Each message has `session`, one object for the whole life of one: `{ id, origin, openedFor }`. */
+/**
+ * Dodici's channels. Each message has `session`, one object for a session's whole life: `{ id, origin, openedFor }`.
+ */
 export const sessionChannels = Object.freeze({
   /** `{ session }`: a connection is about to be made. */
   open: channel('dodici:session:open'),
-  /** `{ session, socket }`: it takes calls. */
+  /** `{ session, socket }`: the session takes calls. */
   ready: channel('dodici:session:ready'),
   /**
-   * `{ session, goaway }`: it takes none any more. `goaway`:
-   * `{ code, lastStreamId, debugData }`, or null when we began.
+   * `{ session, goaway }`: the session takes no more calls. `goaway`:
+   * `{ code, lastStreamId, debugData }`, or null when this side began the shutdown.
    */
   draining: channel('dodici:session:draining'),
-  /** `{ session, cause }`; `cause` is null for one that was closed on purpose. */
+  /** `{ session, cause }`; `cause` is null for a session that was closed on purpose. */
   closed: channel('dodici:session:closed'),
-  /** `{ session, rtt }`: a PING has come back, after so many milliseconds. */
+  /** `{ session, rtt }`: the ACK of a PING has come, after `rtt` milliseconds. */
   ping: channel('dodici:session:ping'),
   /**
    * `{ session, streamId, sessionWindow }`: an upload has to wait for the peer to read. `sessionWindow` is
-   * what the whole session may still send, in bytes: 0 when that is what is used up, more when it's the
-   * stream's own window, or the socket.
+   * what is left of the connection window, in bytes. 0: the connection window is used up. More: the stream
+   * window is used up, or the socket takes no more.
    */
   stall: channel('dodici:session:stall'),
 })

@@ -1,5 +1,5 @@
 /**
- * The errors that a caller meets: the classes of `errors.ts`, without the tools.
+ * The error classes of `errors.ts` that are public, without its helper functions.
  *
  * @module
  */

@@ -8,7 +8,7 @@ import { invalidKind, showName, toInvalid } from './validate.ts'
 
 /** RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** RFC 9113 §8.2.2: these speak of one HTTP/1.1 connection and make a request malformed. */
+/** RFC 9113 §8.2.2: these fields belong to one HTTP/1.1 connection. A request with one of them is malformed. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'proxy-connection',
   'transfer-encoding',
@@ -47,7 +47,7 @@ const SPECIAL: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'host', 'te', 'content-length'],
 ])
 
-/** A name, and what is to be looked at before its field is sent. */
+/** A name, and which checks its field needs before it is sent. */
 export interface FieldName {
   /** In lower case. */
   readonly name: string
@@ -68,7 +68,7 @@ export function isSingleValue(name: string): boolean {
   return SINGLE_VALUE.has(name)
 }
 
-/** @throws InvalidArgumentError for what is no name, or a pseudo-header's */
+/** @throws InvalidArgumentError for a value that isn't a field name, and for a pseudo-header's name */
 export function toFieldName(name: unknown): FieldName {
   if (typeof name !== 'string') throw invalidKind('header name', name, 'a string')
   const known = checkedNames.get(name)
@@ -87,10 +87,10 @@ export function toFieldName(name: unknown): FieldName {
 }
 
 /**
- * Writes names of a flat list of fields as somebody spells them.
+ * Writes the names of a flat list of fields in the caller's spelling.
  *
  * @param fields `[name, value, name, value, …]`, the names in lower case. It is changed.
- * @param spellings tokens that aren't in lower case. Of two for the same name the first counts.
+ * @param spellings tokens that aren't in lower case. Of two spellings of the same name the first counts.
  */
 export function respell(fields: string[], spellings: readonly string[]): void {
   const byName = new Map<string, string>()

@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { isSingleValue } from './field-names.ts'
 
-/** Of a response without trailers. */
+/** The trailers of a response that has none. */
 export const NO_TRAILERS: IncomingHttpHeaders = Object.freeze(Object.create(null))
 
 /**
@@ -58,7 +58,7 @@ function toLargeObject(fields: readonly string[], start: number): IncomingHttpHe
   return headers
 }
 
-/** A field that was there before. */
+/** Adds a field whose name the object has already. */
 function join(headers: IncomingHttpHeaders, name: string, value: string): void {
   const present = headers[name]
   if (Array.isArray(present)) present.push(value)

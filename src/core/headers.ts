@@ -14,7 +14,7 @@ import { invalidKind, show, showTarget, toInvalid } from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { getField, setField } from './wire-headers.ts'
 
-/** Where a request's header list goes, with what the list says of the request itself. */
+/** The request that a header list is added to, with the values that are read from the list. */
 export interface HeaderTarget {
   readonly wire: WireHeaders
   /** The value of `host`, which is `:authority` in HTTP/2 (RFC 9113 §8.3.1); null when the caller gave none. */
@@ -27,7 +27,7 @@ export interface HeaderTarget {
    * Names of fields, in lower case, whose values no error shows, beside those that are secrets anyway; null for none.
    */
   readonly sensitiveHeaders: ReadonlySet<string> | null
-  /** Names that the caller doesn't write in lower case, as he writes them; null for none. */
+  /** Names that the caller doesn't write in lower case, in the caller's spelling; null for none. */
   spellings: string[] | null
 }
 
@@ -72,7 +72,7 @@ function toFieldValue(target: HeaderTarget, name: string, value: unknown): strin
   return text
 }
 
-/** The caller has said which fields are secrets (RFC 7541 §7.1.3), and some always are. */
+/** Hides the values of secret fields: those that the caller named (RFC 7541 §7.1.3), and those of {@link SECRET}. */
 function showValue({ sensitiveHeaders }: HeaderTarget, name: string, value: string): string {
   return SECRET.has(name) || sensitiveHeaders?.has(name) === true ? '"(not shown)"' : show(value)
 }
@@ -90,7 +90,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
 
-/** `connection: close` and `keep-alive` are what undici users send; they mean nothing here and are dropped. */
+/** undici's users send `connection: close` and `keep-alive`. HTTP/2 has no use for them: they are dropped. */
 function checkConnection(target: HeaderTarget, value: string): void {
   for (const option of value.split(',')) {
     const name = option.trim().toLowerCase()
@@ -115,7 +115,7 @@ function toContentLength(target: HeaderTarget, value: string): number {
   return length
 }
 
-/** It becomes `:authority`: by the same rule as everything that does. */
+/** `host` becomes `:authority`, so it is checked by the same rule as every other authority. */
 function checkHost(target: HeaderTarget, value: string): void {
   if (target.host !== null) throw toInvalid("header 'host'", showValue(target, 'host', value), 'one value')
   if (isAuthority(value, false)) return
@@ -124,7 +124,7 @@ function checkHost(target: HeaderTarget, value: string): void {
   throw toInvalid("header 'host'", shown, 'a host, or host:port')
 }
 
-/** False for a field that isn't to be sent. */
+/** @returns false for a field that isn't sent */
 function addSpecial(target: HeaderTarget, name: string, value: string): boolean {
   switch (name) {
     case 'connection':
@@ -189,7 +189,7 @@ function addHeader(target: HeaderTarget, givenName: unknown, value: unknown): vo
   }
 }
 
-/** Adds a field where the caller has given none of its name. @throws InvalidArgumentError for a value that is none. */
+/** Adds a field that the caller hasn't given. @throws InvalidArgumentError for an invalid value */
 export function addDefaultHeader(target: HeaderTarget, name: string, value: string): void {
   if (getField(target.wire, name) === undefined) addHeader(target, name, value)
 }
@@ -221,8 +221,7 @@ export function addHeaders(
       addHeader(target, pair[0], pair[1])
     }
   } else {
-    // No Object.entries, and by index: a pair and an iterator's result for each field is garbage that
-    // every request would make.
+    // By index, without Object.entries(): each request would allocate a pair and an iterator result for each field.
     const names = Object.keys(headers)
     for (let i = 0; i < names.length; i++)
       addHeader(target, names[i], (headers as Record<string, unknown>)[names[i] as string])
@@ -251,7 +250,7 @@ export function toTrailers(
   addHeaders(target, trailers, 'trailers')
   const forbidden =
     target.host !== null ? 'host' : wire.find((name, index) => index % 2 === 0 && NOT_IN_TRAILERS.has(name))
-  // Without its value: some of these are secrets.
+  // The message doesn't show the value: some of these fields are secrets.
   if (forbidden !== undefined) {
     throw new InvalidArgumentError(
       `Invalid trailer ${show(forbidden)}: expected no such field in trailers (RFC 9110 §6.5.1)`,

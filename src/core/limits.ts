@@ -1,5 +1,5 @@
 /**
- * Every limit that a caller can set: the table, and what is made of an option by it.
+ * Every limit that a caller can set: the table, and the functions that check options by it.
  *
  * A new limit is a field of an interface in `types/` and, here, a row of the table and a line of {@link toLimits} or
  * {@link toSessionLimits}. The compiler and `test/unit/core/limits-table.test.ts` say what is missing.
@@ -39,7 +39,7 @@ type AgentLimitName = Exclude<NumberOption<AgentOptions>, NumberOption<PoolOptio
 
 /** One row of the table. All figures are in its unit. */
 export interface LimitRow {
-  /** What holds without the option. Not below `max`: no limit of ours, which the docs call `null`. */
+  /** The value without the option. When it isn't below `max`, there is no limit by default; the docs write `null`. */
   readonly default: number
   readonly min: number
   readonly max: number
@@ -52,8 +52,8 @@ export interface LimitRow {
 }
 
 /**
- * The largest header of a response that may be accepted: an engine lets it pass, so that the call says
- * what is too large. Bytes.
+ * The largest header section of a response that a caller can allow. The engine accepts up to this, so that
+ * the call itself reports what is too large. Bytes.
  */
 export const MAX_RESPONSE_HEADER_SIZE = 1_048_576
 /** As many fields as fit into {@link MAX_RESPONSE_HEADER_SIZE}: each counts at least 32 bytes (RFC 9113 §6.5.2). */
@@ -62,7 +62,7 @@ export const MAX_RESPONSE_HEADERS_COUNT = MAX_RESPONSE_HEADER_SIZE / 32
 export const MAX_SETTING = 2 ** 32 - 1
 /** RFC 9113 §6.9.2: a connection's window can't be set below this. Bytes. */
 const MIN_CONNECTION_WINDOW = 65_535
-/** Far above what a process can have. */
+/** Far more than one process can have. */
 const MAX_COUNT = 2 ** 32 - 1
 
 const TIME = { unit: 'milliseconds', min: 0, max: MAX_DELAY, off: 0 } as const
@@ -74,7 +74,7 @@ function range<TUnit extends LimitRow['unit']>(min: number, max: number, unit: T
   return { unit, min, max, off: undefined } as const
 }
 
-/** For each call. A dispatcher has them for all its calls, and a request may have its own. */
+/** The limits of each call. A dispatcher has them for all its calls, and a request may have its own. */
 export const CALL_LIMITS = {
   queueTimeout: { default: 300_000, ...TIME, error: QueueTimeoutError },
   /** The default is that of a connection attempt: a request has no limit of its own then. */
@@ -96,7 +96,7 @@ export const CALL_LIMITS = {
   },
 } as const satisfies Record<CallLimitName, LimitRow>
 
-/** For each session of a Client, a Pool or an Agent. */
+/** The limits of each session of a Client, a Pool or an Agent. */
 export const SESSION_LIMITS = {
   initialWindowSize: { default: LARGEST_WINDOW, ...range(1, MAX_WINDOW_SIZE, 'bytes'), error: null },
   connectionWindowSize: {
@@ -115,12 +115,12 @@ export const SESSION_LIMITS = {
   pingTimeout: { default: 15_000, ...TIME, error: SocketError },
 } as const satisfies Record<SessionLimitName, LimitRow>
 
-/** For each origin of a Pool or an Agent. */
+/** The limits of each origin of a Pool or an Agent. */
 export const POOL_LIMITS = {
   connections: { default: 4, ...ANY_COUNT, unit: 'sessions', error: null },
 } as const satisfies Record<PoolLimitName, LimitRow>
 
-/** For an Agent. */
+/** The limits of an Agent. */
 export const AGENT_LIMITS = {
   maxOrigins: {
     default: Number.POSITIVE_INFINITY,
@@ -154,7 +154,7 @@ export function toLimit(
   fallback?: number,
   shownName: string = name,
 ): number {
-  // Before a look at the table: a request with one limit of its own comes here for all others, too.
+  // Before the table is read: a request with one limit of its own comes here for all other limits, too.
   if (fallback !== undefined && (value === undefined || value === null)) return fallback
   const row: LimitRow = LIMITS[name]
   if (value === null && row.off === null) return Number.POSITIVE_INFINITY
@@ -172,7 +172,7 @@ function toAcceptedUnit({ unit, off }: LimitRow): string {
  * The error of a call that has reached a limit. It names the limit and its value.
  *
  * @param found what the message says before that
- * @param rest what it says behind
+ * @param rest what the message says after the limit
  */
 export function toLimitError(name: FailingLimitName, value: number, found: string, rest = ''): DodiciError {
   const { error: LimitError, unit } = LIMITS[name]
@@ -192,7 +192,7 @@ export type Limits = {
 /**
  * Checks and completes the limits of a request, or of a client.
  *
- * By name, and with one literal: each request comes here, and most have no limit of their own.
+ * Written out by name, with one object literal: each request comes here, and most have no limit of their own.
  *
  * @param defaults what holds where `options` says nothing; null: what the table says
  * @returns `defaults` itself where `options` says nothing at all

@@ -29,7 +29,7 @@ export function isBlobLike(value: unknown): value is BlobLike {
   )
 }
 
-/** HTML, "multipart/form-data encoding algorithm": what could end the quoted name is escaped. */
+/** HTML, "multipart/form-data encoding algorithm": characters that could end the quoted name are escaped. */
 function escapeName(name: string): string {
   return name.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
 }
@@ -43,7 +43,7 @@ function toFileName(file: BlobLike): string {
   return 'name' in file && typeof file.name === 'string' ? file.name : 'blob'
 }
 
-/** The global Blob lets nothing else pass; another's type could begin a header, or a part, of its own. */
+/** The global Blob checks its type. Without a check, the type of a foreign Blob could begin a header or a part. */
 function toFileType(name: string, { type }: BlobLike): string {
   if (/[^\x20-\x7e]/.test(type)) {
     throw invalid(

@@ -41,19 +41,19 @@ export interface ResolvedClientOptions {
   readonly connect: ConnectTlsOptions | Connector
   readonly socketPath: string | null
   readonly connectTimeout: number
-  /** Undefined for one of the kind that is built into Node, null for none. */
+  /** Undefined: the dispatcher that is built into Node. Null: no fallback. */
   readonly fallback: FallbackDispatcher | null | undefined
-  /** What holds for a request that says nothing else. */
+  /** The limits of a request that sets none itself. */
   readonly limits: Limits
   readonly session: SessionOptions
   readonly strictContentLength: boolean
   readonly replaySafe: boolean
 }
 
-/** What speaks HTTP/2 where nobody says otherwise. */
+/** The engine where the option isn't set. */
 export const DEFAULT_ENGINE: EngineName = 'node'
 
-/** As an object, so that the compiler asks for each of the type's names. */
+/** An object, so that the compiler requires each of the type's names. */
 const ENGINES: Readonly<Record<EngineName, true>> = { node: true, wire: true }
 
 function isEngine(value: unknown): value is EngineName {
@@ -76,7 +76,7 @@ export function toOrigin(value: unknown): Origin {
     url.hash !== '' ||
     url.username !== '' ||
     url.password !== '' ||
-    // The parser lets some characters through that RFC 3986 does not: they would be part of `:authority`.
+    // The URL parser accepts some characters that RFC 3986 forbids: they would be part of `:authority`.
     !isHost(url.hostname)
   ) {
     throw toInvalid('origin', showTarget(url.href), accepted)
@@ -153,18 +153,18 @@ export function toConnections({ connections }: PoolOptions): number {
   return toLimit('connections', connections)
 }
 
-/** Origins without requests that an agent keeps when it is not told how many. */
+/** How many origins without requests an agent keeps when `maxOrigins` isn't set. */
 const IDLE_ORIGINS = 1_000
 
-/** What an Agent decides itself. */
+/** The options that only an Agent has. */
 export interface ResolvedAgentOptions {
   /** Whether an `http:` origin is spoken to in HTTP/2. @throws what the caller's function throws */
   readonly h2c: (origin: URL) => boolean
   /** How many origins it may hold; Infinity for any number. */
   readonly maxOrigins: number
-  /** Above how many it lets go of idle ones. */
+  /** With more origins than this, it gives up idle ones. */
   readonly keptOrigins: number
-  /** Null for a Pool of ours. */
+  /** Null: a Pool of Dodici. */
   readonly factory: AgentOptions['factory'] | null
 }
 

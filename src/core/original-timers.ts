@@ -1,8 +1,9 @@
 /**
- * Node's own ways to run something later, whoever fakes them.
+ * Node's own functions to run something later, also while a test fakes them.
  *
- * A test that fakes time means its own, not ours: a session that waits for a faked setImmediate() never ends. So each
- * is taken as it is when this module is loaded; and where it is a fake by then already, what the fake stands for.
+ * A test fakes time for its own code, not for Dodici's: a session that waits for a faked setImmediate() never ends. So
+ * each function is kept as it is when this module is loaded. If it is a fake by then, the function that the fake
+ * replaced is kept.
  *
  * @module
  */
@@ -12,10 +13,10 @@ import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 /** The next turn of the event loop. */
 export const originalSetImmediate: typeof setImmediate = toReal('setImmediate', setImmediate)
 
-/** Behind what runs now, before anything else: before promises, too. */
+/** Right after the code that runs now: before promise jobs, too. */
 export const originalNextTick: typeof process.nextTick = toReal('nextTick', process.nextTick)
 
-/** Among the promises. */
+/** In the queue of promise jobs. */
 export const originalQueueMicrotask: typeof queueMicrotask = toReal('queueMicrotask', queueMicrotask)
 
 /** For `core/clock.ts` alone. */
@@ -25,8 +26,8 @@ export const originalSetTimeout: typeof setTimeout = toReal('setTimeout', setTim
 export const originalClearTimeout: typeof clearTimeout = toReal('clearTimeout', clearTimeout)
 
 /**
- * What a fake stands for. Those of sinon, vitest and jest are made by `@sinonjs/fake-timers`, which notes the clock on
- * each fake, and on the clock what was there before.
+ * The function that a fake has replaced. The fakes of sinon, vitest and jest are made by `@sinonjs/fake-timers`: each
+ * fake has its clock as a property, and the clock has the functions that were there before.
  */
 function toReal<TFunction extends object>(name: string, given: TFunction): TFunction {
   const clock: unknown = Reflect.get(given, 'clock')
@@ -34,7 +35,7 @@ function toReal<TFunction extends object>(name: string, given: TFunction): TFunc
   return typeof real === 'function' ? (real as TFunction & typeof real) : given
 }
 
-/** Makes an uncaught exception of what a caller's own code has thrown where nobody is left to be told. */
+/** Makes an uncaught exception of an error that the caller's code has thrown and that no callback can report. */
 export function throwUncaught(thrown: unknown): void {
   originalNextTick(rethrow, thrown)
 }

@@ -28,7 +28,7 @@ export class PendingQueue<T extends Queued<T>> {
     return this.#size
   }
 
-  /** Whose turn it is, or null when nothing waits. */
+  /** The entry at the head, or null when nothing waits. */
   get first(): T | null {
     return this.#first
   }

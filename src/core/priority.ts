@@ -10,7 +10,7 @@ import { invalid, toBoolean, toInteger } from './validate.ts'
 const LEAST_URGENT = 7
 
 /**
- * A priority → the value of a `priority` field (RFC 9218 §4): `u=1, i`, say. What isn't given isn't said.
+ * A priority → the value of a `priority` field (RFC 9218 §4): `u=1, i`, say. A member that isn't given isn't sent.
  *
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted
  */

@@ -10,7 +10,7 @@ import { requestChannels } from './diagnostics.ts'
 import type { HeaderTarget } from './headers.ts'
 import { addHeaders } from './headers.ts'
 
-/** What it is told of. */
+/** What a trace needs of its request. */
 export interface TracedRequest extends HeaderTarget {
   readonly origin: { readonly href: string }
   readonly method: string
@@ -18,13 +18,13 @@ export interface TracedRequest extends HeaderTarget {
 }
 
 /**
- * - `held`: nobody knows yet whether HTTP/2 will serve it
+ * - `held`: it isn't known yet whether HTTP/2 will serve the request
  * - `announced`: subscribers know of it
- * - `withdrawn`: somebody else serves it, and tells subscribers of it
+ * - `withdrawn`: the fallback serves it, and tells subscribers of it
  */
 type TraceState = 'held' | 'announced' | 'withdrawn'
 
-/** One object for the whole life of a request, over all its attempts: instrumentation keeps its own state by it. */
+/** One object for the whole life of a request, over all its attempts: instrumentation uses it as a key. */
 export class RequestTrace {
   /** As `URL.origin` writes it. */
   readonly origin: string
@@ -36,11 +36,11 @@ export class RequestTrace {
   /** The call has failed. */
   aborted = false
   readonly #request: TracedRequest
-  /** How much is sent without what subscribers add. */
+  /** Entries of `wire` before subscribers have added any. */
   #fields = 0
   #headerSize = 0
   #state: TraceState = 'held'
-  /** Who dispatched it: subscribers ask for the span that it belongs to. */
+  /** The async context of the `dispatch()` call: subscribers look up the current span in it. */
   readonly #caller = new AsyncResource('DODICI_TRACE')
 
   constructor(request: TracedRequest) {
@@ -54,7 +54,7 @@ export class RequestTrace {
     return this.#state === 'announced'
   }
 
-  /** Tells subscribers of it, once: before it is sent, or fails. */
+  /** Publishes the request, once: before it is sent, or fails. */
   announce(): void {
     if (this.#state !== 'held') return
     this.#state = 'announced'
@@ -65,9 +65,9 @@ export class RequestTrace {
   }
 
   /**
-   * Somebody else serves it, with a trace of its own.
+   * The fallback serves the request, with a trace of its own.
    *
-   * @param error why the attempts that subscribers know of have failed; null for no special reason
+   * @param error why the attempts that were published have failed; null for no special reason
    */
   withdraw(error: Error | null): void {
     if (this.#state === 'announced') {
@@ -75,14 +75,14 @@ export class RequestTrace {
         const reason = error ?? new NotSupportedError(`${this.origin} serves this request by HTTP/1.1`)
         requestChannels.error.publish({ request: this, error: reason })
       }
-      // They are asked anew: what they have added speaks of the attempts that have failed.
+      // The fields that subscribers added belong to the failed attempts. Subscribers can add new ones.
       this.#request.wire.length = this.#fields
       this.#request.headerSize = this.#headerSize
     }
     this.#state = 'withdrawn'
   }
 
-  /** Does something in the async context of whoever dispatched it. */
+  /** Runs `act` in the async context of the `dispatch()` call. */
   asCaller(act: () => void): void {
     this.#caller.runInAsyncScope(act)
   }

@@ -40,7 +40,7 @@ function toSensitiveHeaders(names: unknown): ReadonlySet<string> | null {
   )
 }
 
-/** Where the caller has no such field of his own. @throws InvalidArgumentError */
+/** Adds a `priority` field unless the caller has given one. @throws InvalidArgumentError */
 function addPriority(target: HeaderTarget, priority: RequestPriority): void {
   const value = toPriorityField(priority)
   if (value !== '') addDefaultHeader(target, 'priority', value)
@@ -52,7 +52,7 @@ const BAD_PATH = /[^\u0021-\u007e\u0080-\u00ff]/
 /** RFC 6455 §11.3.1. */
 export const WEBSOCKET_KEY = 'sec-websocket-key'
 
-/** Far above any method that there is, and far below what a header block can carry. */
+/** Far longer than any known method, and far shorter than what a field block can carry. */
 const MAX_METHOD_LENGTH = 256
 
 /** RFC 9110 §9.2.1. */
@@ -76,27 +76,27 @@ export class Request implements HeaderTarget {
   readonly body: BodySource
   /** Null for none. */
   readonly trailers: RequestTrailers | null
-  /** May the server get it twice without harm (RFC 9110 §9.2.2)? */
+  /** Whether the server may get it twice without harm (RFC 9110 §9.2.2). */
   readonly idempotent: boolean
   /** The one that its dispatcher is for, where the request names one; null for the origin's own. */
   readonly servername: string | null
-  /** Sent over HTTP/1.1 alone (RFC 8441 §5); null for none. */
+  /** The field is sent over HTTP/1.1 only (RFC 8441 §5); null for none. */
   readonly webSocketKey: string | null
-  /** Whether the body waits for the server's word (RFC 9110 §10.1.1). */
+  /** Whether the body waits for the server's 100 (Continue) (RFC 9110 §10.1.1). */
   readonly expectContinue: boolean
   /** An upgrade that the caller wants by HTTP/1.1. */
   readonly isHttp1: boolean
   /**
-   * Names of fields that nobody on the way may put into a table (RFC 7541 §7.1.3), beside those that are secrets
-   * anyway.
+   * Names of fields that no sender and no intermediary may put into a dynamic table (RFC 7541 §7.1.3), beside
+   * those that are secrets anyway.
    */
   readonly sensitiveHeaders: ReadonlySet<string> | null
   readonly limits: Limits
-  /** HTTP/1.1 sends them so, as whoever looks for capitals there expects. */
+  /** Names in the caller's spelling. HTTP/1.1 sends them so: some servers expect capitals. */
   spellings: string[] | null = null
   readonly host: string | null = null
   readonly headerSize: number
-  /** Bytes that the body must have; null where nobody said. */
+  /** Bytes that the body must have; null where the caller gave no `content-length`. */
   readonly contentLength: number | null = null
   /** What subscribers of undici's channels know it by; null when there are none. */
   trace: RequestTrace | null = null
@@ -122,7 +122,7 @@ export class Request implements HeaderTarget {
     if (this.host !== null && !this.isConnect) setField(this.wire, ':authority', this.host)
     this.trailers = toTrailersOption(options.trailers, this)
     const expectContinue = toBoolean('expectContinue', options.expectContinue, false)
-    // Last: a body that is refused with its request must not have been touched.
+    // Last: when the request is refused, its body must be untouched.
     this.body = toBody(options, this.isTunnel)
     this.contentLength = checkContentLength(this, defaults.strictContentLength)
     const { kind, contentType } = this.body

@@ -10,7 +10,7 @@ import { isHost } from './authority.ts'
 import type { Origin } from './options.ts'
 import { invalid } from './validate.ts'
 
-/** What connect functions of an Agent's ask for, where a request has named it. */
+/** The server name that an Agent's connect function asks for, where a request has named one. */
 const askedFor = new WeakMap<Connector, string>()
 
 /** Options by which connections ask for another server than the origin's host. Null changes nothing. */
@@ -23,7 +23,7 @@ export function withServername(options: PoolOptions, servername: string | null):
   return { ...options, connect: connector }
 }
 
-/** What connections with these options ask for: undefined for the origin's host. */
+/** The server name that connections with these options ask for; undefined for the origin's host. */
 function toOwn(connect: ConnectTlsOptions | Connector | null | undefined): string | undefined {
   return typeof connect === 'function' ? askedFor.get(connect) : connect?.servername
 }

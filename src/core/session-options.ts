@@ -111,7 +111,7 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
     ...limits,
     isWindowGiven: isGiven('initialWindowSize'),
     isConnectionWindowGiven,
-    // Whoever names a window gets it.
+    // A window that the caller gives is used as given.
     firstConnectionWindow: isConnectionWindowGiven ? limits.connectionWindowSize : FIRST_CONNECTION_WINDOW,
     isPingIntervalGiven: isGiven('pingInterval'),
     settings: toSettings(settings),

@@ -14,7 +14,7 @@ import { ChunkReadable, PartsSource } from './chunk-source.ts'
 import { throwUncaught } from './original-timers.ts'
 import { invalidKind } from './validate.ts'
 
-/** What all bodies that are streams have in common: their failure reaches whoever watches, read or not. */
+/** The common part of all bodies that are streams: `watch()` reports a failure, whether the body is read or not. */
 abstract class WatchedBody implements StreamBody {
   readonly kind = 'stream'
   abstract readonly length: number | null
@@ -23,7 +23,7 @@ abstract class WatchedBody implements StreamBody {
   abstract readonly canWait: boolean
   abstract readonly contentType: string | null
   readonly fromIterable: boolean = false
-  /** The stream whose failure matters; null before there is one, and after we have let go of it. */
+  /** The stream whose failure matters; null before there is one, and after it was given up. */
   #current: Readable | null = null
   #onBroken: ((error: Error) => void) | null = null
 
@@ -40,14 +40,14 @@ abstract class WatchedBody implements StreamBody {
     try {
       current.destroy(error ?? undefined)
     } catch (thrown) {
-      // An own destroy() of the caller's has failed: its call must hear its end all the same.
+      // The caller's own destroy() has thrown: the call must hear its end all the same.
       throwUncaught(thrown)
     }
   }
 
   protected adopt(readable: Readable): Readable {
     this.#current = readable
-    // For good: a stream's unheard `error` event would end the process.
+    // The listener stays: an `error` event without a listener would end the process.
     readable.on('error', (error) => this.#onGone(readable, error))
     readable.on('close', () => this.#onGone(readable, null))
     return readable
@@ -56,7 +56,7 @@ abstract class WatchedBody implements StreamBody {
   #onGone(readable: Readable, error: Error | null): void {
     if (this.#current !== readable) return
     this.#current = null
-    // After its end it has no part in the call any more: a Duplex may break there on its other side.
+    // After its end the stream doesn't matter to the call: the other side of a Duplex may break then.
     if (readable.readableEnded) return
     this.#onBroken?.(error ?? new RequestAbortedError('The request body was destroyed before its end'))
   }
@@ -83,14 +83,14 @@ export class OneReadable extends WatchedBody {
     return this.#isOpened
   }
 
-  /** One that flows already has another reader, and we would miss what that gets. */
+  /** A stream that flows already has another reader: what that one reads would be missing here. */
   get canWait(): boolean {
     return this.#readable.readableFlowing !== true
   }
 
   open(): Readable {
     this.#isOpened = true
-    // What somebody else has read while the call waited would be missing.
+    // What another reader has read while the call waited would be missing.
     if (this.#readable.readableDidRead) {
       throw invalidKind('body', this.#readable, 'a Readable that nobody else reads before it is sent')
     }
@@ -105,7 +105,7 @@ export class OneSource extends WatchedBody {
   readonly contentType = null
   /** Null once it was opened or destroyed. */
   #toSource: (() => ChunkSource) | null
-  /** Whether what nobody has opened holds something that has to be let go of. */
+  /** Whether a source that was never opened holds a resource that must be released. */
   readonly #mustStop: boolean
   override readonly fromIterable: boolean
 
@@ -139,7 +139,7 @@ export class OneSource extends WatchedBody {
     try {
       toSource().stop(error)
     } catch {
-      // Somebody has locked the stream meanwhile: then it is theirs to cancel.
+      // Another reader has locked the stream meanwhile: cancelling is up to that reader.
     }
   }
 }

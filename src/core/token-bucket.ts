@@ -1,5 +1,5 @@
 /**
- * A token bucket: so much at once, and so much for each second since.
+ * A token bucket: a full bucket allows a burst, and each second adds tokens.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Things that come and go all the time, in no order.
+ * A list for items that are added and deleted all the time, in no order.
  *
  * @module
  */
@@ -24,17 +24,17 @@ export class UnorderedList<T extends UnorderedItem> {
     return this.#items.length
   }
 
-  /** What is in it. Not a copy: for reading, while nothing comes or goes. */
+  /** The items. Not a copy: read it only while nothing is added or deleted. */
   get items(): readonly T[] {
     return this.#items
   }
 
-  /** A no-op for what is in already. */
+  /** A no-op for an item that is in the list already. */
   add(item: T): void {
     if (item.listIndex === -1) item.listIndex = this.#items.push(item) - 1
   }
 
-  /** False for what wasn't in. The last one takes its place. */
+  /** The last item takes its place. @returns false for an item that wasn't in the list */
   delete(item: T): boolean {
     const index = item.listIndex
     if (index === -1) return false

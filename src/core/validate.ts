@@ -10,7 +10,7 @@ import { MAX_DELAY } from './clock.ts'
 /** The most characters of a string that a message shows. */
 const MAX_SHOWN = 80
 
-/** How a value looks in an error message: short, and never throwing. */
+/** A value as an error message shows it: short. Never throws. */
 export function show(value: unknown): string {
   if (typeof value === 'string')
     return JSON.stringify(value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value)
@@ -20,12 +20,12 @@ export function show(value: unknown): string {
   return String(value)
 }
 
-/** The same, but of a string no more than that it is one: where something else is expected, it may be a secret. */
+/** As {@link show}, but a string is shown as its kind only: where another type is expected, it may be a secret. */
 export function showKind(value: unknown): string {
   return typeof value === 'string' ? 'a string' : show(value)
 }
 
-/** The name of a field. Of what is a whole line, with a value behind a colon, the name alone. */
+/** The name of a field. Of a whole line, with a value behind a colon, only the name is shown. */
 export function showName(name: unknown): string {
   // The first character may be the colon of a pseudo-header.
   const colon = typeof name === 'string' ? name.indexOf(':', 1) : -1
@@ -43,7 +43,7 @@ export function withoutSecrets(target: string): string {
   const end = target.search(/[?#]/)
   // A single slash begins a path: an `@` in it ends no credentials.
   const at = /^\/(?!\/)/.test(target) ? -1 : target.lastIndexOf('@')
-  // Is it a part of the password, or of the query? Nothing tells.
+  // It can't be told whether this is part of the password or of the query.
   if (end !== -1 && end < at) return '…'
   const text = end === -1 || end + 1 === target.length ? target : `${target.slice(0, end + 1)}…`
   return at === -1 ? text : `…${text.slice(at)}`
@@ -54,12 +54,12 @@ function toObjectName(value: object): string {
     const name: unknown = value.constructor === undefined ? 'no prototype' : value.constructor.name
     if (typeof name === 'string' && name !== '') return `an object (${name})`
   } catch {
-    // Asking an object runs its code, and what that throws would hide the message that is being made.
+    // Converting an object runs its code: an error from there would hide the message that is being made.
   }
   return 'an object'
 }
 
-/** The error for an argument: what it is called, what came, what would be accepted. */
+/** The error for an argument: its name, its value, and what would be accepted. */
 export function invalid(name: string, value: unknown, accepted: string): InvalidArgumentError {
   return toInvalid(name, show(value), accepted)
 }
@@ -77,7 +77,10 @@ export function toInvalid(name: string, shown: string, accepted: string): Invali
   return new InvalidArgumentError(`Invalid ${name}: got ${escapeUnseen(shown)}, expected ${accepted}`)
 }
 
-/** What a terminal or a log could take for a command, or not show at all: DEL, C1, and what ends or turns a line. */
+/**
+ * Characters that a terminal or a log could take for a command, or not show at all: DEL, C1, line separators and
+ * marks of direction.
+ */
 const UNSEEN = /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
 function escapeUnseen(shown: string): string {

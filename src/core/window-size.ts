@@ -1,9 +1,9 @@
 /**
- * The sizes of receive windows that are ours to choose.
+ * The sizes of receive windows that Dodici chooses.
  *
  * Node's HTTP/2 server ends a body without `content-length` by RST_STREAM(NO_ERROR) instead of END_STREAM when
  * the body's last byte uses a window up (Node 20 to 26). Lengths of bodies are often multiples of 1,024, so no
- * window that we choose is one: the first, the largest and the smallest, and each step in between. What the
+ * window here is one: neither the first, the largest and the smallest, nor a step in between. A window that the
  * caller gives is used as given.
  *
  * @module
@@ -12,7 +12,7 @@
 /** The largest window by default, of a stream and of a connection. Bytes. */
 export const LARGEST_WINDOW = 16_777_259
 
-/** That of a connection at first: four streams of the usual first window fill it. Bytes. */
+/** The first window of a connection: four streams with the usual first window fill it. Bytes. */
 export const FIRST_CONNECTION_WINDOW = 4_194_319
 
 /** RFC 9113 §6.9.1: no window may be larger. Bytes. */

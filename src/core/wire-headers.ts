@@ -17,7 +17,7 @@ export function getField(wire: WireHeaders, name: string): string | undefined {
   return undefined
 }
 
-/** Has one field of a name: where the first one stands, or at the end. */
+/** Leaves exactly one field of a name, in the place of the first one, or at the end. */
 export function setField(wire: WireHeaders, name: string, value: string): void {
   for (let i = 0; i < wire.length; i += 2) {
     if (wire[i] === name) {

@@ -1,5 +1,5 @@
 /**
- * The codings of a body, undone at once where it is small.
+ * Decodes the content codings of a body. A small body is decoded in one step.
  *
  * @module
  */
@@ -11,16 +11,16 @@ import type { Coding, DecodedSink } from './coding-layer.ts'
 import { BROTLI_OPTIONS, isDeflateRaw, ZLIB_OPTIONS } from './coding-layer.ts'
 import { Decoder } from './decode.ts'
 
-/** What is held for the end of its body at most. Bytes, as they come. */
+/** At most this much is held back until the body ends. Encoded bytes. */
 const MAX_HELD = 4_096
 
-/** What may come of it before others have to wait too long for their turn. Bytes. */
+/** At most this much is decoded in one step: more would hold up the event loop. Decoded bytes. */
 const MAX_WHOLE = 65_536
 
 /**
- * A small response comes with its end in one turn of the event loop, and node:zlib undoes it in about half the
- * time where it needs no thread (`bench/micro/decode.mjs`). Whatever takes longer, or is larger, or goes wrong, is
- * left to a {@link Decoder}.
+ * A small response comes with its end in one turn of the event loop. node:zlib decodes it in about half the time when
+ * it doesn't use a thread (`bench/micro/decode.mjs`). A body that is late, large or invalid is left to a
+ * {@link Decoder}.
  */
 export class BodyDecoder {
   readonly #codings: readonly Coding[]
@@ -28,7 +28,7 @@ export class BodyDecoder {
   readonly #sink: DecodedSink
   #held: Buffer[] = []
   #heldSize = 0
-  /** Null while what has come is held, and when nothing was left for one. */
+  /** Null while the pieces are held back, and when the body was decoded in one step. */
   #decoder: Decoder | null = null
   #isOver = false
 
@@ -65,7 +65,7 @@ export class BodyDecoder {
     this.#decoder?.end()
   }
 
-  /** What was held isn't all: from now on the body is decoded as it comes. As {@link write}. */
+  /** More of the body is to come: from now on it is decoded piece by piece. Returns what {@link write} returns. */
   stream(): boolean {
     if (this.#isOver || this.#decoder !== null) return true
     const decoder = new Decoder(this.#codings, this.#maxSize, this.#sink)
@@ -82,7 +82,7 @@ export class BodyDecoder {
     this.#decoder?.resume()
   }
 
-  /** Nobody wants the rest. */
+  /** Drops the rest of the body. */
   destroy(): void {
     this.#isOver = true
     this.#held = []
@@ -94,7 +94,7 @@ function streamHeld(decoder: BodyDecoder): void {
   decoder.stream()
 }
 
-/** Null where it is too large, or where a Decoder has to say what is wrong with it. */
+/** Null when the body is too large for one step, or invalid: then a Decoder reports the error. */
 function decodeWhole(encoded: Buffer, codings: readonly Coding[], limit: number): Buffer | null {
   if (encoded.length === 0) return null
   try {
@@ -120,7 +120,7 @@ function undo(bytes: Buffer, coding: Coding, maxOutputLength: number): Buffer | 
     case 'br':
       return zlib.brotliDecompressSync(bytes, { ...BROTLI_OPTIONS, maxOutputLength })
     case 'zstd':
-      // Node 22 and 24 lose frames that follow another: a Decoder knows.
+      // Node 22 and 24 lose frames that follow another one. The Decoder works around that.
       return null
   }
 }

@@ -6,9 +6,9 @@
 
 /** Where the bytes come from. */
 export interface ByteSupply {
-  /** One piece of at most so many bytes; null when there is none at the moment. */
+  /** One piece of at most `limit` bytes; null when there is none at the moment. */
   take(limit: number): Buffer | null
-  /** Lets more come: `onReadable()` tells of it, perhaps from inside this call. */
+  /** Asks for more. `onReadable()` is called when there is some, perhaps from inside this call. */
   more(): void
   /** Nothing more will come. */
   readonly isComplete: boolean
@@ -19,14 +19,14 @@ export interface ByteSupply {
 }
 
 /**
- * Gives a piece for each read, and reads nothing ahead: what waits, waits in the body, which holds the peer back.
+ * Gives a piece for each read, and reads nothing ahead: unread pieces wait in the body, which holds the peer back.
  *
- * The stream's controller is held only while a read waits for data, so that a stream that nobody has can be collected.
+ * The stream's controller is held only while a read waits for data, so that an unreachable stream can be collected.
  */
 export class ByteSource {
   readonly type = 'bytes'
   readonly #body: ByteSupply
-  /** Of a read that waits; null while none does. */
+  /** The controller of a read that waits; null while none does. */
   #waiting: ReadableByteStreamController | null = null
   #controller: WeakRef<ReadableByteStreamController> | null = null
 
@@ -60,7 +60,7 @@ export class ByteSource {
       request?.respond(chunk.length)
     }
     if (this.#body.isComplete) this.#close(controller)
-    // Last: what comes may come at once, and with it the end.
+    // Last: the next piece, or the end, may come from inside this call.
     else this.#body.more()
   }
 
@@ -82,8 +82,8 @@ export class ByteSource {
   }
 
   /**
-   * For a read that has waited. What its view throws, which the reader may have transferred, is no
-   * matter of the dispatcher's.
+   * Serves a read that has waited. The reader may have transferred its view: an error from that is the reader's, not
+   * the dispatcher's.
    */
   #pullFor(controller: ReadableByteStreamController): void {
     try {
@@ -106,11 +106,10 @@ export class ByteSource {
     const { byobRequest } = controller
     try {
       controller.close()
-      // Only this responses a reader's view that waits.
+      // Only `respond(0)` settles a BYOB read that waits.
       byobRequest?.respond(0)
     } catch {
-      // The end came in the middle of an element of the reader's view: the stream has failed by
-      // itself, and tells its reader.
+      // The end came in the middle of an element of the reader's view: the stream fails, and its reader gets the error.
     }
   }
 }

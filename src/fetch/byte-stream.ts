@@ -8,7 +8,7 @@ import { types } from 'node:util'
 import type { ReadableStreamLike } from '../../types/body.ts'
 import { RequestAbortedError } from '../errors.ts'
 
-/** What a read gives. */
+/** The result of a read. */
 export interface ReadResult {
   readonly done: boolean
   readonly value?: unknown
@@ -22,8 +22,8 @@ export interface Reader {
 }
 
 /**
- * A stream as a dispatcher reads it: nobody else can, from the start. Fetch refuses a chunk that is no Uint8Array,
- * where a dispatcher would take a string.
+ * A stream for a dispatcher to read. It is locked from the start. Fetch refuses a chunk that isn't a Uint8Array; a
+ * dispatcher would take a string.
  */
 export class ByteStream implements ReadableStreamLike {
   readonly #reader: Reader
@@ -34,7 +34,7 @@ export class ByteStream implements ReadableStreamLike {
     this.#reader = stream.getReader() as Reader
   }
 
-  /** An object of its own: undici calls `read()` of any body that has one, and would lose what comes then. */
+  /** The reader is an object of its own: undici calls `read()` of any body that has one, and would lose the result. */
   getReader(): Reader {
     this.locked = true
     return { read: () => this.#read(), cancel: (reason) => this.cancel(reason) }
@@ -42,12 +42,12 @@ export class ByteStream implements ReadableStreamLike {
 
   async #read(): Promise<ReadResult> {
     const result = await this.#reader.read()
-    // Cancelled, it would look as if it had come to its end, and half a body like a whole one.
+    // A read of a cancelled stream gives `done`: half a body would look like a whole one.
     if (this.#isCancelled) throw new RequestAbortedError('The request body was cancelled')
     return checkChunk(result)
   }
 
-  /** For a dispatcher of undici's: it knows no web streams. */
+  /** For undici's dispatchers, which don't read web streams. */
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
     const reader = this.getReader()
     try {
@@ -57,18 +57,18 @@ export class ByteStream implements ReadableStreamLike {
     }
   }
 
-  /** Nobody wants the rest of it. The first reason counts: whoever fills the stream is told that one. */
+  /** Cancels the caller's stream, whose source is told the reason. The first reason counts. */
   async cancel(reason: unknown): Promise<void> {
     this.#isCancelled = true
     try {
       await this.#reader.cancel(reason)
     } catch {
-      // Its fetch is over: nobody is left to be told.
+      // The fetch is over: an error of the caller's `cancel()` has no receiver.
     }
   }
 }
 
-/** @throws TypeError for a chunk that is no Uint8Array */
+/** @throws TypeError for a chunk that isn't a Uint8Array */
 export function checkChunk(result: ReadResult): ReadResult {
   if (result.done || types.isUint8Array(result.value)) return result
   throw new TypeError(`A chunk of the request body is ${typeof result.value}, expected a Uint8Array`)

@@ -1,5 +1,5 @@
 /**
- * One content coding (RFC 9110 §8.4), undone while its bytes come.
+ * One content coding (RFC 9110 §8.4), decoded while its bytes come.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import zlib from 'node:zlib'
 import { toError } from '../errors.ts'
 
-/** A content coding that can be undone. */
+/** A content coding that can be decoded. */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** What decoded bytes go to. No method may throw. */
+/** The receiver of decoded bytes. No method may throw. */
 export interface DecodedSink {
   /**
-   * A decoded piece; false: further ones are held back until `resume()`. Its bytes never change, but its ArrayBuffer
-   * may be that of pieces to come: whoever wants to transfer it has to copy.
+   * A decoded piece. False: further pieces are held back until `resume()`. Its bytes never change, but later pieces
+   * may share its ArrayBuffer: copy the bytes to transfer them.
    */
   onDecoded(chunk: Buffer): boolean
-  /** All of it came, and the encoded body is complete. May come from inside `end()`. Nothing follows. */
+  /** The whole body was decoded, and the encoded body is complete. May come from inside `end()`. Nothing follows. */
   onDecodedEnd(): void
   /** Bad data (the error is that of node:zlib), or more bytes than `maxSize`. Nothing follows. */
   onDecodeError(error: Error): void
@@ -27,13 +27,13 @@ export interface DecodedSink {
 
 const { constants } = zlib
 
-/** As curl and Node's fetch: what has come is decoded at once, and a body that breaks off is no error. */
+/** As in curl and Node's fetch: each piece is decoded at once, and a truncated body is no error. */
 export const ZLIB_OPTIONS: zlib.ZlibOptions = {
   flush: constants.Z_SYNC_FLUSH,
   finishFlush: constants.Z_SYNC_FLUSH,
 }
 
-/** Likewise. */
+/** As {@link ZLIB_OPTIONS}. */
 export const BROTLI_OPTIONS: zlib.BrotliOptions = {
   flush: constants.BROTLI_OPERATION_FLUSH,
   finishFlush: constants.BROTLI_OPERATION_FLUSH,
@@ -49,7 +49,7 @@ export function isDeflateRaw(firstByte: number | undefined): boolean {
 
 type Engine = ReturnType<typeof createEngine>
 
-/** What undoes one coding of a body that begins with that byte. */
+/** A decoder of node:zlib for a body that begins with that byte. */
 function createEngine(coding: Coding, firstByte: number | undefined) {
   switch (coding) {
     case 'gzip':
@@ -67,27 +67,27 @@ function createEngine(coding: Coding, firstByte: number | undefined) {
   }
 }
 
-/** RFC 8878 §3.1: the first byte of a frame, or of one to be skipped. */
+/** RFC 8878 §3.1: the first byte of a frame, or of a skippable frame. */
 function opensZstdFrame(firstByte: number | undefined): boolean {
   return firstByte !== undefined && (firstByte === 0x28 || firstByte >> 4 === 0x5)
 }
 
-/** One coding. As the output of the layer before it, it takes that one's bytes. */
+/** Decodes one coding. It is the output of the layer before it: it takes the bytes that that layer has decoded. */
 export class Layer implements DecodedSink {
   readonly #coding: Coding
   readonly #output: DecodedSink
   /**
-   * Is told when bytes are taken again: the layer before this one, once there is one, or whoever writes to the decoder.
+   * Is told when bytes are taken again: the layer before this one, or for the first layer the writer of the decoder.
    */
   input: DecodedSink
-  /** Made for the first byte: a body without any is an empty one, in every coding. */
+  /** Made for the first byte: an encoded body without bytes is an empty body in every coding. */
   #engine: Engine | null = null
-  /** Zstandard alone: what the engine was given and hasn't taken whole, and how many bytes came before that. */
+  /** Zstandard only: pieces that the engine hasn't taken wholly, and how many bytes came before them. */
   #unacknowledged: Buffer[] = []
   #acknowledged = 0
   #isSaturated = false
   #isInputEnded = false
-  /** All was told: it has ended, failed, or was let go of. */
+  /** The sink hears nothing more: the layer has ended, failed, or was destroyed. */
   #isOver = false
 
   constructor(coding: Coding, output: DecodedSink, input: DecodedSink) {
@@ -98,7 +98,7 @@ export class Layer implements DecodedSink {
 
   /** False: onDecoderDrain() of the input will be called. */
   onDecoded(chunk: Buffer): boolean {
-    // What comes behind the end of the coded data is dropped.
+    // Bytes behind the end of the coded data are dropped.
     if (this.#isOver) return true
     if (chunk.length > 0) this.#write(chunk)
     return !this.#isSaturated
@@ -160,16 +160,17 @@ export class Layer implements DecodedSink {
     engine.on('end', () => {
       if (engine === this.#engine) this.#onEngineEnd(engine)
     })
-    // It stays there: an engine may still fail that was let go of.
+    // The listener stays: a destroyed engine may still fail.
     engine.on('error', (error: Error) => {
       if (engine === this.#engine) this.#output.onDecodeError(error)
     })
     return engine
   }
 
-  /** Its input has ended, or the coded data has, with bytes behind it, of which it acknowledges nothing. */
+  /** The input has ended, or the coded data has. Bytes behind the coded data aren't acknowledged by the engine. */
   #onEngineEnd(engine: Engine): void {
-    // RFC 8878 §3: frame may follow frame. Before 26 Node drops those that come in one piece with the end of another.
+    // RFC 8878 §3: a frame may follow another. Node before 26 drops a frame that comes in one piece with the end of
+    // one.
     const rest = Buffer.concat(this.#unacknowledged).subarray(engine.bytesWritten - this.#acknowledged)
     this.#close()
     if (this.#coding !== 'zstd' || !opensZstdFrame(rest[0])) {
@@ -182,7 +183,7 @@ export class Layer implements DecodedSink {
     if (wasFull && !this.#isSaturated) this.#drain()
   }
 
-  /** Whoever waits for a drain gets it from the decoder, when what has been told here comes out at its end. */
+  /** A writer that waits for a drain gets it from the decoder, once this layer's end has reached the last layer. */
   #finish(): void {
     this.#isOver = true
     this.#output.onDecodedEnd()
@@ -196,7 +197,7 @@ export class Layer implements DecodedSink {
   #close(): void {
     const engine = this.#engine
     this.#engine = null
-    // node:zlib itself waits for a write that its thread is busy with.
+    // node:zlib itself waits for a write that is under way in its thread.
     engine?.destroy()
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The content codings of a response's body (RFC 9110 §8.4), undone while it comes.
+ * Decodes the content codings of a response's body (RFC 9110 §8.4), while it comes.
  *
  * @module
  */
@@ -10,13 +10,15 @@ import { HeadersCountError } from '../errors.ts'
 import type { Coding, DecodedSink } from './coding-layer.ts'
 import { Layer } from './coding-layer.ts'
 
-/** Of a body, in layers: each one multiplies what a server can make of a byte. As many as Node's fetch takes. */
+/**
+ * How many codings one body may have, as in Node's fetch: each multiplies the size that a server can make of a byte.
+ */
 export const MAX_CODINGS = 5
 
 /** Node 22.15 and newer have it. */
 const hasZstd = 'createZstdDecompress' in zlib
 
-/** What can be undone, as the value of an `accept-encoding`. */
+/** The codings that can be decoded, as the value of an `accept-encoding`. */
 export const SUPPORTED_CODINGS: string = hasZstd ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
 
 const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
@@ -29,8 +31,8 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
 ])
 
 /**
- * The codings of a `content-encoding`, several fields joined by commas, in the order in which they have to be undone.
- * Null: the body is handed through as it is, for there is no coding, or one among them that is unknown here.
+ * The codings of a `content-encoding`, several fields joined by commas, in the order in which they must be decoded.
+ * Null: the body is passed on as it is. Either it has no coding, or one of its codings is unknown here.
  *
  * @throws HeadersCountError when there are more than `MAX_CODINGS`.
  */
@@ -53,26 +55,26 @@ export function toCodings(contentEncoding: string): readonly Coding[] | null {
 }
 
 /**
- * Undoes the codings of one body, with back-pressure both ways. What it holds is bounded, by some 100 KiB and the
- * windows of the codings a layer, whatever the body decodes to.
+ * Decodes one body, with back-pressure in both directions. Its memory is bounded, whatever the size of the decoded
+ * body: each layer holds about 100 KiB and the window of its coding.
  */
 export class Decoder {
   readonly #sink: DecodedSink
   readonly #maxSize: number
-  /** In the order in which they are undone. */
+  /** In the order in which they decode. */
   readonly #layers: readonly Layer[]
   #size = 0
   /** write() has returned false. */
   #owesDrain = false
-  /** The coded data has ended, the encoded body has, and the sink hears nothing more. */
+  /** Three flags: the coded data has ended; the encoded body has ended; the sink hears nothing more. */
   #isDecoded = false
   #isComplete = false
   #isOver = false
 
   /**
    * @param codings As `toCodings()` gives them.
-   * @param maxSize How many bytes the decoded body may have; -1: any number. With more it fails, with a
-   *   ResponseExceededMaxSizeError, before the piece in which they are is handed out.
+   * @param maxSize How many bytes the decoded body may have; -1: any number. A larger one fails with a
+   *   ResponseExceededMaxSizeError, before the piece that exceeds the limit is handed out.
    */
   constructor(codings: readonly Coding[], maxSize: number, sink: DecodedSink) {
     this.#sink = sink
@@ -115,7 +117,7 @@ export class Decoder {
     if (!this.#isOver) this.#layers.at(-1)?.onDecoderDrain()
   }
 
-  /** Nobody wants the rest: native memory is let go of at once, and nothing is told any more. Idempotent. */
+  /** Drops the rest: native memory is released at once, and the sink hears nothing more. Idempotent. */
   destroy(): void {
     this.#isOver = true
     this.#close()
@@ -137,7 +139,7 @@ export class Decoder {
     if (this.#isComplete) {
       this.#tellEnd()
     } else {
-      // The rest is dropped, that of every layer: the end is told when the response has come to its own.
+      // The rest of every layer is dropped. The sink hears of the end when the response has ended.
       this.#close()
       this.#onDrain()
     }

@@ -22,13 +22,13 @@ import { makeResponse } from './response.ts'
 import type { BodyOwner } from './response-body.ts'
 import { ResponseBody } from './response-body.ts'
 
-/** Of the response that redirects nobody reads the body: it may end by itself, unless it is longer than this. Bytes. */
+/** The body of a redirecting response isn't read. It may come to its end, unless it is longer than this. Bytes. */
 const MAX_DROPPED = 65_536
 
-/** RFC 9110 §15.5.8: there is nobody to be asked for a password, so it is a network error, as in Node's fetch. */
+/** RFC 9110 §15.5.8: there is no user to ask for a password, so the status is a network error, as in Node's fetch. */
 const PROXY_AUTHENTICATION = 407
 
-/** `left`: the request has gone on to where the response sent it. */
+/** `left`: the response was a redirect, and the request has been sent to the new URL. */
 type State = 'waiting' | 'receiving' | 'left' | 'done'
 
 /** Fetch, "null body status". */
@@ -41,7 +41,7 @@ export interface ExchangeOwner extends BodyOwner {
   resolve(response: Response): void
   /** @param reason what the promise of `fetch()` is rejected with */
   reject(reason: unknown): void
-  /** The request has been redirected: it is to be sent where it is aimed at now. */
+  /** The request has been redirected: sends it to its new URL. */
   send(): void
 }
 
@@ -54,9 +54,9 @@ export class Exchange implements DispatchHandler {
   #controller: DispatchController | null = null
   /** Null before the response, and where it has none. */
   #body: ResponseBody | null = null
-  /** All of the request was sent. Not every dispatcher tells. */
+  /** The whole request was sent. Not every dispatcher reports it. */
   #isSent: boolean
-  /** Bytes of a body that nobody wants. */
+  /** Bytes of a dropped body that have come. */
   #dropped = 0
 
   constructor(fetching: ExchangeOwner, request: FetchRequest) {
@@ -98,7 +98,7 @@ export class Exchange implements DispatchHandler {
     try {
       this.#take(controller, status, headers, statusText)
     } catch (thrown) {
-      // Not for the dispatcher to tell: the promise has to settle whatever it makes of that.
+      // Handled here, not by the dispatcher: the promise must settle whatever a dispatcher does with the error.
       this.#refuse(toError(thrown))
     }
   }
@@ -133,7 +133,7 @@ export class Exchange implements DispatchHandler {
     this.#body?.finish()
   }
 
-  /** Nobody has asked for a tunnel. */
+  /** A fetch never asks for a tunnel. */
   onRequestUpgrade(
     _controller: DispatchController,
     _status: number,
@@ -150,7 +150,7 @@ export class Exchange implements DispatchHandler {
     this.#state = 'done'
   }
 
-  /** What is left of a response that has redirected the request isn't waited for any longer. */
+  /** Ends a redirecting response whose body hasn't ended yet. */
   drop(): void {
     if (this.#state === 'left') this.#controller?.abort(new RequestAbortedError())
   }
@@ -176,7 +176,7 @@ export class Exchange implements DispatchHandler {
     this.#body = body
     const type = isTainted ? 'cors' : 'basic'
     const redirected = redirectCount > 0
-    // Another's controller may stand for several responses, one after the other: what it says of this one is asked for
+    // The controller of a foreign dispatcher may serve several responses, one after the other: its raw headers are read
     // now.
     const lasting = controller.hasLastingRawHeaders === true ? controller : null
     const fields = lasting === null ? (controller.rawHeaders ?? headers) : headers
@@ -194,7 +194,7 @@ export class Exchange implements DispatchHandler {
     if (integrity !== '') this.#verify(answer, integrity)
     else this.#fetching.resolve(makeResponse(answer, this.#body))
     if (this.#body === null) this.#fetching.onBodyDone()
-    // Nobody can ever read it.
+    // An opaque body can never be read.
     if (isOpaque) controller.abort(new RequestAbortedError())
   }
 
@@ -212,14 +212,16 @@ export class Exchange implements DispatchHandler {
     }
   }
 
-  /** Interceptors may stand between us and the call, and decode by themselves: then the dispatcher has to do. */
+  /**
+   * Interceptors may decode by themselves, and their controller may have no limit: then the dispatcher's limit counts.
+   */
   #toMaxSize({ maxResponseSize }: DispatchController): number {
     const { dispatcher } = this.#request
     if (maxResponseSize !== undefined) return maxResponseSize
     return dispatcher instanceof Dispatcher ? dispatcher.maxResponseSize : -1
   }
 
-  /** SRI: all of the body has to be seen before any of it is handed out. */
+  /** Subresource Integrity: the whole body is checked before any of it is handed out. */
   #verify(answer: ResponseResult, metadata: string): void {
     const integrity = parseIntegrity(metadata)
     const body = this.#body
@@ -245,12 +247,12 @@ export class Exchange implements DispatchHandler {
       return
     }
     this.#state = 'left'
-    // What is still being sent the server doesn't want.
+    // The server has redirected the request: it doesn't want the rest of the body.
     if (!this.#isSent) this.#controller?.abort(new RequestAbortedError())
     this.#fetching.send()
   }
 
-  /** The response is one that fetch doesn't accept. */
+  /** Fetch doesn't accept the response. */
   #refuse(error: Error): void {
     const controller = this.#controller
     this.#fail(error)
@@ -265,13 +267,13 @@ export class Exchange implements DispatchHandler {
   }
 }
 
-/** All fields of that name: the object has the first alone. */
+/** The values of all `content-encoding` fields: the object of headers has only the first. */
 function toContentEncoding(controller: DispatchController, headers: IncomingHttpHeaders): string {
   const raw = toRawHeaders(controller.rawHeaders ?? headers)
   return raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'content-encoding').join(',')
 }
 
-/** Fetch, "opaque filtered response": nothing of it may be seen. */
+/** Fetch, "opaque filtered response": the caller may see nothing of it. */
 const OPAQUE: ResponseResult = Object.freeze({
   type: 'opaque',
   url: '',
@@ -282,7 +284,7 @@ const OPAQUE: ResponseResult = Object.freeze({
   controller: null,
 })
 
-/** What a dispatcher can be told: any value may be a signal's reason. */
+/** An Error for a dispatcher: the reason of a signal may be any value. */
 function toAbortError(reason: unknown): Error {
   return isError(reason) ? reason : new RequestAbortedError('The fetch was aborted', { cause: reason })
 }

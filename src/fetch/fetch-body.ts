@@ -1,5 +1,5 @@
 /**
- * The body of a fetch: the standard's BodyInit → what a dispatcher takes.
+ * The body of a fetch: the standard's BodyInit → a body that a dispatcher takes.
  *
  * @module
  */
@@ -14,15 +14,15 @@ import { ByteStream } from './byte-stream.ts'
 
 /** The body of a request (Fetch, "body"). */
 export interface FetchBody {
-  /** What is dispatched. */
+  /** The body that is dispatched. */
   readonly content: RequestBody
   /** Whether it has a source: only then can a redirect, or another connection, send it again. */
   readonly hasSource: boolean
-  /** Null where the content says nothing, or where the dispatcher finds out. */
+  /** Null where the content has no type, or where the dispatcher determines it. */
   readonly contentType: string | null
 }
 
-/** What is read once has no source. */
+/** A body that can be read only once has no source. */
 function toStreaming(content: RequestBody): FetchBody {
   return { content, hasSource: false, contentType: null }
 }
@@ -33,12 +33,12 @@ function toSourced(content: RequestBody, contentType: string | null): FetchBody 
 
 const FORM_TYPE = 'application/x-www-form-urlencoded;charset=UTF-8'
 
-/** Bytes as they are now: the caller may go on writing into its own. Null for what has none. */
+/** A copy of the bytes: the caller may change its own later. Null for an object without bytes. */
 function copyBytes(body: object): Uint8Array | null {
   if (ArrayBuffer.isView(body)) {
     return new Uint8Array(body.buffer.slice(body.byteOffset, body.byteOffset + body.byteLength))
   }
-  // Of another realm, too.
+  // An ArrayBuffer of another realm, too.
   return types.isAnyArrayBuffer(body) ? new Uint8Array(body.slice(0)) : null
 }
 
@@ -56,8 +56,8 @@ function toStream(body: ReadableStreamLike): FetchBody {
 }
 
 /**
- * Encoded now, as it is, and once for all redirects, into what dispatchers of others take as well. A file that is no
- * Blob of Node's own only ours can read.
+ * Encodes a form now, once for all redirects, into a body that foreign dispatchers take as well. A file that isn't
+ * Node's own Blob can be read only by Dodici's dispatchers.
  */
 function toForm(body: FormDataLike): FetchBody {
   const { parts, contentType } = toMultipart(body)
@@ -90,7 +90,7 @@ export function toFetchBody(body: unknown): FetchBody {
   return toSourced(`${body}`, 'text/plain;charset=UTF-8')
 }
 
-/** The request won't be sent: whoever fills its stream is told why. */
+/** The request won't be sent: cancels its stream with the reason. */
 export function cancelBody({ content }: FetchBody, reason: unknown): void {
   if (content instanceof ByteStream) void content.cancel(reason)
 }

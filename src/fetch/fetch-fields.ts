@@ -11,21 +11,21 @@ import { isError } from '../errors.ts'
 import { SUPPORTED_CODINGS } from './decode.ts'
 import type { FetchRequest } from './fetch-request.ts'
 
-/** A value that needs no second look: no white space around it, and nothing but visible ASCII and spaces within. */
+/** A value that needs no further check: no white space around it, and only visible ASCII and spaces in it. */
 const PLAIN_VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** `default User-Agent value`: implementation-defined. */
 const USER_AGENT = 'dodici'
 
-/** Without TLS middle boxes are known to break codings that are newer than they are; as Node's fetch does. */
+/** As in Node's fetch: without TLS, old middleboxes are known to break newer codings. */
 const PLAIN_CODINGS = 'gzip, deflate'
 
-/** Whoever names one of these has a copy of the response already (Fetch, "HTTP-network-or-cache fetch"). */
+/** A caller that sends one of these has a copy of the response already (Fetch, "HTTP-network-or-cache fetch"). */
 const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
 
 /**
- * The caller's fields, in the form of the wire. Objects are read here; whatever is unusual in them, and all other
- * forms, is left to Node's own `Headers`, which has the standard's word on what is valid.
+ * The caller's fields, in the form of the wire. Plain objects are read here. An object with an unusual name or value,
+ * and all other forms, are left to Node's own `Headers`, which checks them as the standard demands.
  *
  * @param headers what `new Headers()` takes; undefined is no fields
  * @throws TypeError as `Headers` does
@@ -41,7 +41,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return Object.getPrototypeOf(value) === Object.prototype
 }
 
-/** Null where something has to be looked at more closely. */
+/** Null where a name or a value needs a closer check. */
 function readPlainFields(headers: Record<string, unknown>): WireHeaders | null {
   if (Object.getOwnPropertySymbols(headers).length > 0) return null
   const fields: WireHeaders = []
@@ -66,8 +66,8 @@ function isName(name: string): boolean {
 }
 
 /**
- * The names that the caller doesn't write in lower case, as he writes them: HTTP/1.1 sends them so. A Headers, and a
- * Request, tell nobody of them.
+ * The names that the caller doesn't write in lower case, in the caller's spelling: HTTP/1.1 sends them so. A Headers
+ * or a Request doesn't keep them.
  *
  * @returns null for none
  */
@@ -91,7 +91,7 @@ function toNames(headers: object): unknown[] {
 function toNormalFields(headers: unknown): WireHeaders {
   const fields: WireHeaders = []
   for (const [name, value] of toHeaders(headers)) {
-    // The URL says where a request goes, as in Node's fetch.
+    // The URL names the host of a request, as in Node's fetch.
     if (name !== 'host') fields.push(name, value)
   }
   return fields
@@ -112,8 +112,8 @@ function addMissing(fields: WireHeaders, name: string, value: string): void {
 }
 
 /**
- * All that one request says: the caller's fields, and what the standard appends to them, its
- * referrer determined. A new list.
+ * All fields of one request: the caller's, and those that the standard appends. The referrer must have been determined
+ * before. A new list.
  */
 export function toWireFields(request: FetchRequest): WireHeaders {
   const fields = request.fields.slice()
@@ -126,7 +126,7 @@ export function toWireFields(request: FetchRequest): WireHeaders {
   fields.push('sec-fetch-mode', request.mode)
   addMissing(fields, 'user-agent', USER_AGENT)
   if (request.cache !== 'default' || hasCondition(fields)) addCacheFields(fields, request.cache)
-  // Part of a coded body is of no use.
+  // A part of an encoded body can't be decoded.
   if (getField(fields, 'range') !== undefined) addMissing(fields, 'accept-encoding', 'identity')
   addMissing(fields, 'accept-encoding', origin.startsWith('https:') ? SUPPORTED_CODINGS : PLAIN_CODINGS)
   if (request.spellings !== null) respell(fields, request.spellings)
@@ -138,7 +138,7 @@ function setReferrer(fields: WireHeaders, referrer: string): void {
   fields.push('referer', referrer)
 }
 
-/** Fetch, "append a request `Origin` header": only where somebody has said what the client's origin is. */
+/** Fetch, "append a request `Origin` header": only where the origin of the client was set. */
 function addOrigin(fields: WireHeaders, request: FetchRequest, client: URL): void {
   const { method, referrerPolicy, isTainted, url } = request
   if (isTainted) {
@@ -153,7 +153,7 @@ function addOrigin(fields: WireHeaders, request: FetchRequest, client: URL): voi
   fields.push('origin', isHidden ? 'null' : client.origin)
 }
 
-/** Those that give nothing away where security is lost on the way. */
+/** The policies that send no referrer from a secure to an insecure URL. */
 const STRICT: ReadonlySet<string> = new Set([
   ...['', 'no-referrer-when-downgrade', 'strict-origin', 'strict-origin-when-cross-origin'],
 ])

@@ -17,27 +17,27 @@ import { lookAhead } from './look-ahead.ts'
 import { toNetworkError } from './network-error.ts'
 
 /**
- * Where the signal comes from. A Request is held for it: undici's own signal follows its caller's only as
- * long as its Request lives.
+ * The object that has the signal. A Request is kept for it: the signal of undici's Request follows the caller's signal
+ * only as long as the Request isn't collected.
  */
 export interface SignalOwner {
   readonly signal: AbortSignal
 }
 
-/** Settles the promise of `fetch()`, once, and listens to the caller's signal as long as it matters. */
+/** Settles the promise of `fetch()`, once, and listens to the caller's signal until the body is done. */
 export class FetchOperation implements ExchangeOwner {
   readonly #request: FetchRequest
   /** Null without a signal, and once it doesn't matter any more. */
   #signalOwner: SignalOwner | null
   /**
-   * Null once one of the two was called: each keeps the promise, and that its Response, which
-   * could never be collected then.
+   * Null once one of the two was called: each keeps the promise, and the promise keeps the Response, which could never
+   * be collected then.
    */
   #resolve: ((response: Response) => void) | null
   #reject: ((reason: unknown) => void) | null
   /** The current one; null before the first, and when nothing is left to be aborted. */
   #exchange: Exchange | null = null
-  /** The one before, whose response has redirected the request: of its body something may still come. Null for none. */
+  /** The exchange before a redirect, while its body may still come. Null for none. */
   #left: Exchange | null = null
 
   constructor(
@@ -57,9 +57,9 @@ export class FetchOperation implements ExchangeOwner {
     if (this.#listen()) this.send()
   }
 
-  /** Begins with the stream of a Request as body, which has to be looked at first. */
+  /** Begins with the stream of a Request as body, which is read ahead first: see `lookAhead()`. */
   startWith(stream: ReadableStreamLike): void {
-    // Of its own: once it has fired, it is let go of.
+    // The signal is kept in a constant: once it has fired, the operation gives it up.
     const signal = this.#signalOwner?.signal ?? null
     if (!this.#listen()) {
       void new ByteStream(stream).cancel(signal?.reason)
@@ -88,7 +88,7 @@ export class FetchOperation implements ExchangeOwner {
     return true
   }
 
-  /** Sends the request where it is aimed at now. */
+  /** Sends the request to its current URL. */
   send(): void {
     const { url, cache } = this.#request
     // There is no cache (Fetch, "HTTP-network-or-cache fetch").
@@ -117,8 +117,8 @@ export class FetchOperation implements ExchangeOwner {
     this.#reject = null
     this.onBodyDone()
     const { body } = this.#request
-    // Before the call is ended: a dispatcher that never began has not let go of it, and any other has no
-    // more than an Error to say.
+    // Before the call is aborted: a dispatcher that never began doesn't cancel the body, and any other one can pass on
+    // only an Error, not the caller's reason.
     if (body !== null) cancelBody(body, reason)
     reject?.(reason)
   }
@@ -127,7 +127,7 @@ export class FetchOperation implements ExchangeOwner {
     this.reject(toNetworkError(cause))
   }
 
-  /** Nothing is left for the signal to end. */
+  /** The body is done: the signal has nothing left to end. */
   onBodyDone(): void {
     this.#exchange = null
     this.#left?.drop()

@@ -1,5 +1,5 @@
 /**
- * What is fetched.
+ * The request of one fetch.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import type { FetchBody } from './fetch-body.ts'
 import type { FetchUrl } from './fetch-url.ts'
 import { toReferrerField } from './referrer.ts'
 
-/** Members of a request that a plain call doesn't have. The names are the Fetch standard's. */
+/** Members of a request that a plain call doesn't use. The names are the Fetch standard's. */
 export interface RareMembers {
   readonly mode: string
   readonly cache: string
   readonly integrity: string
-  /** Empty for none: the client of the standard, a page, isn't there in Node. */
+  /** Empty for none: Node has no page, which would be the standard's client. */
   readonly referrer: string
   readonly referrerPolicy: string
 }
@@ -36,14 +36,14 @@ export class FetchRequest {
   referrer: string
   referrerPolicy: string
   readonly client: URL | null
-  /** Names of the caller's fields that aren't in lower case, as he writes them; null for none. */
+  /** Names of the caller's fields that aren't in lower case, in the caller's spelling; null for none. */
   spellings: readonly string[] | null = null
   /** How many redirects were followed. */
   redirectCount = 0
   /** A redirect has led to another origin than the first one's (Fetch, "response tainting" other than `basic`). */
   isTainted = false
 
-  /** @param client the base of relative URLs, where somebody has set one: its origin is the request's */
+  /** @param client the base of relative URLs, where one was set: its origin is the request's */
   constructor(
     url: FetchUrl,
     method: string,
@@ -69,8 +69,8 @@ export class FetchRequest {
   }
 
   /**
-   * Fetch, "main fetch": what the policy leaves of the referrer, for where the request is aimed at, takes its place. A
-   * redirect that allows more finds no more than that.
+   * Fetch, "main fetch": replaces the referrer by the part that the policy allows for the current URL. A later redirect
+   * whose policy allows more can't bring the rest back.
    *
    * @throws TypeError when the referrer is no URL
    */

@@ -10,7 +10,7 @@ import { isError } from '../errors.ts'
 /** Where undici's `setGlobalOrigin()` notes the base of relative URLs: Node's own fetch reads it there as well. */
 const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')
 
-/** Fetch, "bad port": what listens there isn't meant to be spoken to in HTTP. */
+/** Fetch, "bad port": ports of services that don't speak HTTP. */
 const BAD_PORTS: ReadonlySet<string> = new Set([
   ...['0', '1', '7', '9', '11', '13', '15', '17', '19', '20', '21', '22', '23', '25', '37', '42', '43', '53'],
   ...['69', '77', '79', '87', '95', '101', '102', '103', '104', '109', '110', '111', '113', '115', '117'],
@@ -23,17 +23,17 @@ const BAD_PORTS: ReadonlySet<string> = new Set([
 /** An http: or https: URL in the parts that a request needs. */
 export interface FetchUrl {
   /**
-   * Scheme, host and port, as `URL.origin` has them; with the credentials that a redirect may name,
-   * which is not followed then.
+   * Scheme, host and port, as `URL.origin` has them. A redirect's URL may have credentials: then they are here, too,
+   * and the redirect isn't followed.
    */
   readonly origin: string
   /** Path and query. An empty query keeps its question mark. */
   readonly path: string
 }
 
-/** The base of relative URLs; undefined where nobody has set one. */
+/** The base of relative URLs; undefined where none was set. */
 export function readBase(): URL | undefined {
-  // Not by Reflect.get(), which takes a tenth of a microsecond.
+  // Reflect.get() would take a tenth of a microsecond.
   const base = (globalThis as Record<symbol, unknown>)[GLOBAL_ORIGIN]
   return base instanceof URL ? base : undefined
 }
@@ -42,19 +42,19 @@ export function readBase(): URL | undefined {
  * The URL of `fetch()`, serialized.
  *
  * @param base of relative URLs; undefined for none
- * @throws TypeError for what is none, and for one with credentials
+ * @throws TypeError for a text that isn't a URL, and for a URL with credentials
  */
 export function toHref(text: string, base: URL | undefined): string {
   let url: URL
   try {
     url = new URL(text, base)
   } catch (cause) {
-    // Node notes both on its error as they are: with a password, or a token in the query.
+    // Node puts both on its error unchanged, with a password or a token in the query.
     if (isError(cause)) Object.assign(cause, { input: withoutSecrets(text), base: undefined })
     throw new TypeError(`Failed to parse URL from ${withoutSecrets(text)}`, { cause })
   }
   const { href } = url
-  // What has no such character has no credentials either: a look at them costs as much as parsing.
+  // A URL without `@` has no credentials. Reading `username` and `password` costs as much as parsing.
   if (href.includes('@') && (url.username !== '' || url.password !== '')) {
     const shown = `${url.protocol}//${url.host}${url.pathname}`
     throw new TypeError(`A URL to fetch has no credentials, expected an authorization header: ${shown}`)
@@ -62,13 +62,14 @@ export function toHref(text: string, base: URL | undefined): string {
   return href
 }
 
-/** Whether it is for us. */
+/** Whether a URL is fetched over HTTP. */
 export function isHttp(href: string): boolean {
   return href.startsWith('http://') || href.startsWith('https://')
 }
 
 /**
- * A fragment is nobody's business but the caller's.
+ * The parts of a URL, without its fragment, which isn't sent.
+ *
  * @param href an http: or https: URL as `URL.href` writes it: with a path
  */
 export function splitUrl(href: string): FetchUrl {

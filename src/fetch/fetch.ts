@@ -32,8 +32,8 @@ import {
 } from './request-input.ts'
 
 /**
- * Node's own, for what isn't HTTP. As it is when this module is loaded: later `globalThis.fetch` may be ours.
- * Reading it loads nothing.
+ * Node's own fetch, for URLs that aren't HTTP. It is read when this module is loaded: later `globalThis.fetch` may be
+ * Dodici's. Reading it doesn't load undici.
  */
 const builtinFetch: typeof globalThis.fetch | undefined = globalThis.fetch
 
@@ -67,7 +67,7 @@ export function fetch(input: unknown, init: unknown = undefined): Promise<Respon
       if (isHttp(href)) start({ href, client: client ?? null }, request, members, resolve, reject)
       else resolve(fetchElsewhere(href, input, members))
     } catch (thrown) {
-      // All bad input of fetch is a TypeError.
+      // Fetch reports all bad input as a TypeError.
       reject(
         thrown instanceof InvalidArgumentError ? new TypeError(thrown.message, { cause: thrown }) : thrown,
       )
@@ -121,8 +121,8 @@ function toRequestStream(base: RequestLike | null, method: string): ReadableStre
 function fetchElsewhere(href: string, input: unknown, init: InitMembers): Promise<Response> {
   const scheme = href.slice(0, href.indexOf(':') + 1)
   if ((scheme === 'data:' || scheme === 'blob:') && builtinFetch !== undefined) {
-    // The dispatcher is for us. Read here, as what is inherited counts too, and may be a getter of
-    // a class, a Request's say.
+    // Node's fetch must not get Dodici's dispatcher. `init` has all members as own properties: the caller's may be
+    // inherited, or getters of a class such as Request.
     const { dispatcher: _dispatcher, ...own } = init
     const isForeign = isRequest(input) && !(input instanceof Request)
     return builtinFetch(isForeign ? href : (input as string), own as RequestInit)

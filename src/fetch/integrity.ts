@@ -13,7 +13,7 @@ const NAMES: readonly string[] = ALGORITHMS
 /** A hash algorithm of the standard. */
 export type IntegrityAlgorithm = (typeof ALGORITHMS)[number]
 
-/** What an `integrity` demands: one of the hashes by the strongest algorithm that was named. */
+/** The demand of an `integrity`: one of the hashes of the strongest algorithm that it names. */
 export interface Integrity {
   readonly algorithm: IntegrityAlgorithm
   /**
@@ -23,11 +23,11 @@ export interface Integrity {
 }
 
 /**
- * What `metadata`, an `integrity`, demands of a body: entries `algorithm-base64?options` between whitespace.
+ * Parses `metadata`, the value of an `integrity`: entries `algorithm-base64?options` between whitespace.
  * Algorithms are case-insensitive; the options are ignored, as the standard says; base64url and missing padding are
  * taken too, as browsers do.
  *
- * Null: nothing is demanded, for it is empty, or has no entry with a known algorithm.
+ * Null: nothing is demanded, since the value is empty or has no entry with a known algorithm.
  */
 export function parseIntegrity(metadata: string): Integrity | null {
   let strongest = -1

@@ -1,5 +1,5 @@
 /**
- * The body of a Request, of which only a stream can be seen.
+ * The body of a Request, which offers only a stream of it.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import type { Reader, ReadResult } from './byte-stream.ts'
 import { ByteStream, checkChunk } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
 
-/** More than this isn't held, though it be there. Bytes. */
+/** At most this much is read ahead, even if more is in memory. Bytes. */
 const MAX_HELD = 8_388_608
 
 /**
- * What is in memory is read within one turn of the event loop; a Blob of several parts needs a
- * second one on Node 24 and 26.
+ * A body in memory is read within one turn of the event loop. A Blob of several parts needs a second one on Node 24 and
+ * 26.
  */
 const MAX_TURNS = 2
 
@@ -35,7 +35,7 @@ export async function lookAhead(stream: ReadableStreamLike): Promise<FetchBody> 
   const reader = stream.getReader() as Reader
   const held: Uint8Array[] = []
   if (!isOfBytes) return toRest(new ReadAhead(held, reader, reader.read()))
-  // One piece may be of any size: a string or bytes come in one, and are held anyway.
+  // The first piece may be of any size: a string or bytes come in one piece, and are in memory anyway.
   for (let size = 0; size <= MAX_HELD || held.length < 2; size += held.at(-1)?.byteLength ?? 0) {
     const read = reader.read()
     const result = await readAtOnce(read)
@@ -55,7 +55,7 @@ function toRest(rest: ReadAhead): FetchBody {
   return { content: new ByteStream(rest), hasSource: false, contentType: null }
 }
 
-/** The streams of what is in memory are byte streams. One of the caller's that isn't has no source for sure. */
+/** A body in memory has a byte stream. Any other kind of stream is the caller's own, and has no source. */
 function isByteStream(stream: ReadableStreamLike): boolean {
   try {
     const reader = Reflect.apply(stream.getReader, stream, [{ mode: 'byob' }]) as Reader
@@ -78,7 +78,7 @@ function nextTurn(): Promise<typeof LATE> {
   return new Promise((resolve) => originalSetImmediate(resolve, LATE))
 }
 
-/** A stream of which some was read already. */
+/** A stream whose first pieces were read already. */
 class ReadAhead implements ReadableStreamLike {
   readonly #held: Uint8Array[]
   readonly #reader: Reader
@@ -90,7 +90,7 @@ class ReadAhead implements ReadableStreamLike {
     this.#held = held
     this.#reader = reader
     this.#read = read
-    // It may fail before anybody asks for it; whoever does is told then.
+    // The read may fail before its result is used: the reader gets the error then.
     read?.then(undefined, noop)
   }
 

@@ -1,5 +1,5 @@
 /**
- * What the promise of a failed fetch is rejected with.
+ * The error that the promise of a failed fetch is rejected with.
  *
  * @module
  */
@@ -7,8 +7,8 @@
 import { isDomException } from '../errors.ts'
 
 /**
- * A network error (Fetch): whatever went wrong, it is a TypeError, whose `cause` tells. But an
- * AbortError of a body's stands.
+ * A network error (Fetch): always a TypeError, whose `cause` is the error itself. An AbortError of a body is passed on
+ * unchanged.
  */
 export function toNetworkError(cause: Error): Error {
   if (isDomException(cause) && cause.name === 'AbortError') return cause

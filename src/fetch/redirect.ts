@@ -11,10 +11,10 @@ import type { FetchUrl } from './fetch-url.ts'
 import { isHttp, splitUrl } from './fetch-url.ts'
 import { toRedirectPolicy } from './referrer.ts'
 
-/** Fetch: a request that was redirected this often is in a circle. */
+/** Fetch: with more redirects than this, the fetch fails. */
 const MAX_REDIRECTS = 20
 
-/** Fetch, "request-body-header name": they tell of a body that is gone. */
+/** Fetch, "request-body-header name": these fields describe a body that is dropped. */
 const BODY_FIELDS = [
   'content-encoding',
   'content-language',
@@ -23,7 +23,7 @@ const BODY_FIELDS = [
   'content-length',
 ]
 
-/** What was meant for one origin is no other's to know. */
+/** Fields that were meant for one origin aren't sent to another. */
 const ORIGIN_FIELDS = ['authorization', 'proxy-authorization', 'cookie', 'host']
 
 /** Whether a status is a redirect status (Fetch). */
@@ -32,7 +32,7 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * Aims a request at where a response sends it.
+ * Changes a request so that it goes where the redirect leads.
  *
  * @param location the value of the response's `location`
  * @returns what is wrong with the redirect (a network error); null when the request is ready to be sent again
@@ -67,10 +67,10 @@ export function redirectRequest(
   return null
 }
 
-/** Null where it is as it should be. */
+/** @returns null when the redirect is allowed */
 function checkTarget({ mode, body, url }: FetchRequest, status: number, target: FetchUrl): Error | null {
   if (target.origin.includes('@')) return new Error('a redirect to a URL with credentials is not followed')
-  // Without a source it was read, and is gone.
+  // A body without a source was read already: it can't be sent again.
   if (status !== 303 && body !== null && !body.hasSource) {
     return new Error('a redirect asks for the request body again, which was a stream')
   }
@@ -83,7 +83,7 @@ function toTarget(location: string, current: FetchUrl): FetchUrl | Error {
   try {
     url = new URL(toUnicode(location), current.origin + current.path)
   } catch {
-    // Without it: it may hold a password.
+    // The message doesn't show the location: it may hold a password.
     return new Error('the location of a redirect is no valid URL')
   }
   if (!isHttp(url.href)) return new Error('URL scheme must be a HTTP(S) scheme')
@@ -100,7 +100,7 @@ function isWithoutBody(status: number, method: string): boolean {
   return method === 'POST' && (status === 301 || status === 302)
 }
 
-/** A new list: a dispatcher may hold the one that it was given. */
+/** The fields without those of some names. A new list: a dispatcher may keep the one that it was given. */
 function without({ fields }: FetchRequest, names: readonly string[]): string[] {
   const left = fields.slice()
   for (const name of names) deleteField(left, name)

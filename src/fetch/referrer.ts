@@ -1,10 +1,10 @@
 /**
- * Referrer Policy, https://www.w3.org/TR/referrer-policy/: what a server is told of where a request comes from.
+ * Referrer Policy, https://www.w3.org/TR/referrer-policy/: which part of the referrer a server gets.
  *
  * @module
  */
 
-/** Its section 3, without the empty string, which stands for the default. */
+/** The policies of section 3, without the empty string, which stands for the default. */
 const POLICIES: ReadonlySet<string> = new Set([
   'no-referrer',
   'no-referrer-when-downgrade',
@@ -16,7 +16,7 @@ const POLICIES: ReadonlySet<string> = new Set([
   'unsafe-url',
 ])
 
-/** Of a URL as a `referer`, in characters: of a longer one the origin alone is sent. */
+/** The longest URL that is sent as a `referer`, in characters: of a longer one only the origin is sent. */
 const MAX_LENGTH = 4096
 
 /** Fetch's local schemes: a URL of one of them is no referrer. */
@@ -90,7 +90,7 @@ function toOrigin(stripped: URL): string {
  */
 function isPotentiallyTrustworthy({ protocol, hostname, origin }: URL): boolean {
   if (protocol === 'https:' || protocol === 'wss:' || protocol === 'file:') return true
-  // Of a scheme that the parser doesn't know, the host may be anything.
+  // With a scheme that the parser doesn't know, the host may be any string.
   if (origin === 'null') return false
   if (hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname)) return true
   return /^(?:.*\.)?localhost\.?$/.test(hostname)

@@ -1,5 +1,5 @@
 /**
- * What `fetch()` is given → what is fetched.
+ * The arguments of `fetch()` → the request that is fetched.
  *
  * @module
  */
@@ -43,10 +43,10 @@ export function readInit(init: UncheckedInit) {
   }
 }
 
-/** Of a call without an init. */
+/** The members of a call without an init. */
 export const NO_INIT: InitMembers = Object.freeze(readInit({}))
 
-/** Those of a plain call. */
+/** The rare members of a plain call. */
 const PLAIN: RareMembers = Object.freeze({
   mode: 'cors',
   cache: 'default',
@@ -63,7 +63,7 @@ const NORMALIZED: ReadonlyMap<string, string> = new Map(
 /** Fetch, "forbidden method". */
 const FORBIDDEN: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
-/** What Request takes; its own errors name the value alone. */
+/** The values that Request takes: the errors of Request name only the value, not what is accepted. */
 const ENUMS: readonly (readonly [name: string, accepted: readonly string[]])[] = [
   ['cache', ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached']],
   ['credentials', ['omit', 'same-origin', 'include']],
@@ -79,7 +79,7 @@ const ENUMS: readonly (readonly [name: string, accepted: readonly string[]])[] =
 
 const REDIRECTS: ReadonlySet<unknown> = new Set(['follow', 'error', 'manual'])
 
-/** @throws TypeError for what is neither an object nor missing */
+/** @throws TypeError for an init that is neither an object nor missing */
 export function checkInit(init: unknown): asserts init is UncheckedInit | null | undefined {
   if (init === undefined || init === null || typeof init === 'object' || typeof init === 'function') return
   throw new TypeError(`Invalid init of fetch: got ${showKind(init)}, expected an object`)
@@ -91,13 +91,13 @@ export function toText(name: string, given: unknown): string {
   return `${given}`
 }
 
-/** Whether it is a Request: Node's own, or another of the same making, such as undici's. */
+/** Whether it is a Request: Node's own, or one of the same kind, such as undici's. */
 export function isRequest(input: unknown): input is RequestLike {
   if (typeof input !== 'object' || input === null || input instanceof URL) return false
   return Reflect.get(input, Symbol.toStringTag) === 'Request' && 'url' in input && 'bodyUsed' in input
 }
 
-/** @throws TypeError for what is no method, and for a forbidden one */
+/** @throws TypeError for a string that isn't a method, and for a forbidden method */
 export function toMethod(given: unknown): string {
   if (given === 'GET' || given === 'POST') return given
   const method = toText('method', given)
@@ -121,7 +121,7 @@ export function toSignalOwner(given: unknown): SignalOwner | null {
   throw new TypeError(`Invalid signal: got ${show(given)}, expected an AbortSignal`)
 }
 
-/** One of another realm, or of a polyfill, serves as well. */
+/** A signal of another realm, or of a polyfill, is accepted as well. */
 function isSignal(given: unknown): given is AbortSignal {
   if (given instanceof AbortSignal) return true
   if (typeof given !== 'object' || given === null) return false
@@ -135,7 +135,7 @@ function isSignal(given: unknown): given is AbortSignal {
   )
 }
 
-/** Only half duplex is there: the response comes when the request has gone. */
+/** Only half duplex is supported: the response comes after the request was sent. */
 export function checkDuplex(given: unknown): void {
   if (given === undefined || given === 'half') return
   throw new TypeError(`Invalid duplex: got ${show(given)}, expected 'half'`)
@@ -157,8 +157,8 @@ function isPlain(init: InitMembers): boolean {
 }
 
 /**
- * The members that a plain call doesn't have. Node's own Request has the standard's word on what they may be: one is
- * made for that alone, without the body.
+ * The members that a plain call doesn't have. Node's own Request checks them as the standard demands: one is made
+ * only for that, without the body.
  *
  * @param base the Request that is fetched; null for a URL
  * @throws TypeError as Request does
@@ -174,7 +174,8 @@ export function toRareMembers(
 }
 
 /**
- * Those of a Request; one that is fetched with an init forgets where it came from. One of another making may lack some.
+ * The rare members of a Request. With an init, the referrer of the Request is dropped. A foreign Request may lack some
+ * members.
  */
 function readMembers(base: RequestLike, init: InitMembers): RareMembers {
   const { dispatcher: _dispatcher, ...changes } = init
@@ -188,7 +189,7 @@ function readMembers(base: RequestLike, init: InitMembers): RareMembers {
   }
 }
 
-/** Those that a Request judges. `credentials`, `keepalive` and `priority` have no effect beyond that. */
+/** The members that a Request checks. `credentials`, `keepalive` and `priority` have no further effect. */
 function toKnown(init: InitMembers): UncheckedInit {
   const { cache, credentials, integrity, keepalive, mode, priority, referrer, referrerPolicy, window } = init
   const all = { cache, credentials, integrity, keepalive, mode, priority, referrer, referrerPolicy, window }

@@ -1,6 +1,6 @@
 /**
- * The body of a response of fetch: kept as it comes until somebody reads it, by `text()` and
- * its like or as a web stream.
+ * The body of a response of fetch. Its pieces are kept until the caller reads them, by `text()` and its like or as a
+ * web stream.
  *
  * @module
  */
@@ -16,18 +16,18 @@ import type { ByteSupply } from './byte-source.ts'
 import { ByteSource } from './byte-source.ts'
 import type { Coding, DecodedSink } from './coding-layer.ts'
 
-/** More than this isn't taken from the peer while nobody reads. Bytes, decoded. */
+/** While the body isn't read, no more than this is taken from the peer. Bytes, decoded. */
 const HIGH_WATER_MARK = 65_536
 
-/** Is told once that nothing can happen to a body any more. */
+/** Is told, once, that a body is done. */
 export interface BodyOwner {
   onBodyDone(): void
 }
 
-/** `failed`: for whatever reason, the caller's among them; `cancelled`: nobody wants the rest. */
+/** `failed`: for any reason, an abort by the caller included. `cancelled`: the reader gave up the rest. */
 type State = 'receiving' | 'complete' | 'failed' | 'cancelled'
 
-/** Gives the credit of bodies back that are nobody's any more: their stream is reset. */
+/** Resets the streams of bodies whose holder was collected: their flow-control credit is given back. */
 const forgotten = new FinalizationRegistry((body: ResponseBody) => body.forget())
 
 /**
@@ -37,7 +37,8 @@ const forgotten = new FinalizationRegistry((body: ResponseBody) => body.forget()
 let young: object[] = []
 
 /**
- * Watches those that are left: watching all of them takes half of the time that a small fetch takes beside its request.
+ * Watches the responses whose bodies aren't done at the end of the turn. Watching every response would take half of
+ * the time that a small fetch takes beside its request.
  */
 function watchYoung(): void {
   const pairs = young
@@ -46,20 +47,20 @@ function watchYoung(): void {
 }
 
 /**
- * It holds neither the Response that has it nor the web stream that is made of it: both may be collected, and then the
- * call is ended, whatever of the body is still to come.
+ * The body has no reference to its Response and its web stream. Both may be collected, and then the call is ended, even
+ * when more of the body would come.
  */
 export class ResponseBody implements DecodedSink, ByteSupply {
   /** Null for a body that was made of bytes at hand. */
   readonly #controller: DispatchController | null
-  /** Null when it has been told. */
+  /** Null once the owner was told. */
   #owner: BodyOwner | null
   #state: State = 'receiving'
   /** Why it failed. */
   #error: unknown = null
-  /** What nobody has read yet. */
+  /** Pieces that weren't read yet. */
   #chunks: Buffer[] = []
-  /** Bytes of it. */
+  /** Their bytes. */
   #size = 0
   /** Null where the bytes are handed on as they come. */
   #decoder: BodyDecoder | null = null
@@ -68,7 +69,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   /** Null until the body is wanted as a stream. */
   #source: ByteSource | null = null
 
-  /** It is watched for being collected, or its stream is. */
+  /** `forgotten` watches the Response or the stream. */
   #isWatched = false
   /** Bytes; -1: any size. */
   readonly #maxSize: number
@@ -95,13 +96,13 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     this.#decoder = new BodyDecoder(codings, this.#maxSize, this)
   }
 
-  /** When this object is collected, and the body isn't read by then, it is let go of. */
+  /** When `response` is collected before the body was read, the body is given up. */
   belongTo(response: object): void {
     if (young.length === 0) originalSetImmediate(watchYoung)
     young.push(response, this)
   }
 
-  /** As {@link belongTo}, from now on, unless it doesn't matter any more. */
+  /** As {@link belongTo}, but watches at once, unless the body is done. */
   watch(holder: object): void {
     if (this.#owner === null || this.#collector !== null || this.#isWatched) return
     this.#isWatched = true
@@ -128,10 +129,10 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     else this.#decoder.end()
   }
 
-  /** It will never be complete, or it isn't to be read any more. @param error what readers are told */
+  /** The body will never be complete, or must not be read any more. @param error the error that readers get */
   fail(error: unknown): void {
     if (this.#state === 'cancelled' || this.#state === 'failed') return
-    // What was read to its end is the reader's.
+    // A body that was read to its end can't fail any more.
     if (this.#state === 'complete' && this.#chunks.length === 0) return
     this.#move('failed')
     this.#error = error
@@ -183,7 +184,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     this.#controller?.resume()
   }
 
-  /** Whether nothing more will come, but for what is to be had already. */
+  /** Whether no further piece will come. Pieces may still wait to be taken. */
   get isComplete(): boolean {
     return this.#state === 'complete' && this.#chunks.length === 0
   }
@@ -193,7 +194,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     return this.#state === 'failed' ? { error: this.#error } : undefined
   }
 
-  /** All of it, converted. The caller sees to it that this happens once, and that nobody has the stream. */
+  /** The whole body, converted. Call it once, and only while the body has no stream. */
   read<T>(convert: (bytes: Buffer) => T): Promise<T> {
     if (this.#state === 'failed') return Promise.reject(this.#error)
     const chunks = this.#chunks
@@ -205,13 +206,13 @@ export class ResponseBody implements DecodedSink, ByteSupply {
         resolve(convert(joinChunks(chunks)))
         return
       }
-      // What it resolves with is what `convert` gave.
+      // The promise resolves with the result of `convert`.
       this.#collector = new Collector(chunks, convert, resolve, reject) as Collector<unknown>
       this.more()
     })
   }
 
-  /** One piece for the stream, of at most so many bytes; null when there is none at the moment. */
+  /** One piece for the stream, of at most `limit` bytes; null when there is none at the moment. */
   take(limit: number): Buffer | null {
     const first = this.#chunks[0]
     if (first !== undefined) {
@@ -225,15 +226,15 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     return null
   }
 
-  /** Lets more come, which it may do at once: whoever calls it is done with what has come. */
+  /** Asks for more, which may come from inside this call: first handle the pieces that have come. */
   more(): void {
     if (this.#state !== 'receiving' || this.#size >= HIGH_WATER_MARK) return
-    // A decoder that is full says itself when it takes more.
+    // A full decoder reports itself when it takes more.
     if (this.#decoder !== null) this.#decoder.resume()
     else this.#controller?.resume()
   }
 
-  /** It as a stream of bytes, made once: from then on the stream is what has to stay alive. */
+  /** The body as a stream of bytes, made once. From then on the stream is watched instead of the Response. */
   toStream(): ReadableStream<Uint8Array> {
     const source = new ByteSource(this)
     this.#source = source
@@ -254,7 +255,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     if (wasReceiving) this.#controller?.abort(toError(reason ?? new Error('The body was cancelled')))
   }
 
-  /** Nobody has it any more. */
+  /** The Response or the stream was collected: the body can't be read any more. */
   forget(): void {
     if (this.#collector === null)
       this.cancel(new Error('The Response was collected before its body was read'))

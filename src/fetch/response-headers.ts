@@ -1,5 +1,5 @@
 /**
- * The headers of a response, as a `Headers` that is made when somebody reads it.
+ * The headers of a response, as a `Headers` that is made when the caller reads it.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { toRawHeaders } from '../core/headers.ts'
 type HeadersClass = typeof Headers
 
 /**
- * The class for the `Headers` that is global now, and that one: made on first use, since
- * reading `Headers` loads undici.
+ * The current global `Headers`, and the immutable class for it. Made on first use, since reading `Headers` loads
+ * undici.
  */
 let current: { readonly base: HeadersClass; readonly immutable: HeadersClass } | null = null
 
@@ -30,13 +30,13 @@ export function toFetchHeaders(source: RawHeadersSource): Headers {
 }
 
 /**
- * A server's field may be none by the standard's rules: it is left out, as it would be by any other way to a Headers.
+ * A field of a server may be invalid by the standard's rules: it is left out.
  */
 function addField(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name, value)
   } catch {
-    // There is no other way to ask whether it is valid.
+    // `append()` is the only check of validity: an invalid field is left out.
   }
 }
 
@@ -50,7 +50,7 @@ function refuse(): never {
   throw new TypeError('immutable')
 }
 
-/** By its prototype alone: what undici keeps in a Headers stays as it made it. */
+/** Only the prototype is another: undici's private state of a Headers isn't touched. */
 function makeImmutableClass(base: HeadersClass): HeadersClass {
   const immutable = class extends base {}
   const method = { value: refuse, writable: true, configurable: true, enumerable: false }

@@ -13,7 +13,7 @@ import { readAll } from './read-all.ts'
 import type { ResponseBody } from './response-body.ts'
 import { toFetchHeaders } from './response-headers.ts'
 
-/** What is known of a response when its header is there. */
+/** A response without its body, known when its header section has come. */
 export interface ResponseResult {
   readonly type: 'basic' | 'cors' | 'opaque'
   /** Without fragment. */
@@ -23,42 +23,43 @@ export interface ResponseResult {
   readonly statusText: string
   readonly headers: RawHeadersSource
   /**
-   * Has the fields as they came, for when the caller reads them: `headers` has lost some duplicates then. Null for
+   * Has the fields as they came, which are read when the caller reads them: `headers` lacks some duplicates. Null for
    * none.
    */
   readonly controller: { readonly rawHeaders: string[] | null } | null
 }
 
-/** Of clones that were collected: a branch that nobody can read would hold all that the other one reads. */
+/** Cancels the branches of collected clones: an unreachable branch would hold all that the other one reads. */
 const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
   const stream = branch.deref()
   if (stream === undefined || stream.locked || isDisturbed(stream)) return
   stream.cancel('The Response was collected before its body was read').catch(noop)
 })
 
-/** By which `util.inspect()` asks. */
+/** The name of the method that `util.inspect()` calls. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 const SPENT = 'Body is unusable: it has been read already, or is being read'
 
 /**
- * What `fetch()` gives. `instanceof Response` holds, by the prototype; but undici's constructor hasn't run, so that a
- * request pays for no Headers and no stream which nobody reads. Whoever asks for undici's private state gets its error,
- * or on Node 20 and 22, where the state is behind symbols, that of a Response that was made of this one.
+ * The response of `fetch()`. `instanceof Response` holds, by the prototype. undici's constructor hasn't run, so that a
+ * request doesn't pay for a Headers and a stream that are never read. Code that reads undici's private state gets
+ * undici's error. On Node 20 and 22, where the state is behind symbols, it gets the state of a Response that is made
+ * of this one.
  */
 export class FetchResponse {
   readonly #answer: ResponseResult
-  /** Null until somebody reads them. */
+  /** Null until they are read. */
   #headers: Headers | null = null
-  /** As it comes; null for no body, and once it has become a stream that was teed. */
+  /** Null for no body, and once its stream was teed. */
   #body: ResponseBody | null
-  /** Null until somebody asks for it. */
+  /** Null until it is read. */
   #stream: ReadableStream<Uint8Array> | null = null
-  /** The stream is a branch that nobody else has. */
+  /** The stream is a branch that only this object has. */
   #isBranch = false
   /** text() or one of its like was called. */
   #isConsumed = false
-  /** A Response of the global class; null until somebody asks for what only such a one has. */
+  /** A Response of the global class; null until a member is read that only such a Response has. */
   #builtin: Response | null = null
 
   constructor(answer: ResponseResult, body: ResponseBody | null) {
@@ -101,10 +102,10 @@ export class FetchResponse {
   get body(): ReadableStream<Uint8Array> | null {
     if (this.#stream === null && this.#body !== null) {
       this.#stream = this.#body.toStream()
-      // Whoever reads it has it.
+      // `text()` or its like has the body: the stream is locked.
       if (this.#isConsumed) this.#stream.getReader()
     }
-    // From now on somebody else may have it.
+    // From now on the caller has the stream, too.
     if (this.#isBranch) unread.unregister(this)
     this.#isBranch = false
     return this.#stream
@@ -165,14 +166,14 @@ export class FetchResponse {
     return `Response ${inspect(shown, options)}`
   }
 
-  /** A branch of what was one stream. */
+  /** Takes a branch of the teed stream as its body. */
   #have(branch: ReadableStream<Uint8Array>): void {
     this.#stream = branch
     this.#isBranch = true
     unread.register(this, new WeakRef(branch), this)
   }
 
-  /** A Response of the global class with the same content: for what reads undici's private state by a symbol. */
+  /** A Response of the global class with the same content: for code that reads undici's private state by a symbol. */
   static toBuiltin(response: FetchResponse): Response {
     const { body, status, statusText, headers } = response
     response.#builtin ??= new Response(body, { status, statusText, headers })
@@ -189,7 +190,7 @@ export class FetchResponse {
     return new Response(toArrayBuffer(bytes), type === null ? {} : { headers: { 'content-type': type } })
   }
 
-  /** Past the web stream, unless the caller has one already that was teed. */
+  /** Reads the body without a web stream, unless the body is a branch of a teed stream. */
   #read<T>(convert: (bytes: Buffer) => T | PromiseLike<T>): Promise<T> {
     const body = this.#body
     if (this.#isUnusable) return Promise.reject(new TypeError(SPENT))
@@ -202,7 +203,7 @@ export class FetchResponse {
   }
 }
 
-/** There is no body: it can be read any number of times. */
+/** For a response without a body, which can be read any number of times. */
 async function toPromise<T>(convert: (bytes: Buffer) => T | PromiseLike<T>): Promise<T> {
   return convert(Buffer.alloc(0))
 }
@@ -214,10 +215,10 @@ function isDisturbed(stream: ReadableStream): boolean {
 
 type ResponseClass = new (answer: ResponseResult, body: ResponseBody | null) => FetchResponse
 
-/** The class for the `Response` that is global now, and that one; null before the first response. */
+/** The current global `Response`, and the class for it; null before the first response. */
 let current: { readonly global: typeof Response; readonly own: ResponseClass } | null = null
 
-/** Makes the Response of a response. */
+/** Makes the Response that `fetch()` gives. */
 export function makeResponse(answer: ResponseResult, body: ResponseBody | null): Response {
   return asResponse(makeOwn(answer, body))
 }
@@ -234,8 +235,8 @@ function makeOwn(answer: ResponseResult, body: ResponseBody | null): FetchRespon
 }
 
 /**
- * A class of which `instanceof global` holds. It is made when the first response comes, not before: reading `Response`
- * loads undici; and again where somebody puts another class there later.
+ * A class for which `instanceof global` holds. It is made when the first response comes, not before: reading `Response`
+ * loads undici. It is made again when the global class was replaced.
  */
 function makeClass(global: typeof Response): ResponseClass {
   const own = class extends FetchResponse {}

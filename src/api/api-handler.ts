@@ -1,5 +1,5 @@
 /**
- * What all APIs have in common: their options, the caller's signal, and the one outcome.
+ * The common part of all APIs: their options, the caller's signal, and the one outcome.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { checkSignal, SignalLink } from './signal.ts'
 /** Only a dispatcher's `dispatch` is needed. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>
 
-/** The options of which the APIs take care themselves; each has some of them. */
+/** The options that the APIs handle themselves; each API has some of them. */
 export interface ApiOptions<TOpaque> {
   readonly signal?: AbortSignal | EventEmitter | null | undefined
   readonly opaque?: TOpaque | undefined
@@ -50,7 +50,7 @@ export function checkApiOptions(options: ApiOptions<unknown>): void {
   toInteger('highWaterMark', highWaterMark, HIGH_WATER_MARK, 0, Number.MAX_SAFE_INTEGER, 'bytes')
 }
 
-/** @throws InvalidArgumentError: what is answered by a tunnel is for `connect()` and `upgrade()`. */
+/** @throws InvalidArgumentError for a request whose response is a tunnel: `connect()` and `upgrade()` send those. */
 export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
   if (method === 'CONNECT') throw invalid('method', method, 'another one: connect() opens tunnels')
   if (upgrade !== undefined && upgrade !== null && upgrade !== false) {
@@ -62,8 +62,8 @@ export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
 export type Trailers = Record<string, string | string[] | undefined> | string[]
 
 /**
- * `__proto__` is a name like others: to assign it would be to call a setter of Object.prototype,
- * or what Node has put there.
+ * Defines a trailer, also one with the name `__proto__`: an assignment would call the setter of Object.prototype, or
+ * the one that Node has put there.
  */
 function setTrailer(
   target: Exclude<Trailers, string[]>,
@@ -74,7 +74,7 @@ function setTrailer(
   else Object.defineProperty(target, name, { value, configurable: true, enumerable: true, writable: true })
 }
 
-/** The part of a handler that serves its caller, whatever the API. `TData` is what the callback gets. */
+/** The part of a handler that is the same for all APIs. The callback gets a `TData`. */
 export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   protected readonly options: ApiOptions<TOpaque>
   /** Null until the call has begun. */
@@ -82,7 +82,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   protected context: unknown = null
   /** Null once it was called. */
   #callback: Callback<TData> | null
-  /** Why the signal ended it; null while it hasn't. */
+  /** The reason of the signal that ended the call; null while it hasn't fired. */
   #reason: Error | null = null
   readonly #signal: SignalLink | null
 
@@ -117,7 +117,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     this.controller?.abort(reason)
   }
 
-  /** Nothing is left for the signal to end. */
+  /** The call is over: the signal has nothing left to end. */
   protected removeSignal(): void {
     this.#signal?.remove()
   }
@@ -145,7 +145,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     else for (const name in trailers) setTrailer(target, name, trailers[name])
   }
 
-  /** Dispatches. What an interceptor throws leaves no listener on the signal. */
+  /** Dispatches. When an interceptor throws, the listener is taken off the signal. */
   dispatchBy(dispatcher: Dispatching, options: DispatchOptions): void {
     try {
       dispatcher.dispatch(options, this)
@@ -162,7 +162,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
       onInfo({ statusCode, headers: this.toHanded(controller, headers) })
   }
 
-  /** Gives the caller what it waits for; once. False when its own code has thrown. */
+  /** Calls the caller's callback with the result; once. False when the callback has thrown. */
   protected succeed(data: TData): boolean {
     const callback = this.#callback
     this.#callback = null
@@ -170,16 +170,16 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
       callback?.(null, data)
       return true
     } catch (thrown) {
-      // The caller's own code has failed: that is for the process to hear, as with any
-      // callback, and no part of the call.
+      // The caller's own code has thrown: as with any callback, that is an uncaught exception, not a failure of the
+      // call.
       throwUncaught(thrown)
       return false
     }
   }
 
   /**
-   * Gives the caller the error; once. Later, as undici does: a callback before the API has
-   * returned surprises its owner.
+   * Calls the caller's callback with the error; once. In a microtask, as in undici: a callback must not run before the
+   * API has returned.
    */
   protected fail(error: Error): void {
     const callback = this.#callback
@@ -191,13 +191,15 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
 }
 
 /**
- * The async context that it was made in. `AsyncResource.bind()` would do, in twenty times the time
+ * The async context that it was made in. `AsyncResource.bind()` would take twenty times as long
  * (`bench/micro/caller-context.mjs`).
  */
 export class CallerContext {
   readonly #resource = new AsyncResource('DODICI_CALL')
 
-  /** Calls a function of the caller's in the caller's context, also when the response comes from a socket's. */
+  /**
+   * Calls a function of the caller in the caller's context, also when the response comes in the context of a socket.
+   */
   run<TArguments extends unknown[], TResult>(
     fn: (...args: TArguments) => TResult,
     ...args: TArguments
@@ -207,9 +209,9 @@ export class CallerContext {
 }
 
 /**
- * Both forms of undici: a promise, or a callback, which runs in its caller's async context.
+ * Both forms of undici's APIs: a promise, or a callback, which runs in its caller's async context.
  *
- * @param start checks the options and dispatches; what it throws is the outcome
+ * @param start checks the options and dispatches; when it throws, the error is the outcome
  */
 export function perform<TData>(
   opaque: unknown,

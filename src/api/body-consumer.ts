@@ -1,5 +1,5 @@
 /**
- * What takes a body past the buffer and the events of a Readable.
+ * Consumers of a body, which go past the buffer and the events of a Readable.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import { originalNextTick } from '../core/original-timers.ts'
 /** Takes all of a body as it comes, past the buffer and the events of a Readable. */
 export interface Consumer {
   take(chunk: Buffer): void
-  /** @param isQuiet nobody listens for the end of the stream */
+  /** @param isQuiet the stream has no listener for its end */
   onEnd(isQuiet: boolean): void
   onError(error: Error): void
 }
 
-/** For `text()` and its like. */
+/** Collects the pieces for `text()` and its like. */
 export class Collector<T> implements Consumer {
   readonly #chunks: Buffer[]
   readonly #convert: (bytes: Buffer) => T
@@ -43,13 +43,13 @@ export class Collector<T> implements Consumer {
     try {
       this.#resolve(this.#convert(joinChunks(this.#chunks)))
     } catch (thrown) {
-      // Of bytes that are no JSON, say.
+      // For example, the bytes aren't JSON.
       this.onError(thrown)
     }
   }
 }
 
-/** For `dump()`: lets each piece go, and the body with the one that is too much. */
+/** For `dump()`: drops each piece, and aborts the body with the first piece above the limit. */
 export class Dump implements Consumer {
   readonly #body: Readable
   /** Bytes that have come. */
@@ -96,7 +96,7 @@ export class Dump implements Consumer {
     this.onError()
   }
 
-  /** Nobody asked for the body, so of its failure nobody wants to know either. */
+  /** The caller has thrown the body away: its failure isn't reported either. */
   onError(): void {
     this.#signal?.removeEventListener('abort', this)
     // A tick later: the body is closed by then.

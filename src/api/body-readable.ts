@@ -19,39 +19,39 @@ import type { Consumer } from './body-consumer.ts'
 import { Collector, Dump } from './body-consumer.ts'
 import { toWebStream } from './web-stream.ts'
 
-/** undici's: more than this isn't worth reading to keep a stream alive. Bytes. */
+/** undici's default: a longer rest isn't worth reading for the stream to end well. Bytes. */
 const DUMP_LIMIT = 131_072
 
 /**
- * Readable, with `text()` and its like. Back-pressure is the stream's own: nothing is read from the peer, and no credit
- * is given to it, while `highWaterMark` bytes wait here.
+ * Readable, with `text()` and its like. The stream makes the back-pressure: while `highWaterMark` bytes wait here,
+ * nothing is read from the peer, and the peer gets no credit.
  *
- * Most bodies are read by `text()` or its like. So what comes is kept in a list, and only the first read by the means
- * of a Readable puts it into the stream: buffer, events and ticks cost as much as all the rest of a small response.
+ * Most bodies are read by `text()` or its like. So the pieces are kept in a list. Only the first read as a Readable
+ * puts them into the stream: its buffer, events and ticks cost as much as all the rest of a small response.
  */
 export class BodyReadable extends Readable implements BodyReadableType {
   readonly #controller: DispatchController
   readonly #headers: IncomingHttpHeaders
-  /** Bytes that the response announced; null where it didn't, or where no body follows. */
+  /** The response's `content-length`; null where it has none, or where no body follows. */
   readonly #announced: number | null
   #bytesRead = 0
-  /** What came before anybody read; null for nothing. */
+  /** Pieces that came before the first read; null for none. */
   #early: Buffer[] | null = null
   /** It is read as a stream. */
   #isStreaming = false
-  /** Read whole by text() or its like, and nobody has asked for the stream's own end. */
+  /** text() or its like has read the whole body, and the stream's own end has no listener. */
   #hasQuietEnd = false
   /** Null unless one of text() and its like was called. */
   #consumer: Consumer | null = null
   /** Null until `body` is read. */
   #web: ReadableStream<Uint8Array> | null = null
-  /** The response has been received whole, if not read. */
+  /** The whole response was received. It may not have been read yet. */
   #isComplete = false
   /** One of text() and its like was called. */
   #isConsumed = false
   /** The call has failed, or its signal was aborted: not the reader's own `destroy()`. */
   #hasFailed = false
-  /** It ends in this error once what lies here was read; null before the call has failed. */
+  /** The stream fails with this error once the pieces in its buffer were read; null before the call has failed. */
   #failure: Error | null = null
 
   constructor(
@@ -71,14 +71,14 @@ export class BodyReadable extends Readable implements BodyReadableType {
     else if (this.#startStreaming()) this.#controller.resume()
   }
 
-  /** The last piece that has come before a failure is followed by it. */
+  /** After a failure of the call, the stream fails once the last piece was read. */
   override read(size?: number): ReturnType<Readable['read']> {
     const chunk: unknown = super.read(size)
     if (this.#failure !== null && this.readableLength === 0) this.destroy(this.#failure)
     return chunk
   }
 
-  /** Whoever listens wants to hear the end, also after text(). */
+  /** A listener for the end hears of it also when it is added after text(). */
   override on(event: string | symbol, listener: (...args: never[]) => void): this {
     if (this.#hasQuietEnd) this.#endLoudly()
     return super.on(event, listener as Parameters<Readable['on']>[1])
@@ -90,20 +90,20 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     const consumer = this.#consumer
-    // Now: the reader's own `destroy()` fails the call below, which tells this body so.
+    // Read now: the reader's own `destroy()` fails the call below, and that sets the flag.
     const hasFailed = this.#hasFailed
     this.#consumer = null
-    // Destroyed before its end, and not by a failure of the call: the reader has had enough.
+    // Destroyed before its end, and not by a failure of the call: the reader gives up the rest.
     const reason = error ?? (this.readableEnded || this.#isComplete ? null : new RequestAbortedError())
     if (!this.#isComplete) this.#controller.abort(reason ?? new RequestAbortedError())
     consumer?.onError(reason ?? new RequestAbortedError())
-    // A tick runs before the continuation of an `await`: the caller who gets this body by a promise
-    // couldn't listen for `error` yet.
+    // A tick runs before the continuation of an `await`: a caller that gets this body by a promise couldn't listen for
+    // `error` yet.
     if (hasFailed) originalSetImmediate(callback, reason)
     else originalNextTick(callback, reason)
   }
 
-  /** A piece has come. False asks for no more. */
+  /** A piece has come. False: pause the response. */
   receive(chunk: Buffer): boolean {
     this.#bytesRead += chunk.length
     if (this.#consumer !== null) {
@@ -146,7 +146,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     return isFlowing
   }
 
-  /** Everything went past the stream: its own end is for those who listen to it, now or later. */
+  /** A consumer has read the whole body. The stream's own end comes only when it has a listener, now or later. */
   #end(): void {
     const isHeard = this.listenerCount('end') + this.listenerCount('close') + this.listenerCount('data') > 0
     if (isHeard || this.#isStreaming || this.listenerCount('readable') > 0) this.#endLoudly()
@@ -159,29 +159,29 @@ export class BodyReadable extends Readable implements BodyReadableType {
     this.resume()
   }
 
-  /** The caller's signal wants no more of it, however much has come. */
+  /** The caller's signal has fired: also the pieces that have come are dropped. */
   abort(reason: Error): void {
     this.#hasFailed = true
     this.on('error', noop)
     this.destroy(reason)
   }
 
-  /** It will never be complete. Whoever reads it as a stream gets what lies here first. */
+  /** The body will never be complete. A reader of the stream gets the pieces in its buffer first. */
   fail(error: Error): void {
     this.#isComplete = true
     this.#hasFailed = true
-    // Not swallowed: readers get it. But a body that nobody reads must not end the process.
+    // Readers still get the error. But the failure of an unread body must not end the process.
     this.on('error', noop)
     if (this.#consumer !== null || !this.hasUnread) {
       this.destroy(error)
       return
     }
     this.#failure = error
-    // The caller who gets this body by a promise can't have begun to read it yet.
+    // A caller that gets this body by a promise can't have begun to read it yet.
     if (!this.#isStreaming) originalSetImmediate(failUnread, this)
   }
 
-  /** Nobody who reads it as a stream wants what lies here. */
+  /** Drops the pieces that a reader of the stream hasn't read. */
   dropUnread(): void {
     if (this.#failure !== null && !this.#isStreaming) this.destroy(this.#failure)
   }
@@ -241,16 +241,16 @@ export class BodyReadable extends Readable implements BodyReadableType {
     })
   }
 
-  /** Somebody reads it as a stream, or by text() and its like, or listens for its end. */
+  /** Whether the body is read as a stream, or by text() and its like, or its end has a listener. */
   get #isFlowing(): boolean {
     return this.bodyUsed || this.#isStreaming || this.listenerCount('end') > 0
   }
 
-  /** Beside whoever reads it already. */
+  /** Counts the pieces for `dump()` while another reader reads the body. */
   #flow(dump: Dump): void {
     this.on('data', () => dump.check(this.#bytesRead))
     this.on('close', () => dump.onError())
-    // It may have been paused, and would stay so.
+    // The stream may be paused, and would stay so.
     this.resume()
   }
 
@@ -276,7 +276,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   #consume<T>(convert: (bytes: Buffer) => T): Promise<T> {
     if (this.#failure !== null) this.destroy(this.#failure)
     if (this.bodyUsed || this.#web?.locked === true) {
-      // After a failure that failure is the better response.
+      // After a failure, the failure says more than this TypeError.
       return Promise.reject(this.errored ?? new TypeError('The body was read already, or is being read'))
     }
     this.#isConsumed = true
@@ -286,7 +286,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     )
   }
 
-  /** The rest goes to a consumer, which has what is there already. */
+  /** Gives a consumer the pieces that have come. The rest goes to it as it comes. */
   #feed(consumer: Consumer): void {
     this.#isConsumed = true
     this.#early = null

@@ -19,9 +19,9 @@ import { BodyReadable } from './body-readable.ts'
 
 type Callback = (error?: Error | null) => void
 
-/** The request's body: what is written to the duplex, when the session asks for it. */
+/** The request's body: gives the session, on its demand, the pieces that are written to the duplex. */
 class PipelineRequest extends Readable {
-  /** Of the write that waits for the session; null while none does. */
+  /** The callback of the write that waits for the session; null while none waits. */
   #onTaken: Callback | null = null
 
   override _read(): void {
@@ -31,20 +31,20 @@ class PipelineRequest extends Readable {
   }
 
   override _destroy(error: Error | null, callback: Callback): void {
-    // Nobody reads what is written from now on: writers need not wait. What has failed they hear from the duplex.
+    // What is written from now on is dropped: writers need not wait. The duplex tells them of the failure.
     this._read()
     callback(error)
   }
 
   write(chunk: unknown, callback: Callback): void {
-    // A tick later: a writer that goes on while it may would never let anything else happen.
+    // A tick later: otherwise a writer that writes in a loop would block the event loop.
     if (this.destroyed) originalNextTick(callback)
     else if (this.push(chunk)) callback()
     else this.#onTaken = callback
   }
 }
 
-/** Whose duplex it is. */
+/** The owner of a duplex. */
 interface DuplexOwner {
   readonly request: PipelineRequest
   /** There is room for more of the response. */
@@ -53,7 +53,7 @@ interface DuplexOwner {
   onDestroyed(reason: Error | null): void
 }
 
-/** What the caller gets: its writable side is the request, its readable side what the caller's handler returns. */
+/** The duplex of the caller: its writable side is the request, its readable side what the caller's handler returns. */
 class PipelineDuplex extends Duplex {
   readonly #owner: DuplexOwner
 
@@ -94,7 +94,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   #body: BodyReadable | null = null
   /** The response has come whole. */
   #isComplete = false
-  /** What the caller's handler has made of it; null until then. */
+  /** The Readable that the caller's handler has returned; null until then. */
   #response: Readable | null = null
 
   constructor(options: PipelineOptions<TOpaque>, toResponse: PipelineHandler<TOpaque, UndiciBodyReadable>) {
@@ -116,7 +116,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   onDestroyed(reason: Error | null): void {
     this.removeSignal()
     if (reason === null && this.#isComplete) return
-    // Its handler may have ended the duplex without a look at the response.
+    // The caller's handler may have ended the duplex without reading the response.
     const error = reason ?? new RequestAbortedError('The pipeline ended before the response')
     this.controller?.abort(error)
     this.#body?.on('error', noop).destroy(error)
@@ -146,7 +146,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
       )
     }
     if (this.duplex.destroyed) {
-      // By the handler itself, or by a signal that it has fired.
+      // The handler has ended the call, itself or by its signal.
       response.on('error', noop).destroy()
       return
     }
@@ -154,7 +154,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     this.#forward(response)
   }
 
-  /** By hand, since `pipe()` would neither forward failures nor objects. */
+  /** Written by hand, since `pipe()` would forward neither failures nor objects. */
   #forward(response: Readable): void {
     const { duplex } = this
     response.on('data', (chunk: unknown) => {
@@ -179,7 +179,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {
-    // The first failure counts, also for the body: what it was read by hears of it, too.
+    // The first failure counts. The body fails with it, too, and so does the stream that reads the body.
     this.#body?.fail(error)
     this.duplex.destroy(error)
   }
@@ -189,7 +189,7 @@ function isOpenReadable(value: unknown): value is Readable {
   if (typeof value !== 'object' || value === null) return false
   const { on, pause, resume, destroyed, readableEnded } = value as Partial<Readable>
   if (typeof on !== 'function' || typeof pause !== 'function' || typeof resume !== 'function') return false
-  // Their end was told already, and would not come again.
+  // A stream that is destroyed or has ended emits no further event.
   return destroyed !== true && readableEnded !== true
 }
 

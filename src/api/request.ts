@@ -49,7 +49,7 @@ class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> impleme
       isEmpty: this.#isHead,
     })
     this.#body = body
-    // Until the body is done with: it can be aborted while its last part waits to be read.
+    // The signal counts until the body is closed: it can be aborted while its last part waits to be read.
     if (signal !== undefined && signal !== null) body.once('close', () => this.removeSignal())
     const data = {
       statusCode,
@@ -70,7 +70,7 @@ class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> impleme
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     this.fillTrailers(this.#trailers, controller, trailers)
     this.#body?.finish()
-    // Nothing is left to be aborted; and a body without data, of a HEAD say, is often never read, so never closes.
+    // Nothing is left to abort. A body without data (of a HEAD, for example) is often never read, so it never closes.
     if (this.#body?.hasUnread === false) this.removeSignal()
   }
 

@@ -11,7 +11,7 @@ import { isError, RequestAbortedError } from '../errors.ts'
 /** As undici's fetch allows: many calls share one signal, which is no leak. */
 const MAX_LISTENERS = 1_500
 
-/** Who is ended by a signal. */
+/** An object that a signal can end. */
 export interface Abortable {
   onSignal(reason: Error): void
 }
@@ -83,7 +83,7 @@ export function allowListeners(signal: AbortSignal): void {
   try {
     limit = getMaxListeners(signal)
   } catch {
-    // Node 20 throws where there is no limit.
+    // Node 20 throws for an object that has no limit of listeners.
   }
   if (limit !== 0 && limit < MAX_LISTENERS) setMaxListeners(MAX_LISTENERS, signal)
 }

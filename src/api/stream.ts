@@ -37,7 +37,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   readonly #onFinish = (): void => this.#finish()
   readonly #onError = (error: Error): void => this.#break(error)
   readonly #onClose = (): void => {
-    // An error is dear, and the usual end is no error.
+    // Making an error is slow, and the usual end needs none.
     if (!this.isSettled) this.#break(new RequestAbortedError('The stream was closed before its end'))
   }
 
@@ -73,7 +73,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
       )
     }
     if (this.isSettled) {
-      // The factory has ended the call, by its signal say.
+      // The factory has ended the call, for example by its signal.
       writable.on('error', noop).destroy()
       return
     }
@@ -92,7 +92,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   /** Most responses fit into the Writable, and never come here. */
   #holdBack(controller: DispatchController, writable: Writable): void {
     controller.pause()
-    // Not `controller.paused`: an interceptor's own may have no such word, or be paused by somebody else.
+    // Not `controller.paused`: the controller of an interceptor may lack it, or be paused by the interceptor.
     if (this.#isHeldBack) return
     this.#isHeldBack = true
     writable.once('drain', () => {
@@ -111,7 +111,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
     this.#break(error)
   }
 
-  /** All of the body has been taken, unless its owner has ended it too early. */
+  /** The Writable has taken the whole body, unless the caller has ended it too early. */
   #finish(): void {
     if (this.isSettled) return
     if (!this.#isComplete) {
@@ -123,8 +123,8 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   }
 
   /**
-   * The first reason counts, on whichever side. The listener for `error` stays: what is destroyed
-   * must not end the process.
+   * Ends the call and the Writable. The first reason counts. The listener for `error` stays: an error of a destroyed
+   * Writable must not end the process.
    */
   #break(error: Error): void {
     if (this.isSettled) return

@@ -1,5 +1,5 @@
 /**
- * What `connect()` and `upgrade()` have in common: the response is a tunnel, or an error.
+ * The common part of `connect()` and `upgrade()`: the outcome is a tunnel, or an error.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export class TunnelHandler<TOpaque>
 {
   readonly #what: string
 
-  /** @param what the tunnel's name in an error */
+  /** @param what the name of the tunnel in an error */
   constructor(options: ApiOptions<TOpaque>, callback: Callback<ConnectData<TOpaque>>, what: string) {
     super(options, callback)
     this.#what = what

@@ -12,7 +12,7 @@ import { RequestAbortedError } from '../errors.ts'
 /**
  * A web stream that reads a Readable, one piece for each that is asked for. Its `cancel()` destroys the Readable.
  *
- * `ReadableStream.from` would do, but for a cancel before the first read: that never reaches the iterator.
+ * `ReadableStream.from()` isn't used: a cancel before the first read would never reach the iterator.
  */
 export function toWebStream(readable: Readable): ReadableStream<Uint8Array> {
   let iterator: AsyncIterator<Uint8Array> | null = null

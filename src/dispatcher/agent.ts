@@ -25,23 +25,23 @@ import { Pool } from './pool.ts'
 interface Entry {
   readonly dispatcher: DispatcherType
   /**
-   * The same one, where the agent has made it; null for one of the caller's `factory`, whose `dispatch()` may be its
-   * own.
+   * The same dispatcher, where the agent has made it. Null for one that the caller's `factory` has made: its class may
+   * have a `dispatch()` of its own.
    */
   readonly own: LivingDispatcher | null
-  /** It has got a request since the agent last looked for one to let go of. */
+  /** It has got a request since the agent last looked for an idle origin to close. */
   wasUsed: boolean
 }
 
-/** How many origins are looked at for an idle one when that is a courtesy, and not a must. */
+/** How many origins are checked for idle ones when `maxOrigins` is Infinity, so that none has to be closed. */
 const COURTESY = 64
 
 /**
  * A dispatcher for any origin: each request names its own, and each origin has a {@link Pool}.
  *
  * All pools connect with the agent's own `connect` options: two TLS identities are two agents, and share nothing.
- * Origins that speak HTTP/1.1 go to the `fallback`, one for all of them; so do `http:` origins, but for those of which
- * `h2c` says otherwise.
+ * Origins that speak HTTP/1.1 go to the `fallback`, one for all of them; so do `http:` origins, unless `h2c` returns
+ * true for them.
  *
  * @example
  * ```ts
@@ -58,11 +58,11 @@ export class Agent extends LivingDispatcher {
   readonly #options: ResolvedAgentOptions
   readonly #maxResponseSize: number
   /**
-   * By the origin, as `URL.origin` writes it, and the server name where that is another. In no order that means
-   * anything: {@link Agent.#letGo} goes round.
+   * By the origin, as `URL.origin` writes it, and the server name where that is another. The order
+   * means nothing: {@link Agent.#letGo} goes round.
    */
   readonly #entries = new Map<string, Entry>()
-  /** Those that were let go of, and whose last tunnels are still open. */
+  /** Dispatchers that the agent has closed while their last tunnels are still open. */
   readonly #leaving = new Set<DispatcherType>()
 
   /**
@@ -71,12 +71,12 @@ export class Agent extends LivingDispatcher {
    */
   constructor(options?: AgentOptions) {
     super()
-    // Now, rather than with the first request.
+    // Bad options throw here, not at the first request.
     const resolved = toClientOptions(options)
     const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
     toConnections(poolOptions)
     this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved) : null
-    // As it is now: whatever the caller does to it later, all origins are connected to alike.
+    // A copy: a later change by the caller must not make origins connect in different ways.
     const { connect } = resolved
     this.#poolOptions = { ...poolOptions, connect, fallback: resolved.fallback ?? this.#ownFallback }
     this.#options = toAgentOptions(options ?? {})
@@ -112,7 +112,7 @@ export class Agent extends LivingDispatcher {
 
   protected override async tearDown(error: Error | null): Promise<void> {
     const gone = this.#all().map(async (dispatcher) => dispatcher.destroy(error))
-    // Its calls have heard their end then.
+    // The calls of the fallback have heard their end then.
     await settleAll([...gone, this.#ownFallback?.destroy(error) ?? Promise.resolve()])
   }
 
@@ -122,7 +122,7 @@ export class Agent extends LivingDispatcher {
 
   #toEntry({ origin: given, servername: givenName }: DispatchOptions): Entry {
     if (givenName === undefined || givenName === null) {
-      // Most callers give it in this very form already: then it needn't be parsed.
+      // Most callers give the origin as `URL.origin` writes it: then it needn't be parsed.
       const known = typeof given === 'string' ? this.#entries.get(given) : undefined
       if (known !== undefined) return known
     }
@@ -165,9 +165,9 @@ export class Agent extends LivingDispatcher {
     )
   }
 
-  /** Its events are the agent's, whose listeners find the agent first among the targets. */
+  /** Emits the events of a dispatcher as the agent's own: the agent is the first of the targets. */
   #forward(dispatcher: DispatcherType): void {
-    // One of the caller's may have none.
+    // A dispatcher of the caller's `factory` may have no events.
     if (typeof dispatcher.on !== 'function') return
     dispatcher.on('connect', (url, targets) => this.emit('connect', url, [this, ...targets]))
     dispatcher.on('drain', (url) => this.emit('drain', url))
@@ -180,8 +180,8 @@ export class Agent extends LivingDispatcher {
   }
 
   /**
-   * Closes idle ones, so that origins don't pile up. Those that were used since the last time go to the end of the line
-   * first: that costs a request one assignment, where an order by last use would cost it two changes of the map.
+   * Closes idle dispatchers, so that origins don't pile up. A dispatcher that was used since the last time goes to the
+   * end of the map first. So a request costs one assignment; an order by last use would cost two changes of the map.
    */
   #letGo(): void {
     const { maxOrigins, keptOrigins } = this.#options
@@ -200,7 +200,7 @@ export class Agent extends LivingDispatcher {
 
   #close(dispatcher: DispatcherType): void {
     this.#leaving.add(dispatcher)
-    // One of the caller's may have been destroyed by the caller, and say so: then it is gone, too.
+    // The caller may have destroyed a dispatcher of its `factory`: closing that one fails, and it is gone, too.
     const onGone = (): boolean => this.#leaving.delete(dispatcher)
     new Promise<void>((resolve) => resolve(dispatcher.close())).then(onGone, onGone)
   }
@@ -210,18 +210,18 @@ function toOwnEntry(dispatcher: OriginDispatcher): Entry {
   return { dispatcher, own: dispatcher, wasUsed: true }
 }
 
-/** Null for a dispatcher of the caller's that has none. */
+/** Null for a dispatcher of the caller's `factory` without stats. */
 function toStats(dispatcher: object): ClientStats | PoolStats | null {
   const stats: unknown = 'stats' in dispatcher ? dispatcher.stats : null
   return typeof stats === 'object' && stats !== null ? (stats as ClientStats | PoolStats) : null
 }
 
-/** One that doesn't tell may be busy. */
+/** A dispatcher without stats counts as busy. */
 function isIdle(dispatcher: object): boolean {
   return dispatcher instanceof OriginDispatcher ? dispatcher.isIdle : toStats(dispatcher)?.size === 0
 }
 
-/** Waits for all of them, whatever becomes of one, and fails with the first that has failed. */
+/** Waits until all promises have settled, and fails with the error of the first that has failed. */
 async function settleAll(promises: Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(promises)
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

@@ -31,7 +31,7 @@ import { request } from '../api/request.ts'
 import { stream } from '../api/stream.ts'
 import { upgrade } from '../api/upgrade.ts'
 
-/** What the methods do. The types of their arguments and results, overload by overload, are in {@link ApiMethods}. */
+/** The methods themselves. The types of their overloads are in {@link ApiMethods}. */
 abstract class UntypedApiDispatcher extends EventEmitter<DispatcherEvents> {
   abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 

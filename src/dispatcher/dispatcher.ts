@@ -19,16 +19,16 @@ import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { ApiDispatcher } from './api-dispatcher.ts'
 
 /**
- * What can dispatch requests. Its API methods need nothing but `dispatch`, so a class that brings its own gets all of
+ * The abstract dispatcher. The API methods need only `dispatch()`: a subclass with its own `dispatch()` gets all of
  * them.
  */
 export abstract class Dispatcher extends ApiDispatcher implements DispatcherType {
-  /** The one origin that it is for, as `URL.origin` writes it; `null` for one that asks each request for its own. */
+  /** The origin of a dispatcher for one origin, as `URL.origin` writes it; `null` when each request names its own. */
   get origin(): string | null {
     return null
   }
 
-  /** How many bytes a response's body may have, where a request says nothing else; -1: any number. */
+  /** How many bytes a response's body may have when the request sets no limit; -1: any number. */
   get maxResponseSize(): number {
     return -1
   }
@@ -40,10 +40,10 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   abstract get destroyed(): boolean
 
   /**
-   * Sends one request; the handler hears what becomes of it, also of bad options and of a closed dispatcher.
+   * Sends one request. The handler gets the outcome, also for bad options and a closed dispatcher.
    *
    * @returns false when the request has to wait: hold further ones back until the `drain` event, if you can.
-   * @throws InvalidArgumentError when the handler is none.
+   * @throws InvalidArgumentError when the handler isn't a handler.
    */
   abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 
@@ -92,7 +92,7 @@ class ComposedDispatcher extends Dispatcher {
   readonly #dispatch: Dispatch
 
   static {
-    // Its events are the inner dispatcher's: whoever listens to one of them listens to both.
+    // The events are the inner dispatcher's: a listener on one dispatcher is a listener on both.
     for (const name of EMITTER_METHODS) {
       const value = function (this: ComposedDispatcher, ...args: unknown[]): unknown {
         const result: unknown = Reflect.apply(EventEmitter.prototype[name], this.#inner, args)
@@ -127,10 +127,10 @@ class ComposedDispatcher extends Dispatcher {
   override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
     checkHandler(options, handler)
     const { origin } = this
-    // Interceptors need to know it; one that redirects or caches does.
+    // Interceptors need the origin: those that redirect or cache, for example.
     const isMissing = origin !== null && (options?.origin === undefined || options.origin === null)
     const aimed = isMissing ? { ...options, origin } : options
-    // Those of undici 6 speak the older shape, those of undici 8 the newer.
+    // Interceptors of undici 6 use the older shape of handlers, those of undici 8 the newer one.
     return this.#dispatch(aimed, toTwoShapedHandler(aimed, handler))
   }
 

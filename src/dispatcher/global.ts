@@ -1,5 +1,5 @@
 /**
- * The dispatcher of the top-level functions: ours, not Node's.
+ * The dispatcher of Dodici's top-level functions. Node's global dispatcher is another one.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * One origin that speaks HTTP/1.1, by the caller's word.
+ * One origin for which the caller has chosen HTTP/1.1.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { ClientStats } from '../../types/stats.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**
- * An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests, which are calls all
- * the same.
+ * An Agent's dispatcher for an `http:` origin without `h2c`: the fallback serves all its requests. They are calls like
+ * all others.
  */
 export class Http1Origin extends OriginDispatcher {
   constructor(origin: string, options: ClientOptions) {

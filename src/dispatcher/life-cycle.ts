@@ -1,5 +1,5 @@
 /**
- * Open, closing, destroyed: what every dispatcher of ours has in common.
+ * Open, closing, destroyed: the life cycle of every dispatcher of Dodici.
  *
  * @module
  */
@@ -23,26 +23,26 @@ import { Dispatcher } from './dispatcher.ts'
  */
 type LifeCycleState = 'open' | 'closing' | 'destroyed'
 
-/** A dispatcher with a life of its own, as opposed to a composed one. */
+/** A dispatcher with a life cycle of its own. A composed one has that of its inner dispatcher. */
 export abstract class LivingDispatcher extends Dispatcher {
   #state: LifeCycleState = 'open'
   /** Null until `close()` is called. */
   #closing: Promise<void> | null = null
   /** Null until `destroy()` is called, or `close()` has come to its end. */
   #destroying: Promise<void> | null = null
-  /** Tunnels, and peers that don't close their side, may still be waited for. */
+  /** The running end may still wait for tunnels, and for peers that don't close their side. */
   #isGraceful = false
 
   /**
-   * Takes a request, for a handler that was checked, and is of our shape. Whatever it throws, the handler will hear.
+   * Takes a request. The handler was checked and has Dodici's shape. The handler is told of every error that is thrown.
    */
   protected abstract dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean
 
   /**
    * For a dispatcher in front of another one: hands over a request whose options and handler it has checked itself.
    *
-   * @throws ClientClosedError, ClientDestroyedError, and whatever is wrong with the request: the handler hasn't heard
-   *   of it yet
+   * @throws ClientClosedError, ClientDestroyedError, and the error of a bad request: the handler wasn't told of it
+   *   yet
    */
   protected static dispatchBy(
     inner: LivingDispatcher,
@@ -57,10 +57,11 @@ export abstract class LivingDispatcher extends Dispatcher {
   protected abstract finish(): Promise<void>
 
   /**
-   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all is gone. Called once; and
-   * once more, not gracefully, when somebody loses patience with a graceful one.
+   * Fails all requests, with `error` or one ClientDestroyedError each, and settles when all connections are gone.
+   * Called once. Called a second time, with `isGraceful` false, when `destroy()` or a time limit cuts a graceful end
+   * short.
    *
-   * @param isGraceful `finish()` has settled: there are none
+   * @param isGraceful `finish()` has settled: no request is left
    */
   protected abstract tearDown(error: Error | null, isGraceful: boolean): Promise<void>
 
@@ -122,7 +123,7 @@ export abstract class LivingDispatcher extends Dispatcher {
     }
   }
 
-  /** What is left after so many milliseconds is destroyed. */
+  /** Destroys the dispatcher when it isn't closed after `timeout` milliseconds. */
   #limit(closing: Promise<void>, timeout: number): void {
     const alarm = systemClock.after(timeout, () => this.#destroy(null))
     const onSettled = (): void => alarm.cancel()
@@ -133,13 +134,13 @@ export abstract class LivingDispatcher extends Dispatcher {
     if (this.#destroying !== null) {
       if (this.#isGraceful && !isGraceful) {
         this.#isGraceful = false
-        // The promise of the first time tells how that ends.
+        // The promise of the first call reports the outcome.
         this.tearDown(error, false).catch(noop)
       }
     } else {
       this.#state = 'destroyed'
       this.#isGraceful = isGraceful
-      // First the promise: tearing down calls handlers, and they may call this again.
+      // The promise is made first: tearing down calls handlers, and a handler may call this method again.
       let start: (tornDown: Promise<void>) => void = noop
       this.#destroying = new Promise((resolve) => {
         start = resolve
@@ -160,7 +161,8 @@ function toTimeout(options: unknown): number {
 }
 
 /**
- * Both forms of undici: a promise, or a callback that is called once it has settled, with the error if it was rejected.
+ * Both forms of undici: the promise itself, or a callback that is called once the promise has settled, with the error
+ * if it was rejected.
  */
 function settle(promise: Promise<void>, callback: unknown): Promise<void> | undefined {
   if (callback === undefined) return promise

@@ -1,5 +1,5 @@
 /**
- * What Client and Pool have in common: one origin, a queue, sessions.
+ * The common part of Client and Pool: one origin, a queue, sessions.
  *
  * @module
  */
@@ -56,7 +56,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     return this.#scheduler.pending + this.#scheduler.running === 0
   }
 
-  /** What the stats are made of. */
+  /** The source of the stats. */
   protected get scheduler(): Pick<CallScheduler, 'pending' | 'running' | 'connected' | 'toSessionStats'> {
     return this.#scheduler
   }
@@ -74,7 +74,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   }
 }
 
-/** Emits the dispatcher's events, as undici names and fills them. */
+/** Emits the dispatcher's events, with undici's names and arguments. */
 class Announcer implements ConnectionEvents {
   readonly #dispatcher: OriginDispatcher
   readonly #origin: URL

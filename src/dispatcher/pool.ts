@@ -10,7 +10,7 @@ import { toConnections } from '../core/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**
- * A dispatcher for one origin over as many HTTP/2 connections as it takes, up to `connections`.
+ * A dispatcher for one origin over as many HTTP/2 connections as its requests need, up to `connections`.
  *
  * The first request opens one. A further one is opened when every other has as many streams as its peer allows, and is
  * closed when it has been idle for `keepAliveTimeout`. A request goes to the session with the fewest streams; when none

@@ -36,7 +36,7 @@ import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { Dispatcher, isDispatcher } from './dispatcher.ts'
 import { getGlobalDispatcher } from './global.ts'
 
-/** Where to send what, by whom. */
+/** The dispatcher and the options of one call. */
 interface Aim {
   readonly dispatcher: Dispatching
   /** The caller's options, with origin, path and method. */
@@ -58,13 +58,13 @@ function toUrl(url: unknown): URL {
 /**
  * The dispatcher that an option names, by default the global one.
  *
- * @throws InvalidArgumentError for what can't dispatch
+ * @throws InvalidArgumentError for a value that can't dispatch
  */
 export function toDispatcher(dispatcher: unknown): Dispatching {
   const given = dispatcher ?? getGlobalDispatcher()
   if (!isDispatcher(given)) throw invalid('dispatcher', given, 'an object with a dispatch() method')
   if (given instanceof Dispatcher) return given
-  // One of undici 6, a MockAgent say, knows handlers of the older shape alone.
+  // A dispatcher of undici 6, such as a MockAgent, knows only handlers of the older shape.
   return { dispatch: (options, handler) => given.dispatch(options, toTwoShapedHandler(options, handler)) }
 }
 
@@ -87,7 +87,7 @@ function aim(
   }
 }
 
-/** What is wrong with the arguments rejects the promise. With a callback it is thrown, as undici throws it. */
+/** Bad arguments reject the promise. With a callback the error is thrown, as in undici. */
 function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
   if (callback !== undefined) return start()
   try {

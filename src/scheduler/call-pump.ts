@@ -1,5 +1,5 @@
 /**
- * What moves calls from their queues to where they are sent.
+ * Moves calls from their queues to sessions or to the fallback.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { toLane, toSessionNeed } from './lane.ts'
 import type { SessionSet } from './session-set.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
 
-/** How deep loops that open streams may lie one within another. */
+/** How many loops that open streams may run, one inside another. */
 const MAX_DEPTH = 4
 
 /**
@@ -28,7 +28,7 @@ export class CallPump {
   readonly #waiting: WaitingCalls
   readonly #sessions: SessionSet
   readonly #fallback: Fallback
-  /** How many loops that open streams are under way, one within another. */
+  /** How many loops that open streams are running, one inside another. */
   #depth = 0
   #isStopped = false
 
@@ -46,16 +46,16 @@ export class CallPump {
     this.#fallback = fallback
   }
 
-  /** Whether streams are being opened. Room that comes about meanwhile is found by the loop that is under way. */
+  /** Whether a loop is opening streams. It also finds the room that arises meanwhile. */
   get isRunning(): boolean {
     return this.#depth > 0
   }
 
   /**
-   * Opens streams while there are calls and room for them. It may be called again by a handler that dispatches.
+   * Opens streams while there are calls and room for them. A handler that dispatches may call it again from inside.
    *
-   * @returns false when too many loops are under way already: these go on with what is left, and a handler that
-   * dispatches doesn't use up the stack
+   * @returns false when too many loops are running already, so that a handler that dispatches doesn't use up the stack:
+   * the running loops go on with the calls that are left
    */
   run(): boolean {
     if (this.#depth >= MAX_DEPTH) return false
@@ -71,7 +71,7 @@ export class CallPump {
     return true
   }
 
-  /** Opens nothing any more. */
+  /** Opens no more streams. */
   stop(): void {
     this.#isStopped = true
   }
@@ -89,7 +89,7 @@ export class CallPump {
     }
   }
 
-  /** @param session null for a call that HTTP/2 isn't for */
+  /** @param session null for a call that the fallback serves */
   #open(call: Call, session: Session | null): void {
     const { protocol } = call.request
     if (session !== null && (protocol === null || session.settings.offersExtendedConnect)) {
@@ -98,7 +98,7 @@ export class CallPump {
     } else if (this.#fallback.isThere) {
       this.#fallback.open(call, call.http1Required)
     } else {
-      // Where it was: it leaves the queue as it settles.
+      // Back to its place in the queue: a call leaves the queue when it settles.
       this.#waiting.add(call)
       const reason = session === null ? 'is to be asked by HTTP/1.1' : 'offers no extended CONNECT (RFC 8441)'
       const message = `${this.#origin.href} ${reason}, and fallback is null: there is no upgrade to ${protocol}`

@@ -37,7 +37,7 @@ import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
 
-/** Holds what waits in its queue, and gives the sessions what they have room for. */
+/** Holds calls in a queue, and gives the sessions the calls that they have room for. */
 export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   readonly deadlines: Deadlines
   readonly onFlow = (): void => this.#sessions.updateRefs()
@@ -55,10 +55,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   /** Calls dispatched so far. */
   #sequence = 0
   #needsDrain = false
-  /** What the sessions were told of calls that wait. */
+  /** Whether the sessions were told that calls wait. */
   #isWaiting = false
   #isDestroyed = false
-  /** What `tearDown()` was given; null for one ClientDestroyedError each. */
+  /** The error of `tearDown()`; null: each call gets a ClientDestroyedError of its own. */
   #destroyError: Error | null = null
   /** Resolves `finish()`; null until `finish()` is called. */
   #onIdle: (() => void) | null = null
@@ -117,12 +117,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#unsettled++
     if (call.start()) {
       this.#waiting.add(call)
-      // By the handler itself, a moment ago.
+      // The handler itself has just destroyed the dispatcher.
       if (this.#isDestroyed) call.fail(this.#toDestroyError())
       this.#serveWaiting()
       call.wait()
     }
-    // Those that wait may be repeated ones: `false` promises a drain for them, too.
+    // The waiting calls may all be replays: `false` promises a `drain` after them, too.
     this.#needsDrain ||= this.#waiting.size > 0
     return this.#waiting.size === 0
   }
@@ -136,7 +136,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   /**
-   * Fails what is left and ends the sessions; settles when they are gone.
+   * Fails the calls that are left, and ends the sessions; settles when the sessions are gone.
    *
    * @param isGraceful no call is left: the peers get time to close their sides
    */
@@ -150,7 +150,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return gone.then(() => {})
   }
 
-  /** The fallback tells undici's channels itself of what it serves. */
+  /** The fallback publishes the requests that it serves on undici's channels itself. */
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
     const { protocol } = this.#memory
     if (!hasSubscribers() || protocol === 'http/1.1') return handler
@@ -170,14 +170,14 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     else if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) call.http1Required = error
     if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
     this.#waiting.add(call)
-    // Not at once: the session that has just let go of it may be about to say that it is draining.
+    // A tick later: the session that has just released the call may be about to report that it drains.
     originalNextTick(serveLater, this)
   }
 
   #requeue(call: Call): void {
     this.#waiting.add(call)
     this.#serveWaiting()
-    // Its waiting for a connection begins only now.
+    // The call begins to wait for a connection only now.
     call.wait()
   }
 
@@ -208,13 +208,13 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   onRoom(): void {
-    // A call that ends while it is being opened makes room at once: no deeper, the loop that opens it goes on.
+    // A call that ends while it is being opened makes room at once. The loop that opens it uses that room.
     const isWanted = this.#waiting.size > 0 || this.#needsDrain
     if (!this.#pump.isRunning && isWanted) this.#serveWaiting()
   }
 
   /**
-   * A connection attempt has failed. A call with a `connectTimeout` of its own has more patience, or less, than ours.
+   * A connection attempt has failed. The dispatcher's `connectTimeout` doesn't fail calls that have one of their own.
    */
   failWaiting(cause: Error): void {
     const isLate = cause instanceof ConnectTimeoutError
@@ -229,7 +229,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#failQueued(() => new SocketError(message, { cause }))
   }
 
-  /** Opens streams for calls that wait, and tells who is concerned when none waits any more. */
+  /** Opens streams for calls that wait. When none waits any more, tells the sessions and the dispatcher. */
   #serveWaiting(): void {
     if (!this.#pump.run()) return
     this.#tellWaiting()
@@ -255,7 +255,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#destroyError ?? new ClientDestroyedError()
   }
 
-  /** Fails what waits now; what handlers dispatch meanwhile waits for the next session. */
+  /** Fails the calls that wait now. Calls that handlers dispatch meanwhile wait for the next session. */
   #failQueued(toError: () => Error, isConcerned: (call: Call) => boolean = () => true): void {
     for (const call of this.#waiting.toArray()) if (isConcerned(call)) call.fail(toError())
   }

@@ -1,13 +1,12 @@
 /**
- * What an origin's dispatcher is told of its connections.
+ * The events of an origin's connections, as the origin's dispatcher gets them.
  *
  * @module
  */
 
 /**
- * The dispatcher makes one, and all that is below it calls the same one: the set of sessions for connections, the
- * scheduler for `drain`. Each method is called when the caller's own state is settled, since a listener may dispatch,
- * close or destroy.
+ * The dispatcher makes one object. The set of sessions calls it for connections, and the scheduler for `drain`. Each
+ * calls a method only when its own state is up to date, since a listener may dispatch, close or destroy.
  */
 export interface ConnectionEvents {
   /** A connection takes calls. */

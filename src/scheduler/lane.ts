@@ -1,5 +1,5 @@
 /**
- * Pure: for which session a call waits.
+ * Pure: which session a call waits for.
  *
  * @module
  */
@@ -11,34 +11,34 @@ import type { OriginProtocol } from '../session/origin-memory.ts'
 /**
  * Which session may take a call:
  *
- * - `none`: HTTP/2 isn't for the call, the fallback serves it
- * - `any`: any that has room
- * - `settled`: one whose peer's SETTINGS have come
- * - `settled-or-idle`: the same, or one without streams
- * - `newer`: one that was opened after the attempt that a 421 was the response to
+ * - `none`: no session, the fallback serves the call
+ * - `any`: any session with room
+ * - `settled`: a session whose peer's SETTINGS have come
+ * - `settled-or-idle`: such a session, or one without streams
+ * - `newer`: a session that was opened after the attempt whose response was a 421
  */
 export type SessionNeed = 'none' | 'any' | 'settled' | 'settled-or-idle' | 'newer'
 
-/** What kind of call waits, and for which session. */
+/** The kind of a waiting call, and which session it waits for. */
 export interface Lane {
   readonly name: 'fallback' | 'misdirected' | 'tunnel' | 'one-shot' | 'ordinary'
   readonly need: SessionNeed
 }
 
-/** The server, or the caller, wants the request by HTTP/1.1. */
+/** The server, or the caller, wants the request to be sent by HTTP/1.1. */
 const FALLBACK: Lane = Object.freeze({ name: 'fallback', need: 'none' })
-/** RFC 9110 §15.5.20: by another connection the server may be the right one. */
+/** RFC 9110 §15.5.20: after a 421 the request may be sent on another connection. */
 const MISDIRECTED: Lane = Object.freeze({ name: 'misdirected', need: 'newer' })
-/** RFC 8441 §3: whether there is extended CONNECT, SETTINGS alone tell. */
+/** RFC 8441 §3: only SETTINGS tell whether the peer supports extended CONNECT. */
 const TUNNEL: Lane = Object.freeze({ name: 'tunnel', need: 'settled' })
 /**
- * With a body that can't be had again. A stream above a limit that the peer hasn't told yet is refused, and the body
- * would be lost with it: so the call is the first of a session, or waits for SETTINGS.
+ * A call with a body that can be read only once. A stream above a limit that the peer hasn't sent yet is refused, and
+ * the body would be lost with it. So the call is the first of a session, or waits for SETTINGS.
  */
 const ONE_SHOT: Lane = Object.freeze({ name: 'one-shot', need: 'settled-or-idle' })
 const ORDINARY: Lane = Object.freeze({ name: 'ordinary', need: 'any' })
 
-/** What a call's lane depends on. */
+/** The facts that decide the lane of a call. */
 export interface LaneFacts extends Pick<SchedulerNotes, 'http1Required' | 'wasMisdirected'> {
   readonly request: Pick<Request, 'isHttp1' | 'protocol'> & {
     readonly body: Pick<Request['body'], 'replayable'>
@@ -56,7 +56,7 @@ export function toLane({ request, http1Required, wasMisdirected }: LaneFacts): L
   return request.body.replayable ? ORDINARY : ONE_SHOT
 }
 
-/** Which session may take the calls of a lane, at an origin of which so much is known. */
+/** Which session may take the calls of a lane. @param protocol what is known of the origin's protocol */
 export function toSessionNeed(lane: Lane, protocol: OriginProtocol): SessionNeed {
   return protocol === 'http/1.1' ? 'none' : lane.need
 }

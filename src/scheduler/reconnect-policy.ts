@@ -8,7 +8,7 @@ import type { Clock } from '../core/clock.ts'
 import { Backoff } from './backoff.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay-reason.ts'
 
-/** What the policy asks of the calls for which connections are made. */
+/** What the policy needs to know of the calls for which connections are made. */
 export interface ReconnectDemand {
   /** Calls of which a response has come, so far. While that number grows, setbacks aren't in a row. */
   readonly progress: number
@@ -33,7 +33,7 @@ export class ReconnectPolicy {
   readonly #backoff: Backoff
   /** Sessions that were counted already, or don't count. */
   readonly #judged = new WeakSet<EndedSession>()
-  /** In a row. */
+  /** Setbacks in a row. */
   #setbacks = 0
   /** `progress` at the last setback. */
   #progressAtSetback = 0
@@ -65,7 +65,7 @@ export class ReconnectPolicy {
    * A session has ended, or takes no calls any more. It counts once, however often it is told of: a server that accepts
    * connections and drops them without a response must not be dialled for ever.
    *
-   * @param isServed whether another session takes calls: then there is hope for those that wait
+   * @param isServed whether another session takes calls: then the waiting calls need not fail
    * @returns whether to give up: the calls that wait have to fail. The row begins anew then.
    */
   recordEnd(session: EndedSession, isServed: boolean): boolean {

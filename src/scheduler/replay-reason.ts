@@ -9,14 +9,14 @@ import type { Processed } from '../../types/errors.ts'
 /** How many attempts in a row may end unprocessed while no other call of the client completes. */
 export const MAX_FRUITLESS_ATTEMPTS = 4
 
-/** How often in all one call may be refused, whatever becomes of the others. */
+/** How often one call may be refused in all, whatever happens to other calls. */
 export const MAX_REFUSALS = 8
 
-/** All that the response depends on. */
+/** The facts that decide about a replay. */
 export interface ReplayCase {
   /** Whether the server may have acted on the attempt that failed. */
   readonly processed: Processed
-  /** Whether the request's body can be had once more. */
+  /** Whether the request's body can be sent once more. */
   readonly replayable: boolean
   /** Attempts that ended unprocessed since the client last completed a call, this one included. */
   readonly fruitless: number
@@ -26,7 +26,7 @@ export interface ReplayCase {
   readonly isSessionLost: boolean
   /** The server may get the request twice without harm, and the caller agrees. */
   readonly isSafe: boolean
-  /** It was repeated for that reason before. */
+  /** The call was repeated for the reason `safe` before. */
   readonly wasRepeated: boolean
   /** Some of a response has come, an informational one included. */
   readonly isResponded: boolean
@@ -34,13 +34,13 @@ export interface ReplayCase {
 
 /**
  * - `unprocessed`: the server has provably not acted on it (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the
- *   last stream id of a GOAWAY. It is free while the client makes progress, and bounded while it doesn't; refusals are
- *   bounded anyway.
+ *   last stream id of a GOAWAY. Replays are unlimited while the client makes progress, and bounded otherwise; refusals
+ *   are always bounded.
  * - `safe`: the server may have acted on it, and may do so again (RFC 9110 §9.2.2). Once.
  */
 export type ReplayReason = 'unprocessed' | 'safe'
 
-/** Null: it must not be sent again. */
+/** @returns null when the call must not be sent again */
 export function toReplayReason(it: ReplayCase): ReplayReason | null {
   if (!it.replayable) return null
   if (it.processed === 'no') {

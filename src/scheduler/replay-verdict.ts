@@ -15,17 +15,17 @@ import { toReplayReason } from './replay-reason.ts'
 /** `http/1.1`: the server wants the request by HTTP/1.1 (RFC 9113 §7), and there is a fallback for that. */
 export type ReplayVerdict = ReplayReason | 'http/1.1'
 
-/** What of a call's failed attempts is counted, as it is noted on the call. */
+/** The counts of a call's failed attempts, which are kept on the call. */
 export type ReplayCounts = Pick<SchedulerNotes, 'fruitless' | 'refusals' | 'progressMark'>
 
-/** What the verdict depends on of a call. */
+/** The part of a call that the verdict depends on. */
 export interface FailedCall extends Pick<SchedulerNotes, 'wasRepeated'> {
   readonly request: Pick<Request, 'body' | 'idempotent' | 'isTunnel'>
-  /** Null when nothing of a response has come. */
+  /** Null when no part of a response has come. */
   readonly rawHeaders: readonly string[] | null
 }
 
-/** What the verdict depends on of the scheduler. */
+/** The part of the scheduler that the verdict depends on. */
 export interface ReplayTerms {
   /** The option of this name. */
   readonly replaySafe: boolean
@@ -51,7 +51,7 @@ export function toReplayCounts(before: ReplayCounts, error: DodiciError, progres
 }
 
 /**
- * @param counts with the attempt that has failed with this error
+ * @param counts those that include the failed attempt
  * @returns null: the call must not be sent again
  */
 export function toReplayVerdict(

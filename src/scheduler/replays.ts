@@ -1,5 +1,5 @@
 /**
- * The replays of one origin's calls: what is counted for them, and noted on the calls.
+ * The replays of one origin's calls, and the counts that bound them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { SchedulerNotes } from '../handler/scheduler-notes.ts'
 import type { FailedCall, ReplayTerms, ReplayVerdict } from './replay-verdict.ts'
 import { toReplayCounts, toReplayVerdict } from './replay-verdict.ts'
 
-/** The verdict is pure; what it counts is written here. */
+/** Asks for the verdict, which is pure, and writes its counts to the calls. */
 export class Replays {
   readonly #terms: ReplayTerms
   #progress = 0
@@ -36,7 +36,7 @@ export class Replays {
   judge(call: FailedCall & SchedulerNotes, error: DodiciError): ReplayVerdict | null {
     const counts = toReplayCounts(call, error, this.#progress)
     const verdict = toReplayVerdict(call, error, counts, this.#terms)
-    // What leads to the fallback is no failure that could come again and again.
+    // A failure that leads to the fallback isn't counted: it can't happen again and again.
     if (verdict !== 'http/1.1') {
       call.fruitless = counts.fruitless
       call.refusals = counts.refusals

@@ -1,5 +1,5 @@
 /**
- * The sessions of one origin: which of them takes the next call, when there is to be another one, when none.
+ * The sessions of one origin: which session takes the next call, and when another one is opened.
  *
  * @module
  */
@@ -22,13 +22,13 @@ import { Relief } from './relief.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay-reason.ts'
 import { SessionHeap } from './session-heap.ts'
 
-/** Whose calls run on the sessions. */
+/** The owner of the calls that run on the sessions. */
 export interface SessionSetOwner extends ReconnectDemand {
-  /** There may be room, or a reason to ask for some. */
+  /** A session may have room, or a session may have to be opened. */
   onRoom(): void
-  /** No connection could be made: what no other one will serve must not wait any longer. */
+  /** No connection could be made: calls that no other session will serve must fail. */
   failWaiting(cause: Error): void
-  /** So many sessions in a row came and went without a response that there is no point in another one. */
+  /** `sessions` sessions in a row ended without a response: no further one is opened for the waiting calls. */
   giveUp(sessions: number, cause: Error | null): void
 }
 
@@ -38,7 +38,7 @@ export class SessionSet implements SessionOwner {
   readonly #owner: SessionSetOwner
   readonly #events: ConnectionEvents
   readonly #connections: number
-  /** Those with room, as far as they have told. */
+  /** Sessions with room, as far as they have reported. */
   readonly #heap = new SessionHeap<Session>()
   /** Every session that isn't closed, the oldest first. */
   readonly #all = new Set<Session>()
@@ -46,7 +46,7 @@ export class SessionSet implements SessionOwner {
   readonly #usable = new Set<Session>()
   readonly #reconnects: ReconnectPolicy
   readonly #relief: Relief
-  /** The one that was opened last; null before the first. */
+  /** The session that was opened last; null before the first. */
   #newest: Session | null = null
   /** Sessions opened so far. */
   #opened = 0
@@ -55,7 +55,7 @@ export class SessionSet implements SessionOwner {
   #isEnded = false
   /** Resolves `end()`; null until `end()` is called. */
   #onGone: (() => void) | null = null
-  /** That of `end()`; null before. */
+  /** The promise of `end()`; null before. */
   #gone: Promise<void> | null = null
 
   constructor(
@@ -87,7 +87,7 @@ export class SessionSet implements SessionOwner {
   /**
    * Whether a session takes calls with such a need.
    *
-   * @param opened how many sessions had been opened when the call's attempt began that a 421 was the response to
+   * @param opened for a call that got a 421: how many sessions had been opened when that attempt began
    */
   isServing(need: SessionNeed, opened: number): boolean {
     const before = need === 'newer' ? opened : 0
@@ -95,7 +95,7 @@ export class SessionSet implements SessionOwner {
     return false
   }
 
-  /** How many were opened so far: the id of the newest. */
+  /** How many sessions were opened so far: the id of the newest. */
   get opened(): number {
     return this.#opened
   }
@@ -118,16 +118,17 @@ export class SessionSet implements SessionOwner {
     return need === 'settled-or-idle' && session.streams === 0 ? session : this.#pickSettled()
   }
 
-  /** Its load has changed. */
+  /** The load of a session has changed. */
   update(session: Session): void {
-    // Alone it has its place, whatever its load, and `pick()` asks it for room anyway.
+    // The only session of the heap keeps its place, whatever its load. `pick()` asks it for room anyway.
     if (this.#heap.size === 1 && this.#heap.first === session) return
     if (session.hasRoom()) this.#heap.set(session)
     else this.#heap.delete(session)
   }
 
   /**
-   * One was lost under a call that is to be repeated, once: the others have to prove themselves before they take it.
+   * A session was lost under a call that is replayed once only: the others must be verified by a PING before they take
+   * it.
    */
   requireVerification(): void {
     for (const session of this.#usable) {
@@ -149,15 +150,15 @@ export class SessionSet implements SessionOwner {
   }
 
   /**
-   * Calls go on coming, and a session may be full of cancelled streams that wait for their reset: another session takes
-   * its calls then.
+   * While new calls come, a session may be full of cancelled streams that wait for their reset: then another session
+   * takes its calls.
    */
   #relieve(): void {
     const crowded = this.#newest?.state.name === 'connecting' ? null : this.#relief.find(this.#usable)
     if (crowded !== null) this.#open('crowded', crowded)
   }
 
-  /** @param crowded the session whose calls it is to take; null for none */
+  /** @param crowded the session whose calls the new one takes; null for none */
   #open(reason: OpenReason, crowded: Session | null): void {
     if (!this.#reconnects.mayConnect || this.#isEnded) return
     const session = new Http2Session(this.#context, ++this.#opened, reason)
@@ -176,7 +177,8 @@ export class SessionSet implements SessionOwner {
   }
 
   /**
-   * Ends all sessions; settles when they are gone. Once more, not gracefully, for what a graceful one has left.
+   * Ends all sessions; settles when they are gone. May be called a second time, with `isGraceful` false, to end the
+   * sessions that a graceful end has left.
    *
    * @param isGraceful no call is left: the peers get time to close their sides
    */
@@ -218,14 +220,14 @@ export class SessionSet implements SessionOwner {
   }
 
   onSessionIdle(session: Session): void {
-    // It was not the peer that ended it.
+    // The client has ended the session, not the peer.
     this.#reconnects.exempt(session)
     session.close()
   }
 
   onSessionDraining(session: Session): void {
     if (this.#leave(session)) this.#isReplacing = session.streams > 0 || this.waiting() > 0
-    // One with streams may still respond.
+    // A session with streams may still get a response.
     if (session.streams === 0) this.#judge(session, null)
     this.#owner.onRoom()
   }
@@ -235,7 +237,7 @@ export class SessionSet implements SessionOwner {
     if (wasReady) this.#judge(session, cause)
     this.#all.delete(session)
     this.#relief.onClosed(session)
-    // Before anything is announced: a listener that throws must not keep a destroy() from settling.
+    // Before events are emitted: a listener that throws must not keep a destroy() from settling.
     if (this.#all.size === 0) this.#onAllClosed()
     if (wasReady) {
       this.#owner.onRoom()
@@ -274,7 +276,7 @@ export class SessionSet implements SessionOwner {
     return null
   }
 
-  /** Whether one that was opened after so many others takes calls, or will. */
+  /** Whether a session that was opened after the first `opened` ones takes calls, or will. */
   #hasNewer(opened: number): boolean {
     for (const session of this.#usable) {
       if (session.id <= opened || this.#retireIfLost(session)) continue
@@ -292,7 +294,7 @@ export class SessionSet implements SessionOwner {
 
   /**
    * Whether there will be room without a further session: one is connecting or being verified, or its peer hasn't told
-   * its limit. By a limit of 0 a peer asks for no streams at all: no further connection works around that.
+   * its limit. With a limit of 0 a peer asks for no streams at all: no further connection is opened to get around it.
    */
   #mustWait(): boolean {
     // The usual case, whatever the number of sessions.
@@ -301,7 +303,7 @@ export class SessionSet implements SessionOwner {
     for (const session of this.#usable) {
       if (this.#retireIfLost(session) || session.isSaturated()) continue
       if (session.isStale && !session.isVerifying) session.verify()
-      // With streams on it, it gets all the time that a PING may take: too long for calls that another one could serve.
+      // A session with streams may wait long for its PING: too long for calls that another session could serve.
       if (!session.isStale || session.streams === 0) mustWait = true
     }
     return mustWait
@@ -319,7 +321,8 @@ export class SessionSet implements SessionOwner {
   }
 
   /**
-   * Whether its connection is gone without a word: then it is about to be closed, and another one may take its place.
+   * Whether the connection of a session is gone without a notice. Then the session is retired, and another one may take
+   * its place.
    */
   #retireIfLost(session: Session): boolean {
     if (!session.closeIfLost()) return false
@@ -327,7 +330,7 @@ export class SessionSet implements SessionOwner {
     return true
   }
 
-  /** It takes no calls any more. False when it didn't before. */
+  /** The session takes no more calls. False when it took none before. */
   #leave(session: Session): boolean {
     this.#heap.delete(session)
     this.#relief.onLeft(session)

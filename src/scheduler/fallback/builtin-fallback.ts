@@ -16,15 +16,18 @@ import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
 
-/** Options for sockets that a proxy's connections would pass over. */
+/** Options for sockets that connections through a proxy would ignore. */
 const NOT_BY_PROXY = ['lookup', 'localAddress', 'localPort', 'family'] as const
 
-/** Made on first use. Its connections are made as our own are, and by the same code, but for those through a proxy. */
+/**
+ * The Agent is made on first use. Its connections are made by the same code as those of sessions, except those through
+ * a proxy.
+ */
 export class BuiltinFallback implements FallbackDispatcher {
   readonly #options: ResolvedClientOptions
   /**
-   * As it was when this was made: somebody may put a dispatcher of ours in its place. Null where nobody has used it
-   * yet.
+   * The class of Node's global dispatcher when this fallback was made: a Dodici dispatcher may replace it later. Null
+   * when none was found then.
    */
   readonly #seen: BuiltinAgentClass | null
   #agent: BuiltinAgent | null = null
@@ -36,13 +39,13 @@ export class BuiltinFallback implements FallbackDispatcher {
     this.#seen = peekBuiltinClass()
   }
 
-  /** @throws NotSupportedError where none can be made that connects as we do, ClientDestroyedError */
+  /** @throws NotSupportedError when no Agent can be made that connects as the sessions do; ClientDestroyedError */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
     if (this.#isDestroyed) throw new ClientDestroyedError()
     this.#agent ??= this.#make()
     const { hostname } = toOrigin(options.origin)
     const given = typeof this.#options.connect === 'function' ? undefined : this.#options.connect.servername
-    // Said in any case, an address too: undici would take it from a `host` field.
+    // Always given, also for an address: undici would take the name from a `host` field.
     const servername = options.servername ?? given ?? hostname
     if (!this.#isProxy) return this.#agent.dispatch({ ...options, servername }, handler)
     if (servername !== (given ?? hostname)) {
@@ -70,7 +73,7 @@ export class BuiltinFallback implements FallbackDispatcher {
       )
     }
     const { connectTimeout, strictContentLength } = this.#options
-    // What limits a call is the call's own to watch.
+    // The call has its own clocks and limits.
     const common = {
       allowH2: false,
       headersTimeout: 0,
@@ -84,7 +87,7 @@ export class BuiltinFallback implements FallbackDispatcher {
     return new agentClass({ ...common, connectTimeout, strictContentLength, ...connect })
   }
 
-  /** Node's own dispatcher goes through the proxies that the environment names, and so do we. */
+  /** As Node's own dispatcher, the fallback uses the proxies that the environment names. */
   #toProxyTls(): object {
     const { connect, socketPath } = this.#options
     const lost =
@@ -100,7 +103,7 @@ export class BuiltinFallback implements FallbackDispatcher {
   }
 }
 
-/** undici's proxies make an object of them, in which the last of several fields of a name would be left. */
+/** Joins fields of one name: undici's proxies make an object of the fields, which would keep only the last of them. */
 function joinFields(headers: DispatchOptions['headers']): DispatchOptions['headers'] {
   if (!Array.isArray(headers)) return headers
   const joined = new Map<string, string>()

@@ -7,46 +7,46 @@
 import type { FallbackDispatcher } from '../../../types/client.ts'
 
 /**
- * Where the global dispatcher is: Node's own undici, and every copy from npm, agree on these two. `legacy` is read by
- * undici 6 and 7 (Node 20, 22 and 24), `native` by undici 8 (Node 26).
+ * The two symbols of the global dispatcher. Node's own undici and every copy from npm agree on them. `legacy` is read
+ * by undici 6 and 7 (Node 20, 22 and 24), `native` by undici 8 (Node 26).
  */
 export const SLOTS = Object.freeze({
   legacy: Symbol.for('undici.globalDispatcher.1'),
   native: Symbol.for('undici.globalDispatcher.2'),
 })
 
-/** What Dodici needs of an Agent of undici. */
+/** The part of undici's Agent that Dodici needs. */
 export interface BuiltinAgent extends FallbackDispatcher {
   destroy(error: Error | null): Promise<void>
 }
 
-/** The class of one. */
+/** The class of an undici Agent. */
 export type BuiltinAgentClass = new (options: object) => BuiltinAgent
 
 /** Classes of undici that can be made anew from options alone, and reach any origin. */
 const AGENTS: ReadonlySet<unknown> = new Set(['Agent', 'EnvHttpProxyAgent'])
 
-/** What stands in both places; undefined for nothing. */
+/** The global dispatchers in both slots; undefined for an empty slot. */
 export function readSlots(): { legacy: unknown; native: unknown } {
   return { legacy: Reflect.get(globalThis, SLOTS.legacy), native: Reflect.get(globalThis, SLOTS.native) }
 }
 
-/** Makes Node load its own undici, which then takes the places that are empty. Reading `fetch` alone wouldn't. */
+/** Makes Node load its own undici, which then fills empty slots. Reading `fetch` wouldn't load it. */
 export function loadBuiltin(): void {
   Reflect.get(globalThis, 'Headers')
 }
 
-/** The class of the Agent that stands there now; null where none does. */
+/** The class of the Agent in the slots now; null for none. */
 export function peekBuiltinClass(): BuiltinAgentClass | null {
   const { legacy, native } = readSlots()
   return toAgentClass(native) ?? toAgentClass(legacy)
 }
 
 /**
- * The class of Node's own Agent. Where somebody else's dispatcher stands in its place, and Node hasn't loaded its
- * undici yet, that one is put aside for as long as that takes.
+ * The class of Node's own Agent. If Node hasn't loaded its undici yet and a foreign dispatcher is in the slots, that
+ * one is taken out while Node loads its undici, and put back afterwards.
  *
- * @returns null where Node has loaded its undici after the place was taken: then it has never made an Agent
+ * @returns null when Node has loaded its undici after the slot was filled: then Node has never made an Agent
  */
 export function findBuiltinClass(): BuiltinAgentClass | null {
   const kept = readInstallation()?.agentClass ?? null
@@ -64,17 +64,17 @@ export function findBuiltinClass(): BuiltinAgentClass | null {
   }
 }
 
-/** What `install()` has put where, and what stood there before. */
+/** The dispatcher that `install()` has put into the slots, and the dispatchers that were there before. */
 export interface Installation {
   readonly dispatcher: FallbackDispatcher
-  /** Undefined where nothing stood there. */
+  /** Undefined when the slot was empty. */
   readonly legacy: unknown
   readonly native: unknown
-  /** Of Node's own dispatcher; null where it was not to be found. */
+  /** The class of Node's own Agent; null when it wasn't found. */
   readonly agentClass: BuiltinAgentClass | null
 }
 
-/** The ESM and the CJS copy of this package in one process know of each other's. */
+/** The ESM and the CJS copy of this package in one process share one installation. */
 const INSTALLATION = Symbol.for('dodici.installation.1')
 
 /** Undefined while nothing is installed. */
@@ -93,7 +93,7 @@ export function writeInstallation(installation: Installation | undefined): void 
     })
 }
 
-/** What stands there, or what it holds: undici's ProxyAgent and MockAgent have an Agent each, behind a symbol. */
+/** The class of a dispatcher, or of its inner Agent: undici's ProxyAgent and MockAgent have one behind a symbol. */
 function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
   if (typeof dispatcher !== 'object' || dispatcher === null) return null
   const own = toOwnClass(dispatcher)
@@ -107,8 +107,8 @@ function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
 }
 
 /**
- * Undici's classes can't be told by `instanceof`, as each copy has its own; ours have another parent. A class of the
- * caller's that extends one of them stands for that one.
+ * `instanceof` doesn't recognise undici's classes, since each copy of undici has its own. Dodici's classes have another
+ * parent. A caller's class that extends an undici class counts as that class.
  */
 function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
   let agentClass: unknown = dispatcher.constructor
@@ -121,5 +121,5 @@ function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
   return null
 }
 
-/** Whoever stood there before us: later there may be a dispatcher of another kind. Nothing is loaded for that. */
+/** The class in the slots at import: later a dispatcher of another kind may be there. Reading it loads nothing. */
 const seenAtImport = peekBuiltinClass()

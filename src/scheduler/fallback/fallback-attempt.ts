@@ -1,5 +1,5 @@
 /**
- * One attempt of a call by whoever serves what HTTP/2 can't.
+ * One attempt of a call by the fallback dispatcher, which serves the requests that HTTP/2 can't.
  *
  * @module
  */
@@ -25,24 +25,24 @@ import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 import { createMeter } from '../../handler/response-limits.ts'
 
 /**
- * - `waiting`: nothing was sent yet, as far as it has told
- * - `sending`: it has begun with the request
+ * - `waiting`: the dispatcher hasn't reported that it has begun
+ * - `sending`: the dispatcher has begun to send the request
  * - `responded`: the header of the final response has come
- * - `done`: the call has heard the end, or has let go of it
+ * - `done`: the call has heard the end of the attempt, or has given the attempt up
  */
 type FallbackState = 'waiting' | 'sending' | 'responded' | 'done'
 
-/** How much of a body that is at hand is handed over in one piece. Bytes. */
+/** The largest piece in which a body in memory is handed over. Bytes. */
 const SLICE = 65_536
 
-/** Who keeps the attempts that aren't done. */
+/** The owner of the attempts that aren't done. */
 export interface FallbackOwner {
-  /** The dispatcher has a connection for it, or it is done. Once. */
+  /** The dispatcher has a connection for the attempt, or the attempt is done. Called once. */
   onAttemptBegun(): void
   onAttemptDone(attempt: FallbackAttempt): void
 }
 
-/** What the dispatcher says the call hears, which keeps its own clocks and limits. */
+/** Passes the dispatcher's callbacks on to the call. The call has its own clocks and limits. */
 export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler {
   listIndex = -1
   readonly streamId = null
@@ -57,7 +57,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   /** Null until the dispatcher has begun. */
   #controller: DispatchController | null = null
 
-  /** @param servername what TLS shall ask for; null where the dispatcher shall say */
+  /** @param servername the server name for TLS; null: the dispatcher chooses it */
   constructor(owner: FallbackOwner, dispatcher: FallbackDispatcher, call: Call, servername: string | null) {
     this.#owner = owner
     this.#servername = servername
@@ -65,14 +65,14 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#call = call
   }
 
-  /** Whether it is an attempt of that fallback, or of a call that is one. */
+  /** Whether this is an attempt of that fallback, or of a call that itself is such an attempt. */
   isWithin(owner: FallbackOwner): boolean {
     if (this.#owner === owner) return true
     const { outer } = this.#call
     return outer instanceof FallbackAttempt && outer.isWithin(owner)
   }
 
-  /** That of its call: in the order of dispatch. */
+  /** The sequence number of its call, in the order of dispatch. */
   get sequence(): number {
     return this.#call.sequence
   }
@@ -85,7 +85,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     return this.#controller !== null
   }
 
-  /** Sends the request. Whatever goes wrong is the call's failure. */
+  /** Sends the request. Every error fails the call. */
   open(): void {
     const { request } = this.#call
     const wire = this.#call.begin(this)
@@ -112,7 +112,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#controller?.resume()
   }
 
-  /** HTTP/1.1's 100 isn't waited for: the body is on its way. */
+  /** A no-op: the body doesn't wait for a 100 (Continue) of HTTP/1.1. */
   proceed(): void {
     this.#call.sent(null)
   }
@@ -128,7 +128,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     this.#call.fail(error)
   }
 
-  /** Its connections aren't ours. One of HTTP/1.1 that is cancelled is closed anyway. */
+  /** A no-op: the connections are the dispatcher's. It closes the HTTP/1.1 connection of a cancelled request anyway. */
   retire(): void {}
 
   onRequestStart(controller: DispatchController): void {
@@ -139,7 +139,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     }
     this.#move('sending')
     this.#call.connected()
-    // Bytes are handed over at once. undici 7 doesn't tell how far it has come with them.
+    // Bytes are handed over at once. undici 7 doesn't report how many of them it has sent.
     if (this.#body?.kind === 'none') this.#call.tellSent()
     else if (this.#body?.kind === 'bytes' && this.#body.length <= SLICE) {
       this.#call.sent(this.#body.bytes)
@@ -169,7 +169,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     if (this.#state === 'done') return
     this.#move('done')
-    // The response is complete before the upload is: what is left of it has no reader.
+    // The response is complete before the upload: the rest of the upload isn't read.
     if (this.#body?.kind === 'stream') this.#body.destroy(null)
     const raw = toRawHeaders(controller.rawTrailers ?? trailers)
     this.#call.complete(toHeaderObject(raw), raw)
@@ -191,10 +191,10 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     }
     this.#move('done')
     const raw = toRawHeaders(controller.rawHeaders ?? headers)
-    // undici takes any response to CONNECT for a tunnel.
+    // undici reports every response to CONNECT as a tunnel.
     if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
       this.#call.respond(statusCode, toHeaderObject(raw), raw)
-      // After 421 it may be asked for once more.
+      // After a 421 the request may be sent once more.
       if (this.#call.state === 'receiving') {
         this.#call.fail(
           new TunnelRefusedError(`The server refused a tunnel with status ${statusCode}`, statusCode),
@@ -221,14 +221,14 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   }
 }
 
-/** Lets go of a socket that nobody has taken. undici has taken its own listeners off. */
+/** Destroys a socket that the handler hasn't taken. undici has removed its own listeners. */
 function drop(socket: Duplex): void {
   socket.on('error', ignore).destroy()
 }
 
 function ignore(): void {}
 
-/** As undici 6, 7 and 8 take it. Its time limits are the call's own. */
+/** The request as undici 6, 7 and 8 take it. The call has its own time limits. */
 function toFallbackOptions(call: Call, wire: WireHeaders, servername: string | null): DispatchOptions {
   const { request } = call
   const { origin, path, method, protocol, idempotent } = request
@@ -257,7 +257,7 @@ function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let from = 0; from < bytes.length; from += SLICE) yield bytes.subarray(from, from + SLICE)
 }
 
-/** Tells the call how far its body has come: not each dispatcher does. */
+/** Reports to the call how much of its body was read: not every dispatcher does. */
 async function* watchUpload(call: Call, body: Readable | Iterable<Uint8Array>): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of body) {
@@ -267,7 +267,7 @@ async function* watchUpload(call: Call, body: Readable | Iterable<Uint8Array>): 
     }
     call.uploaded()
   } catch (thrown) {
-    // Its response was complete before: what is left has no reader, and was let go of.
+    // The response was complete before: the rest of the body isn't read, and its source was destroyed.
     if (call.state !== 'settled') throw thrown
   }
 }
@@ -276,13 +276,13 @@ function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** What has no place on one connection of HTTP/1.1, or that dispatchers of HTTP/1.1 refuse to send. */
+/** Fields that mean nothing on an HTTP/1.1 connection, or that dispatchers for HTTP/1.1 refuse to send. */
 const NOT_IN_HTTP1: ReadonlySet<string> = new Set(['te', 'expect'])
 
 function toHttp1Fields(request: Request, wire: WireHeaders): string[] {
   const authority = getField(wire, ':authority')
   const fields: string[] = []
-  // Said only where it isn't the origin's own: undici takes it for the name of the server, too.
+  // Sent only when it isn't the origin's own: undici uses it as the server name, too.
   if (authority !== request.origin.authority && authority !== undefined && !request.isConnect)
     fields.push('host', authority)
   if (request.webSocketKey !== null) fields.push(WEBSOCKET_KEY, request.webSocketKey)
@@ -293,7 +293,7 @@ function toHttp1Fields(request: Request, wire: WireHeaders): string[] {
     if (name === 'cookie') cookies.push(value)
     else if (!name.startsWith(':') && !NOT_IN_HTTP1.has(name)) fields.push(name, value)
   }
-  // RFC 9113 §8.2.3: one field outside of HTTP/2.
+  // RFC 9113 §8.2.3: outside of HTTP/2 the cookies must be in one field.
   if (cookies.length > 0) fields.push('cookie', cookies.join('; '))
   if (request.spellings !== null) respell(fields, request.spellings)
   return fields

@@ -1,5 +1,5 @@
 /**
- * Who serves the requests of one origin that HTTP/2 can't.
+ * The fallback of one origin: it serves the requests that HTTP/2 can't.
  *
  * @module
  */
@@ -15,16 +15,16 @@ import { BuiltinFallback } from './builtin-fallback.ts'
 import type { FallbackOwner } from './fallback-attempt.ts'
 import { FallbackAttempt } from './fallback-attempt.ts'
 
-/** The caller's dispatcher, or one of the kind that is built into Node, which is ours. */
+/** The caller's dispatcher, or one of the kind that is built into Node, which Dodici makes and ends itself. */
 export class Fallback implements FallbackOwner {
   readonly #dispatcher: FallbackDispatcher | null
-  /** Null where it is the caller's. */
+  /** Null when the dispatcher is the caller's. */
   readonly #own: BuiltinFallback | null
   readonly #connect: ResolvedClientOptions['connect']
   readonly #attempts = new UnorderedList<FallbackAttempt>()
-  /** While attempts wait for a connection: what connects may hold nothing that would keep the process alive. */
+  /** Keeps the process alive while attempts wait for a connection: the connecting code may have no socket meanwhile. */
   readonly #hold = new Hold(systemClock)
-  /** How many do. */
+  /** How many attempts wait for a connection. */
   #waiting = 0
 
   constructor(options: ResolvedClientOptions) {
@@ -33,7 +33,7 @@ export class Fallback implements FallbackOwner {
     this.#dispatcher = options.fallback ?? this.#own
   }
 
-  /** Whether there is one: by the caller's will there may be none. */
+  /** Whether there is a fallback: the caller may have turned it off. */
   get isThere(): boolean {
     return this.#dispatcher !== null
   }
@@ -41,7 +41,7 @@ export class Fallback implements FallbackOwner {
   /**
    * Sends the request of a call. The call hears of everything that follows, also of a failure.
    *
-   * @param error what became of the attempts before; null where there were none
+   * @param error the failure of the last attempt; null when there was none
    */
   open(call: Call, error: DodiciError | null): void {
     if (this.#dispatcher === null) return
@@ -55,12 +55,16 @@ export class Fallback implements FallbackOwner {
     this.#attempts.add(attempt)
     this.#waiting++
     this.#hold.set(true)
-    // Its own trace shall know whose it is: this may be the context of whoever has opened a connection.
+    // The dispatcher makes a trace of its own, which must see the caller's async context. The current context may
+    // belong to the call that has opened the connection.
     if (trace === null) attempt.open()
     else trace.asCaller(() => attempt.open())
   }
 
-  /** Null where the fallback shall say. A Client's or a Pool's is that of its connections, whatever a request says. */
+  /**
+   * Null: the fallback chooses the name. For a Client or a Pool it is the name of its connections, whatever the request
+   * names.
+   */
   #toServername({ request }: Call): string | null {
     return typeof this.#connect === 'function' ? request.servername : (this.#connect.servername ?? null)
   }
@@ -73,7 +77,7 @@ export class Fallback implements FallbackOwner {
     this.#attempts.delete(attempt)
   }
 
-  /** Fails the calls that are left, and settles when what is ours is gone. */
+  /** Fails the calls that are left, and settles when Dodici's own dispatcher is gone. */
   async end(error: Error | null): Promise<void> {
     const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
     for (const attempt of attempts) attempt.fail(error ?? new ClientDestroyedError())

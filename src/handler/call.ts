@@ -24,7 +24,7 @@ import { acceptKey } from './websocket-accept.ts'
 
 /**
  * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream
- * is reset, and it hears its own error. What `onResponseError` itself throws becomes an uncaught exception.
+ * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
  */
 export class Call extends CallRecord<Call> implements DispatchController, LateListener {
   #handler: DispatchHandler
@@ -59,7 +59,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     this.fail(this.noteAbort(reason ?? new RequestAbortedError()))
   }
 
-  /** Asks for no more body. It may be called at any time; what has been read from the stream may still come. */
+  /** Asks for no more of the body. May be called at any time; bytes that were read from the stream may still come. */
   pause(): void {
     if (this.#paused || this.#state === 'settled') return
     this.#paused = true
@@ -99,7 +99,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     return true
   }
 
-  /** It has to wait for a stream. */
+  /** The call has to wait for a stream. */
   wait(): void {
     if (this.#state === 'queued') this.#clock.queue()
   }
@@ -122,7 +122,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
         this.#clock.open(request.toUpload(this.body), attempt.isConnected)
         return wire
       }
-      this.dropBody(this.reason) // The caller's function has aborted its own call.
+      this.dropBody(this.reason) // The caller's factory has aborted its own call.
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -146,7 +146,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     }
   }
 
-  /** All of the request went out; or, unless `isSent`, the peer wants no more of it. */
+  /** The whole request was sent; or, unless `isSent`, the peer wants no more of it. */
   uploaded(isSent = true): void {
     if (this.#attempt === null) return
     this.#clock.uploaded()
@@ -198,7 +198,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     }
   }
 
-  /** The tunnel that was asked for stands: it lives on by itself. False when nobody has taken it. */
+  /** The requested tunnel is open: from now on it is independent of the call. False when the handler didn't take it. */
   upgrade(status: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): boolean {
     const attempt = this.#attempt
     if (this.#state !== 'running' || attempt === null) return false
@@ -216,7 +216,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     return true
   }
 
-  /** A piece of the response's body. After the last one nothing can be late any more. */
+  /** A piece of the response's body. After the last one no time limit runs any more. */
   data(chunk: Buffer, isLast = false): void {
     const attempt = this.#attempt
     if (this.#state !== 'receiving' || attempt === null) return
@@ -243,7 +243,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     }
   }
 
-  /** Whether the response was found wanting; then the call has failed. */
+  /** Fails the call when the response was found invalid. @returns whether it was */
   #refuse(error: DodiciError | null): boolean {
     if (error === null) return false
     error.processed = 'yes'
@@ -267,8 +267,8 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
   }
 
   /**
-   * By this connection the server isn't the right one: by another one it may be. Once; without the body fetch asks
-   * again.
+   * After a 421: queues the request for another connection, once. When the body can't be sent again, a buffering
+   * handler takes the response instead.
    */
   #moveOn(): void {
     const attempt = this.#attempt
@@ -288,7 +288,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     this.#move('queued')
     this.#clock.queue()
     this.#owner.onReplay(this, error)
-    // Last: a source that is let go of runs the caller's code, which may end the call.
+    // Last: destroying a source runs the caller's code, which may end the call.
     this.dropBody(null)
   }
 
@@ -317,7 +317,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     try {
       this.#handler.onResponseError?.(this, error)
     } catch (thrown) {
-      throwUncaught(thrown) // The handler's last word has failed: nobody is left to tell but the process.
+      throwUncaught(thrown) // The handler's last callback has thrown: no callback is left that could report it.
     }
   }
 

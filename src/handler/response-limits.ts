@@ -1,5 +1,5 @@
 /**
- * What a response may be: its size, its length, its number of informational responses.
+ * The limits of a response: its size, its length, its number of informational responses.
  *
  * @module
  */
@@ -12,7 +12,10 @@ import { toLimitError } from '../core/limits.ts'
 import type { DodiciError } from '../errors.ts'
 import { HeadersCountError, ResponseContentLengthMismatchError, StreamError } from '../errors.ts'
 
-/** More of them before one final response are a flood: a server that says 102 every ten seconds gets nearly an hour. */
+/**
+ * More informational responses before one final response are a flood. A server that sends a 102 every ten seconds has
+ * nearly an hour.
+ */
 const MAX_INFORMATIONAL = 300
 
 /** The request of a response. */
@@ -21,24 +24,24 @@ interface Judged {
   readonly method: string
 }
 
-/** What one attempt counts of its response. An attempt may have these as fields of its own object. */
+/** The counts of an attempt's response. An attempt may have these as fields of its own object. */
 export interface ResponseMeter {
   /** Informational responses that have come. */
   informational: number
   /** Bytes of their fields, as RFC 9113 §6.5.2 counts them. */
   informationalSize: number
-  /** Bytes of the body that must come; -1 where the response doesn't say. */
+  /** Bytes of the body that must come; -1 where the response has no `content-length`. */
   expected: number
   /** Bytes of the body that the call was given. */
   received: number
 }
 
-/** That of an attempt which has got no response yet. */
+/** The counts of an attempt without a response. */
 export function createMeter(): ResponseMeter {
   return { informational: 0, informationalSize: 0, expected: -1, received: 0 }
 }
 
-/** Whether a length was announced, and all of it has come; the call wasn't given `held` bytes of it yet. */
+/** Whether a body of the announced length has come. @param held bytes that have come, but weren't given to the call */
 export function hasWholeBody({ expected, received }: ResponseMeter, held: number): boolean {
   return expected !== -1 && expected === received + held
 }
@@ -61,7 +64,7 @@ export function checkHeader(
   if (status < 200) return checkInformational(meter, limits, raw)
   meter.expected = toExpected(method, status, headers['content-length'])
   const { maxResponseSize } = limits
-  // Known now: nothing of it needs to come.
+  // The announced length is too large: the call fails before any of the body comes.
   if (maxResponseSize !== -1 && meter.expected > maxResponseSize) return toSizeError(maxResponseSize)
   return null
 }
@@ -71,7 +74,7 @@ function checkFields(
   what: 'header' | 'trailers',
   raw: readonly string[],
 ): DodiciError | null {
-  // `:status` is no field.
+  // `:status` isn't a field.
   const count = raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
   if (count > maxHeadersCount) {
     const found = `The response's ${what} has ${count} fields, more than`
@@ -107,12 +110,12 @@ export function checkEnd(
 }
 
 /**
- * The session may judge lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR where one is wrong.
- * Whichever of the two did it: what was announced hasn't come. Null for a failure of another kind.
+ * The session may check lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR. The length is
+ * wrong then, whether the session or the peer has reset the stream. Null for a failure of another kind.
  */
 export function toLengthError({ expected }: ResponseMeter, cause: DodiciError): DodiciError | null {
   const { http2ErrorCode } = cause
-  // That of a GOAWAY is no word on this response.
+  // The error code of a GOAWAY isn't about this response.
   const isOfStream = cause instanceof StreamError && http2ErrorCode === ErrorCode.PROTOCOL_ERROR
   if (expected === -1 || !isOfStream) return null
   const message = `The body of the response isn't the ${expected} bytes that were announced: ${cause.message}`
@@ -135,7 +138,7 @@ function checkInformational(
 }
 
 function toExpected(method: string, status: number, contentLength: string | string[] | undefined): number {
-  // RFC 9110 §8.6: there the field tells of the body that a GET would have had.
+  // RFC 9110 §8.6: in these responses the field is the length that the body of a response to GET would have had.
   if (contentLength === undefined || status === 204 || status === 304) return -1
   return method === 'HEAD' ? -1 : Number(contentLength)
 }

@@ -1,6 +1,6 @@
 /**
- * The session: its states, whether a stream may be opened, when it is verified, drained, given up. Its engine makes the
- * connection.
+ * The session: its states, whether a stream may be opened, and when it is verified, drained or given up. Its engine
+ * makes the connection.
  *
  * @module
  */
@@ -61,7 +61,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   start(): void {
     this.#report.open()
-    // Whoever was told may have ended it; and so may the connector, which is the caller's own.
+    // A subscriber that was told may have ended the session, and so may the caller's own connector.
     if (this.#state.name !== 'connecting') return
     this.#attempt = new ConnectionAttempt(this.#context, (result) => {
       if ('error' in result) this.#close(result.error)
@@ -221,7 +221,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       this.#connection = engine.connect(this.#context, socket, streamWindow, this)
       tuneSocket(socket, options.connect)
     } catch (thrown) {
-      // Not a socket after all: a connector may yield anything.
+      // The caller's connector has given something that isn't a socket.
       socket.destroy()
       this.#close(toError(thrown))
       return
@@ -240,7 +240,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onSettings(settings: Settings): void {
     this.settings.update(settings)
-    // A peer that is about to leave may greet with a GOAWAY too: calls that wait for its first SETTINGS shall see both.
+    // A peer that shuts down may send GOAWAY right after SETTINGS: calls that wait for SETTINGS must see both.
     if (!this.settings.areSettled) this.settings.settleLater(() => this.onRoom())
     this.onRoom()
   }
@@ -268,14 +268,14 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#lingerWhenIdle()
   }
 
-  /** Nothing is left to wait for but the peer's end, and streams that nobody wants. */
+  /** Without live streams, the session waits only for the peer's end and for cancelled streams. */
   #lingerWhenIdle(): void {
     if (this.#state.name !== 'draining' || this.liveStreams > 0) return
     this.#linger.start()
     if (this.#streams.size === 0) this.#connection?.finish()
   }
 
-  /** The first error is the cause; the `close` that follows it has none to tell. */
+  /** The first error is the cause; the `close` event after it carries none. */
   onError(error: Error | null): void {
     try {
       this.#close(error)

@@ -15,7 +15,7 @@ import type { OriginMemory } from './origin-memory.ts'
 
 /** The session, as its keepalive sees it. */
 export interface KeepaliveTarget {
-  /** Somebody waits for its streams, or for one. */
+  /** Calls have streams on the session, or wait for one. */
   readonly isNeeded: boolean
   /** The number of streams whose callers still wait. */
   readonly liveStreams: number

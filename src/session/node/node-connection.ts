@@ -1,5 +1,5 @@
 /**
- * A session of node:http2: how it is set up, and what can be asked of it.
+ * A session of node:http2: its options, and its methods for Dodici's session.
  *
  * @module
  */
@@ -23,34 +23,34 @@ import { NodeStream } from './node-stream.ts'
 import { UploadBuffer } from './node-upload.ts'
 
 /**
- * Bytes. With node's default of 64 KiB our own side refuses larger requests, in the words of a peer's REFUSED_STREAM.
- * Far above what `core/headers.ts` lets through, as nghttp2 compares a generous estimate with it.
+ * Bytes. With node's default of 64 KiB, node itself refuses larger requests, with the same error as a peer's
+ * REFUSED_STREAM. Far larger than `core/headers.ts` allows, since nghttp2 compares a high estimate with it.
  */
 const MAX_HEADER_BLOCK = 1_048_576
 
 /**
- * Megabytes, beside what responses may take. Node's default of 10 makes an unrelated request fail while a large upload
- * waits.
+ * Megabytes, in addition to the memory for responses. With node's default of 10, an unrelated request fails while a
+ * large upload waits.
  */
 const MAX_SESSION_MEMORY = 1_024
 const MEGABYTE = 1_000_000
 
-/** Node's session and the socket below it, which only together tell what happens. */
+/** Node's session and its socket: only the events of both together are complete. */
 export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly http2: ClientHttp2Session
   readonly socket: Socket
   readonly owner: ConnectionOwner
   readonly pings = new PingLedger()
   readonly uploadBuffer: UploadBuffer
-  /** That of each stream, as it was announced last. Bytes. */
+  /** The stream window that was announced last. Bytes. */
   #streamWindow: number
-  /** That of the connection. Bytes. */
+  /** The connection window. Bytes. */
   #window: number
   #isCut = false
 
   /**
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
-   * @throws when `socket` isn't one after all, or a closed one
+   * @throws when `socket` isn't a socket, or is a closed one
    */
   constructor(
     { origin, options: { session: options } }: EngineContext,
@@ -62,8 +62,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.owner = owner
     this.uploadBuffer = new UploadBuffer(owner)
     this.#streamWindow = streamWindow
-    // After a fatal TLS alert node:http2 may emit nothing at all: only the socket tells. A tick later, since node emits
-    // the session's `error`, where it does, from a later listener of the same event.
+    // After a fatal TLS alert node:http2 may emit nothing: only the socket emits `close`. A tick later, since node may
+    // emit the session's `error` from a later listener of the same event.
     socket.on('close', () => originalNextTick(() => owner.onClose()))
     socket.on('error', (error) => owner.onError(error))
     this.#window = options.connectionWindowSize
@@ -71,13 +71,13 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.http2.on('error', (error) => owner.onError(error))
     this.http2.on('close', () => owner.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => {
-      // Node's own memory, used again for the next one.
+      // A copy: node uses the memory again for the next GOAWAY.
       owner.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
     })
     this.http2.on('remoteSettings', (settings) => owner.onSettings(settings))
   }
 
-  /** Node knows of a GOAWAY, and of a death, some ticks before it tells. */
+  /** Node knows of a GOAWAY, or of a lost connection, some ticks before it emits the event. */
   get isOpen(): boolean {
     return !this.#isCut && !this.http2.closed && !this.http2.destroyed
   }
@@ -123,8 +123,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       if (error === null) onAck()
     }
     if (!this.http2.closed) return this.http2.ping(onReply)
-    // Node sends no PING on a session that GOAWAY has closed. The peer has to acknowledge SETTINGS as well (RFC 9113
-    // §6.5.3).
+    // Node sends no PING after a GOAWAY. SETTINGS serve instead: the peer must acknowledge them, too (RFC 9113 §6.5.3).
     this.http2.settings({}, onReply)
     return true
   }
@@ -146,12 +145,12 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.http2.close()
   }
 
-  /** Node ends its side by itself, and would wait for the peer's end for ever. */
+  /** A no-op: node ends its side by itself. It would wait for the peer's end for ever. */
   finish(): void {}
 
   /**
-   * Ends it, in the next turn of the event loop: whoever calls may be running inside nghttp2, which is reading, and
-   * would be freed below itself.
+   * Ends the connection, in the next turn of the event loop. The call may come from inside nghttp2, while it reads:
+   * destroying at once would free nghttp2's session while it runs.
    */
   cut(): void {
     if (this.#isCut) return
@@ -173,7 +172,7 @@ function connectHttp2(
   const http2 = connect(origin.href, {
     createConnection: () => socket,
     settings: { ...settings, initialWindowSize: streamWindow },
-    // Above either of the two node resets the stream with a bare ENHANCE_YOUR_CALM: the call's own limits trip first.
+    // Above either limit node resets the stream with ENHANCE_YOUR_CALM and no reason. The call's own limits are lower.
     maxHeaderListPairs: MAX_RESPONSE_HEADERS_COUNT,
     maxSessionMemory: MAX_SESSION_MEMORY + Math.ceil(maxSessionBuffer / MEGABYTE),
     maxSendHeaderBlockLength: MAX_HEADER_BLOCK,

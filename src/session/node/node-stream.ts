@@ -31,7 +31,7 @@ import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
  */
 type RequestEnd = 'with-header' | 'with-body' | 'with-trailers'
 
-/** What is left of node's stream: all of it, `end()` or `close` within this tick, or nothing. */
+/** The state of node's stream. `ending`: `end()` or `close` comes within this tick. */
 type Life = 'open' | 'ending' | 'closed'
 
 /** The connection, as a stream of node:http2 sees it. */
@@ -52,7 +52,7 @@ export interface NodeStreamConnection {
   onTrailers(): void
 }
 
-/** One try of a call. What it hears of node's stream it tells the flow of its response. */
+/** One attempt of a call. It passes the events of node's stream on to the flow of its response. */
 export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamListener {
   listIndex = -1
   window = 0
@@ -66,9 +66,9 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   #life: Life = 'open'
   /** Bytes of data that have come. */
   #received = 0
-  /** What RST_STREAM is to say. */
+  /** The error code for RST_STREAM. */
   #resetCode: number = ErrorCode.CANCEL
-  /** What node says of a stream that fails; its `close` follows. */
+  /** The error of node's stream; its `close` event follows. */
   #error: Error | null = null
 
   constructor(connection: NodeStreamConnection, call: Call) {
@@ -118,7 +118,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     try {
       stream = this.#connection.http2.request(toNodeHeaders(wire, request.sensitiveHeaders), options)
     } catch (cause) {
-      // Node 20 and 22 throw on a session that died or heard GOAWAY in this very tick; nothing was sent.
+      // Node 20 and 22 throw when the session has died or got GOAWAY in this very tick; nothing was sent.
       this.#flow.fail(toOpenError(cause))
       this.#owner.onStreamClosed(this)
       return
@@ -138,7 +138,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#upload.start()
   }
 
-  pause(): void {} // What comes is held here then, and node is told to stop.
+  pause(): void {} // Data that comes then is held here, and node is told to stop.
   resume(): void {
     this.#flow.handOn()
     this.#readOn()
@@ -169,7 +169,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   /** The session is gone: node may emit nothing more on this stream. */
   lose(): void {
-    // The reader holds back a response that has come whole: it can have the rest now, or never.
+    // The reader holds back a response that has come wholly: the call must get the rest now.
     if (this.#flow.dataEnd === 'due' || this.#flow.dataEnd === 'whole') this.#flow.complete()
     this.onClose()
   }
@@ -221,24 +221,24 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     return false
   }
 
-  /** For the tick after `onEnd`. */
+  /** Called in the tick after `onEnd`. */
   end(): void {
     const stream = this.#stream
     if (stream === null || this.#life === 'closed') return
     this.#life = 'open'
-    // Of a lost session, and of a reset with a code, node tells by `close`; of everything else it waits for an `end`.
+    // Node emits `close` for a lost session and for a reset with a code. For everything else it waits for `end`.
     const isQuiet = this.#isQuiet
     if (this.#flow.dataEnd === 'due') this.#flow.endData('whole')
     else if (this.#flow.dataEnd === 'closed' && isQuiet && !this.#flow.completeByLength()) this.#failEarly()
     if (stream.closed && !stream.destroyed && isQuiet) stream.destroy()
   }
 
-  /** The peer has closed the stream with NO_ERROR, and without END_STREAM. A tunnel hears of it by `close`. */
+  /** The peer has closed the stream with NO_ERROR and without END_STREAM. A tunnel is told by `close`. */
   #failEarly(): void {
     if (this.#flow.isPending) this.#flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error))
   }
 
-  /** The peer has not complained of this stream, and the connection is there. */
+  /** The peer has sent no error for this stream, and the connection is open. */
   get #isQuiet(): boolean {
     return this.#stream?.rstCode === ErrorCode.NO_ERROR && !this.#owner.isLost()
   }
@@ -246,7 +246,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   onComplete(): void {
     this.#upload?.forgo()
     const isSent = this.#stream?.writableFinished !== false && this.#requestEnd !== 'with-trailers'
-    // Both sides have ended: the peer counts it no more, whatever node says some ticks later.
+    // Both sides have ended: the peer no longer counts the stream, though node reports its end some ticks later.
     if (isSent) this.#owner.onStreamClosed(this)
     else this.#release()
   }
@@ -277,18 +277,18 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     flow.leave()
   }
 
-  /** The session is to count it no more. */
+  /** Tells the session not to count the stream any more. */
   onOver(): void {
     this.#owner.onStreamClosed(this)
   }
 
-  /** What is left of either body has no reader. */
+  /** Drops the rest of both bodies. */
   #release(): void {
     this.#upload?.stop()
     if (this.#stream !== null && !this.#stream.destroyed) this.#owner.reset(this)
   }
 
-  /** Its turn has come. */
+  /** The session's budget of resets allows this stream's RST_STREAM now. */
   reset(): void {
     if (this.#stream !== null)
       release(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)

@@ -16,31 +16,31 @@ const ROOM = 8_192
 const NOTHING = Buffer.alloc(0)
 
 /**
- * What is kept costs about as much memory as it has bytes, however small the frames are that a peer sends it in, and
- * whatever comes beside them.
+ * The kept data costs about as much memory as it has bytes, even if the peer sends it in very small frames, or with
+ * other frames in the same chunks.
  */
 export class HeldPieces {
-  /** Null for none: then there are none behind it in `#later`, either. */
+  /** The oldest piece. Null for none: then `#later` has none, either. */
   #oldest: Buffer | null = null
-  /** Null before there are any: of most responses one piece is kept. */
+  /** The pieces behind it. Null before there are any: for most responses one piece is kept. */
   #later: Buffer[] | null = null
-  /** Small pieces behind all of these, as far as `#filled`. */
+  /** A buffer of small pieces, which come after `#later`. It is filled up to `#filled`. */
   #room: Buffer = NOTHING
   #filled = 0
   #size = 0
 
-  /** All that is kept. Bytes. */
+  /** The size of all kept pieces. Bytes. */
   get size(): number {
     return this.#size
   }
 
-  /** A piece that is kept as it is: it has its memory for itself. */
+  /** Keeps a piece uncopied: no other data shares its memory. */
   add(piece: Buffer): void {
     this.#size += piece.length
     this.#push(piece)
   }
 
-  /** A part of a chunk that was read. */
+  /** Keeps a part of a chunk that was read. */
   addPart(bytes: Buffer, start: number, end: number): void {
     const size = end - start
     this.#size += size
@@ -56,7 +56,7 @@ export class HeldPieces {
     this.#filled += bytes.copy(this.#room, this.#filled, start, end)
   }
 
-  /** The oldest; null when there is none. */
+  /** Takes out the oldest piece; null when there is none. */
   shift(): Buffer | null {
     if (this.#oldest === null) this.#close()
     const piece = this.#oldest
@@ -75,10 +75,10 @@ export class HeldPieces {
     }
   }
 
-  /** What is in the room is a piece now, and nothing more is written to it. */
+  /** Makes a piece of the data in the room. Nothing more is written to that room. */
   #close(): void {
     if (this.#filled === 0) return
-    // A few bytes shall not keep the whole room alive: they may lie here for long.
+    // A few bytes must not keep the whole room alive: they may be kept for long.
     const piece = this.#room.subarray(0, this.#filled)
     this.#push(this.#filled * 2 < ROOM ? toCopy(piece) : piece)
     this.#room = NOTHING
@@ -87,15 +87,14 @@ export class HeldPieces {
 }
 
 /**
- * A part of a chunk that was read, to be kept for a while: a copy, where the rest of the chunk would be kept for
- * little.
+ * A part of a chunk that was read, for keeping. A small part is copied, so that it doesn't keep the whole chunk alive.
  */
 export function toKept(bytes: Buffer, start: number, end: number): Buffer {
   const piece = bytes.subarray(start, end)
   return (end - start) * KEPT_PART < bytes.length ? toCopy(piece) : piece
 }
 
-/** `Buffer.from()` would take it out of a pool that it then keeps alive: 64 KiB, since Node 24. */
+/** `Buffer.from()` would use a pool, which the copy would keep alive: 64 KiB since Node 24. */
 function toCopy(piece: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(piece.length)
   piece.copy(copy)

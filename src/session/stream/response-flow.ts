@@ -18,8 +18,8 @@ import type { TunnelSide } from './tunnel.ts'
 import { Tunnel } from './tunnel.ts'
 
 /**
- * What the call was told. `done` comes once: the response is complete, failed, or cancelled. The stream itself may
- * still be open, or closing, then.
+ * How much of the response the call was told. `done` comes once: the response is complete, failed, or cancelled. The
+ * stream itself may still be open, or closing, then.
  *
  * ```
  * open → responded → done
@@ -41,8 +41,8 @@ const DONE: FlowState = { name: 'done' }
  * How the response's data ended:
  *
  * - `none`: not yet
- * - `due`: by END_STREAM, but the engine may not have told of the trailers in front of it yet
- * - `whole`: by END_STREAM, and everything in front of it was told
+ * - `due`: by END_STREAM, but the engine may not have reported the trailers yet
+ * - `whole`: by END_STREAM, and the engine has reported everything before it
  * - `closed`: the stream was closed without END_STREAM
  */
 export type DataEnd = 'none' | 'due' | 'whole' | 'closed'
@@ -54,27 +54,29 @@ interface Trailers {
 
 /** An engine's stream, as the flow of its response sees it. */
 export interface FlowSide {
-  /** Null before it has one. */
+  /** Null before the stream has an id. */
   readonly streamId: number | null
   /** The stream no longer counts against the peer's limit. */
   readonly isClosed: boolean
   /** The body of the request needn't wait any longer. */
   proceed(): void
-  /** The call takes so many bytes that were held, or never will. */
+  /** The call takes `bytes` held bytes, or never will. */
   onTaken(bytes: number): void
-  /** What a tunnel is made over; null when the stream is gone. */
+  /** The stream side of a tunnel; null when the stream is gone. */
   toTunnelSide(): TunnelSide | null
   /**
-   * The call is about to hear that its response is complete: what is left of the request has no reader (RFC 9113 §8.1).
+   * Called right before the call hears that its response is complete: the peer may not read the rest of the request
+   * (RFC 9113 §8.1).
    */
   onComplete(): void
-  /** The call has all that it will get, and the peer counts the stream no more: the session is to be told. */
+  /** The call gets nothing more, and the peer no longer counts the stream: tells the session. */
   onOver(): void
 }
 
 /**
- * What the engine tells of a response the flow tells the call, until one of them is done: in order, as the call takes
- * it, and each thing once. What the call's limits count is in the flow itself: there is one for each attempt.
+ * Passes the engine's events of a response on to the call, until one of them is done: in order, at the pace of the
+ * call, and each event once. The counts for the call's limits are fields of the flow: there is one flow for each
+ * attempt.
  */
 export class ResponseFlow implements ResponseMeter {
   readonly call: Call
@@ -82,15 +84,15 @@ export class ResponseFlow implements ResponseMeter {
   #state: FlowState = OPEN
   #dataEnd: DataEnd = 'none'
   /**
-   * What has come and wasn't handed on: before the header (engine node), or while the call holds it back. Null for
-   * nothing.
+   * Data that has come and wasn't handed on: before the header section (engine node), or while the call is paused. Null
+   * for none.
    */
   #held: HeldPieces | null = null
-  /** The call is being told of the header, or of data: nothing else may overtake it. */
+  /** The call's method for the header section or for data is running: no other event may overtake it. */
   #isHandingOn = false
   /** Null without trailers. */
   #trailers: Trailers | null = null
-  // The meter's.
+  // The fields of ResponseMeter.
   informational = 0
   informationalSize = 0
   expected = -1
@@ -101,7 +103,7 @@ export class ResponseFlow implements ResponseMeter {
     this.call = call
   }
 
-  /** No final header has come. */
+  /** The final header section hasn't come. */
   get isOpen(): boolean {
     return this.#state === OPEN
   }
@@ -119,7 +121,7 @@ export class ResponseFlow implements ResponseMeter {
     return this.#state === DONE
   }
 
-  /** What the response has opened; null for any other one, and once it is closed. */
+  /** The tunnel that the response has opened; null for a response without one, and once the tunnel is closed. */
   get tunnel(): Tunnel | null {
     return this.#state.name === 'tunnel' ? this.#state.tunnel : null
   }
@@ -133,7 +135,7 @@ export class ResponseFlow implements ResponseMeter {
     return this.#state === RESPONDED && this.#held === null && !this.call.paused
   }
 
-  /** The call has got its header, and its reader wants no more for now. */
+  /** The call has got the header section, and its reader has paused it. */
   get isHeldBack(): boolean {
     return this.#state === RESPONDED && this.call.paused
   }
@@ -142,12 +144,12 @@ export class ResponseFlow implements ResponseMeter {
     return this.#held !== null || this.call.paused
   }
 
-  /** All of it has come, and its reader holds it back. */
+  /** The whole response has come, and its reader holds it back. */
   get isWhole(): boolean {
     return this.#state === RESPONDED && this.#dataEnd === 'whole'
   }
 
-  /** The attempt begins. Returns the fields to send, or null when the call has ended: then the session knows. */
+  /** The attempt begins. Returns the fields to send; null when the call has ended: the session was told then. */
   begin(attempt: Attempt): WireHeaders | null {
     const wire = this.call.begin(attempt)
     if (wire === null) this.#side.onOver()
@@ -162,11 +164,11 @@ export class ResponseFlow implements ResponseMeter {
       return
     }
     if (status >= 200) this.#move(RESPONDED)
-    // Nothing is handed on from within: the body comes after its header.
+    // No data is handed on from inside `respond()`: the body comes after its header section.
     this.#isHandingOn = true
     this.call.respond(status, headers, raw)
     this.#isHandingOn = false
-    // A server may say yes without a 100, and may send its response while it reads.
+    // A server may send a 2xx without a 100, and may send its response while it reads the request.
     if (status === 100 || (isSuccess && this.#dataEnd === 'none')) this.#side.proceed()
     this.handOn()
   }
@@ -191,13 +193,13 @@ export class ResponseFlow implements ResponseMeter {
     this.#isHandingOn = false
   }
 
-  /** A piece of data while the flow is held up, that is kept as it is. */
+  /** A piece of data while the flow isn't flowing. The piece is kept uncopied. */
   hold(piece: Buffer): void {
     this.#held ??= new HeldPieces()
     this.#held.add(piece)
   }
 
-  /** The same of a part of a chunk that was read. */
+  /** As {@link hold}, for a part of a chunk that was read. */
   holdPart(bytes: Buffer, start: number, end: number): void {
     this.#held ??= new HeldPieces()
     this.#held.addPart(bytes, start, end)
@@ -215,9 +217,9 @@ export class ResponseFlow implements ResponseMeter {
     if (end === 'whole') this.handOn()
   }
 
-  /** Hands on what was held, while the call takes it; and the end. */
+  /** Hands on held data while the call takes it, and then the end. */
   handOn(): void {
-    // A reader may pause and resume from within.
+    // A reader may pause and resume from inside its callbacks.
     if (this.#isHandingOn || this.#state !== RESPONDED) return
     this.#giveHeld(false)
     if (this.#held === null && this.#dataEnd === 'whole' && !this.call.paused) this.complete()
@@ -235,7 +237,7 @@ export class ResponseFlow implements ResponseMeter {
     this.#isHandingOn = false
   }
 
-  /** Everything of the response is here; what was held goes to the call, whether it is paused or not. */
+  /** The whole response is here: held data goes to the call, whether the call is paused or not. */
   complete(): void {
     if (this.#isHandingOn) return
     this.#giveHeld(true)
@@ -261,8 +263,9 @@ export class ResponseFlow implements ResponseMeter {
   /**
    * The stream below a tunnel is gone.
    *
-   * @param isQuiet the peer has not complained, and the connection is there
-   * @returns whether both sides of the tunnel have ended properly, and it is closed; otherwise `fail()` is to follow
+   * @param isQuiet the peer has sent no error for the stream, and the connection is open
+   * @returns whether both sides of the tunnel have ended properly, and it is closed; otherwise the caller has to call
+   *   `fail()`
    */
   endTunnel(isQuiet: boolean): boolean {
     const { tunnel } = this
@@ -274,14 +277,14 @@ export class ResponseFlow implements ResponseMeter {
     return true
   }
 
-  /** The stream is gone, and something is missing. A no-op once the flow is done. */
+  /** The stream is gone before the response was complete. A no-op once the flow is done. */
   fail(error: DodiciError): void {
     const { tunnel } = this
     if (tunnel !== null) {
       this.#move(DONE)
       tunnel.close(toTunnelError(this.call, this.#side.streamId, error))
     } else if (this.#state !== DONE) {
-      // What came before it isn't lost, whether the call is paused or not.
+      // Data that came before the failure isn't lost, whether the call is paused or not.
       if (!this.#isHandingOn) this.#giveHeld(true)
       const held = this.#held
       this.cancel()
@@ -297,13 +300,13 @@ export class ResponseFlow implements ResponseMeter {
     else if (this.#state !== DONE) this.call.fail(error)
   }
 
-  /** The call has ended. A tunnel is one that the call refused: another one is its taker's. */
+  /** The call has ended. A tunnel is ended only when the call refused it: an accepted one belongs to its taker. */
   cancel(): void {
     this.#move(DONE)
     this.#held = null
   }
 
-  /** Tells the session, once there is nothing left to come. */
+  /** Tells the session once nothing more can come. */
   leave(): void {
     if (this.#state === DONE && this.#side.isClosed) this.#side.onOver()
   }

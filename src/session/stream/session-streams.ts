@@ -1,5 +1,5 @@
 /**
- * The streams of a session: which there are, and how many there may be.
+ * The streams of a session, and how many there may be.
  *
  * @module
  */
@@ -21,17 +21,17 @@ export interface SessionStreamsOwner {
   onRoom(): void
 }
 
-/** Has a stream from the moment that it is about to be opened until the peer counts it no more. */
+/** Holds each stream from right before it is opened until the peer no longer counts it. */
 export class SessionStreams {
-  /** What the peer has said of them. */
+  /** The peer's settings for streams. */
   readonly settings: PeerSettings
-  /** Those that no caller wants any more, and that wait for their reset. */
+  /** Cancelled streams that wait for their reset. */
   readonly resets: ResetBudget
   readonly #list = new UnorderedList<EngineStream>()
   readonly #windows: SessionWindows
   /**
-   * Where `areIdle()` has found one that isn't. From there on it looks the next time, so that it seldom has to see them
-   * all.
+   * The place where `areIdle()` has found a stream that isn't idle. The next search begins there, so that it seldom has
+   * to look at all streams.
    */
   #lookAt = 0
 
@@ -40,7 +40,7 @@ export class SessionStreams {
     this.resets = new ResetBudget(
       context.deadlines,
       () => owner.onReset(),
-      // Calls that wait here may be for another session now.
+      // Calls that wait for this session may go to another session now.
       () => owner.onRoom(),
     )
     this.#windows = new SessionWindows(session, this.#list, () => owner.onRoom())
@@ -52,33 +52,33 @@ export class SessionStreams {
     return this.#list.size
   }
 
-  /** How many of them aren't waiting for their reset. */
+  /** How many streams don't wait for their reset. */
   get live(): number {
     return this.#list.size - this.resets.waiting
   }
 
-  /** The receive window of each stream, as it was announced last. Bytes. */
+  /** The stream window for receiving that was announced last. Bytes. */
   get window(): number {
     return this.#windows.size
   }
 
-  /** Whether there may be one more: the peer allows for it, and so does the bound on a session's memory. */
+  /** Whether one more stream may be opened: the peer's limit and the bound on a session's memory allow it. */
   get hasRoom(): boolean {
     return this.#windows.hasRoom && this.#list.size < this.settings.limit
   }
 
-  /** Whether there may be no more although the peer has told its limit, and allows for some. */
+  /** Whether no more streams may be opened, although the peer's limit is known and above 0. */
   get isSaturated(): boolean {
     const { peerLimit } = this.settings
     return peerLimit !== null && peerLimit > 0 && !this.hasRoom
   }
 
-  /** Cheap: where it is false, so is `areIdle()`. */
+  /** A cheap check: when it is false, so is `areIdle()`. */
   get mayBeIdle(): boolean {
     return this.#list.items[0]?.isIdle !== false
   }
 
-  /** Whether no caller waits for any of them. */
+  /** Whether no caller waits for any stream. */
   areIdle(): boolean {
     const { items, size } = this.#list
     if (this.#lookAt >= size) this.#lookAt = 0
@@ -104,13 +104,13 @@ export class SessionStreams {
     this.#windows.connect(connection)
   }
 
-  /** It is about to be opened. */
+  /** A stream is about to be opened. */
   add(stream: EngineStream): void {
     this.#list.add(stream)
     this.#windows.open(stream)
   }
 
-  /** It is gone. @returns false when it was already */
+  /** A stream is gone. @returns false when it was deleted before */
   delete(stream: EngineStream): boolean {
     if (!this.#list.delete(stream)) return false
     this.#windows.close(stream)
@@ -118,12 +118,12 @@ export class SessionStreams {
     return true
   }
 
-  /** They would go faster with larger windows. @param bytes that are enough */
+  /** Larger windows would make the streams faster. @param bytes a sufficient size */
   growWindow(bytes: number): void {
     this.#windows.grow(bytes)
   }
 
-  /** Ends them all on behalf of the session's owner. @param cause null for an end of our own */
+  /** Ends all streams on behalf of the session's owner. @param cause null when this side ends them */
   fail(cause: Error | null): void {
     for (const stream of this.#toSorted()) stream.fail(cause ?? new ClientDestroyedError())
   }
@@ -134,7 +134,7 @@ export class SessionStreams {
     for (const stream of this.#toSorted()) stream.lose()
   }
 
-  /** As they were opened: in that order calls shall hear of their common end. */
+  /** The streams in the order of opening: in that order the calls hear of their common end. */
   #toSorted(): EngineStream[] {
     return this.#list.items.toSorted((a, b) => (a.streamId ?? 0) - (b.streamId ?? 0))
   }

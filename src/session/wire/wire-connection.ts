@@ -1,5 +1,5 @@
 /**
- * A socket, and HTTP/2 of our own framing on it.
+ * A socket, and Dodici's own HTTP/2 framing on it.
  *
  * @module
  */
@@ -21,12 +21,12 @@ import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine
 import { toBytesRead } from '../engine.ts'
 import { WireStream } from './wire-stream.ts'
 
-/** Data that is framed at a time: about what a socket takes before it says that it has had enough. Bytes. */
+/** How much data is framed at a time: about as much as a socket takes before it asks to wait for `drain`. Bytes. */
 const UPLOAD_SIZE = 65_536
 
 /**
- * What is gathered within a tick is written at its end, in one write: requests, the data behind them, and ACKs with
- * whatever goes out anyway. While the socket takes no more, everything waits here, and data stays with its streams.
+ * Gathers the frames of a tick and writes them at its end, in one write: requests and the data behind them. ACKs go out
+ * with other frames. While the socket takes no more, frames wait here, and data stays with its streams.
  */
 export class WireConnection implements EngineConnection, ByteSink, ConnectionListener {
   readonly socket: Socket
@@ -36,13 +36,13 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   #isFlushDue = false
   /** The socket takes no more before its `drain`. */
   #isBlocked = false
-  /** Nothing comes after what is due now. */
+  /** No frame follows those that are due now. */
   #isLast = false
   #isCut = false
 
   /**
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
-   * @throws when `socket` isn't one after all, or a closed one
+   * @throws when `socket` isn't a socket, or is a closed one
    */
   constructor(context: EngineContext, socket: Socket, streamWindow: number, owner: ConnectionOwner) {
     this.socket = socket
@@ -63,7 +63,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
       },
       this,
     )
-    // A connector may yield anything.
+    // A caller's connector may give any value.
     if (typeof socket.cork !== 'function') throw invalid('connect', socket, 'a function that yields a socket')
     if (socket.destroyed) throw new SocketError('The socket was closed before a session could begin')
     socket.on('error', (error) => owner.onError(error))
@@ -99,7 +99,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   setRef(isNeeded: boolean): void {
-    // What stands in for a socket may have no such methods.
+    // A connector's substitute for a socket may lack these methods.
     if (isNeeded) this.socket.ref?.()
     else this.socket.unref?.()
   }
@@ -122,13 +122,13 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     if (!this.isDestroyed) this.http2.goaway()
   }
 
-  /** Along with what else is due in this tick: the peer may have sent more than what has ended the last stream. */
+  /** Ends at the end of this tick, with the other frames that are due: more frames of the peer may still be handled. */
   finish(): void {
     this.#isLast = true
     this.onOutput(false)
   }
 
-  /** What was gathered is tried to be sent first: RST_STREAM, or why it ends. */
+  /** Tries to send the gathered frames first: RST_STREAM, or the GOAWAY with the reason. */
   cut(): void {
     if (this.#isCut) return
     this.http2.goaway()
@@ -138,7 +138,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     originalSetImmediate(destroyLater, this.socket)
   }
 
-  /** Writes what is due; as much data as the socket takes. */
+  /** Writes the frames that are due, and as much data as the socket takes. */
   flush(): void {
     this.#isFlushDue = false
     const { http2, socket } = this
@@ -160,7 +160,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   onOutput(isPatient: boolean): void {
     if (isPatient) {
-      // Pieces of a body that come tick by tick make one frame.
+      // Later, so that pieces of a body that come in successive ticks make one frame.
       originalSetImmediate(flushLater, this)
     } else if (!this.#isFlushDue) {
       this.#isFlushDue = true
@@ -192,7 +192,7 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
 
   #onData(chunk: unknown): void {
     if (Buffer.isBuffer(chunk)) this.http2.receive(chunk)
-    // Of what stands in for a socket.
+    // A connector's substitute for a socket may give a Uint8Array.
     else if (isUint8Array(chunk))
       this.http2.receive(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     else this.#owner.onError(new SocketError('The socket gives strings, where bytes are needed'))
@@ -204,11 +204,11 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   }
 
   /**
-   * The peer writes nothing more: nothing can be answered any more, and what stands in for a socket may not end by
+   * The peer has ended its side: no response can come any more. A connector's substitute for a socket may not close by
    * itself.
    */
   #onEnd(): void {
-    // Nor is there anybody left to say goodbye to: it would only come back as an error.
+    // No GOAWAY is sent: the peer may be gone, and the write would fail.
     this.http2.stop()
     this.cut()
   }

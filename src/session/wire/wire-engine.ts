@@ -1,5 +1,5 @@
 /**
- * Engine 'wire': HTTP/2 of our own framing, by `protocol/`.
+ * Engine 'wire': Dodici's own HTTP/2 framing, by `protocol/`.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { Engine } from '../engine.ts'
 import { WireConnection } from './wire-connection.ts'
 
-/** Connections that are framed by ourselves. */
+/** Connections with Dodici's own framing. */
 export const wireEngine: Engine = {
   connect: (context, socket, streamWindow, owner) => new WireConnection(context, socket, streamWindow, owner),
 }

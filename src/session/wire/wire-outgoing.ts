@@ -1,5 +1,5 @@
 /**
- * What a stream of our own framing sends behind its header: a request's body, or what is written to a tunnel.
+ * The data that a stream of engine 'wire' sends after its header section: a request's body, or a tunnel's data.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
 
-/** What the session, and the stream itself, do for it. */
+/** The part of the session, and of the stream, that sending needs. */
 export interface OutgoingOwner {
   /** Null until it is connected. */
   readonly socket: Socket | null
@@ -31,8 +31,8 @@ const NOTHING = new Uint8Array(0)
 /**
  * Opens the stream of a call.
  *
- * @returns false where its header can't be encoded: then this call has failed, and no other of the session has heard of
- *   it
+ * @returns false when the header section can't be encoded: then this call has failed, and no other call of the session
+ *   is affected
  */
 export function openStream(
   http2: ClientConnection,
@@ -73,8 +73,8 @@ const SLICE_SIZE = 65_536
 const GATHERED_SIZE = 16_384
 
 /**
- * One piece at a time lies with the connection, which takes of it what the windows and the socket allow for. Those that
- * come meanwhile are gathered: many small ones make one frame.
+ * The connection has one piece at a time, and takes as much of it as the windows and the socket allow. Pieces that come
+ * meanwhile are gathered: many small ones make one frame.
  */
 export class WireOutgoing implements UploadSink, TunnelSide {
   readonly sliceSize = SLICE_SIZE
@@ -86,17 +86,17 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   readonly #reset: () => void
   /** Null for a tunnel. */
   #upload: Upload | null = null
-  /** Who hears that more of an upload is wanted; null for nobody. */
+  /** The listener that is told when more of an upload is wanted; null for none. */
   #listener: SinkListener | null = null
-  /** Of what the tunnel has written last, until it was taken. */
+  /** The callback of the tunnel's last write, until that was taken. */
   #callback: Callback | null = null
-  /** Slices behind the piece that lies with the connection; null for none. */
+  /** Slices behind the piece that the connection has; null for none. */
   #gathered: Uint8Array[] | null = null
-  /** Bytes of these. */
+  /** Their bytes. */
   #size = 0
-  /** END_STREAM goes with the last of all these. */
+  /** END_STREAM goes with the last slice. */
   #isEnding = false
-  /** What is to end the body waits for the pieces before it. */
+  /** The end of the body, or its trailers, wait for the pieces before them. */
   #isEndDue = false
 
   constructor(
@@ -127,12 +127,12 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#upload.start()
   }
 
-  /** The server wants the body that waits for its word. */
+  /** The server has asked for the waiting body with a 100 (Continue). */
   proceed(): void {
     this.#upload?.proceed()
   }
 
-  /** The response is complete: what still waits will never be sent. */
+  /** The response is complete: a body that still waits is never sent. */
   forgo(): void {
     this.#upload?.forgo()
   }
@@ -189,7 +189,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     }
   }
 
-  /** Nobody wants the rest, or the stream is gone: what was written isn't sent. */
+  /** Drops the rest, for example because the stream is gone: bytes that weren't sent yet aren't sent. */
   stop(): void {
     this.#upload?.stop()
     const callback = this.#callback
@@ -218,7 +218,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#reset()
   }
 
-  /** The first of them, and those behind it that are small enough to be one with it. */
+  /** Sends the first slice, joined with those behind it that are small enough. */
   #sendGathered(slices: Uint8Array[]): void {
     let count = 1
     let size = slices[0]?.byteLength ?? 0
@@ -242,7 +242,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   #end(): void {
     const { trailers } = this.#call.request
     const fields = trailers === null ? [] : this.#call.toTrailers()
-    // Making them has ended the call.
+    // The caller's function for the trailers has ended the call.
     if (fields === null) return
     this.#isEnding = true
     if (fields.length === 0) this.#http2.send(this.#stream, NOTHING, true)

@@ -1,5 +1,5 @@
 /**
- * One attempt of a call on one stream of our own framing.
+ * One attempt of a call on one stream of engine 'wire'.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { toResetError } from '../stream/stream-failure.ts'
 import type { Tunnel, TunnelSide } from '../stream/tunnel.ts'
 import { openStream, WireOutgoing } from './wire-outgoing.ts'
 
-/** One try of a call. What the connection tells of its stream it tells the flow of the response. */
+/** One attempt of a call. It passes the connection's events of its stream on to the flow of the response. */
 export class WireStream implements Attempt, EngineStream, FlowSide, StreamListener {
   listIndex = -1
   window = 0
@@ -32,9 +32,9 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   readonly #flow: ResponseFlow
   /** The connection's own. */
   readonly #stream: Http2Stream
-  /** Null for one that sends nothing but its header. */
+  /** Null for a stream that sends only a header section. */
   #outgoing: WireOutgoing | null = null
-  /** What RST_STREAM is to say. */
+  /** The error code for RST_STREAM. */
   #resetCode: number = ErrorCode.CANCEL
 
   constructor(owner: StreamOwner, http2: ClientConnection, call: Call) {
@@ -95,7 +95,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     if (!request.isTunnel) this.#outgoing.upload(body)
   }
 
-  pause(): void {} // What comes is held here then, and its credit is held back.
+  pause(): void {} // Data that comes then is held here, and its credit is held back.
   resume(): void {
     this.#flow.handOn()
   }
@@ -125,7 +125,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   lose(): void {
     this.#stream.state = 'closed'
     this.#outgoing?.stop()
-    // The reader holds back a response that has come whole: it can have the rest now, or never.
+    // The reader holds back a response that has come wholly: the call must get the rest now.
     if (this.#flow.isWhole) this.#flow.complete()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#flow.leave()
@@ -163,7 +163,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   #pushToTunnel(tunnel: Tunnel, piece: Buffer): void {
-    // Before it is pushed: its reader gives the credit back from within.
+    // Before the push: the reader gives the credit back from inside it.
     this.#http2.hold(this.#stream, piece.length)
     if (tunnel.push(piece)) this.#outgoing?.readTunnel()
   }
@@ -195,20 +195,20 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
 
   onReset(code: number): void {
     const isQuiet = code === ErrorCode.NO_ERROR
-    // Its response is here; of our body the peer wants no more (RFC 9113 §8.1).
+    // The response is here, and the peer doesn't want the rest of the request's body (RFC 9113 §8.1).
     if (this.#flow.isWhole) this.#dropUpload()
     else if (!isQuiet || !this.#flow.completeByLength()) this.#onGone(toResetError(code), isQuiet)
     this.#flow.leave()
   }
 
   onRefused(): void {
-    // A peer that disowns what it has answered whole is odd, but the response is here.
+    // The GOAWAY says that the request wasn't processed, but its whole response has come: the response counts.
     if (this.#flow.isWhole) this.#dropUpload()
     else this.#onGone(this.#owner.toLossError(this.streamId, null), false)
     this.#flow.leave()
   }
 
-  /** The peer wants no more of it (RFC 9113 §8.1). */
+  /** The peer wants no more of the request's body (RFC 9113 §8.1). */
   #dropUpload(): void {
     this.#outgoing?.stop()
     this.#flow.call.uploaded(false)
@@ -238,16 +238,16 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     if (this.#stream.state !== 'closed') this.#release()
   }
 
-  /** The session is to count it no more. */
+  /** Tells the session not to count the stream any more. */
   onOver(): void {
     this.#owner.onStreamClosed(this)
   }
 
-  /** What is left of either body has no reader. */
+  /** Drops the rest of both bodies. */
   #release(): void {
     const stream = this.#stream
-    // First: the stream gets no credit for what is thrown away, and nothing is told of what wasn't sent while it still
-    // may be.
+    // First: the stream gets no credit for dropped data, and no callback for unsent data runs while it may still be
+    // sent.
     this.#http2.abandon(stream)
     this.#outgoing?.stop()
     if (stream.held > 0) this.#http2.release(stream, stream.held)
@@ -255,7 +255,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     else this.#owner.reset(this)
   }
 
-  /** Its turn has come. */
+  /** The session's budget of resets allows this stream's RST_STREAM now. */
   reset(): void {
     this.#http2.reset(this.#stream, this.#resetCode)
     this.#owner.onStreamClosed(this)

@@ -2,17 +2,17 @@
  * Every error class of Dodici, and the translation of Node's and the peer's errors into them.
  *
  * Names and codes are undici's where the meaning is undici's. Each class carries undici's mark
- * (`Symbol.for('undici.error.…')`), so that `error instanceof undici.errors.SocketError` holds as well, and a mark of
- * our own, so that the ESM and the CJS copy of this package in one process recognise each other's errors.
+ * (`Symbol.for('undici.error.…')`), so that `error instanceof undici.errors.SocketError` holds as well, and Dodici's
+ * own mark, so that the ESM and the CJS copy of this package in one process recognise each other's errors.
  *
  * @module
  */
 
 import type { CallErrorFields, Processed } from '../types/errors.ts'
 
-/** What an error knows of the call that it ended. Every field has a value from the start. */
+/** The details of an error about the call that it ended. Every field of the error has a value from the start. */
 export interface ErrorDetails {
-  /** What lies beneath, where there is something. */
+  /** The underlying error, if there is one. */
   cause?: unknown
   /** RFC 9113 §7 error code, or null where the peer or node:http2 named none. @default null */
   http2ErrorCode?: number | null
@@ -24,10 +24,10 @@ export interface ErrorDetails {
 
 type OwnClass = new (...args: never[]) => DodiciError
 
-/** Every class of this file: they alone are made by `(message, details)`. */
+/** Every class of this file whose constructor takes `(message, details)`. */
 const ownClasses = new Set<unknown>()
 
-/** Those that undici has as well, by their code. */
+/** The classes that undici has as well, by their code. */
 const undiciClasses = new Map<unknown, OwnClass>()
 
 const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
@@ -46,7 +46,7 @@ function brand(errorClass: OwnClass, name: string, code: string, undiciCode: str
   }
   Object.defineProperty(errorClass, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
-      // A user's own subclass has no mark: the prototype chain tells.
+      // A user's own subclass has no mark: the prototype chain is checked.
       if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
       return typeof value === 'object' && value !== null && Reflect.get(value, ownMark(code)) === true
     },
@@ -85,7 +85,7 @@ brand(DodiciError, 'DodiciError', 'UND_ERR')
 export class InvalidArgumentError extends DodiciError {}
 brand(InvalidArgumentError, 'InvalidArgumentError', 'UND_ERR_INVALID_ARG')
 
-/** What was asked for makes no sense over HTTP/2, isn't offered by the peer, or is not there yet. */
+/** The request makes no sense over HTTP/2, the peer doesn't support it, or Dodici doesn't support it yet. */
 export class NotSupportedError extends DodiciError {}
 brand(NotSupportedError, 'NotSupportedError', 'UND_ERR_NOT_SUPPORTED')
 
@@ -97,7 +97,7 @@ brand(ConnectError, 'ConnectError', 'DODICI_ERR_CONNECT', null)
 
 /** The connection was made, but the peer did not choose `h2` by ALPN (RFC 9113 §3.2). */
 export class AlpnError extends DodiciError {
-  /** What the peer chose; `false` for nothing; `null` where it has refused all that was offered. @default null */
+  /** The protocol that the peer chose; `false` for none; `null` when it refused all that were offered. @default null */
   alpnProtocol: string | false | null = null
 }
 brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
@@ -198,7 +198,7 @@ brand(ClientClosedError, 'ClientClosedError', 'UND_ERR_CLOSED')
 export class SocketError extends DodiciError {}
 brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
 
-/** The server answered a CONNECT, or an extended CONNECT, with another status than 2xx: there is no tunnel. */
+/** The response to a CONNECT, or an extended CONNECT, has another status than 2xx: there is no tunnel. */
 export class TunnelRefusedError extends SocketError {
   /** The response's status. */
   readonly statusCode: number
@@ -209,7 +209,7 @@ export class TunnelRefusedError extends SocketError {
   }
 }
 brand(TunnelRefusedError, 'TunnelRefusedError', 'DODICI_ERR_TUNNEL_REFUSED', null)
-// It isn't made by `(message, details)`.
+// Its constructor doesn't take `(message, details)`.
 ownClasses.delete(TunnelRefusedError)
 
 /** The peer reset the call's stream, or closed it without a complete response. `http2ErrorCode` says why. */
@@ -240,7 +240,7 @@ export function toError(thrown: unknown): Error {
   try {
     text = String(thrown)
   } catch {
-    // An object that can't be made a string: its type has to do, and the cause has the rest.
+    // The object can't be converted to a string: the message names its type, and the cause is the object itself.
   }
   return new DodiciError(`A value that is no Error was thrown: ${text}`, { cause: thrown })
 }
@@ -256,12 +256,12 @@ function toCode(cause: unknown): unknown {
   return typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
 }
 
-/** Node's or the user's error of a failed connection attempt, as ours. Errors of ours come back untouched. */
+/** Node's or the user's error of a failed connection attempt, as a DodiciError. A DodiciError comes back untouched. */
 export function toConnectError(cause: unknown, origin: string): DodiciError {
   if (cause instanceof DodiciError) return cause
   const code = toCode(cause)
-  // RFC 7301 §3.2: a server that knows none of the offered protocols says so by an alert. Ours or
-  // the peer's: OpenSSL tells.
+  // RFC 7301 §3.2: a server that knows none of the offered protocols sends an alert. The code of OpenSSL's
+  // error contains this name whether the peer or this side has sent the alert.
   if (typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')) {
     return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN`, { cause })
   }
@@ -278,8 +278,8 @@ function toPlainConnectError(cause: unknown, origin: string): ConnectError {
 }
 
 /**
- * The error of a dispatcher that has served a request instead of us, in our words: of the class that has undici's code,
- * where there is one. Errors of ours come back untouched.
+ * The error of a fallback dispatcher, as a DodiciError: of the class with the same undici code, where there is one. A
+ * DodiciError comes back untouched.
  */
 export function toFallbackError(cause: Error, origin: string, processed: Processed): DodiciError {
   if (cause instanceof DodiciError) return cause
@@ -289,15 +289,18 @@ export function toFallbackError(cause: Error, origin: string, processed: Process
   return processed === 'no' ? toPlainConnectError(cause, origin) : new SocketError(cause.message, details)
 }
 
-/** An error with a code, as the events of a dispatcher promise: one of Node's or ours has it, any other is wrapped. */
+/**
+ * An error with a code, as the events of a dispatcher promise: errors of Node and Dodici have one, any other is
+ * wrapped.
+ */
 export function toCodedError(error: Error): Error & { code: string } {
   if ('code' in error && typeof error.code === 'string') return error as Error & { code: string }
   return new DodiciError(error.message, { cause: error })
 }
 
-/** An error of its own for each of the calls that one event has ended: each says how far its own call had come. */
+/** An error of its own for each of the calls that one event has ended: each has the details of its own call. */
 export function toOwnError(error: DodiciError): DodiciError {
-  // A user's own class: its constructor is not ours to call.
+  // A user's own class may have a constructor with other parameters: it isn't called.
   if (!ownClasses.has(error.constructor)) return error
   const { message, cause, http2ErrorCode, goawayDebugData, processed, code } = error
   const details: ErrorDetails = { cause, http2ErrorCode, goawayDebugData, processed }

@@ -45,9 +45,9 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
   const before = readInstallation()
   // A dispatcher that other code has put there since our last `install()` is kept, otherwise the one that was kept
   // first.
-  const toKept = (slot: keyof typeof present): unknown =>
+  const toPrevious = (slot: keyof typeof present): unknown =>
     before !== undefined && present[slot] === before.dispatcher ? before[slot] : present[slot]
-  writeInstallation({ dispatcher, legacy: toKept('legacy'), native: toKept('native'), agentClass })
+  writeInstallation({ dispatcher, legacy: toPrevious('legacy'), native: toPrevious('native'), agentClass })
   put(SLOTS.legacy, dispatcher)
   put(SLOTS.native, dispatcher)
 }

@@ -65,7 +65,7 @@ const toSetting: SettingCheck = (name, value) => toInteger(name, value, 0, 0, MA
 const SETTINGS: Readonly<Record<keyof SentSettings, SettingCheck>> = {
   headerTableSize: toSetting,
   enablePush(name, value) {
-    if (value !== false) throw invalid(name, value, 'false: nobody here takes what a server pushes')
+    if (value !== false) throw invalid(name, value, 'false: Dodici takes no server push')
     return value
   },
   maxConcurrentStreams: toSetting,

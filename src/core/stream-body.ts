@@ -92,7 +92,7 @@ export class OneReadable extends WatchedBody {
     this.#isOpened = true
     // What another reader has read while the call waited would be missing.
     if (this.#readable.readableDidRead) {
-      throw invalidKind('body', this.#readable, 'a Readable that nobody else reads before it is sent')
+      throw invalidKind('body', this.#readable, 'a Readable without another reader')
     }
     return this.#readable
   }

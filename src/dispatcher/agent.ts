@@ -34,7 +34,7 @@ interface Entry {
 }
 
 /** How many origins are checked for idle ones when `maxOrigins` is Infinity, so that none has to be closed. */
-const COURTESY = 64
+const MAX_LOOKS = 64
 
 /**
  * A dispatcher for any origin: each request names its own, and each origin has a {@link Pool}.
@@ -59,7 +59,7 @@ export class Agent extends LivingDispatcher {
   readonly #maxResponseSize: number
   /**
    * By the origin, as `URL.origin` writes it, and the server name where that is another. The order
-   * means nothing: {@link Agent.#letGo} goes round.
+   * means nothing: {@link Agent.#dropIdleOrigins} goes round.
    */
   readonly #entries = new Map<string, Entry>()
   /** Dispatchers that the agent has closed while their last tunnels are still open. */
@@ -141,7 +141,7 @@ export class Agent extends LivingDispatcher {
           'or HTTP/2 by prior knowledge: set h2c to true for that',
       )
     }
-    if (this.#entries.size >= keptOrigins) this.#letGo()
+    if (this.#entries.size >= keptOrigins) this.#dropIdleOrigins()
     if (this.#entries.size >= maxOrigins) {
       const found = `${origin.href} would be one origin more than`
       throw toLimitError('maxOrigins', maxOrigins, found, ', and each of the others has requests')
@@ -183,9 +183,9 @@ export class Agent extends LivingDispatcher {
    * Closes idle dispatchers, so that origins don't pile up. A dispatcher that was used since the last time goes to the
    * end of the map first. So a request costs one assignment; an order by last use would cost two changes of the map.
    */
-  #letGo(): void {
+  #dropIdleOrigins(): void {
     const { maxOrigins, keptOrigins } = this.#options
-    let left = maxOrigins === Number.POSITIVE_INFINITY ? COURTESY : 2 * this.#entries.size
+    let left = maxOrigins === Number.POSITIVE_INFINITY ? MAX_LOOKS : 2 * this.#entries.size
     for (const [origin, entry] of this.#entries) {
       if (left-- === 0 || this.#entries.size < keptOrigins) return
       this.#entries.delete(origin)

@@ -115,7 +115,7 @@ export class Exchange implements DispatchHandler {
     else if (isRedirect(status) && redirect === 'follow' && typeof location === 'string')
       this.#follow(status, headers, location)
     else if (status === PROXY_AUTHENTICATION) this.#refuse(new Error('proxy authentication required'))
-    else this.#answer(controller, status, headers, statusText)
+    else this.#deliver(controller, status, headers, statusText)
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
@@ -162,7 +162,7 @@ export class Exchange implements DispatchHandler {
     this.#controller?.abort(toAbortError(reason))
   }
 
-  #answer(
+  #deliver(
     controller: DispatchController,
     status: number,
     headers: IncomingHttpHeaders,
@@ -180,7 +180,7 @@ export class Exchange implements DispatchHandler {
     // now.
     const lasting = controller.hasLastingRawHeaders === true ? controller : null
     const fields = lasting === null ? (controller.rawHeaders ?? headers) : headers
-    const answer: ResponseResult = isOpaque
+    const result: ResponseResult = isOpaque
       ? OPAQUE
       : {
           type,
@@ -191,8 +191,8 @@ export class Exchange implements DispatchHandler {
           headers: fields,
           controller: lasting,
         }
-    if (integrity !== '') this.#verify(answer, integrity)
-    else this.#fetching.resolve(makeResponse(answer, this.#body))
+    if (integrity !== '') this.#verify(result, integrity)
+    else this.#fetching.resolve(makeResponse(result, this.#body))
     if (this.#body === null) this.#fetching.onBodyDone()
     // An opaque body can never be read.
     if (isOpaque) controller.abort(new RequestAbortedError())
@@ -222,7 +222,7 @@ export class Exchange implements DispatchHandler {
   }
 
   /** Subresource Integrity: the whole body is checked before any of it is handed out. */
-  #verify(answer: ResponseResult, metadata: string): void {
+  #verify(result: ResponseResult, metadata: string): void {
     const integrity = parseIntegrity(metadata)
     const body = this.#body
     if (body === null) {
@@ -235,7 +235,7 @@ export class Exchange implements DispatchHandler {
         if (integrity !== null && !matchesIntegrity(toUint8Array(bytes), integrity)) {
           throw new Error('integrity mismatch')
         }
-        fetching.resolve(makeResponse(answer, ResponseBody.of(bytes, fetching)))
+        fetching.resolve(makeResponse(result, ResponseBody.of(bytes, fetching)))
       })
       .catch((error) => fetching.reject(toNetworkError(error)))
   }

@@ -48,7 +48,7 @@ const SPENT = 'Body is unusable: it has been read already, or is being read'
  * of this one.
  */
 export class FetchResponse {
-  readonly #answer: ResponseResult
+  readonly #result: ResponseResult
   /** Null until they are read. */
   #headers: Headers | null = null
   /** Null for no body, and once its stream was teed. */
@@ -62,39 +62,39 @@ export class FetchResponse {
   /** A Response of the global class; null until a member is read that only such a Response has. */
   #builtin: Response | null = null
 
-  constructor(answer: ResponseResult, body: ResponseBody | null) {
-    this.#answer = answer
+  constructor(result: ResponseResult, body: ResponseBody | null) {
+    this.#result = result
     this.#body = body
     body?.belongTo(this)
   }
 
   get type(): string {
-    return this.#answer.type
+    return this.#result.type
   }
 
   get url(): string {
-    return this.#answer.url
+    return this.#result.url
   }
 
   get redirected(): boolean {
-    return this.#answer.redirected
+    return this.#result.redirected
   }
 
   get status(): number {
-    return this.#answer.status
+    return this.#result.status
   }
 
   get ok(): boolean {
-    const { status } = this.#answer
+    const { status } = this.#result
     return status >= 200 && status <= 299
   }
 
   get statusText(): string {
-    return this.#answer.statusText
+    return this.#result.statusText
   }
 
   get headers(): Headers {
-    const { controller, headers } = this.#answer
+    const { controller, headers } = this.#result
     this.#headers ??= toFetchHeaders(controller?.rawHeaders ?? headers)
     return this.#headers
   }
@@ -147,7 +147,7 @@ export class FetchResponse {
 
   clone(): Response {
     if (this.#isUnusable) throw new TypeError('Response.clone: Body has already been consumed.')
-    const copy = makeOwn(this.#answer, null)
+    const copy = makeOwn(this.#result, null)
     const { body } = this
     if (body !== null) {
       const [own, other] = body.tee()
@@ -213,14 +213,14 @@ function isDisturbed(stream: ReadableStream): boolean {
   return Readable.isDisturbed(stream as unknown as Readable)
 }
 
-type ResponseClass = new (answer: ResponseResult, body: ResponseBody | null) => FetchResponse
+type ResponseClass = new (result: ResponseResult, body: ResponseBody | null) => FetchResponse
 
 /** The current global `Response`, and the class for it; null before the first response. */
 let current: { readonly global: typeof Response; readonly own: ResponseClass } | null = null
 
 /** Makes the Response that `fetch()` gives. */
-export function makeResponse(answer: ResponseResult, body: ResponseBody | null): Response {
-  return asResponse(makeOwn(answer, body))
+export function makeResponse(result: ResponseResult, body: ResponseBody | null): Response {
+  return asResponse(makeOwn(result, body))
 }
 
 /** It has all that the type promises, by its prototype. */
@@ -228,10 +228,10 @@ function asResponse(response: FetchResponse): Response {
   return response as unknown as Response
 }
 
-function makeOwn(answer: ResponseResult, body: ResponseBody | null): FetchResponse {
+function makeOwn(result: ResponseResult, body: ResponseBody | null): FetchResponse {
   const global = globalThis.Response
   if (current === null || current.global !== global) current = { global, own: makeClass(global) }
-  return new current.own(answer, body)
+  return new current.own(result, body)
 }
 
 /**

@@ -68,8 +68,8 @@ export class BuiltinFallback implements FallbackDispatcher {
     const agentClass = this.#seen ?? findBuiltinClass()
     if (agentClass === null) {
       throw new NotSupportedError(
-        "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since somebody " +
-          'had put another one in its place before: set the fallback option',
+        "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since another one " +
+          'had been put in its place before: set the fallback option',
       )
     }
     const { connectTimeout, strictContentLength } = this.#options

@@ -179,7 +179,7 @@ function destroyLater(stream: ClientHttp2Stream): void {
  * Resets a stream, and releases it at once: `close()` alone may leave it alive on a busy session.
  *
  * @param waitsForTrailers whether it was opened with `waitForTrailers`
- * @param isBreach whether the code is PROTOCOL_ERROR, instead of CANCEL
+ * @param code of RST_STREAM (RFC 9113 §7)
  */
 export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, code: number): void {
   if (stream.destroyed) return

@@ -8,7 +8,7 @@
 const SMALL_SIZE = 2_048
 
 /** A piece that is a smaller part of its chunk than this is copied: it would keep all of the chunk alive. */
-const KEPT_PART = 4
+const MIN_PART = 4
 
 /** Small pieces are put together in buffers of this size: each by itself would cost more than its bytes. */
 const ROOM = 8_192
@@ -46,7 +46,7 @@ export class HeldPieces {
     this.#size += size
     if (size >= SMALL_SIZE) {
       this.#close()
-      this.#push(toKept(bytes, start, end))
+      this.#push(toCompact(bytes, start, end))
       return
     }
     if (this.#room.length - this.#filled < size) {
@@ -89,9 +89,9 @@ export class HeldPieces {
 /**
  * A part of a chunk that was read, for keeping. A small part is copied, so that it doesn't keep the whole chunk alive.
  */
-export function toKept(bytes: Buffer, start: number, end: number): Buffer {
+export function toCompact(bytes: Buffer, start: number, end: number): Buffer {
   const piece = bytes.subarray(start, end)
-  return (end - start) * KEPT_PART < bytes.length ? toCopy(piece) : piece
+  return (end - start) * MIN_PART < bytes.length ? toCopy(piece) : piece
 }
 
 /** `Buffer.from()` would use a pool, which the copy would keep alive: 64 KiB since Node 24. */

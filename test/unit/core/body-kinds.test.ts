@@ -272,7 +272,7 @@ describe('toBodySource', () => {
       ],
     ])('is refused when it is %s', (_how, make) => {
       expect(() => toBodySource(make())).toThrow(
-        'Invalid body: got an object (ReadableStream), expected a ReadableStream that nobody has read from or locked',
+        'Invalid body: got an object (ReadableStream), expected a ReadableStream that was not read from or locked',
       )
     })
   })

@@ -37,6 +37,7 @@ export class HeldPieces {
   /** Keeps a piece uncopied: no other data shares its memory. */
   add(piece: Buffer): void {
     this.#size += piece.length
+    this.#close()
     this.#push(piece)
   }
 

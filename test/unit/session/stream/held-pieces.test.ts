@@ -28,6 +28,16 @@ describe('pieces that are held', () => {
     expect(held.shift()).toBeNull()
   })
 
+  it('come back in their order, when whole pieces come between small parts', () => {
+    const held = new HeldPieces()
+    const chunk = Buffer.from('abcdef')
+    held.addPart(chunk, 0, 2)
+    held.add(Buffer.from('12'))
+    held.addPart(chunk, 2, 4)
+    held.add(Buffer.from('3'))
+    expect(Buffer.concat(take(held)).toString()).toBe('ab12cd3')
+  })
+
   it.each([
     { size: 4_000, chunk: 10_000, isCopied: false },
     { size: 2_048, chunk: 2_048, isCopied: false },

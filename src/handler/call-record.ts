@@ -94,6 +94,11 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
     return `Call ${inspect(this.toJSON(), options)}`
   }
 
+  /** Always true: a call has one final response, and its fields are kept. */
+  get hasLastingRawHeaders(): boolean {
+    return true
+  }
+
   get maxResponseSize(): number {
     return this.#request.limits.maxResponseSize
   }

@@ -27,11 +27,6 @@ export abstract class RawFields {
     this.#rawHeaders = null
   }
 
-  /** Always true: a call has one final response, and its fields are kept. */
-  get hasLastingRawHeaders(): boolean {
-    return true
-  }
-
   get rawTrailers(): string[] | null {
     if (this.#rawTrailers === null && this.#trailersSource !== null) {
       this.#rawTrailers = toRawHeaders(this.#trailersSource)

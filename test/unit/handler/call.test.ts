@@ -27,6 +27,10 @@ afterEach(() => {
 })
 
 describe('Call', () => {
+  test('promises that its raw headers last', () => {
+    expect(new Scene().call.hasLastingRawHeaders).toBe(true)
+  })
+
   describe('when all goes well', () => {
     test('tells its handler in order', () => {
       const { handler } = new Scene().to('settled')

@@ -175,9 +175,9 @@ function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
     return () => h2c === true
   }
   return (origin) => {
-    const response: unknown = h2c(origin)
-    if (typeof response === 'boolean') return response
-    throw new InvalidReturnValueError(`The h2c function returned ${show(response)}, expected true or false`)
+    const isH2c: unknown = h2c(origin)
+    if (typeof isH2c === 'boolean') return isH2c
+    throw new InvalidReturnValueError(`The h2c function returned ${show(isH2c)}, expected true or false`)
   }
 }
 

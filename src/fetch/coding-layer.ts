@@ -85,7 +85,7 @@ export class Layer implements DecodedSink {
   /** Zstandard only: pieces that the engine hasn't taken wholly, and how many bytes came before them. */
   #unacknowledged: Buffer[] = []
   #acknowledged = 0
-  #isSaturated = false
+  #isFull = false
   #isInputEnded = false
   /** The sink hears nothing more: the layer has ended, failed, or was destroyed. */
   #isOver = false
@@ -101,7 +101,7 @@ export class Layer implements DecodedSink {
     // Bytes behind the end of the coded data are dropped.
     if (this.#isOver) return true
     if (chunk.length > 0) this.#write(chunk)
-    return !this.#isSaturated
+    return !this.#isFull
   }
 
   onDecodedEnd(): void {
@@ -129,11 +129,11 @@ export class Layer implements DecodedSink {
     const engine = this.#engine ?? this.#open(chunk[0])
     if (engine === null) return
     if (this.#coding !== 'zstd') {
-      this.#isSaturated = !engine.write(chunk)
+      this.#isFull = !engine.write(chunk)
       return
     }
     this.#unacknowledged.push(chunk)
-    this.#isSaturated = !engine.write(chunk, () => {
+    this.#isFull = !engine.write(chunk, () => {
       if (engine !== this.#engine) return
       this.#acknowledged += chunk.length
       this.#unacknowledged.shift()
@@ -177,10 +177,10 @@ export class Layer implements DecodedSink {
       this.#finish()
       return
     }
-    const wasFull = this.#isSaturated
+    const wasFull = this.#isFull
     this.#write(rest)
     if (this.#isInputEnded) this.#engine?.end()
-    if (wasFull && !this.#isSaturated) this.#drain()
+    if (wasFull && !this.#isFull) this.#drain()
   }
 
   /** A writer that waits for a drain gets it from the decoder, once this layer's end has reached the last layer. */
@@ -190,7 +190,7 @@ export class Layer implements DecodedSink {
   }
 
   #drain(): void {
-    this.#isSaturated = false
+    this.#isFull = false
     this.input.onDecoderDrain()
   }
 

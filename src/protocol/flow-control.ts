@@ -230,7 +230,7 @@ export class ReceiveFlow {
 
   #grow(): void {
     const now = this.#owner.now()
-    this.#owner.pings.onResponded(now)
+    this.#owner.pings.onAck(now)
     const bytes = this.#meter.end(now)
     if (bytes === 0) return
     const before = this.#connection.size + this.#announced

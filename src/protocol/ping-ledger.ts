@@ -67,7 +67,7 @@ export class PingLedger {
   }
 
   /** The ACK of a PING has come. */
-  onResponded(now: number): void {
+  onAck(now: number): void {
     this.#hasNews = false
     this.#underWay--
     this.#lastAt = now

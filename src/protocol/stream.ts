@@ -46,7 +46,10 @@ export interface StreamListener {
   onSent(isTaken: boolean): void
 }
 
-/** The connection's state of one stream. Only the connection writes the fields; the listener may read them. */
+/**
+ * The connection's state of one stream. The connection writes the fields, except `isHead`, `isTunnel` and `isBare`,
+ * which the listener sets, and `state`, which the listener closes when the socket is gone.
+ */
 export class Http2Stream {
   readonly listener: StreamListener
   /** RFC 9113 §5.1.1; 0 before it is opened. */

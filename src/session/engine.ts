@@ -1,6 +1,6 @@
 /**
  * The interface of an engine. An engine makes connections of sockets, and a connection makes streams. They tell the
- * session what happens through the two interfaces at the end of this file.
+ * session what happens through `StreamOwner` and `ConnectionOwner`.
  *
  * @module
  */

@@ -305,7 +305,7 @@ export class Keepalive implements Timed {
     this.#pingAt = NEVER
     this.#readAt = now
     this.#bytesRead = this.#connection.bytesRead
-    this.#pings.onResponded(now)
+    this.#pings.onAck(now)
     const wasTrusted = this.isTrusted
     this.#trust = 'trusted'
     this.#arm(now)

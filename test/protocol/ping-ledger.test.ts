@@ -14,7 +14,7 @@ describe('PingLedger', () => {
     return times.filter((time) => {
       if (!ledger.canSend(time, hasStreams)) return false
       ledger.onSent(time, hasStreams)
-      ledger.onResponded(time)
+      ledger.onAck(time)
       return true
     })
   }
@@ -48,7 +48,7 @@ describe('PingLedger', () => {
     ledger.onSent(0, true)
     ledger.onNews()
     expect(ledger.isFree).toBe(false)
-    ledger.onResponded(50)
+    ledger.onAck(50)
     expect(ledger.isFree).toBe(false)
     ledger.onNews()
     expect(ledger.isFree).toBe(true)
@@ -58,7 +58,7 @@ describe('PingLedger', () => {
     const ledger = new PingLedger()
     play([0, 0], true, ledger)
     ledger.onSent(0, true)
-    ledger.onResponded(1_000)
+    ledger.onAck(1_000)
     expect(ledger.lastAt).toBe(1_000)
     expect(ledger.canSend(5 * MINUTE + 999, true)).toBe(false)
     expect(ledger.canSend(5 * MINUTE + 1_000, true)).toBe(true)

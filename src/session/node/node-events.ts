@@ -69,7 +69,8 @@ class ListenerSlot extends Foreign {
 
   /**
    * Removes the link. Up to Node 24 the stream of `session.request()` stays alive until the next full garbage
-   * collection (docs/differences.md): the call, its handler and all that they hold must not stay alive with it.
+   * collection (docs/internals/node-http2.md): the call, its handler and all that they hold must not stay alive with
+   * it.
    */
   static drop(stream: ClientHttp2Stream): void {
     ;(stream as unknown as ListenerSlot).#listener = null
@@ -179,13 +180,14 @@ function destroyLater(stream: ClientHttp2Stream): void {
  * Resets a stream, and releases it at once: `close()` alone may leave it alive on a busy session.
  *
  * @param waitsForTrailers whether it was opened with `waitForTrailers`
- * @param code of RST_STREAM (RFC 9113 §7)
+ * @param code of RST_STREAM (RFC 9113 §7), never NO_ERROR
  */
 export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, code: number): void {
   if (stream.destroyed) return
   // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a
   // whole.
   stream._final = endNothing
+  // Never NO_ERROR: node would delay RST_STREAM, destroy() would drop it, and nghttp2 would send empty frames for ever.
   stream.close(code)
   // Node 22 and 26 abort the process when a stream that waits for trailers is destroyed at once.
   if (waitsForTrailers) originalSetImmediate(destroyLater, stream)

@@ -28,7 +28,8 @@ export interface Resettable {
  * session, until the server has responded or there is a token.
  *
  * No stream is reset at once. A caller may be running inside nghttp2, which is reading and must not be made to send
- * then: it would ask for the data of closing streams, for ever, or write to freed memory (docs/differences.md).
+ * then: it would ask for the data of closing streams, for ever, or write to freed memory
+ * (docs/internals/node-http2.md).
  */
 export class ResetBudget implements Timed {
   deadline = Number.POSITIVE_INFINITY

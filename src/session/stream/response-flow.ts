@@ -264,8 +264,7 @@ export class ResponseFlow implements ResponseMeter {
    * The stream below a tunnel is gone.
    *
    * @param isQuiet the peer has sent no error for the stream, and the connection is open
-   * @returns whether both sides of the tunnel have ended properly, and it is closed; otherwise the caller has to call
-   *   `fail()`
+   * @returns whether both sides of the tunnel have ended properly, and it is closed; otherwise nothing was done
    */
   endTunnel(isQuiet: boolean): boolean {
     const { tunnel } = this

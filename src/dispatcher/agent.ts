@@ -9,6 +9,7 @@ import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { AgentStats, ClientStats, PoolStats } from '../../types/stats.ts'
+import { systemClock } from '../core/clock.ts'
 import { toLimitError } from '../core/limits.ts'
 import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
 import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../core/options.ts'
@@ -70,12 +71,12 @@ export class Agent extends LivingDispatcher {
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   constructor(options?: AgentOptions) {
-    super()
+    super(systemClock)
     // Bad options throw here, not at the first request.
     const resolved = toClientOptions(options)
     const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
     toConnections(poolOptions)
-    this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved) : null
+    this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved, systemClock) : null
     // A copy: a later change by the caller must not make origins connect in different ways.
     const { connect } = resolved
     this.#poolOptions = { ...poolOptions, connect, fallback: resolved.fallback ?? this.#ownFallback }

@@ -7,7 +7,7 @@
 import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
-import { systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { invalid, invalidKind, toDelay } from '../core/validate.ts'
@@ -32,6 +32,13 @@ export abstract class LivingDispatcher extends Dispatcher {
   #destroying: Promise<void> | null = null
   /** The running end may still wait for tunnels, and for peers that don't close their side. */
   #isGraceful = false
+  readonly #clock: Clock
+
+  /** @param clock for the timeout of `close()` */
+  protected constructor(clock: Clock) {
+    super()
+    this.#clock = clock
+  }
 
   /**
    * Takes a request. The handler was checked and has Dodici's shape. The handler is told of every error that is thrown.
@@ -125,7 +132,7 @@ export abstract class LivingDispatcher extends Dispatcher {
 
   /** Destroys the dispatcher when it isn't closed after `timeout` milliseconds. */
   #limit(closing: Promise<void>, timeout: number): void {
-    const alarm = systemClock.after(timeout, () => this.#destroy(null))
+    const alarm = this.#clock.after(timeout, () => this.#destroy(null))
     const onSettled = (): void => alarm.cancel()
     closing.then(onSettled, onSettled)
   }

@@ -33,7 +33,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     connections: number,
     protocol: OriginProtocol = 'unknown',
   ) {
-    super()
+    super(systemClock)
     const where = toOrigin(origin)
     this.#origin = where.href
     const resolved = toClientOptions(options)

@@ -10,6 +10,7 @@ import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import { ErrorCode } from '../core/error-codes.ts'
+import { noop } from '../core/noop.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { Request } from '../core/request.ts'
@@ -77,7 +78,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#events = events
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
-    this.#fallback = new Fallback(options)
+    this.#fallback = new Fallback(options, clock)
     const { replaySafe } = options
     this.#replays = new Replays({ replaySafe, hasFallback: this.#fallback.isThere })
     this.#sessions = new SessionSet(origin, options, connections, clock, memory, this, events)
@@ -147,7 +148,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#failQueued(() => this.#toDestroyError())
     const gone = Promise.all([this.#sessions.end(error, isGraceful), this.#fallback.end(error)])
     this.deadlines.stop()
-    return gone.then(() => {})
+    return gone.then(noop)
   }
 
   /** The fallback publishes the requests that it serves on undici's channels itself. */

@@ -20,7 +20,7 @@ export class MatrixClient extends LivingDispatcher implements ConnectionEvents {
   readonly scheduler: CallScheduler
 
   constructor(origin: string, options: ClientOptions, clock: FakeClock) {
-    super()
+    super(clock)
     const resolved = toClientOptions(options)
     this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, clock, new OriginMemory(), this)
   }

@@ -7,7 +7,7 @@
 import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { AnyDispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import { systemClock } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { MAX_RESPONSE_HEADER_SIZE } from '../../core/limits.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
 import { toOrigin } from '../../core/options.ts'
@@ -25,6 +25,7 @@ const NOT_BY_PROXY = ['lookup', 'localAddress', 'localPort', 'family'] as const
  */
 export class BuiltinFallback implements FallbackDispatcher {
   readonly #options: ResolvedClientOptions
+  readonly #clock: Clock
   /**
    * The class of Node's global dispatcher when this fallback was made: a Dodici dispatcher may replace it later. Null
    * when none was found then.
@@ -34,8 +35,9 @@ export class BuiltinFallback implements FallbackDispatcher {
   #isProxy = false
   #isDestroyed = false
 
-  constructor(options: ResolvedClientOptions) {
+  constructor(options: ResolvedClientOptions, clock: Clock) {
     this.#options = options
+    this.#clock = clock
     this.#seen = peekBuiltinClass()
   }
 
@@ -83,7 +85,7 @@ export class BuiltinFallback implements FallbackDispatcher {
     this.#isProxy = agentClass.name !== 'Agent'
     const connect = this.#isProxy
       ? this.#toProxyTls()
-      : { connect: toHttp1Connector(this.#options, systemClock) }
+      : { connect: toHttp1Connector(this.#options, this.#clock) }
     return new agentClass({ ...common, connectTimeout, strictContentLength, ...connect })
   }
 

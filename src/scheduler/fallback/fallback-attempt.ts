@@ -13,6 +13,7 @@ import type { SendableBody } from '../../core/body-source.ts'
 import { respell } from '../../core/field-names.ts'
 import { toHeaderObject } from '../../core/header-object.ts'
 import { toRawHeaders } from '../../core/headers.ts'
+import { noop } from '../../core/noop.ts'
 import type { Request } from '../../core/request.ts'
 import { WEBSOCKET_KEY } from '../../core/request.ts'
 import type { UnorderedItem } from '../../core/unordered-list.ts'
@@ -223,10 +224,8 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
 
 /** Destroys a socket that the handler hasn't taken. undici has removed its own listeners. */
 function drop(socket: Duplex): void {
-  socket.on('error', ignore).destroy()
+  socket.on('error', noop).destroy()
 }
-
-function ignore(): void {}
 
 /** The request as undici 6, 7 and 8 take it. The call has its own time limits. */
 function toFallbackOptions(call: Call, wire: WireHeaders, servername: string | null): DispatchOptions {

@@ -5,7 +5,8 @@
  */
 
 import type { FallbackDispatcher } from '../../../types/client.ts'
-import { Hold, systemClock } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
+import { Hold } from '../../core/clock.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
 import { UnorderedList } from '../../core/unordered-list.ts'
 import type { DodiciError } from '../../errors.ts'
@@ -23,13 +24,14 @@ export class Fallback implements FallbackOwner {
   readonly #connect: ResolvedClientOptions['connect']
   readonly #attempts = new UnorderedList<FallbackAttempt>()
   /** Keeps the process alive while attempts wait for a connection: the connecting code may have no socket meanwhile. */
-  readonly #hold = new Hold(systemClock)
+  readonly #hold: Hold
   /** How many attempts wait for a connection. */
   #waiting = 0
 
-  constructor(options: ResolvedClientOptions) {
+  constructor(options: ResolvedClientOptions, clock: Clock) {
+    this.#hold = new Hold(clock)
     this.#connect = options.connect
-    this.#own = options.fallback === undefined ? new BuiltinFallback(options) : null
+    this.#own = options.fallback === undefined ? new BuiltinFallback(options, clock) : null
     this.#dispatcher = options.fallback ?? this.#own
   }
 

@@ -5,9 +5,10 @@
  */
 
 import type { Connector, ConnectorOptions } from '../../../types/client.ts'
+import { noop } from '../../core/noop.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { isPromiseLike } from '../../core/realms.ts'
-import { ignoreLateError, isSocket } from './socket.ts'
+import { isSocket } from './socket.ts'
 
 /**
  * Asks the caller's connect function for a socket. One of the two functions is called, never from within. `onSocket` is
@@ -22,7 +23,7 @@ export function askConnector(
   try {
     const promise: unknown = connector(options, (error, socket) => {
       // The socket may have failed already. Its error comes a tick later, and must not be an uncaught exception.
-      if (isSocket(socket)) socket.on('error', ignoreLateError)
+      if (isSocket(socket)) socket.on('error', noop)
       // The connect function may call back synchronously; `onSocket` and `onError` never are.
       if (error !== null && error !== undefined) originalNextTick(onError, error)
       else originalNextTick(onSocket, socket)

@@ -10,6 +10,7 @@ import { connect as connectSocket, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
+import { noop } from '../../core/noop.ts'
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
@@ -76,12 +77,9 @@ export function tuneSocket(socket: Socket, connect: Connector | ConnectTlsOption
   if (keepAlive) socket.setKeepAlive?.(true, keepAliveInitialDelay)
 }
 
-/** The listener for errors that need no action: the socket is being destroyed, or isn't used yet. */
-export function ignoreLateError(): void {}
-
 /** Destroys a socket that is of no use. Its errors mean nothing any more. */
 export function discardSocket(socket: Socket): void {
-  socket.on('error', ignoreLateError).destroy()
+  socket.on('error', noop).destroy()
 }
 
 /** What stands in for a socket may have no such methods. */

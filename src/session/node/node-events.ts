@@ -7,6 +7,7 @@
 import { errorMonitor } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import { ErrorCode } from '../../core/error-codes.ts'
+import { noop } from '../../core/noop.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
 
 /** Who hears of one stream. */
@@ -165,8 +166,6 @@ export function read(stream: ClientHttp2Stream): void {
   if (!stream.destroyed) stream._read(0)
 }
 
-function endNothing(): void {}
-
 /** Ends a stream; for `nextTick`. */
 export function endLater(stream: { end(): void }): void {
   stream.end()
@@ -186,7 +185,7 @@ export function release(stream: ClientHttp2Stream, waitsForTrailers: boolean, co
   if (stream.destroyed) return
   // close() ends the writable side first, which would send END_STREAM ahead of RST_STREAM: half a body, taken for a
   // whole.
-  stream._final = endNothing
+  stream._final = noop
   // Never NO_ERROR: node would delay RST_STREAM, destroy() would drop it, and nghttp2 would send empty frames for ever.
   stream.close(code)
   // Node 22 and 26 abort the process when a stream that waits for trailers is destroyed at once.

@@ -13,7 +13,7 @@ import {
 import { toFields } from '../../support/fields.ts'
 import { HEADERS_TIMEOUT, MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
 
-/** A handler that hears of the body, too. */
+/** A handler that also implements the methods about the request body. */
 class UploadHandler extends TestHandler {
   readonly sent: Buffer[] = []
   requestsSent = 0
@@ -27,7 +27,7 @@ class UploadHandler extends TestHandler {
   }
 }
 
-/** Begins an attempt, and returns what it is given to send; fails where it is given nothing. */
+/** Begins an attempt and returns what it is given to send; throws when the call gives it nothing. */
 function begin(
   { call }: Scene,
   attempt: TestAttempt,
@@ -51,7 +51,7 @@ describe('Call', () => {
       expect(outgoing.wire).toBe(scene.call.request.wire)
     })
 
-    test('gives each attempt what its function made for it', () => {
+    test('gives each attempt the body that its function made for it', () => {
       let calls = 0
       const scene = new Scene({ method: 'POST', body: () => 'a'.repeat(++calls) }).to('queued')
       scene.owner.replays = true
@@ -66,7 +66,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when the function that makes its body fails', () => {
+  describe('when the body function fails', () => {
     const error = new Error('No such file')
     test.each<[string, () => never, object]>([
       [
@@ -77,7 +77,7 @@ describe('Call', () => {
         error,
       ],
       ['it makes no body', () => 1 as never, expect.any(InvalidReturnValueError)],
-    ])('fails with that, and lets go of the attempt: %s', (_how, body, expected) => {
+    ])('fails with that error, and destroys the attempt: %s', (_how, body, expected) => {
       const scene = new Scene({ method: 'POST', body }).to('queued')
       expect(scene.call.begin(scene.attempt)).toBeNull()
       expect(scene.handler.errors).toEqual([expected])
@@ -86,7 +86,7 @@ describe('Call', () => {
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
-    test('fails with a content-length that is wrong, and ends what was made', () => {
+    test('fails with a wrong content-length, and destroys the body that was made', () => {
       const made: string[] = []
       const body = () => {
         made.push('made')
@@ -99,8 +99,8 @@ describe('Call', () => {
     })
   })
 
-  describe('when the function that makes its body aborts it', () => {
-    test('sends nothing, and ends what it made', () => {
+  describe('when the body function aborts the call', () => {
+    test('sends nothing, and destroys the body that was made', () => {
       const made: Readable[] = []
       const reason = new Error('enough')
       const scene: Scene = new Scene({
@@ -121,10 +121,10 @@ describe('Call', () => {
     })
   })
 
-  describe('when its body breaks', () => {
+  describe('when its body fails', () => {
     const error = new Error('The file is gone')
 
-    test.each(['queued', 'running', 'receiving'] as const)('fails with that: %s', async (state) => {
+    test.each(['queued', 'running', 'receiving'] as const)('fails with that error: %s', async (state) => {
       const body = new Readable({ read() {} })
       const scene = new Scene({ method: 'POST', body }).to(state)
       body.destroy(error)
@@ -133,7 +133,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual([state])
     })
 
-    test('fails with what a function made, too', async () => {
+    test('fails with the error of a body that a function made, too', async () => {
       const made: Readable[] = []
       const body = () => {
         const readable = new Readable({ read() {} })
@@ -147,7 +147,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('does not fail with the body of an attempt that is over', async () => {
+    test('does not fail with a body error of an attempt that is over', async () => {
       const made: Readable[] = []
       const body = () => {
         const readable = new Readable({ read() {} })
@@ -185,7 +185,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when the body goes out', () => {
+  describe('when the body is sent', () => {
     test('tells the handler of each piece, and of the end', () => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'abcd' }, handler).to('running')
@@ -199,7 +199,7 @@ describe('Call', () => {
       expect(handler.requestsSent).toBe(1)
     })
 
-    test('tells it beside the response, too', () => {
+    test('tells the handler of the body during the response, too', () => {
       const handler = new UploadHandler()
       const scene = new Scene({ method: 'POST', body: 'ab' }, handler).to('receiving')
       scene.call.sent(Buffer.from('ab'))
@@ -217,7 +217,7 @@ describe('Call', () => {
       expect([handler.sent.length, handler.requestsSent]).toEqual([0, 0])
     })
 
-    test('does without a handler that wants to hear nothing', () => {
+    test('accepts a handler without these methods', () => {
       const scene = new Scene({ method: 'POST', body: 'ab' }).to('running')
       scene.call.sent(Buffer.from('ab'))
       scene.call.uploaded()
@@ -241,8 +241,8 @@ describe('Call', () => {
     })
   })
 
-  describe("when the body waits for the server's word", () => {
-    test('lets it go after a second, and is not late with it', () => {
+  describe('when the body waits for 100 Continue', () => {
+    test('sends the body after one second, and not later', () => {
       const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
       scene.clock.advance(999)
       expect(scene.attempt.told).toEqual([])
@@ -251,13 +251,13 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('does not count it against headersTimeout', () => {
+    test('does not count the wait against headersTimeout', () => {
       const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
       scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
       expect(scene.call.state).toBe('running')
     })
 
-    test('does not let it go once it has begun, or once the response is there', () => {
+    test('does not start the body again once it is being sent, or once the response has begun', () => {
       for (const progress of [(scene: Scene) => scene.call.sent(null), (scene: Scene) => scene.respond()]) {
         const scene = new Scene({ method: 'POST', body: 'ab', expectContinue: true }).to('running')
         progress(scene)
@@ -267,13 +267,13 @@ describe('Call', () => {
     })
   })
 
-  describe('when its trailers are asked for', () => {
-    test('gives those of the request', () => {
+  describe('when its trailers are requested', () => {
+    test('gives the trailers of the request', () => {
       const scene = new Scene({ method: 'POST', body: 'a', trailers: () => ({ 'X-A': 1 }) }).to('running')
       expect(scene.call.toTrailers()).toEqual(['x-a', '1'])
     })
 
-    test('fails with what the function throws', () => {
+    test('fails with what the trailers function throws', () => {
       const error = new Error('No checksum')
       const trailers = () => {
         throw error
@@ -284,14 +284,14 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('fails with trailers that can be none', () => {
+    test('fails with invalid trailers', () => {
       const trailers = () => ({ 'content-length': '1' })
       const scene = new Scene({ method: 'POST', body: 'a', trailers }).to('running')
       expect(scene.call.toTrailers()).toBeNull()
       expect(scene.handler.errors).toEqual([expect.any(InvalidArgumentError)])
     })
 
-    test('gives nothing where the function has aborted its own call', () => {
+    test('gives nothing when the trailers function has aborted its own call', () => {
       const reason = new Error('enough')
       const scene: Scene = new Scene({
         method: 'POST',

@@ -9,7 +9,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 
 /** The longest that a deadline may be met after its time, in milliseconds. */
 const RESOLUTION = 50
-/** RFC 9110 §10.1.1: how long a body waits for the server's word. Milliseconds. */
+/** RFC 9110 §10.1.1: how long a body waits for 100 Continue. Milliseconds. */
 const CONTINUE_TIMEOUT = 1_000
 
 const LIMITS = {
@@ -21,14 +21,14 @@ const LIMITS = {
   requestTimeout: 0,
 }
 
-/** A call's clock, and what it says when. */
+/** A call's clock, and the limits that it reports with their times. */
 class Scene implements LateListener {
   readonly time = new FakeClock()
   readonly deadlines = new Deadlines(this.time)
   readonly told: [Lateness, number][] = []
   readonly clock: CallClock
   readonly #start = this.time.now()
-  /** What happens when something is late: the call ends, but for the server's word that didn't come. */
+  /** What happens when a limit passes: the call ends, except for a 100 Continue that did not come. */
   onLimit: (lateness: Lateness) => void = (lateness) => {
     if (lateness !== 'continue') this.clock.stop()
   }
@@ -65,7 +65,7 @@ const phases = [
 
 describe('CallClock', () => {
   describe('when nothing has begun', () => {
-    test('is late with nothing', () => {
+    test('reports nothing', () => {
       const scene = new Scene()
       expect(scene.finish()).toEqual([])
       expect(scene.deadlines.size).toBe(0)
@@ -73,7 +73,7 @@ describe('CallClock', () => {
   })
 
   describe('when one limit runs', () => {
-    test.each(phases)('is late with it at its time, once: %s', (lateness, begin, limits, at) => {
+    test.each(phases)('reports that limit at its time, once: %s', (lateness, begin, limits, at) => {
       const scene = new Scene(limits)
       begin(scene.clock)
       scene.time.advance(at - 1)
@@ -82,7 +82,7 @@ describe('CallClock', () => {
       expect(scene.deadlines.size).toBe(0)
     })
 
-    test.each(phases)('is late with nothing once it is stopped: %s', (_lateness, begin, limits) => {
+    test.each(phases)('reports nothing once that limit is stopped: %s', (_lateness, begin, limits) => {
       const scene = new Scene(limits)
       begin(scene.clock)
       scene.clock.stop()
@@ -100,13 +100,13 @@ describe('CallClock', () => {
       ['body', (clock: CallClock) => clock.body(), { bodyTimeout: 0 }],
       ['request', (clock: CallClock) => clock.start(), { requestTimeout: 0 }],
     ] as const
-    test.each(disabled)('is never late with it: %s', (_what, begin, limits) => {
+    test.each(disabled)('never reports it: %s', (_what, begin, limits) => {
       const scene = new Scene(limits)
       begin(scene.clock)
       expect(scene.finish()).toEqual([])
     })
 
-    test('asks for no alarm', () => {
+    test('sets no alarm', () => {
       const scene = new Scene({ queueTimeout: 0, connectTimeout: 0, headersTimeout: 0 })
       scene.clock.start()
       scene.clock.queue()
@@ -114,7 +114,7 @@ describe('CallClock', () => {
       expect(scene.time.made).toBe(0)
     })
 
-    test('leaves the others', () => {
+    test('keeps the other limits', () => {
       const scene = new Scene({ headersTimeout: 0, requestTimeout: 50_000 })
       scene.clock.start()
       scene.clock.open('none')
@@ -122,7 +122,7 @@ describe('CallClock', () => {
     })
   })
 
-  describe('when connectTimeout is not the own of the request', () => {
+  describe('when connectTimeout is not set by the request', () => {
     test('leaves it to the connection attempt', () => {
       const scene = new Scene()
       const clock = new CallClock(scene.deadlines, toClientOptions({ connectTimeout: 5 }).limits, scene)
@@ -135,7 +135,7 @@ describe('CallClock', () => {
   })
 
   describe('when a stream was opened', () => {
-    test('is late with neither the queue nor the connection', () => {
+    test('reports neither queueTimeout nor connectTimeout', () => {
       const scene = new Scene({ headersTimeout: 0 })
       scene.clock.queue()
       scene.clock.open('none')
@@ -152,7 +152,7 @@ describe('CallClock', () => {
   })
 
   describe('when the body of the request is sent', () => {
-    test('is not late with the response', () => {
+    test('does not report headersTimeout', () => {
       const scene = new Scene({ uploadTimeout: 0 })
       scene.clock.open('sending')
       expect(scene.finish()).toEqual([])
@@ -180,8 +180,8 @@ describe('CallClock', () => {
     })
   })
 
-  describe("when the body waits for the server's word", () => {
-    test('is late with that first, and then with nothing until the body moves', () => {
+  describe('when the body waits for 100 Continue', () => {
+    test('reports the end of that wait first, and then nothing until the body moves', () => {
       const scene = new Scene()
       scene.clock.open('waiting')
       expect(scene.finish()).toEqual([['continue', CONTINUE_TIMEOUT]])
@@ -197,7 +197,7 @@ describe('CallClock', () => {
       ])
     })
 
-    test('waits no longer once the word has come', () => {
+    test('waits no longer once 100 Continue has come', () => {
       const scene = new Scene()
       scene.clock.open('waiting')
       scene.time.advance(500)
@@ -217,14 +217,14 @@ describe('CallClock', () => {
     test.each([
       ['body', { bodyTimeout: 5_000, uploadTimeout: 6_000 }, 5_000],
       ['upload', { bodyTimeout: 6_000, uploadTimeout: 5_000 }, 5_000],
-    ] as const)('is late with what stands still first: %s', (lateness, limits, at) => {
+    ] as const)('reports first the direction that has stalled: %s', (lateness, limits, at) => {
       const scene = new Scene(limits)
       scene.clock.open('sending')
       scene.clock.body()
       expect(scene.finish()).toEqual([[lateness, at]])
     })
 
-    test('does not take the progress of one for that of the other', () => {
+    test('does not count progress of one direction for the other', () => {
       const scene = new Scene({ bodyTimeout: 5_000, uploadTimeout: 5_000 })
       scene.clock.open('sending')
       scene.clock.body()
@@ -235,7 +235,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['body', 5_000]])
     })
 
-    test("does not go back to waiting for the header at the request's end", () => {
+    test('does not wait for the header again at the end of the request', () => {
       const scene = new Scene({ headersTimeout: 1_000 })
       scene.clock.open('sending')
       scene.clock.body()
@@ -243,7 +243,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['body', 30_000]])
     })
 
-    test('is late with the upload alone while the reader holds the response back', () => {
+    test('reports uploadTimeout alone while the reader holds the response back', () => {
       const scene = new Scene({ bodyTimeout: 1_000 })
       scene.clock.open('sending')
       scene.clock.body()
@@ -253,7 +253,7 @@ describe('CallClock', () => {
   })
 
   describe('when the reader holds the response back', () => {
-    test('is late with nothing', () => {
+    test('reports nothing', () => {
       const scene = new Scene()
       scene.clock.body()
       scene.clock.holdBody()
@@ -269,7 +269,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['body', 130_000]])
     })
 
-    test('still has the limit of the whole call', () => {
+    test('still enforces requestTimeout', () => {
       const scene = new Scene({ requestTimeout: 50_000 })
       scene.clock.start()
       scene.clock.body()
@@ -279,7 +279,7 @@ describe('CallClock', () => {
   })
 
   describe('when the call is queued again', () => {
-    test('counts the queue anew, and nothing of the attempt that failed', () => {
+    test('starts queueTimeout anew, and keeps nothing of the attempt that failed', () => {
       const scene = new Scene({ connectTimeout: 0, uploadTimeout: 5_000 })
       scene.clock.queue()
       scene.clock.open('sending')
@@ -288,7 +288,7 @@ describe('CallClock', () => {
       expect(scene.finish()).toEqual([['queue', 14_000]])
     })
 
-    test('counts the time of the whole call on', () => {
+    test('continues to count requestTimeout', () => {
       const scene = new Scene({ requestTimeout: 50_000, headersTimeout: 0 })
       scene.clock.start()
       for (let i = 0; i < 10; i++) {
@@ -305,7 +305,7 @@ describe('CallClock', () => {
     test.each([
       ['request', { requestTimeout: 5_000, uploadTimeout: 5_000, bodyTimeout: 5_000 }],
       ['upload', { uploadTimeout: 5_000, bodyTimeout: 5_000 }],
-    ] as const)('is late with one of them, and the call is over: %s', (lateness, limits) => {
+    ] as const)('reports one of them, and the call is over: %s', (lateness, limits) => {
       const scene = new Scene(limits)
       scene.clock.start()
       scene.clock.open('sending')
@@ -314,13 +314,13 @@ describe('CallClock', () => {
       expect(scene.deadlines.size).toBe(0)
     })
 
-    test('is late with the connection rather than the queue', () => {
+    test('reports the connection rather than the queue', () => {
       const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 5_000 })
       scene.clock.queue()
       expect(scene.finish()).toEqual([['connect', 5_000]])
     })
 
-    test('comes to the others where the call outlives the first', () => {
+    test('reports the other limits when the call outlives the first', () => {
       const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 3_000 })
       scene.onLimit = (lateness) => lateness === 'queue' && scene.clock.stop()
       scene.clock.queue()
@@ -330,7 +330,7 @@ describe('CallClock', () => {
       ])
     })
 
-    test('does so where both have passed when the process comes to its timers', () => {
+    test('does so when both have passed before the process runs its timers', () => {
       const scene = new Scene({ queueTimeout: 5_000, connectTimeout: 3_000 })
       scene.onLimit = (lateness) => lateness === 'queue' && scene.clock.stop()
       scene.clock.queue()
@@ -341,7 +341,7 @@ describe('CallClock', () => {
   })
 
   describe('when many limits run', () => {
-    test('has one place in the list', () => {
+    test('has one entry in the list of deadlines', () => {
       const scene = new Scene({ requestTimeout: 50_000 })
       scene.clock.start()
       scene.clock.queue()
@@ -354,7 +354,7 @@ describe('CallClock', () => {
       expect(scene.deadlines.size).toBe(0)
     })
 
-    test('asks for no alarm with each progress', () => {
+    test('sets no alarm at each progress', () => {
       const scene = new Scene()
       scene.clock.body()
       for (let i = 0; i < 1_000; i++) {
@@ -371,13 +371,13 @@ describe('a requestTimeout below a second', () => {
   test.each([
     { requestTimeout: 999, most: 5 },
     { requestTimeout: 1_000, most: 50 },
-  ])('of $requestTimeout is met within $most ms, even just after others were looked at', ({
+  ])('of $requestTimeout is met within $most ms, even just after other deadlines were checked', ({
     requestTimeout,
     most,
   }) => {
     const scene = new Scene({ requestTimeout })
     scene.clock.start()
-    // Of the same list, and due a moment before: the next look comes no sooner than it may.
+    // In the same list, and due a moment before: the next check comes as late as it may.
     const before = new CallClock(scene.deadlines, toLimits({ requestTimeout }, toClientOptions({}).limits), {
       onLate() {},
     })

@@ -15,7 +15,7 @@ import { hasWholeBody } from '../../../src/handler/response-limits.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
 
-/** A handler that takes a tunnel. */
+/** A handler that accepts a tunnel. */
 class TunnelHandler extends TestHandler {
   readonly tunnels: unknown[] = []
   onUpgrade: () => void = () => {}
@@ -33,7 +33,7 @@ function announce(scene: Scene, length: string): void {
 
 describe('Call', () => {
   describe('when it waits for a stream', () => {
-    test('fails after queueTimeout, unsent', () => {
+    test('fails after queueTimeout, and reports that nothing was sent', () => {
       const scene = new Scene({ queueTimeout: 500 }).to('queued')
       scene.call.wait()
       scene.clock.advance(499)
@@ -49,7 +49,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['queued'])
     })
 
-    test('has no limit of the queue once it has a stream', () => {
+    test('is no longer limited by queueTimeout once it has a stream', () => {
       const scene = new Scene({ queueTimeout: 500, headersTimeout: 0 }).to('queued')
       scene.call.wait()
       scene.call.begin(scene.attempt)
@@ -57,7 +57,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('counts anew when it is queued again, and names the stream that it had', () => {
+    test('starts queueTimeout anew when it is queued again, and names its last stream', () => {
       const scene = new Scene({ queueTimeout: 500 }).to('running')
       scene.owner.replays = true
       scene.call.attemptFailed(new StreamError('Refused'))
@@ -77,7 +77,7 @@ describe('Call', () => {
       })
     })
 
-    test('goes on to wait where it is room on a connection that it waits for', () => {
+    test('continues to wait when a connection in progress will have room for it', () => {
       const scene = new Scene({ connectTimeout: 500, queueTimeout: 5_000 }).to('queued')
       scene.call.wait()
       scene.clock.advance(4_000)
@@ -87,7 +87,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when its body stands still', () => {
+  describe('when its body stalls', () => {
     test('fails after uploadTimeout, and resets the stream', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('running')
       for (let i = 0; i < 3; i++) {
@@ -102,7 +102,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('does so beside the response, too', () => {
+    test('does so during the response, too', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', uploadTimeout: 500 }).to('receiving')
       scene.clock.advance(500 + MARGIN)
       expect(scene.handler.errors).toEqual([expect.any(UploadTimeoutError)])
@@ -118,7 +118,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual([state])
     })
 
-    test('does so while the reader holds it back', () => {
+    test('does so while the reader holds the response back', () => {
       const scene = new Scene({ requestTimeout: 500 }).to('receiving')
       scene.call.pause()
       scene.clock.advance(500 + MARGIN)
@@ -140,13 +140,13 @@ describe('Call', () => {
     })
   })
 
-  describe('when the response is more than it may be', () => {
+  describe('when the response exceeds a limit', () => {
     test.each<[string, object, (scene: Scene) => void]>([
       ['bytes of the header', HeadersOverflowError, (scene) => scene.respond(200, ['x-a', 'a'.repeat(100)])],
       ['fields of the header', HeadersCountError, (scene) => scene.respond(200, ['a', '', 'b', '', 'c', ''])],
       ['bytes of a 103', HeadersOverflowError, (scene) => scene.respond(103, ['x-a', 'a'.repeat(100)])],
       ['an announced length', ResponseExceededMaxSizeError, (scene) => announce(scene, '6')],
-    ])('fails before its handler hears of it: %s', (_what, type, respond) => {
+    ])('fails before its handler receives the excess: %s', (_what, type, respond) => {
       const scene = new Scene({ maxHeaderSize: 100, maxHeadersCount: 2, maxResponseSize: 5 }).to('running')
       respond(scene)
       expect(scene.handler.heard).toEqual(['onRequestStart', 'onResponseError'])
@@ -155,7 +155,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('fails at the piece of the body that is too much', () => {
+    test('fails at the piece of the body that exceeds maxResponseSize', () => {
       const scene = new Scene({ maxResponseSize: 5 }).to('receiving')
       scene.data()
       scene.data()
@@ -167,7 +167,7 @@ describe('Call', () => {
     test.each<[string, string[], object]>([
       ['bytes', ['x-a', 'a'.repeat(100)], HeadersOverflowError],
       ['fields', ['a', '', 'b', '', 'c', ''], HeadersCountError],
-    ])('fails with trailers that are too much: %s', (_what, raw, type) => {
+    ])('fails when the trailers exceed a limit: %s', (_what, raw, type) => {
       const scene = new Scene({ maxHeaderSize: 100, maxHeadersCount: 2 }).to('receiving')
       scene.complete(raw)
       expect(scene.handler.heard.slice(2)).toEqual(['onResponseError'])
@@ -176,8 +176,8 @@ describe('Call', () => {
     })
   })
 
-  describe('when the body is not as long as announced', () => {
-    test('fails at its end where it is shorter', () => {
+  describe('when the body length differs from content-length', () => {
+    test('fails at the end when the body is shorter', () => {
       const scene = new Scene().to('running')
       announce(scene, '4')
       scene.data()
@@ -187,7 +187,7 @@ describe('Call', () => {
       expect(scene.handler.heard).not.toContain('onResponseEnd')
     })
 
-    test('fails at the piece that is too much where it is longer', () => {
+    test('fails at the piece that exceeds it when the body is longer', () => {
       const scene = new Scene().to('running')
       announce(scene, '3')
       scene.data()
@@ -197,7 +197,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when a tunnel stands', () => {
+  describe('when a tunnel is established', () => {
     const headers: IncomingHttpHeaders = { 'x-a': '1' }
     const raw = [':status', '200', 'x-a', '1']
 
@@ -209,7 +209,7 @@ describe('Call', () => {
       return { handler, scene: scene.to('running'), tunnel }
     }
 
-    test('hands it over, and has settled', () => {
+    test('hands the tunnel over, and has settled', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.upgrade(200, headers, raw, tunnel)
       expect(handler.tunnels).toEqual([[scene.call, 200, headers, tunnel]])
@@ -218,7 +218,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('has no effect on it any more, except that an abort destroys it', () => {
+    test('no longer affects the tunnel, except that an abort destroys it', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.upgrade(200, headers, raw, tunnel)
       scene.clock.advance(1_000_000)
@@ -230,7 +230,7 @@ describe('Call', () => {
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
-    test('ends it where the handler throws, and tells the handler so', () => {
+    test('destroys the tunnel when the handler throws, and reports the error to the handler', () => {
       const error = new Error('The handler is broken')
       const { handler, scene, tunnel } = toTunnel(() => {
         throw error
@@ -241,7 +241,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toHaveLength(1)
     })
 
-    test('takes none once it has settled', () => {
+    test('accepts no tunnel once it has settled', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.abort()
       scene.call.upgrade(200, headers, raw, tunnel)

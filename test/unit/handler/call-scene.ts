@@ -25,13 +25,13 @@ export type Method =
   | 'onResponseEnd'
   | 'onResponseError'
 
-/** Writes down what it hears; a test may have it do something more each time. */
+/** Records what it is told; a test may add an action to each method. */
 export class TestHandler implements DispatchHandler {
   readonly heard: Method[] = []
   readonly statuses: number[] = []
   readonly errors: Error[] = []
   readonly controllers = new Set<DispatchController>()
-  /** What it does in its methods besides. */
+  /** What its methods do in addition. */
   acts: Partial<Record<Method, (controller: DispatchController) => void>> = {}
 
   onRequestStart(controller: DispatchController): void {
@@ -101,12 +101,12 @@ export class TestAttempt implements Attempt {
 export class TestOwner implements CallOwner<Call> {
   onFlow(): void {}
   readonly deadlines: Deadlines
-  /** What mayReplay() responses. */
+  /** What mayReplay() returns. */
   replays = false
-  /** What isConnecting() responses. */
+  /** What isConnecting() returns. */
   connecting = false
   readonly asked: DodiciError[] = []
-  /** The state that a call was in when it came back. */
+  /** The state that the call was in when it was queued again. */
   readonly replayed: CallState[] = []
   /** The state that a call settled from. */
   readonly settled: CallState[] = []
@@ -134,7 +134,7 @@ export class TestOwner implements CallOwner<Call> {
   }
 }
 
-/** A call with all that it touches. */
+/** A call with everything that it uses. */
 export class Scene {
   readonly clock = new FakeClock()
   readonly owner = new TestOwner(this.clock)
@@ -153,7 +153,7 @@ export class Scene {
     this.call = new Call(request, handler, this.owner, 0)
   }
 
-  /** Takes the call, which is `created`, to a state. */
+  /** Moves the call from `created` to a state. */
   to(state: CallState): this {
     const steps: [CallState, () => void][] = [
       ['queued', () => this.call.start()],

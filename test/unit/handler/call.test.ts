@@ -15,7 +15,7 @@ import type { DispatchOptions } from '../../../types/request.ts'
 import type { Method } from './call-scene.ts'
 import { BODY_TIMEOUT, HEADERS_TIMEOUT, MARGIN, Scene, TestAttempt, TestHandler } from './call-scene.ts'
 
-/** What the process is left with: the runner's own listener would end the run, and not this test. */
+/** Uncaught exceptions: the runner's own listener would end the whole run instead of failing this test. */
 const uncaught: unknown[] = []
 beforeEach(() => {
   uncaught.length = 0
@@ -27,17 +27,17 @@ afterEach(() => {
 })
 
 describe('Call', () => {
-  test('promises that its raw headers last', () => {
+  test('promises that its raw headers stay unchanged', () => {
     expect(new Scene().call.hasLastingRawHeaders).toBe(true)
   })
 
-  describe('when all goes well', () => {
+  describe('when the exchange succeeds', () => {
     test('tells its handler in order', () => {
       const { handler } = new Scene().to('settled')
       expect(handler.heard).toEqual(['onRequestStart', 'onResponseStart', 'onResponseEnd'])
     })
 
-    test('hands over what came, untouched', () => {
+    test('passes on what came, unchanged', () => {
       const scene = new Scene()
       const got: unknown[] = []
       const call = new Call(
@@ -67,14 +67,14 @@ describe('Call', () => {
       ])
     })
 
-    test('is its one controller in every method', () => {
+    test('passes itself as the controller to every method', () => {
       const scene = new Scene().to('receiving')
       scene.data()
       scene.complete()
       expect(scene.handler.controllers).toEqual(new Set([scene.call]))
     })
 
-    test('goes through its states', () => {
+    test('goes through its states in order', () => {
       const scene = new Scene()
       const states: CallState[] = []
       const note = () => void states.push(scene.call.state)
@@ -96,7 +96,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['receiving'])
     })
 
-    test('leaves nothing: no deadline, no reset', () => {
+    test('leaves no deadline behind, and resets no stream', () => {
       const scene = new Scene().to('settled')
       expect(scene.owner.deadlines.size).toBe(0)
       expect(scene.attempt.told).toEqual([])
@@ -107,7 +107,7 @@ describe('Call', () => {
   })
 
   describe('when its handler has only some of the methods', () => {
-    test('does without the others', () => {
+    test('skips the missing methods', () => {
       const scene = new Scene()
       const finished = new Call(scene.call.request, {}, scene.owner, 0)
       expect(finished.start()).toBe(true)
@@ -122,7 +122,7 @@ describe('Call', () => {
   })
 
   describe('when an informational response comes', () => {
-    test('passes it on and goes on waiting', () => {
+    test('passes it on and continues to wait for the final response', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
       expect(scene.call.state).toBe('running')
@@ -132,7 +132,7 @@ describe('Call', () => {
       expect(scene.handler.statuses).toEqual([103, 100, 200])
     })
 
-    test('takes no body and no end for it', () => {
+    test('accepts no body and no end before the final response', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
       scene.data()
@@ -141,7 +141,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test('is still late without a final response', () => {
+    test('still fails after headersTimeout without a final response', () => {
       const scene = new Scene().to('running')
       scene.respond(103)
       scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
@@ -154,7 +154,7 @@ describe('Call', () => {
       [204, 'receiving'],
       [304, 'receiving'],
       [599, 'receiving'],
-    ])('is told from a final one by its status: %i', (statusCode, state) => {
+    ])('distinguishes it from a final response by its status: %i', (statusCode, state) => {
       const scene = new Scene().to('running')
       scene.respond(statusCode)
       expect(scene.call.state).toBe(state)
@@ -162,7 +162,7 @@ describe('Call', () => {
   })
 
   describe('when a second final response comes', () => {
-    test('takes no notice', () => {
+    test('ignores it', () => {
       const scene = new Scene().to('receiving')
       scene.respond(500, ['x-b', '2'])
       expect(scene.handler.statuses).toEqual([200])
@@ -170,7 +170,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when the response is late', () => {
+  describe('when the response header is late', () => {
     test('fails after headersTimeout, and resets the stream', () => {
       const scene = new Scene().to('running')
       scene.clock.advance(HEADERS_TIMEOUT - 1)
@@ -195,7 +195,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('running')
     })
 
-    test("counts from the request's end", () => {
+    test('counts from the end of the request', () => {
       const scene = new Scene({ method: 'POST', body: 'abc' }).to('running')
       for (let i = 0; i < 5; i++) {
         scene.clock.advance(HEADERS_TIMEOUT + MARGIN)
@@ -216,7 +216,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([expect.any(HeadersTimeoutError)])
     })
 
-    test('waits for ever where headersTimeout is 0', () => {
+    test('has no limit when headersTimeout is 0', () => {
       const scene = new Scene({ method: 'POST', body: 'abc', headersTimeout: 0 }).to('running')
       scene.call.sent(null)
       scene.call.uploaded()
@@ -241,7 +241,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['cancel'])
     })
 
-    test('counts from the last piece', () => {
+    test('counts from the last piece of the body', () => {
       const scene = new Scene().to('receiving')
       for (let i = 0; i < 5; i++) {
         scene.clock.advance(BODY_TIMEOUT - 1)
@@ -252,7 +252,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('settled')
     })
 
-    test('does not count the request that still goes out', () => {
+    test('does not count time while the request is still being sent', () => {
       const scene = new Scene().to('receiving')
       scene.clock.advance(BODY_TIMEOUT - 1)
       scene.call.sent(null)
@@ -260,7 +260,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('settled')
     })
 
-    test('waits for ever where bodyTimeout is 0', () => {
+    test('has no limit when bodyTimeout is 0', () => {
       const scene = new Scene({ bodyTimeout: 0 }).to('receiving')
       scene.data()
       scene.call.pause()
@@ -270,8 +270,8 @@ describe('Call', () => {
     })
   })
 
-  describe('when two calls are late at once', () => {
-    test('leaves the one alone that the handler of the other pauses', () => {
+  describe('when two calls exceed a limit at once', () => {
+    test('does not fail the call that the handler of the other one pauses', () => {
       const { clock, owner, call, handler } = new Scene().to('receiving')
       const other = new Call(call.request, new TestHandler(), owner, 1)
       other.start()
@@ -285,7 +285,7 @@ describe('Call', () => {
   })
 
   describe('when it is paused', () => {
-    test('tells its attempt, each time once', () => {
+    test('tells its attempt of each pause and each resume once', () => {
       const { attempt, call } = new Scene().to('receiving')
       call.resume()
       call.pause()
@@ -297,7 +297,7 @@ describe('Call', () => {
       expect(attempt.told).toEqual(['pause', 'resume'])
     })
 
-    test.each(['onResponseStart', 'onResponseData'] as const)('can be so from %s', (method) => {
+    test.each(['onResponseStart', 'onResponseData'] as const)('can be paused in state %s', (method) => {
       const scene = new Scene()
       scene.handler.acts[method] = (controller) => controller.pause()
       scene.to('receiving')
@@ -308,8 +308,8 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['pause', 'resume'])
     })
 
-    // The attempt has to look: it may not have a stream yet when its call begins with it.
-    test('can be so from onRequestStart, before there is an attempt to tell', () => {
+    // The attempt has to check: it may not have a stream yet when its call begins.
+    test('can be paused in onRequestStart, before there is an attempt to tell', () => {
       const scene = new Scene()
       scene.handler.acts.onRequestStart = (controller) => controller.pause()
       scene.to('running')
@@ -319,7 +319,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual(['resume'])
     })
 
-    test('is still so for an attempt that comes later', () => {
+    test('is still paused when a later attempt begins', () => {
       const { attempt, call } = new Scene().to('queued')
       call.pause()
       call.begin(attempt)
@@ -328,7 +328,7 @@ describe('Call', () => {
       expect(attempt.told).toEqual([])
     })
 
-    test('is so no more for one that comes after it was resumed', () => {
+    test('is no longer paused when an attempt begins after a resume', () => {
       const { attempt, call } = new Scene().to('queued')
       call.pause()
       call.resume()
@@ -337,7 +337,7 @@ describe('Call', () => {
       expect(attempt.told).toEqual([])
     })
 
-    test('passes on what was read already', () => {
+    test('passes on what was already read', () => {
       const scene = new Scene().to('receiving')
       scene.call.pause()
       scene.data()
@@ -359,7 +359,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([expect.any(BodyTimeoutError)])
     })
 
-    test('does not count it either where it was paused before the response', () => {
+    test('does not count it either when the call was paused before the response', () => {
       const scene = new Scene().to('running')
       scene.call.pause()
       scene.respond()
@@ -380,7 +380,7 @@ describe('Call', () => {
   })
 
   describe('when it has settled', () => {
-    test('takes no notice of pause and resume', () => {
+    test('ignores pause and resume', () => {
       const { attempt, call, owner } = new Scene().to('settled')
       call.pause()
       call.resume()
@@ -389,7 +389,7 @@ describe('Call', () => {
       expect(owner.deadlines.size).toBe(0)
     })
 
-    test('takes no notice of anything else', () => {
+    test('ignores every other event', () => {
       const scene = new Scene().to('settled')
       const heard = [...scene.handler.heard]
       scene.respond()
@@ -444,7 +444,7 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([reason])
     })
 
-    test('resets the stream before the handler hears of it', () => {
+    test('resets the stream before the handler is told', () => {
       const scene = new Scene().to('running')
       const told: string[] = []
       scene.handler.acts.onResponseError = () => told.push(...scene.attempt.told)
@@ -464,7 +464,7 @@ describe('Call', () => {
         'receiving',
       ],
     ] as const
-    test.each(cases)('hears of its end and nothing more: %s', (method, heard, from) => {
+    test.each(cases)('tells the handler of the error and nothing more: %s', (method, heard, from) => {
       const scene = new Scene()
       scene.handler.acts[method] = (controller) => controller.abort(reason)
       if (scene.call.start()) {
@@ -487,7 +487,7 @@ describe('Call', () => {
       expect(scene.call.start()).toBe(false)
     })
 
-    test('ends in an informational response', () => {
+    test('fails during an informational response', () => {
       const scene = new Scene().to('running')
       scene.handler.acts.onResponseStart = (controller) => controller.abort(reason)
       scene.respond(103)
@@ -497,7 +497,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['running'])
     })
 
-    test('is too late in onResponseEnd', () => {
+    test('ignores an abort in onResponseEnd', () => {
       const scene = new Scene().to('receiving')
       scene.handler.acts.onResponseEnd = (controller) => controller.abort(reason)
       scene.complete()
@@ -505,7 +505,7 @@ describe('Call', () => {
       expect(scene.call).toMatchObject({ aborted: false, reason: null })
     })
 
-    test('is too late in onResponseError', () => {
+    test('ignores an abort in onResponseError', () => {
       const scene = new Scene().to('receiving')
       scene.handler.acts.onResponseError = (controller) => controller.abort(reason)
       const error = new Error('It broke')
@@ -522,7 +522,7 @@ describe('Call', () => {
       'queued',
       'running',
       'receiving',
-    ] as const)('tells its handler the very error: %s', (state) => {
+    ] as const)('passes the same error object to its handler: %s', (state) => {
       const scene = new Scene().to(state)
       const error = new Error('It broke')
       scene.call.fail(error)
@@ -545,7 +545,7 @@ describe('Call', () => {
       'queued',
       'running',
       'receiving',
-    ] as const)('ends a body that no attempt will read: %s', (state) => {
+    ] as const)('destroys a body that no attempt will read: %s', (state) => {
       const body = new Readable({ read() {} })
       const scene = new Scene({ method: 'POST', body }).to(state)
       const error = new Error('It broke')
@@ -554,7 +554,7 @@ describe('Call', () => {
     })
   })
 
-  describe('when it fails with an error of ours', () => {
+  describe('when it fails with an error of this library', () => {
     test.each([
       ['queued', 'no', 'no', 0, null],
       ['queued', 'maybe', 'maybe', 0, null],
@@ -562,7 +562,7 @@ describe('Call', () => {
       ['running', 'maybe', 'maybe', 1, 1],
       ['running', 'yes', 'yes', 1, 1],
       ['receiving', 'no', 'yes', 1, 1],
-    ] as const)('says what became of the call: %s, processed %s → %s', (state, given, processed, attempts, streamId) => {
+    ] as const)("sets the call's details on the error: %s, processed %s → %s", (state, given, processed, attempts, streamId) => {
       const scene = new Scene().to(state)
       const error = new DodiciError('It broke', { processed: given })
       scene.call.fail(error)
@@ -570,7 +570,7 @@ describe('Call', () => {
       expect(error).toMatchObject({ processed, attempts, streamId })
     })
 
-    test('has no stream id where the stream never got one', () => {
+    test('has no stream id when the stream never got one', () => {
       const { call } = new Scene().to('queued')
       const error = new DodiciError('It broke')
       call.begin(new TestAttempt(null))
@@ -578,7 +578,7 @@ describe('Call', () => {
       expect(error).toMatchObject({ attempts: 1, streamId: null })
     })
 
-    test('says it of an abort without a reason, too', () => {
+    test('sets them on the error of an abort without a reason, too', () => {
       const scene = new Scene().to('receiving')
       scene.call.abort()
       expect(scene.handler.errors[0]).toMatchObject({ processed: 'yes', attempts: 1, streamId: 1 })
@@ -601,7 +601,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual([state])
     })
 
-    test('does not reset a stream that is gone', () => {
+    test('does not reset a stream that is closed', () => {
       const scene = new Scene().to('running')
       scene.call.attemptFailed(new StreamError('It broke'))
       expect(scene.attempt.told).toEqual([])
@@ -625,7 +625,7 @@ describe('Call', () => {
       return scene
     }
 
-    test('is queued again, and its owner hears of it then', () => {
+    test('is queued again, and then tells its owner', () => {
       const { call, handler, owner } = toReplayed()
       expect(call.state).toBe('queued')
       expect(owner.asked).toEqual([expect.any(StreamError)])
@@ -634,7 +634,7 @@ describe('Call', () => {
       expect(handler.heard).toEqual(['onRequestStart'])
     })
 
-    test('keeps its handler unaware', () => {
+    test('does not tell its handler', () => {
       const scene = toReplayed()
       scene.call.begin(new TestAttempt(3))
       scene.respond()
@@ -644,7 +644,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['receiving'])
     })
 
-    test('has no such deadline in the queue, and a new one on the next stream', () => {
+    test('has no headersTimeout in the queue, and a new one on the next stream', () => {
       const scene = toReplayed({ queueTimeout: 0 })
       scene.clock.advance(1_000_000)
       expect(scene.call.state).toBe('queued')
@@ -676,7 +676,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
     })
 
-    test('resets the new stream alone when it is aborted', () => {
+    test('resets only the new stream when it is aborted', () => {
       const scene = toReplayed()
       const next = new TestAttempt(3)
       scene.call.begin(next)
@@ -724,7 +724,7 @@ describe('Call', () => {
         ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError'],
         [],
       ],
-    ] as const)('fails with just that error: %s', (method, heard, told) => {
+    ] as const)('fails with the same error: %s', (method, heard, told) => {
       const scene = new Scene()
       scene.handler.acts[method] = raise
       if (scene.call.start()) {
@@ -748,7 +748,7 @@ describe('Call', () => {
       expect(scene.call.state).toBe('settled')
     })
 
-    test('ends in an informational response', () => {
+    test('fails during an informational response', () => {
       const scene = new Scene().to('running')
       scene.handler.acts.onResponseStart = raise
       scene.respond(103)
@@ -772,7 +772,7 @@ describe('Call', () => {
       ['a string', 'oops'],
       ['undefined', undefined],
       ['an object without a prototype', Object.create(null)],
-    ])('fails with an Error, whatever was thrown: %s', (_kind, value) => {
+    ])('fails with an Error for any value thrown: %s', (_kind, value) => {
       const scene = new Scene().to('running')
       scene.handler.acts.onResponseStart = () => {
         throw value
@@ -794,7 +794,7 @@ describe('Call', () => {
       ['after an abort', (scene: Scene) => scene.call.abort()],
       ['after onResponseEnd has thrown', (scene: Scene) => scene.complete()],
       ['after onResponseData has thrown', (scene: Scene) => scene.data()],
-    ])('ends up as an uncaught exception, and not in the code that reported: %s', async (_when, end) => {
+    ])('raises an uncaught exception, which does not reach the code that reported the error: %s', async (_when, end) => {
       const scene = new Scene().to('receiving')
       scene.handler.acts = {
         onResponseError: raise,
@@ -830,7 +830,7 @@ describe('Call', () => {
       expect(call.rawHeaders).toBe(raw)
     })
 
-    test('makes them of what the session gave only then, and once', () => {
+    test('builds them from what the session gave at the first read, and only once', () => {
       const { call } = new Scene().to('running')
       const raw = ['x-a', '1']
       call.respond(200, {}, raw)
@@ -848,7 +848,7 @@ describe('Call', () => {
       expect(scene.call.rawHeaders).toEqual(['x-a', '1'])
     })
 
-    test('has them in onResponseStart already', () => {
+    test('has them already in onResponseStart', () => {
       const scene = new Scene().to('running')
       let raw: string[] | null = null
       scene.handler.acts.onResponseStart = (controller) => {
@@ -906,7 +906,7 @@ describe('Call', () => {
       expect(call[name]).toBeNull()
     })
 
-    test('sees what was changed in place at the next read', () => {
+    test('reflects a change in place at the next read', () => {
       call[name]?.splice(0, 2, 'x-c', '3')
       expect(call[name]).toEqual(['x-c', '3', 'x-b', '2'])
       call[name]?.push('x-d', '4')
@@ -918,7 +918,7 @@ describe('Call', () => {
       expect(source).toEqual(['x-a', '1', 'x-b', '2'])
     })
 
-    test('leaves the other one alone', () => {
+    test('leaves the other property alone', () => {
       const other = name === 'rawHeaders' ? 'rawTrailers' : 'rawHeaders'
       call[name] = ['x-c', '3']
       expect(call[other]).toEqual(source)
@@ -926,7 +926,7 @@ describe('Call', () => {
   })
 })
 
-describe('a call that several things want to end', () => {
+describe('a call with several events that can end it', () => {
   /**
    * How the call ended: whether the handler heard of the end, the message of the error that it heard, and how often the
    * stream was reset.
@@ -937,14 +937,14 @@ describe('a call that several things want to end', () => {
     readonly cancels: number
   }
 
-  /** One thing that happens, and what comes of it: the call goes on to `receiving`, or ends, or nothing (null). */
+  /** An event and its effect: the call goes on to `receiving`, ends, or stays as it is (null). */
   interface Happening {
     readonly name: string
     run(scene: Scene): void
     toEffect(state: 'running' | 'receiving'): 'receiving' | Outcome | null
   }
 
-  /** Has one method of the handler throw while `run` does its work. */
+  /** Makes one method of the handler throw during `run`. */
   function throwing(method: Method, run: (scene: Scene) => void): (scene: Scene) => void {
     return (scene) => {
       scene.handler.acts[method] = () => {
@@ -1030,14 +1030,14 @@ describe('a call that several things want to end', () => {
     },
   ]
 
-  /** What ends the calls that nothing of a permutation has ended. */
+  /** Ends the calls that no event of a permutation has ended. */
   const last: Happening = {
     name: 'the last failure',
     run: (scene) => scene.call.fail(new Error('the last')),
     toEffect: () => failedBy('the last', 1),
   }
 
-  /** The first thing that can end a call does. */
+  /** The first event that can end a call ends it. */
   function toOutcome(start: 'running' | 'receiving', order: readonly Happening[]): Outcome {
     let state = start
     for (const happening of order) {
@@ -1064,7 +1064,7 @@ describe('a call that several things want to end', () => {
       cancels: attempt.told.filter((told) => told === 'cancel').length,
     }
     expect(outcome, label).toEqual(expected)
-    // Exactly once, and then nothing more.
+    // Exactly one end, and no event after it.
     expect(handler.heard.filter((method) => method === 'onResponseEnd').length, label).toBe(
       expected.end ? 1 : 0,
     )
@@ -1078,7 +1078,7 @@ describe('a call that several things want to end', () => {
   }
 
   describe.each(['running', 'receiving'] as const)('when it is %s', (start) => {
-    test.each(happenings)('ends once, by the first of them: $name and any two others', (first) => {
+    test.each(happenings)('ends once, by the first such event: $name and any two others', (first) => {
       expect.hasAssertions()
       for (const second of happenings) {
         for (const third of happenings) {

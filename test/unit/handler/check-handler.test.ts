@@ -9,12 +9,12 @@ describe('checkHandler', () => {
   const methods = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
 
   describe('when the handler has all methods', () => {
-    test('takes it, inherited ones too', () => {
+    test('accepts it, also with inherited methods', () => {
       expect(() => checkHandler(GET, new TestHandler())).not.toThrow()
     })
   })
 
-  describe('when it lacks one', () => {
+  describe('when the handler lacks a method', () => {
     test.each(methods)('names it: %s', (missing) => {
       const handler = Object.fromEntries(methods.map((name) => [name, () => {}]))
       handler[missing] = Object.create(null)
@@ -27,7 +27,7 @@ describe('checkHandler', () => {
     })
   })
 
-  describe('when it is no object', () => {
+  describe('when the handler is no object', () => {
     test.each([
       [undefined, 'undefined'],
       [null, 'null'],
@@ -38,24 +38,24 @@ describe('checkHandler', () => {
     })
   })
 
-  describe("when it has undici 6's and 7's shape", () => {
+  describe('when the handler has the shape of undici 6 and 7', () => {
     const legacy = { onConnect() {}, onHeaders() {}, onData() {}, onComplete() {}, onError() {} }
 
-    test('takes it, and one that has the other shape too', () => {
+    test('accepts it, and one that also has the other shape', () => {
       expect(() => checkHandler(GET, legacy)).not.toThrow()
       expect(() => checkHandler(GET, Object.assign(new TestHandler(), legacy))).not.toThrow()
     })
 
-    test.each(Object.keys(legacy))('names the method that it lacks: %s', (missing) => {
+    test.each(Object.keys(legacy))('names the missing method: %s', (missing) => {
       const handler = { ...legacy, [missing]: undefined }
       expect(() => checkHandler(GET, handler)).toThrow(`Invalid handler.${missing}: got undefined`)
     })
   })
 
-  describe('when a tunnel is asked for', () => {
+  describe('when a tunnel is requested', () => {
     const CONNECT = { method: 'CONNECT', path: 'a.example:443' }
 
-    test("wants no methods for a body: undici's own handlers have none", () => {
+    test("requires no body methods: undici's own handlers have none", () => {
       const native = {
         onRequestStart() {},
         onResponseStart() {},
@@ -78,8 +78,8 @@ describe('checkTunnelHandler', () => {
     ['upgrade: true', { method: 'GET', path: '/', upgrade: true }],
   ] as const
 
-  describe('when a tunnel is asked for', () => {
-    test.each(tunnels)('wants the method that takes it: %s', (_kind, options) => {
+  describe('when a tunnel is requested', () => {
+    test.each(tunnels)('requires the method that receives it: %s', (_kind, options) => {
       const handler = new TestHandler()
       expect(() => checkTunnelHandler(options, handler)).toThrow(InvalidArgumentError)
       expect(() => checkTunnelHandler(options, handler)).toThrow(
@@ -87,14 +87,14 @@ describe('checkTunnelHandler', () => {
       )
     })
 
-    test.each(tunnels)('takes a handler that has it: %s', (_kind, options) => {
+    test.each(tunnels)('accepts a handler that has that method: %s', (_kind, options) => {
       const handler = Object.assign(new TestHandler(), { onRequestUpgrade() {} })
       expect(() => checkTunnelHandler(options, handler)).not.toThrow()
     })
   })
 
-  describe('when none is', () => {
-    test.each([null, undefined, false])('wants nothing: upgrade: %s', (upgrade) => {
+  describe('when no tunnel is requested', () => {
+    test.each([null, undefined, false])('requires nothing: upgrade: %s', (upgrade) => {
       expect(() => checkTunnelHandler({ method: 'GET', path: '/', upgrade }, new TestHandler())).not.toThrow()
     })
   })

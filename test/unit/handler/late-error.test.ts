@@ -10,7 +10,7 @@ import {
 } from '../../../src/errors.ts'
 import { toLateError } from '../../../src/handler/late-error.ts'
 
-// Each another one: a message that names the wrong limit is noticed.
+// All different: a message that names the wrong limit is noticed.
 const times = {
   queueTimeout: 1,
   connectTimeout: 2,
@@ -30,7 +30,7 @@ describe('toLateError', () => {
       ['body', BodyTimeoutError, 'No progress of the body within bodyTimeout (4 ms)'],
       ['upload', UploadTimeoutError, "No progress of the request's body within uploadTimeout (5 ms)"],
       ['request', RequestTimeoutError, 'The call took longer than requestTimeout (6 ms)'],
-    ] as const)('gives its own class, and names the limit and its value: %s', (lateness, type, message) => {
+    ] as const)('gives the class of that limit, and names the limit and its value: %s', (lateness, type, message) => {
       const error = toLateError(lateness, limits)
       expect(error).toBeInstanceOf(type)
       expect(error.constructor).toBe(type)

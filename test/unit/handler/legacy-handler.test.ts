@@ -19,7 +19,7 @@ const GET = { path: '/', method: 'GET' } as const
 const toBuffers = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text, 'latin1'))
 
 describe('the shape of a handler', () => {
-  it('is told by onRequestStart alone', () => {
+  it('is recognised by onRequestStart alone', () => {
     expect(isLegacyHandler(new LegacyRecorder())).toBe(true)
     expect(isLegacyHandler(new Recorder())).toBe(false)
     expect(isLegacyHandler({ onRequestUpgrade() {} })).toBe(true)
@@ -27,18 +27,18 @@ describe('the shape of a handler', () => {
     expect(isLegacyHandler({ onRequestStart() {}, onConnect() {} })).toBe(false)
   })
 
-  it('of ours is left as it is', () => {
+  it('is kept when it is the new shape already', () => {
     const handler = new Recorder()
     expect(toNativeHandler(GET, handler)).toBe(handler)
   })
 
-  it('both is made once', () => {
+  it('is converted once when it has both shapes', () => {
     const handler = toTwoShapedHandler(GET, new Recorder())
     expect(toTwoShapedHandler(GET, handler)).toBe(handler)
   })
 })
 
-describe('a handler of the older shape, seen from ours', () => {
+describe('a handler of the older shape, called through the new one', () => {
   const toNative = (handler: LegacyRecorder, options = {}): DispatchHandler =>
     toNativeHandler({ ...GET, ...options }, handler)
 
@@ -72,7 +72,7 @@ describe('a handler of the older shape, seen from ours', () => {
     expect(controller.events).toEqual([])
   })
 
-  it('gets empty lists where there are no fields', () => {
+  it('gets empty lists when there are no fields', () => {
     const controller = new FakeController()
     const heard = new LegacyRecorder()
     const native = toNative(heard)
@@ -84,7 +84,7 @@ describe('a handler of the older shape, seen from ours', () => {
     ])
   })
 
-  it('gets what interceptors have made of the raw fields', () => {
+  it('gets the raw fields as interceptors have changed them', () => {
     const controller = new FakeController()
     const heard = new LegacyRecorder()
     controller.rawHeaders = ['a', 'b', 'content-encoding', 'gzip']
@@ -98,7 +98,7 @@ describe('a handler of the older shape, seen from ours', () => {
     { what: 'true', upgrade: true, fields: ['upgrade: websocket', 'x: y'] },
   ]
 
-  it.each(UPGRADES)('hears of an extended CONNECT as of an upgrade that was asked for by $what', ({
+  it.each(UPGRADES)('is told of an extended CONNECT as of an upgrade when $what asked for it', ({
     upgrade,
     fields,
   }) => {
@@ -109,7 +109,7 @@ describe('a handler of the older shape, seen from ours', () => {
     expect(heard.events).toEqual([['onUpgrade', 101, fields]])
   })
 
-  it('hears of a tunnel by onRequestUpgrade, where it has that as well', () => {
+  it('receives a tunnel by onRequestUpgrade when it has that method, too', () => {
     const controller = new FakeController()
     const calls: unknown[] = []
     const heard = Object.assign(new LegacyRecorder(), {
@@ -127,7 +127,7 @@ describe('a handler of the older shape, seen from ours', () => {
 describe('a handler of both shapes', () => {
   const noAbort = (): void => {}
 
-  /** By the older one. */
+  /** Called through the older shape. */
   function startOlder(heard: Recorder) {
     const handler = new TwoShapedHandler(heard)
     const aborts: unknown[] = []
@@ -138,7 +138,7 @@ describe('a handler of both shapes', () => {
     return { handler, aborts, resumed, respond }
   }
 
-  it('driven by ours passes everything on as it is', () => {
+  it('when called through the new shape, passes everything on unchanged', () => {
     const calls: unknown[][] = []
     const names = [
       'onRequestStart',
@@ -156,7 +156,7 @@ describe('a handler of both shapes', () => {
     for (const [, ...given] of calls) expect(given).toEqual(args.slice(0, given.length))
   })
 
-  it('driven by the older one makes raw fields, and an object of them', () => {
+  it('when called through the older shape, makes raw fields and a header object', () => {
     const heard = new Recorder()
     const { handler, respond } = startOlder(heard)
     expect(respond()).toBe(true)
@@ -169,7 +169,7 @@ describe('a handler of both shapes', () => {
     expect({ ...heard.trailers }).toEqual({ 'x-sum': '42' })
   })
 
-  it.each([null, [] as string[]])('takes %o for no trailers', (trailers) => {
+  it.each([null, [] as string[]])('treats %o as no trailers', (trailers) => {
     const heard = new Recorder()
     const { handler, respond } = startOlder(heard)
     respond()
@@ -177,7 +177,7 @@ describe('a handler of both shapes', () => {
     expect({ ...heard.trailers }).toEqual({})
   })
 
-  it('says false while it is paused, and resumes once', () => {
+  it('returns false while it is paused, and resumes once', () => {
     const heard = new Recorder()
     const { handler, respond, resumed } = startOlder(heard)
     heard.controller?.pause()
@@ -211,7 +211,7 @@ describe('a handler of both shapes', () => {
     expect([heard.controller?.aborted, heard.controller?.reason]).toEqual([true, mine])
   })
 
-  it('aborts without a reason by one of its own', () => {
+  it('aborts with a default error when no reason is given', () => {
     const heard = new Recorder()
     const { aborts } = startOlder(heard)
     heard.controller?.abort()
@@ -219,7 +219,7 @@ describe('a handler of both shapes', () => {
     expect(heard.controller?.reason).toBe(aborts[0])
   })
 
-  it('hears of an error before it was connected', () => {
+  it('receives an error that comes before onConnect', () => {
     const heard = new Recorder()
     const mine = new Error('mine')
     new TwoShapedHandler(heard).onError(mine)
@@ -227,7 +227,7 @@ describe('a handler of both shapes', () => {
     expect(heard.error).toBe(mine)
   })
 
-  it('hears of an upgrade by the older shape', () => {
+  it('receives an upgrade through the older shape', () => {
     const calls: unknown[] = []
     const handler = new TwoShapedHandler({
       onRequestStart() {},
@@ -240,7 +240,7 @@ describe('a handler of both shapes', () => {
     expect(calls).toEqual([[['Upgrade', 'echo'], 101, { upgrade: 'echo' }, socket]])
   })
 
-  it('may be made of one of the older shape, and is driven by either', () => {
+  it('can wrap a handler of the older shape, and be called through either', () => {
     for (const isOlder of [true, false]) {
       const heard = new LegacyRecorder()
       const handler = toTwoShapedHandler(GET, heard)

@@ -6,13 +6,13 @@ class Fields extends RawFields {}
 
 describe('RawFields', () => {
   describe('when nothing came', () => {
-    test('has none', () => {
+    test('is null', () => {
       const fields = new Fields()
       expect(fields.rawHeaders).toBeNull()
       expect(fields.rawTrailers).toBeNull()
     })
 
-    test('promises nothing of how long they last: only a call knows that', () => {
+    test('does not promise how long they stay unchanged: only a call can', () => {
       expect('hasLastingRawHeaders' in new Fields()).toBe(false)
     })
   })
@@ -33,12 +33,12 @@ describe('RawFields', () => {
     test.each<[string, Buffer[] | IncomingHttpHeaders]>([
       ['Buffers', [Buffer.from('x-a'), Buffer.from([0xe9])]],
       ['an object', { 'x-a': 'é', 'x-b': undefined }],
-    ])('gives strings, whatever was assigned: %s', (_kind, value) => {
+    ])('gives strings, for any value assigned: %s', (_kind, value) => {
       fields[name] = value
       expect(fields[name]).toEqual(['x-a', 'é'])
     })
 
-    test('makes them at the first read, and keeps them', () => {
+    test('builds them at the first read, and keeps them', () => {
       const source = ['x-a', '1']
       fields[name] = source
       source[1] = '2'
@@ -64,14 +64,14 @@ describe('RawFields', () => {
       expect(fields[name]).toEqual([])
     })
 
-    test.each([null, undefined])('has none again after %s', (value) => {
+    test.each([null, undefined])('is null again after %s', (value) => {
       fields[name] = ['x-a', '1']
       expect(fields[name]).toEqual(['x-a', '1'])
       fields[name] = value
       expect(fields[name]).toBeNull()
     })
 
-    test('leaves the other one alone', () => {
+    test('leaves the other property alone', () => {
       fields[name] = ['x-a', '1']
       expect(fields[other]).toBeNull()
     })

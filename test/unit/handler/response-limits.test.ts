@@ -60,7 +60,7 @@ function announce(response: Response, length: string, status = 200) {
 
 describe('the limits of a response', () => {
   describe('when no limit is reached', () => {
-    test('finds nothing wrong', () => {
+    test('reports no error', () => {
       const response = make({ maxResponseSize: 3, maxHeaderSize: 34, maxHeadersCount: 1 })
       expect(response.checkHeader(103, {}, fields(1))).toBeNull()
       expect(response.checkHeader(200, {}, fields(1))).toBeNull()
@@ -69,7 +69,7 @@ describe('the limits of a response', () => {
       expect(response.checkEnd(fields(1))).toBeNull()
     })
 
-    test('has no limit of the body by default', () => {
+    test('has no limit of the body size by default', () => {
       const response = make()
       expect(announce(response, String(2 ** 50))).toBeNull()
       expect(response.checkData(2 ** 49)).toBeNull()
@@ -79,21 +79,21 @@ describe('the limits of a response', () => {
   describe.each<[string, (response: Response, raw: string[]) => DodiciError | null]>([
     ['header', (response, raw) => response.checkHeader(200, {}, raw)],
     ['trailers', (response, raw) => response.checkEnd(raw)],
-  ])('when the %s is too much', (what, check) => {
-    test('says how many fields came, and how many may', () => {
+  ])('when the %s exceeds a limit', (what, check) => {
+    test('reports how many fields came, and how many are allowed', () => {
       const error = check(make({ maxHeadersCount: 2 }), fields(3))
       expect(error).toBeInstanceOf(HeadersCountError)
       expect(error?.message).toBe(`The response's ${what} has 3 fields, more than maxHeadersCount (2)`)
     })
 
-    test('says how many bytes came, and how many may', () => {
+    test('reports how many bytes came, and how many are allowed', () => {
       const error = check(make({ maxHeaderSize: 67 }), fields(2))
       expect(error).toBeInstanceOf(HeadersOverflowError)
       expect(error?.message).toBe(`The response's ${what} has 68 bytes, more than maxHeaderSize (67)`)
     })
   })
 
-  describe.each([103, 200])('when the header of a response is too much: status %i', (status) => {
+  describe.each([103, 200])('when the response header exceeds a limit: status %i', (status) => {
     test('refuses it', () => {
       expect(make({ maxHeadersCount: 2 }).checkHeader(status, {}, fields(3))).toBeInstanceOf(
         HeadersCountError,
@@ -105,7 +105,7 @@ describe('the limits of a response', () => {
   })
 
   describe('when informational responses come', () => {
-    test('takes 300 of them, and no more', () => {
+    test('accepts 300 of them, and no more', () => {
       const response = make()
       for (let i = 0; i < 300; i++) expect(response.checkHeader(102, {}, [])).toBeNull()
       const error = response.checkHeader(102, {}, [])
@@ -124,13 +124,13 @@ describe('the limits of a response', () => {
       )
     })
 
-    test('does not count them against the final one', () => {
+    test('does not count them against the limit of the final response', () => {
       const response = make({ maxHeaderSize: 68 })
       expect(response.checkHeader(103, {}, fields(2))).toBeNull()
       expect(response.checkHeader(200, {}, fields(2))).toBeNull()
     })
 
-    test('takes a content-length in one for nothing', () => {
+    test('ignores a content-length in an informational response', () => {
       const response = make()
       expect(announce(response, '5', 103)).toBeNull()
       expect(response.checkHeader(200, {}, [])).toBeNull()
@@ -139,13 +139,13 @@ describe('the limits of a response', () => {
   })
 
   describe('when the body is larger than maxResponseSize', () => {
-    test('refuses it before it comes where its length is announced', () => {
+    test('refuses it before the body comes when content-length announces it', () => {
       const error = announce(make({ maxResponseSize: 3 }), '4')
       expect(error).toBeInstanceOf(ResponseExceededMaxSizeError)
       expect(error?.message).toBe('The body of the response has more bytes than maxResponseSize (3)')
     })
 
-    test('refuses it at the first byte too many where it is not', () => {
+    test('refuses it at the first excess byte when there is no content-length', () => {
       const response = make({ maxResponseSize: 3 })
       expect(response.checkHeader(200, {}, [])).toBeNull()
       expect(response.checkData(3)).toBeNull()
@@ -153,7 +153,7 @@ describe('the limits of a response', () => {
       expect(response.checkData(1)).toBeInstanceOf(ResponseExceededMaxSizeError)
     })
 
-    test('takes no body at all where it is 0', () => {
+    test('accepts no body at all when the limit is 0', () => {
       const response = make({ maxResponseSize: 0 })
       expect(announce(response, '0')).toBeNull()
       expect(response.checkEnd()).toBeNull()
@@ -164,13 +164,13 @@ describe('the limits of a response', () => {
       ['HEAD', 200],
       ['GET', 304],
       ['GET', 204],
-    ])('is not so where none follows: %s, %i', (method, status) => {
+    ])('accepts a content-length above the limit when no body follows: %s, %i', (method, status) => {
       expect(announce(make({ maxResponseSize: 3 }, method), '4', status)).toBeNull()
     })
   })
 
-  describe('when the body is not as long as announced', () => {
-    test('refuses the first byte too many', () => {
+  describe('when the body length differs from content-length', () => {
+    test('refuses the first excess byte', () => {
       const response = make()
       expect(announce(response, '3')).toBeNull()
       expect(response.checkData(3)).toBeNull()
@@ -192,7 +192,7 @@ describe('the limits of a response', () => {
       ['HEAD', 200],
       ['GET', 304],
       ['GET', 204],
-    ])('is right where none follows: %s, %i', (method, status) => {
+    ])('accepts any content-length when no body follows: %s, %i', (method, status) => {
       const response = make({}, method)
       expect(announce(response, '3', status)).toBeNull()
       expect(response.checkEnd()).toBeNull()
@@ -200,7 +200,7 @@ describe('the limits of a response', () => {
   })
 
   describe('hasWholeBody', () => {
-    test('tells when all that was announced has come', () => {
+    test('is true when all announced bytes have come', () => {
       const response = make()
       expect(response.isWhole(0)).toBe(false)
       announce(response, '3')
@@ -211,13 +211,13 @@ describe('the limits of a response', () => {
       expect(response.isWhole(0)).toBe(true)
     })
 
-    test('is so at once where nothing was announced to come', () => {
+    test('is true at once when no body is expected', () => {
       const response = make()
       announce(response, '0')
       expect(response.isWhole(0)).toBe(true)
     })
 
-    test('is never so where no length was announced', () => {
+    test('is never true when no length was announced', () => {
       const response = make()
       response.checkHeader(200, {}, [])
       response.checkData(3)

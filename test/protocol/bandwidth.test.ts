@@ -3,7 +3,7 @@ import { BandwidthMeter } from '../../src/protocol/bandwidth.ts'
 
 const MEGABYTE = 1_000_000
 
-/** What flow control makes of a measurement: twice the window, once so large a part of it is on its way. */
+/** Flow control doubles the window once a large enough part of it is in flight. */
 const FULL = 0.4
 function toWindow(meter: BandwidthMeter, now: number, window: number): number {
   const hasGrown = meter.end(now) >= window * FULL
@@ -11,7 +11,7 @@ function toWindow(meter: BandwidthMeter, now: number, window: number): number {
   return hasGrown ? window * 2 : window
 }
 
-/** A path, and a sender that keeps it full as far as the window lets it. */
+/** A path, and a sender that keeps it as full as the window permits. */
 interface Path {
   /** Milliseconds, while nothing stands in a queue. */
   readonly roundTrip: number
@@ -20,7 +20,7 @@ interface Path {
 }
 
 /**
- * Measures so many times, and follows what the meter says.
+ * Measures that many times, and sets the window that the meter asks for.
  *
  * @param queue bytes that stand in a queue before the first measurement
  * @returns the windows, one after the other
@@ -33,7 +33,7 @@ function measure({ roundTrip, rate }: Path, window: number, rounds: number, queu
   let waiting = queue
   while (windows.length <= rounds) {
     const isMeasured = meter.begin(now)
-    // What the path doesn't hold stands in its queue, and makes the trip longer.
+    // Bytes beyond the capacity of the path wait in its queue: the round trip takes longer.
     const trip = Math.max(roundTrip, waiting / rate)
     now += trip
     meter.add(Math.min(current, rate * trip))
@@ -63,19 +63,19 @@ describe('the window that a meter asks for', () => {
     expect(new Set(measure(path, MEGABYTE, 50))).toEqual(new Set([MEGABYTE]))
   })
 
-  test('when the path is slow, and its queue grows longer › stays, whatever a round trip brings then', () => {
+  test('when the path is slow, and its queue grows longer › keeps its size, however much comes in a round trip', () => {
     // 200 KB are on their way, and 800 KB in the queue.
     expect(new Set(measure({ roundTrip: 100, rate: 2_000 }, MEGABYTE, 50))).toEqual(new Set([MEGABYTE]))
   })
 
-  test('when there was a queue from the start › is no larger than a few times what that held', () => {
+  test('when there was a queue from the start › is at most a few times the size of that queue', () => {
     const windows = measure({ roundTrip: 100, rate: 2_000 }, MEGABYTE, 50, 800_000)
     expect(Math.max(...windows)).toBeLessThanOrEqual(4 * MEGABYTE)
   })
 })
 
 describe('a measurement', () => {
-  test('when one is under way › isn’t begun again, and what came before it doesn’t count', () => {
+  test('when one is under way › is not restarted, and data from before it does not count', () => {
     const meter = new BandwidthMeter()
     meter.add(50 * MEGABYTE)
     expect([meter.begin(0), meter.begin(1)]).toEqual([true, false])
@@ -83,7 +83,7 @@ describe('a measurement', () => {
     expect(meter.end(10)).toBe(MEGABYTE)
   })
 
-  test('when a round trip takes longer than the shortest › counts for what came in that time', () => {
+  test('when a round trip takes longer than the shortest › counts the data of the shortest time', () => {
     const meter = new BandwidthMeter()
     meter.begin(0)
     meter.add(1_000)
@@ -94,7 +94,7 @@ describe('a measurement', () => {
     expect(meter.end(2_100)).toBe(1_000)
   })
 
-  test('when the last one has changed nothing › comes a second later at the earliest', () => {
+  test('when the last one has changed nothing › starts a second later at the earliest', () => {
     const meter = new BandwidthMeter()
     meter.begin(0)
     meter.end(10)
@@ -102,7 +102,7 @@ describe('a measurement', () => {
     expect([11, 1_009, 1_010].map((now) => meter.begin(now))).toEqual([false, false, true])
   })
 
-  test('when the last one has changed something › comes at once, and tells nothing by itself', () => {
+  test('when the last one has changed something › starts at once, and changes nothing by itself', () => {
     const meter = new BandwidthMeter()
     meter.begin(0)
     meter.add(MEGABYTE)
@@ -113,7 +113,7 @@ describe('a measurement', () => {
     expect(meter.end(20)).toBe(0)
   })
 
-  test('that takes no time at all, by a coarse clock › is a finite one', () => {
+  test('when a coarse clock shows no time between its ends › has a finite result', () => {
     const meter = new BandwidthMeter()
     meter.begin(7)
     meter.add(MEGABYTE)

@@ -7,7 +7,7 @@ const ENHANCE_YOUR_CALM = 11
 const CANCEL = 8
 const MEGABYTE = 1_000_000
 
-/** Sends one thing over and over, until that was too much. @returns how often it was taken */
+/** Repeats a step until it is too much. @returns how often it was accepted */
 function flood(rig: Rig, most: number, toBytes: (count: number) => Buffer): number {
   let count = 0
   while (rig.faults.length === 0 && count < most) {
@@ -75,7 +75,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
 })
 
 describe('informational responses', () => {
-  test('on a stream that was abandoned and isn’t reset yet › are a flood as on any other', () => {
+  test('on an abandoned stream that is not reset yet › are a flood as on any other stream', () => {
     const rig = new Rig()
     rig.receive(frames.settings())
     rig.http2.abandon(rig.open())
@@ -99,33 +99,33 @@ describe('frames that count for all open streams', () => {
   const toChange = (count: number): Buffer =>
     frames.settings([Setting.INITIAL_WINDOW_SIZE, 70_000 + (count % 2)])
 
-  test('when SETTINGS move 2,000 windows › cost as much: a thousand of them are a flood', () => {
+  test('when SETTINGS change 2,000 windows › cost in proportion: a thousand such frames are a flood', () => {
     const rig = startMany(2_000)
     expect(flood(rig, 1_000, toChange)).toBeLessThan(500)
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('when a byte of data comes with every four of them › are a flood all the same', () => {
+  test('when a byte of data comes with every four of them › are still a flood', () => {
     const rig = startMany(2_000)
     const byte = frames.data(1, 'x')
     flood(rig, 2_500, (count) => (count % 5 === 0 ? Buffer.concat([byte, toChange(count)]) : toChange(count)))
     expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('when SETTINGS say what is known › move nothing, and are as cheap as any', () => {
+  test('when SETTINGS repeat known values › change no window, and cost as little as any frame', () => {
     const rig = startMany(2_000)
     const same = frames.settings([Setting.INITIAL_WINDOW_SIZE, 65_535])
     expect(flood(rig, 4_000, () => same)).toBe(4_000)
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('when SETTINGS move the windows of 100 streams a thousand times › are none', () => {
+  test('when SETTINGS change the windows of 100 streams a thousand times › are no flood', () => {
     const rig = startMany(100)
     expect(flood(rig, 1_000, toChange)).toBe(1_000)
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('when a GOAWAY says what the one before has said › look for nothing that it refuses', () => {
+  test('when a GOAWAY repeats the previous one › cause no search for refused streams', () => {
     const rig = startMany(2_000)
     const above = vi.spyOn(StreamTable.prototype, 'above')
     try {

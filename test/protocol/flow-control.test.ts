@@ -17,7 +17,7 @@ function takeUpdates(rig: Rig): string[] {
     .map(({ streamId, payload }) => `${streamId} +${payload.readUInt32BE(0)}`)
 }
 
-/** Nothing was said yet. What may be unread is what the connection's window allows, unless there is more to say. */
+/** A connection before any frame. By default, as much data may be unread as the connection window allows. */
 function startFresh(streamWindow: number, connectionWindow: number, more: Partial<WindowSizes> = {}): Rig {
   const sizes = {
     maxStreamWindow: streamWindow,
@@ -27,7 +27,7 @@ function startFresh(streamWindow: number, connectionWindow: number, more: Partia
   return new Rig({ windows: { streamWindow, connectionWindow, ...sizes, ...more } })
 }
 
-/** The peer has greeted, and has acknowledged the client's SETTINGS. */
+/** The peer has sent its SETTINGS, and has acknowledged the client's. */
 function start(streamWindow: number, connectionWindow: number, more: Partial<WindowSizes> = {}): Rig {
   const rig = startFresh(streamWindow, connectionWindow, more)
   rig.receive(frames.settings(), frames.settingsAck())
@@ -38,7 +38,7 @@ const data = (streamId: number, size: number, flags = 0): Buffer =>
   frames.frame(Type.DATA, flags, streamId, Buffer.alloc(size))
 
 describe('the windows', () => {
-  test('at first › are told of in SETTINGS, and by one WINDOW_UPDATE of the connection', () => {
+  test('when the connection begins › are announced by SETTINGS, and by one WINDOW_UPDATE of the connection', () => {
     const rig = new Rig({ windows: { streamWindow: 100_000, connectionWindow: 1_000_000 } })
     const [settings, update] = rig.take()
     expect(settings?.payload.toString('hex')).toContain('0004000186a0')
@@ -55,7 +55,7 @@ describe('the windows', () => {
     expect(stream.receiveWindow).toBe(20_000)
   })
 
-  test('of a stream that has ended › are not', () => {
+  test('of a stream that has ended › are not opened again', () => {
     const rig = start(20_000, 1_000_000)
     rig.open({ hasBody: true })
     rig.receive(frames.response(1), data(1, 15_000, Flag.END_STREAM))
@@ -72,7 +72,7 @@ describe('the windows', () => {
     expect(takeUpdates(rig)).toEqual(['0 +40000', '1 +40000'])
   })
 
-  test('when padding comes › count all of it, and take it for read', () => {
+  test('when padding comes › count it all, and treat it as read', () => {
     const rig = start(20_000, 80_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1))
@@ -80,11 +80,11 @@ describe('the windows', () => {
     rig.take()
     for (let count = 0; count < 40; count++) rig.receive(padded)
     expect([rig.http2.held, stream.held]).toEqual([40, 40])
-    // 40 frames of 257, of which 256 are no content.
+    // 40 frames of 257 bytes, of which 256 are padding.
     expect(takeUpdates(rig)).toEqual(['1 +10240'])
   })
 
-  test('of a stream that was given up › count for the connection alone', () => {
+  test('of an abandoned stream › count for the connection window alone', () => {
     const rig = start(60_000, DEFAULT_WINDOW)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), data(1, 16_000))
@@ -95,8 +95,8 @@ describe('the windows', () => {
   })
 })
 
-describe('more than the window allows', () => {
-  test('on a stream › is an error of that stream (RFC 9113 §6.9.1), and its bytes count for the connection', () => {
+describe('data beyond the window', () => {
+  test('on a stream › is a stream error (RFC 9113 §6.9.1), and its bytes count for the connection window', () => {
     const rig = start(20_000, 100_000)
     const [stream, sibling] = [rig.open({ reading: 'holds' }), rig.open()]
     rig.receive(frames.response(1), frames.response(3), data(1, 16_000), data(1, 4_001))
@@ -111,7 +111,7 @@ describe('more than the window allows', () => {
     expect([sibling.text, rig.faults]).toEqual(['fine', []])
   })
 
-  test('on the connection › is an error of the connection, one byte beyond and not before', () => {
+  test('on the connection › is a connection error from the first byte beyond the window', () => {
     const rig = start(100_000, DEFAULT_WINDOW)
     rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
@@ -120,7 +120,7 @@ describe('more than the window allows', () => {
     expect(rig.faults.map(({ code }) => code)).toEqual([3])
   })
 
-  test('of the first SETTINGS, which aren’t acknowledged yet › is none: the peer may use 65,535 bytes until then (§6.9.2)', () => {
+  test('when the first SETTINGS are not acknowledged yet › is no error up to 65,535 bytes (§6.9.2)', () => {
     const rig = startFresh(20_000, 1_000_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(
@@ -136,7 +136,7 @@ describe('more than the window allows', () => {
     expect(stream.events.at(-1)).toBe('breach 3')
   })
 
-  test('of a smaller window that isn’t acknowledged yet › is none; after the ACK it is', () => {
+  test('when a smaller window is not acknowledged yet › is no error; after the ACK it is one', () => {
     const rig = start(60_000, 1_000_000)
     const [early, late] = [rig.open({ reading: 'holds' }), rig.open({ reading: 'holds' })]
     rig.receive(frames.response(1), frames.response(3))
@@ -150,7 +150,7 @@ describe('more than the window allows', () => {
     expect(late.events.at(-1)).toBe('breach 3')
   })
 
-  test('of a larger window that isn’t acknowledged yet › is none: the ACK may come behind the data', () => {
+  test('when a larger window is not acknowledged yet › is no error: the ACK may follow the data', () => {
     const rig = start(20_000, 1_000_000)
     const stream = rig.open({ reading: 'holds' })
     rig.receive(frames.response(1))
@@ -162,7 +162,7 @@ describe('more than the window allows', () => {
 })
 
 describe('readers', () => {
-  test('when others hold back all of the connection’s window › get on, up to the bound', () => {
+  test('when unread data of others fills the connection window › still get data, up to the bound', () => {
     const rig = startFresh(DEFAULT_WINDOW, DEFAULT_WINDOW, { maxBuffer: 3 * DEFAULT_WINDOW })
     const peer = new ObedientPeer(rig, new Random(1))
     peer.settle()
@@ -180,7 +180,7 @@ describe('readers', () => {
     expect(reader.copies.length).toBe(50)
   })
 
-  test('when no reader reads › aren’t there: no credit is given in advance', () => {
+  test('when no reader reads › get no credit in advance', () => {
     const rig = start(DEFAULT_WINDOW, DEFAULT_WINDOW, { maxBuffer: 3 * DEFAULT_WINDOW })
     rig.open({ reading: 'holds' })
     rig.receive(frames.response(1), ...[1, 2, 3].map(() => data(1, 16_384)), data(1, 16_383))
@@ -204,7 +204,7 @@ describe('a large response on a long path', () => {
     return { rig, path }
   }
 
-  test('makes the windows grow by PINGs, up to what the path holds or the largest', () => {
+  test('is measured by PINGs, and makes the windows grow to what the path holds or to the largest size', () => {
     const { rig, path } = play(50, 125_000)
     expect(path.initialWindow).toBeGreaterThanOrEqual(MAX_STREAM_WINDOW)
     expect(path.connectionWindow).toBeLessThanOrEqual(MAX_CONNECTION_WINDOW)
@@ -213,7 +213,7 @@ describe('a large response on a long path', () => {
     expect(rig.faults).toEqual([])
   })
 
-  test('when the path holds little › leaves them as they are', () => {
+  test('when the path holds little › leaves the windows as they are', () => {
     const { rig, path } = play(10, 2_000)
     expect([rig.bandwidths, path.initialWindow]).toEqual([[], 100_000])
     // The path's own rate, all the time.
@@ -221,7 +221,7 @@ describe('a large response on a long path', () => {
   })
 })
 
-/** Plays a connection of one seed, by an obedient peer. @returns how many bytes have come */
+/** Plays the connection of a seed, with a peer that keeps to the windows. @returns how many bytes have come */
 function play(seed: number): number {
   const random = new Random(seed)
   const connectionWindow = DEFAULT_WINDOW + random.below(200_000)
@@ -259,7 +259,7 @@ function play(seed: number): number {
   peer.settle()
   readAll(rig, rig.streams)
   peer.settle()
-  // RFC 9113 §6.9: it did nothing wrong, and now that all is read it may send at least half of every window.
+  // RFC 9113 §6.9: the peer kept to the rules. All data is read, so it may send at least half of each window.
   const breaches = rig.streams.flatMap(({ events }) => events.filter((event) => event.startsWith('breach')))
   expect([rig.faults.map(String), breaches], `seed ${seed}`).toEqual([[], []])
   expect(peer.window * 2, `seed ${seed}`).toBeGreaterThan(connectionWindow)
@@ -271,8 +271,8 @@ function play(seed: number): number {
   return rig.streams.flatMap(({ copies }) => copies).reduce((sum, { length }) => sum + length, 0)
 }
 
-describe('an obedient peer, with a delay', () => {
-  test('whatever readers do › breaks no rule, and never waits for what doesn’t come', () => {
+describe('a peer that keeps to the windows, with a delay', () => {
+  test('whatever readers do › breaks no rule, and never waits for credit in vain', () => {
     let bytes = 0
     for (let seed = 1; seed <= 150; seed++) bytes += play(seed)
     expect(bytes).toBeGreaterThan(20_000_000)

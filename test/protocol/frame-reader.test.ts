@@ -34,7 +34,7 @@ function* atRandom(bytes: Buffer, count: number, seed: number): Generator<Buffer
   for (let i = 0; i < count; i++) yield cutAtRandom(bytes, random)
 }
 
-/** With an empty chunk in front of each byte: a socket that stands for another may give such. */
+/** With an empty chunk before each byte: a Duplex that serves as a socket may emit empty chunks. */
 function inBytes(bytes: Buffer): Buffer[] {
   const offsets = Array.from({ length: bytes.length * 2 - 1 }, (_none, at) => (at + 1) >> 1)
   return cutAt(bytes, offsets)
@@ -53,12 +53,12 @@ function countFrames(bytes: Buffer, type: number, flags: number): number {
   return toFrames(bytes).filter((frame) => frame.type === type && (frame.flags & flags) === flags).length
 }
 
-describe('what a reader tells', () => {
-  test('of a session with every type of frame and flag › is the same however it is cut', () => {
+describe('the events of a frame reader', () => {
+  test('for a session with every type of frame and flag › are the same at any cut', () => {
     expectSameOfAllCuts(HAND_MADE.bytes)
   })
 
-  test('of that session › is what its frames say', () => {
+  test('for that session › match its frames', () => {
     const lines = read([HAND_MADE.bytes]).map((line) => (line.length > 60 ? `${line.slice(0, 57)}...` : line))
     expect(lines).toEqual([
       'settings 00030000006400040001117000fa00000007',
@@ -96,10 +96,10 @@ describe('what a reader tells', () => {
     ])
   })
 
-  test('of a session of node’s server › is the same however it is cut', async () => {
+  test('for a session of node’s server › are the same at any cut', async () => {
     const { bytes } = await recordNode()
     const lines = read([bytes])
-    // All of this is in it: padding, CONTINUATION, an informational response, trailers, a reset, a GOAWAY.
+    // The session contains all of this: padding, CONTINUATION, an informational response, trailers, a reset, a GOAWAY.
     expect(countFrames(bytes, Type.DATA, Flag.PADDED)).toBeGreaterThan(0)
     expect(countFrames(bytes, Type.CONTINUATION, 0)).toBeGreaterThan(0)
     expect(lines.filter((line) => line.startsWith('block 9 '))).toHaveLength(2)
@@ -109,7 +109,7 @@ describe('what a reader tells', () => {
     expectSameOfAllCuts(bytes)
   })
 
-  test.skipIf(lacksNghttpd)('of a session of nghttpd › is the same however it is cut', async () => {
+  test.skipIf(lacksNghttpd)('for a session of nghttpd › are the same at any cut', async () => {
     const files = { small: 'small', large: 'L'.repeat(7_000) }
     const args = ['--padding=100', '--trailer=x-sum: abc', '--early-response']
     const server = await startNghttpd({ files, args })
@@ -127,7 +127,7 @@ describe('what a reader tells', () => {
     expectSameOfAllCuts(bytes)
   })
 
-  test('of a frame that breaks a rule › is a fault, however the session was cut, and nothing behind it', () => {
+  test('when a frame breaks a rule › end with a fault, wherever the bytes are cut', () => {
     const bad = [
       frames.frame(Type.DATA, 0, 0, Buffer.from('x')),
       frames.frame(Type.DATA, Flag.PADDED, 1, Buffer.of(4, 1, 1, 1)),
@@ -170,7 +170,7 @@ describe('the bytes that a reader hands on', () => {
     }
   }
 
-  test('of DATA › are the very chunk, in one piece and in several', () => {
+  test('of DATA › are views of the chunk, in one piece and in several', () => {
     const text = 'abcdefghij'.repeat(1_000)
     const bytes = Buffer.concat([frames.settings(), frames.data(1, text)])
     const several: Buffer[] = cutAt(bytes, [18, 100, 5_000]).map((piece) => Buffer.from(piece))
@@ -195,7 +195,7 @@ describe('the bytes that a reader hands on', () => {
 })
 
 describe('the two listeners of a reader', () => {
-  test('hear of the frames of streams, and of those of the connection', () => {
+  test('get the frames of streams, and the frames of the connection', () => {
     const streams = new EventLog()
     const connection = new EventLog()
     const reader = new FrameReader(streams, connection)
@@ -233,7 +233,7 @@ describe('the two listeners of a reader', () => {
 })
 
 describe('a reader that is stopped by its listener', () => {
-  test('in the middle of a chunk › tells nothing more, and takes no further chunk', () => {
+  test('when it is in the middle of a chunk › emits no further event, and reads no further chunk', () => {
     const log = new EventLog()
     const stopper: ConnectionFrameListener = Object.assign(log, { onPing: () => reader.stop() })
     const reader = new FrameReader(log, stopper)
@@ -248,7 +248,7 @@ describe('a header block', () => {
   const more = (size: number, flags = 0): Buffer =>
     frames.frame(Type.CONTINUATION, flags, 1, Buffer.alloc(size, 0x88))
 
-  test('of HEADERS and 128 CONTINUATION frames › is told', () => {
+  test('of HEADERS and 128 CONTINUATION frames › is passed on', () => {
     const many = Array.from({ length: 127 }, () => more(0))
     expect(read([start, ...many, more(1, Flag.END_HEADERS)])).toEqual([
       'settings ',
@@ -256,12 +256,12 @@ describe('a header block', () => {
     ])
   })
 
-  test('of one frame more › is a flood', () => {
+  test('of one more frame › is a flood', () => {
     const many = Array.from({ length: 128 }, () => more(0))
     expect(read([start, ...many, more(1, Flag.END_HEADERS)])).toEqual(['settings ', 'fault 11'])
   })
 
-  test('of 1 MiB › is told, and of one byte more is a flood', () => {
+  test('of 1 MiB › is passed on, and one of one more byte is a flood', () => {
     const full = Array.from({ length: 63 }, () => more(16_384))
     const last = MAX_BLOCK_SIZE - 1 - 63 * 16_384
     const lines = read([start, ...full, more(last, Flag.END_HEADERS)])
@@ -269,7 +269,7 @@ describe('a header block', () => {
     expect(read([start, ...full, more(last), more(1, Flag.END_HEADERS)])).toEqual(['settings ', 'fault 11'])
   })
 
-  test('after another one › is counted anew', () => {
+  test('after another one › is counted from 0', () => {
     const block = [
       frames.frame(Type.HEADERS, 0, 1, Buffer.of(0x88)),
       ...Array.from({ length: 128 }, (_none, at) => more(8_000, at === 127 ? Flag.END_HEADERS : 0)),

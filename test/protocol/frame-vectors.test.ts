@@ -76,20 +76,20 @@ const wireOf = ({ wire }: Vector): Buffer => Buffer.from(wire, 'hex')
 describe.each(folders)('the frame vectors, $folder.origin', ({ folder, count }) => {
   const vectors = readVectors<Vector>(folder, 'frames')
 
-  test('are all that there are', () => {
+  test('are complete: no file is missing', () => {
     expect(vectors).toHaveLength(count)
     const tables = [...Object.keys(NOT_FOR_CLIENTS), ...Object.keys(NO_ERROR_HERE)]
     expect(tables.filter((name) => !vectors.some((vector) => vector.name === name))).toEqual([])
   })
 
   const good = vectors.filter(({ name, error }) => error === null && !(name in NOT_FOR_CLIENTS))
-  test.each(good)('$name › is told as what is said of it', (vector) => {
+  test.each(good)('$name › is read as its description says', (vector) => {
     const lines = read([frames.settings(), wireOf(vector)])
     expect(lines).toEqual(['settings ', toLine(vector)])
   })
 
   const others = vectors.filter(({ name }) => name in NOT_FOR_CLIENTS)
-  test.each(others)('$name › is nothing for a client, which gives the reason', (vector) => {
+  test.each(others)('$name › is refused by a client, with the reason', (vector) => {
     const rig = new Rig()
     rig.receive(frames.settings(), wireOf(vector))
     expect(rig.faults.map(({ code }) => code)).toEqual([NOT_FOR_CLIENTS[vector.name]?.fault])
@@ -110,7 +110,7 @@ describe.each(folders)('the frame vectors, $folder.origin', ({ folder, count }) 
   })
 
   const bad = vectors.filter(({ name, error }) => error !== null && !(name in NO_ERROR_HERE))
-  test.each(bad)('$name › is an error with a code that is said of it', (vector) => {
+  test.each(bad)('$name › is an error with a code that its description allows', (vector) => {
     const rig = new Rig()
     const stream = rig.open()
     rig.take()

@@ -84,7 +84,7 @@ describe('a frame', () => {
 describe('a header block', () => {
   const fields = [':method', 'GET', 'x-long', '~{}'.repeat(7_000), 'x-b', 'b']
 
-  test('above the peer’s frame size › goes on in CONTINUATION frames, and nothing comes between', () => {
+  test('above the peer’s frame size › continues in CONTINUATION frames, with no frame between them', () => {
     const writer = start()
     writer.ping(0, 1, false)
     writer.headers(5, fields, true)
@@ -120,7 +120,7 @@ describe('a header block', () => {
     ])
   })
 
-  test('when the peer takes larger frames › is one of them', () => {
+  test('when the peer allows larger frames › is one frame', () => {
     const writer = start()
     writer.maxFrameSize = 100_000
     writer.headers(5, fields, true)
@@ -128,8 +128,8 @@ describe('a header block', () => {
   })
 })
 
-describe('what is gathered', () => {
-  test('of many small frames › is one piece', () => {
+describe('the output of a frame writer', () => {
+  test('for many small frames › is one piece', () => {
     const writer = start()
     for (let id = 1; id < 200; id += 2) {
       writer.headers(id, [':method', 'GET', ':path', `/${id}`], false)
@@ -157,7 +157,7 @@ describe('what is gathered', () => {
     expect(toFrames(pieces).map(({ type }) => type)).toEqual([Type.PING, Type.DATA, Type.PING])
   })
 
-  test('with a part of a large payload › shares its memory', () => {
+  test('for a part of a large payload › shares its memory', () => {
     const writer = start()
     const payload = Buffer.alloc(40_000)
     writer.data(1, payload, 16_384, 32_768, false)
@@ -166,7 +166,7 @@ describe('what is gathered', () => {
     expect([part?.byteOffset, part?.byteLength]).toEqual([payload.byteOffset + 16_384, 16_384])
   })
 
-  test('when the sink writes frames from within › has these for the next time', () => {
+  test('when the sink itself writes frames › keeps these for the next flush', () => {
     const writer = start()
     writer.data(1, Buffer.alloc(5_000), 0, 5_000, false)
     writer.ping(0, 1, false)
@@ -221,14 +221,14 @@ function countKept(write: (bytes: Uint8Array) => Uint8Array): { pieces: number; 
   return { pieces: kept.length, same: kept.filter(({ piece, copy }) => copy.equals(piece)).length }
 }
 
-describe('what was handed to a sink', () => {
-  test('when 2,000 more turns have been written › is what it was', () => {
+describe('the bytes that a sink was given', () => {
+  test('when 2,000 more turns have been written › are unchanged', () => {
     const { pieces, same } = countKept((bytes) => bytes)
     expect(pieces).toBeGreaterThan(2_000)
     expect(same).toBe(pieces)
   })
 
-  test('when a buffer is used again › isn’t, and the same check tells', () => {
+  test('when a buffer is used again › change, and the same check notices it', () => {
     const buffer = Buffer.alloc(100_000)
     const { pieces, same } = countKept((bytes) => {
       buffer.set(bytes)

@@ -91,25 +91,25 @@ function count(recordings: readonly Recording[], toAllocate: () => Allocate) {
   return { all: kept.length, changed: kept.filter(({ given, before }) => toText(given) !== before).length }
 }
 
-describe('what a connection has handed out', () => {
-  test('when the session has gone on, cut anywhere › is what it was: fields, header objects, data, debug data', async () => {
+describe('the values that a connection has handed out', () => {
+  test('when the session goes on, cut anywhere › stay the same: fields, header objects, data, debug data', async () => {
     const { all, changed } = count([HAND_MADE, await recordNode()], toSocketLike)
     expect(all).toBeGreaterThan(2_000)
     expect(changed).toBe(0)
   })
 
-  test('when chunks are read into one buffer again and again › isn’t, and the same check tells', () => {
+  test('when all chunks are read into one buffer › change, and the same check notices it', () => {
     // Fields are strings by now; only data is left to be written over.
     expect(count([HAND_MADE], toReusing).changed).toBeGreaterThan(10)
   })
 
-  test('when a decoder fills one list again and again › isn’t, and the same check tells', () => {
+  test('when a decoder reuses one list › change, and the same check notices it', () => {
     reuseLists()
     const { all, changed } = count([HAND_MADE], toSocketLike)
     expect(changed).toBeGreaterThan(all / 10)
   })
 
-  test('in two pieces of the same data › shares no memory with what comes later', () => {
+  test('when data comes in two pieces › share no memory with later data', () => {
     const random = new Random(3)
     const rig = startRig(HAND_MADE.methods)
     const allocate = toSocketLike()

@@ -16,8 +16,8 @@ vi.mock('../../src/protocol/stream-table.ts', async (importOriginal) => {
   return { StreamTable: OldTable }
 })
 
-describe('the ids of a connection', () => {
-  test('when they run out › are used to the last one, and the connection takes no other stream', () => {
+describe('the stream ids of a connection', () => {
+  test('when they run out › are used up to the last one, and the connection opens no further stream', () => {
     const old = new Rig()
     expect(old.http2.isOpen).toBe(true)
     expect(old.open().id).toBe(MAX_STREAM_ID - 2)

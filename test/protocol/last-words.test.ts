@@ -35,7 +35,7 @@ describe('a connection whose peer has broken the protocol', () => {
     expect(rig.http2.hasUploads).toBe(false)
   })
 
-  test('when frames were made before › sends these first', () => {
+  test('when frames are already queued › sends these first', () => {
     const { rig } = startBusy()
     rig.http2.ping(() => {})
     rig.receive(BREACH)
@@ -63,14 +63,14 @@ describe('a connection whose peer has broken the protocol', () => {
     expect(toTypes(scene.rig)).toEqual([])
   })
 
-  test('when more comes in the same read › reads nothing of it', () => {
+  test('when more bytes come in the same read › ignores them', () => {
     const { rig, download } = startBusy()
     rig.receive(Buffer.concat([BREACH, frames.ping(), frames.data(download.id, 'late', Flag.END_STREAM)]))
     expect(toTypes(rig)).toEqual([Type.GOAWAY])
     expect(download.text).toBe('unread')
   })
 
-  test('when the fuzzer plays the seed that found DATA behind GOAWAY › keeps quiet', () => {
+  test('when the fuzzer plays the seed that found DATA after GOAWAY › sends nothing after GOAWAY', () => {
     const counts = toCounts()
     fuzzOnce([HAND_MADE], 776_931_106, counts)
     expect(counts.faults.size).toBe(1)

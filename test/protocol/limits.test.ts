@@ -4,7 +4,7 @@ import { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import { Flag, frames, Type } from '../support/frames.ts'
 import { Rig } from './support/rig.ts'
 
-/** How many frames of no use it takes, at most, until one is too many. */
+/** How many frames without effect the budget allows, at most, before one is too many. */
 function countUntilFault(spend: () => void, most: number): number {
   for (let count = 0; count < most; count++) {
     try {
@@ -17,13 +17,13 @@ function countUntilFault(spend: () => void, most: number): number {
   return most
 }
 
-describe('the budget of frames that bring nothing', () => {
-  test('when they come at once › is 5,000', () => {
+describe('the budget of frames without effect', () => {
+  test('when they come at once › is 5,000 frames', () => {
     const budget = new FrameBudget(() => 0)
     expect(countUntilFault(() => budget.spend(), 10_000)).toBe(5_000)
   })
 
-  test('when time passes › is 200 more for each second, however long', () => {
+  test('when time passes › grows by 200 frames for each second, however long', () => {
     let now = 0
     const budget = new FrameBudget(() => now)
     const hour = 3_600
@@ -32,12 +32,12 @@ describe('the budget of frames that bring nothing', () => {
       budget.spend()
     }, hour * 200)
     expect(count).toBe(hour * 200)
-    // It never becomes more than it was at first.
+    // However much time passes, the budget stays bounded.
     now += 1e9
     expect(countUntilFault(() => budget.spend(), 20_000)).toBeLessThanOrEqual(10_001)
   })
 
-  test('when more than 200 come in each second › ends some time', () => {
+  test('when more than 200 come in each second › is used up at some time', () => {
     let now = 0
     const budget = new FrameBudget(() => now)
     const count = countUntilFault(() => {
@@ -48,7 +48,7 @@ describe('the budget of frames that bring nothing', () => {
     expect(count).toBeLessThan(10_500)
   })
 
-  test('when a frame of use comes for every four › never ends, and none of it is saved up', () => {
+  test('when every fifth frame is useful › is never used up, and does not grow beyond its start', () => {
     const budget = new FrameBudget(() => 0)
     for (let count = 0; count < 20_000; count++) {
       budget.earn()
@@ -58,7 +58,7 @@ describe('the budget of frames that bring nothing', () => {
     expect(countUntilFault(() => budget.spend(), 10_000)).toBeLessThan(5_010)
   })
 
-  test('when ACKs aren’t taken › allows for 1,000 of them', () => {
+  test('when the peer reads no ACKs › allows 1,000 ACKs that wait', () => {
     const budget = new FrameBudget(() => 0)
     expect(countUntilFault(() => budget.addAck(), 2_000)).toBe(1_000)
     const other = new FrameBudget(() => 0)
@@ -116,7 +116,7 @@ describe('a flood', () => {
   })
 })
 
-describe('legal traffic that is odd', () => {
+describe('unusual but legal traffic', () => {
   test('4,000 WINDOW_UPDATEs for one upload › is no flood', () => {
     const rig = new Rig()
     const stream = rig.open({ hasBody: true })
@@ -140,7 +140,7 @@ describe('legal traffic that is odd', () => {
     expect(rig.faults).toEqual([])
   })
 
-  test('a PING each second for an hour, and unknown frames and settings › is none', () => {
+  test('a PING each second for an hour, with unknown frames and settings › is no flood', () => {
     const rig = new Rig()
     rig.receive(frames.settings([0x1a, 1], [0xfa, 2 ** 32 - 1]))
     for (let second = 0; second < 3_600; second++) {
@@ -155,7 +155,7 @@ describe('legal traffic that is odd', () => {
     expect(rig.http2.isOpen).toBe(true)
   })
 
-  test('1,000 streams that are refused at once, ten times over › is none', () => {
+  test('1,000 streams that are refused at once, ten times over › is no flood', () => {
     const rig = new Rig()
     rig.receive(frames.settings())
     for (let round = 0; round < 10; round++) {

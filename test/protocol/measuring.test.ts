@@ -77,10 +77,10 @@ class Peer {
   }
 }
 
-describe('a larger window for streams, that is refused for the moment', () => {
+describe('a larger stream window that is refused for the moment', () => {
   const windows = { streamWindow: 64 * KIB, connectionWindow: 4 * MIB }
 
-  test('while it is › is asked for once in a second, and no PING goes out in between', () => {
+  test('while it is refused › is requested once a second, and no PING is sent in between', () => {
     const peer = new Peer(windows)
     const streams = peer.open(1)
     for (let millisecond = 0; millisecond < 1_000; millisecond++) peer.play(streams, 8 * FRAME)
@@ -90,7 +90,7 @@ describe('a larger window for streams, that is refused for the moment', () => {
     expect(peer.rig.faults).toEqual([])
   })
 
-  test('when it is granted later › grows as if nothing had been', () => {
+  test('when it is granted later › grows as if it had never been refused', () => {
     const peer = new Peer(windows)
     const streams = peer.open(1)
     for (let millisecond = 0; millisecond < 1_200; millisecond++) peer.play(streams, 8 * FRAME)
@@ -134,7 +134,7 @@ describe('the connection’s window', () => {
     expect(peer.rig.faults).toEqual([])
   })
 
-  test('when many responses use it up of which none is large › grows likewise', () => {
+  test('when many small responses use it up › grows too', () => {
     const peer = new Peer(windows)
     for (let millisecond = 0; millisecond < 20; millisecond++) {
       // Below half of a stream's window each.
@@ -145,7 +145,7 @@ describe('the connection’s window', () => {
     expect(peer.rig.faults).toEqual([])
   })
 
-  test('when little comes › stays', () => {
+  test('when little data comes › keeps its size', () => {
     const peer = new Peer(windows)
     const streams = peer.open(10)
     for (let millisecond = 0; millisecond < 200; millisecond++) peer.play(streams, 128 * KIB)

@@ -15,7 +15,7 @@ function setUp() {
 }
 
 describe('Output', () => {
-  test('tells of each kind of hurry once, until it is flushed', () => {
+  test('reports each kind of urgency once until it is flushed', () => {
     const { told, output, flush } = setUp()
     output.requestPatientFlush()
     output.requestPatientFlush()
@@ -27,14 +27,14 @@ describe('Output', () => {
     expect(told).toEqual(['patient', 'urgent', 'urgent'])
   })
 
-  test('when what waits is urgent › tells of nothing that is patient', () => {
+  test('when urgent frames wait › does not report patient ones', () => {
     const { told, output } = setUp()
     output.requestFlush()
     output.requestPatientFlush()
     expect(told).toEqual(['urgent'])
   })
 
-  test('when it is flushed › hands over everything, once', () => {
+  test('when it is flushed › hands over each byte once', () => {
     const { output, flush } = setUp()
     output.writer.reset(1, 8)
     output.writer.windowUpdate(0, 10)

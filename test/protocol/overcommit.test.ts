@@ -35,21 +35,21 @@ function send(rig: Rig, streamId: number, bytes: number): void {
 describe('a reader that resumes', () => {
   const WINDOW = 100_000
 
-  test('when another one holds nearly all of the window › gets credit for what that holds in advance, at once', () => {
+  test('when unread data of another fills nearly all of the window › gets that much credit in advance, at once', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: 3 * WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
     if (holder === undefined || reader === undefined) throw new Error('two were opened')
     send(rig, reader.id, 10)
     send(rig, holder.id, WINDOW - 10)
-    // No reader reads: no stream needs more.
+    // No reader reads: no stream needs more credit.
     expect(takeCredit(rig)).toBe(0)
     rig.http2.release(reader, 10)
-    // What it has given back, and what the other one holds.
+    // The credit that it returned, and the unread data of the other.
     expect(takeCredit(rig)).toBe(WINDOW)
   })
 
-  test('when some of its data still lies unread › is none yet: only what was read comes back', () => {
+  test('when some of its data is still unread › gets credit only for data that was read', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: 3 * WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
@@ -60,7 +60,7 @@ describe('a reader that resumes', () => {
     expect(takeCredit(rig)).toBe(10)
   })
 
-  test('when the bound is the window itself › gets no credit in advance', () => {
+  test('when the bound equals the window › gets no credit in advance', () => {
     const windows = { connectionWindow: WINDOW, maxConnectionWindow: WINDOW, maxBuffer: WINDOW }
     const { rig, streams } = start(windows, 'holds', 'holds')
     const [holder, reader] = streams
@@ -73,14 +73,14 @@ describe('a reader that resumes', () => {
 })
 
 describe('credit in advance', () => {
-  test('while the connection’s window is smaller than it may become › is what the bound leaves beside the present one', () => {
+  test('when the connection window can still grow › is the bound less the present window', () => {
     const windows = { connectionWindow: 1_000_000, maxConnectionWindow: 4_000_000, maxBuffer: 3_000_000 }
     const { rig } = start(windows, 'holds')
     send(rig, 1, 1_000_000)
     expect([takeCredit(rig), rig.http2.held]).toEqual([0, 1_000_000])
     rig.open()
     expect(takeCredit(rig)).toBe(1_000_000)
-    // All of it together is never more than the bound, however often it becomes scarce.
+    // The sum never exceeds the bound, however often credit becomes scarce.
     let sent = 1_000_000
     for (let credit = 1_000_000; credit > 0; credit = takeCredit(rig)) {
       send(rig, 1, credit)

@@ -19,21 +19,21 @@ describe('PingLedger', () => {
     })
   }
 
-  test('without news › lets one PING go, and two strikes', () => {
+  test('without news › permits one PING, and two strikes', () => {
     expect(play([0, 1, 2, 3, 4], true)).toEqual([0, 1, 2])
   })
 
-  test('without news › lets one go every five minutes while streams are open', () => {
+  test('without news › permits a PING every five minutes while streams are open', () => {
     const times = [0, 1, 2, 5 * MINUTE + 1, 5 * MINUTE + 2, 10 * MINUTE + 2]
     expect(play(times, true)).toEqual([0, 1, 2, 5 * MINUTE + 2, 10 * MINUTE + 2])
   })
 
-  test('without news › lets one go every two hours while there is no stream', () => {
+  test('without news › permits a PING every two hours while no stream is open', () => {
     const times = [0, 1, 2, 5 * MINUTE + 2, 2 * HOUR + 1, 2 * HOUR + 2]
     expect(play(times, false)).toEqual([0, 1, 2, 2 * HOUR + 2])
   })
 
-  test('after news › lets one go whenever it is, and two strikes behind it', () => {
+  test('after news › permits a PING at any time, and two strikes after it', () => {
     const ledger = new PingLedger()
     play([0, 1, 2], true, ledger)
     ledger.onNews()

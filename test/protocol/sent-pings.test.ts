@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { SentPings } from '../../src/protocol/sent-pings.ts'
 
 describe('SentPings', () => {
-  test('tells the one whose PING was acknowledged, in any order', () => {
+  test('when ACKs come in any order › calls the listener of each acknowledged PING', () => {
     const pings = new SentPings()
     const heard: string[] = []
     const first = pings.add(() => heard.push('first'))
@@ -12,7 +12,7 @@ describe('SentPings', () => {
     expect([pings.acknowledge(first), heard]).toEqual([true, ['second', 'first']])
   })
 
-  describe('when an ACK is of no PING that waits', () => {
+  describe('when an ACK matches no waiting PING', () => {
     test('calls no listener', () => {
       const pings = new SentPings()
       const heard: string[] = []
@@ -23,8 +23,8 @@ describe('SentPings', () => {
     })
   })
 
-  describe('when another PING is sent from within', () => {
-    test('waits for that one, too', () => {
+  describe('when a listener sends another PING', () => {
+    test('waits for the ACK of that PING, too', () => {
       const pings = new SentPings()
       const heard: string[] = []
       let next = -1

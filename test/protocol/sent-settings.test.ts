@@ -10,7 +10,7 @@ const toAnnounced = (streamWindow: number): AnnouncedSettings => ({
 })
 
 describe('SentSettings', () => {
-  test('gives what was announced in the order in which it was sent', () => {
+  test('returns the announced settings in the order in which they were sent', () => {
     const settings = new SentSettings()
     const [first, second] = [toAnnounced(1), toAnnounced(2)]
     settings.add(first)

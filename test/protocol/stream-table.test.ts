@@ -33,7 +33,7 @@ describe('the streams of a connection', () => {
     expect([1, 3, 5, 2, 4].map((id) => table.isIdle(id))).toEqual([false, false, true, true, true])
   })
 
-  test('that are closed › are out once, and are no idle ones', () => {
+  test('that are closed › are removed once, and do not count as idle', () => {
     const table = new StreamTable()
     const [first, second] = add(table, 2) as [HeardStream, HeardStream]
     expect([table.delete(first, true), table.delete(first, true)]).toEqual([true, false])
@@ -51,7 +51,7 @@ describe('the streams of a connection', () => {
     expect(table.hasEnded(0)).toBe(false)
   })
 
-  test('when many come and go, and some stay › are found by their ids alone', () => {
+  test('when many open and close, and some stay open › are found by their ids', () => {
     const random = new Random(9)
     const table = new StreamTable()
     const open = new Map<number, HeardStream>()
@@ -80,7 +80,7 @@ describe('the streams of a connection', () => {
     expect(table.above(0)).toEqual([...open.values()])
   })
 
-  test('that outlive all others of their place › are found, and closed', () => {
+  test('that outlive all others of their table slot › are found, and closed', () => {
     const table = new StreamTable()
     const [old] = add(table, 1) as [HeardStream]
     for (let count = 0; count < 2_000; count++) table.delete(add(table, 1)[0] as HeardStream, true)

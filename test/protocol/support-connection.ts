@@ -117,7 +117,7 @@ export interface DialogueOptions {
 }
 
 /**
- * One connection. `hears()` gives it what the server sends, and returns what the client responses, each frame as a line
+ * One connection. `hears()` gives it what the server sends, and returns what the client sends, each frame as a line
  * such as `RST_STREAM(1) PROTOCOL_ERROR`.
  */
 export class Dialogue implements ConnectionListener {
@@ -254,7 +254,7 @@ export function uint32(value: number): Buffer {
 }
 
 /**
- * These bytes are a connection error (RFC 9113 §5.4.1): the one thing that the client responses is GOAWAY with that
+ * These bytes are a connection error (RFC 9113 §5.4.1): the only frame that the client sends is GOAWAY with that
  * code, it says why, and it neither reads on nor takes another stream.
  */
 export function expectConnectionError(dialogue: Dialogue, code: CodeName, ...bytes: readonly Buffer[]): void {

@@ -44,7 +44,7 @@ describe('uploads', () => {
     expect(rig.streams.map(({ state }) => state)).toEqual([1, 2, 3].map(() => 'half-closed (local)'))
   })
 
-  test('when only so much is asked for › go on where they were', () => {
+  test('when only a part is requested › continue where they stopped', () => {
     const rig = start(100_000)
     for (const stream of open(rig, 2)) rig.http2.send(stream, bytes(20_000), true)
     expect(takeData(rig, 1)).toEqual(['1:1'])
@@ -52,7 +52,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:16384', '3:4000!', '1:3615!'])
   })
 
-  test('of a stream whose window is used up › leave the line, and come back with WINDOW_UPDATE', () => {
+  test('of a stream whose window is used up › leave the queue, and return to it with WINDOW_UPDATE', () => {
     const rig = start(10)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     rig.http2.send(first, bytes(25), true)
@@ -66,7 +66,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:8!'])
   })
 
-  test('with a window of 0 from the start › wait; an empty END_STREAM needs none', () => {
+  test('with a window of 0 from the start › wait; an empty DATA frame with END_STREAM does not', () => {
     const rig = start(0)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     rig.http2.send(first, bytes(5), true)
@@ -76,7 +76,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:5!'])
   })
 
-  test('when SETTINGS lower a window below 0 while a stream is in the line › send nothing of it, not even an empty frame', () => {
+  test('when SETTINGS lower the window of a queued stream below 0 › send nothing of it, not even an empty frame', () => {
     const rig = start(30_000)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     rig.http2.send(first, bytes(40_000), true)
@@ -97,7 +97,7 @@ describe('uploads', () => {
     expect(takeData(rig)).toEqual(['1:16384', '1:7231!'])
   })
 
-  test('when the connection’s window is used up › wait for it in their order, and an empty END_STREAM passes', () => {
+  test('when the connection window is used up › wait in their order, and an empty frame with END_STREAM passes', () => {
     const rig = start(100_000, DEFAULT_WINDOW)
     const [first, second, third, fourth] = open(rig, 4) as [
       HeardStream,
@@ -119,7 +119,7 @@ describe('uploads', () => {
     expect(rig.http2.sendWindow).toBe(10)
   })
 
-  test('when the peer takes larger frames › go out in such', () => {
+  test('when the peer allows larger frames › use them', () => {
     const rig = start(100_000)
     rig.receive(frames.settings([Setting.MAX_FRAME_SIZE, 50_000]))
     rig.http2.send(rig.open({ hasBody: true }), bytes(60_000), true)
@@ -127,8 +127,8 @@ describe('uploads', () => {
   })
 })
 
-describe('an upload that is given up from within', () => {
-  test('when its own piece was framed › sends nothing more, and the others go on', () => {
+describe('an upload that is aborted while frames are written', () => {
+  test('when its own piece was framed › sends nothing more, and the others continue', () => {
     const rig = start(100_000)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     first.onEvent = () => rig.http2.reset(first, 8)
@@ -141,7 +141,7 @@ describe('an upload that is given up from within', () => {
     expect(first.events).toEqual(['sent some', 'forgotten'].toReversed())
   })
 
-  test('when a sibling’s piece was framed › leaves the line wherever it is', () => {
+  test('when a sibling’s piece was framed › leaves the queue from any position', () => {
     for (const victim of [1, 2, 3]) {
       const rig = start(100_000)
       const streams = open(rig, 4)
@@ -156,7 +156,7 @@ describe('an upload that is given up from within', () => {
     }
   })
 
-  test('when it sends its next piece from within › has its turn behind the others', () => {
+  test('when it is given its next piece meanwhile › takes its turn behind the others', () => {
     const rig = start(100_000)
     const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
     let left = 2
@@ -168,7 +168,7 @@ describe('an upload that is given up from within', () => {
     expect(takeData(rig)).toEqual(['1:10', '3:16384', '1:1', '3:13616!', '1:1!'])
   })
 
-  test('when its response was whole already, and its last byte goes › is closed, and told of it', () => {
+  test('when its response was complete, and its last byte is sent › is closed, and is notified', () => {
     const rig = start(100_000)
     const stream = rig.open({ hasBody: true })
     rig.receive(frames.response(1, Flag.END_STREAM))

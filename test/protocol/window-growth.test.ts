@@ -53,8 +53,8 @@ function grow(peer: Peer, size = LARGE): void {
   peer.rig.http2.setStreamWindow(size, () => {})
 }
 
-describe('a larger window for streams, and a peer that goes on at WINDOW_UPDATE alone', () => {
-  test('when a part was read › is told of it along with SETTINGS', () => {
+describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE', () => {
+  test('when a part was read › is announced by WINDOW_UPDATE along with SETTINGS', () => {
     const peer = new Peer()
     peer.send(16_000)
     expect(peer.hear()).toEqual([])
@@ -63,7 +63,7 @@ describe('a larger window for streams, and a peer that goes on at WINDOW_UPDATE 
     expect([peer.window, peer.stream.receiveWindow]).toEqual([LARGE, LARGE])
   })
 
-  test('when all but a few bytes is on its way › goes on once they were read', () => {
+  test('when all but a few bytes are in flight › lets the peer resume once they are read', () => {
     const peer = new Peer()
     grow(peer)
     expect(peer.hear()).toEqual([])
@@ -74,7 +74,7 @@ describe('a larger window for streams, and a peer that goes on at WINDOW_UPDATE 
     expect(peer.window).toBeLessThanOrEqual(peer.stream.receiveWindow)
   })
 
-  test('when its reader comes back after the change › goes on', () => {
+  test('when the reader resumes after the change › lets the peer resume', () => {
     const peer = new Peer({ reading: 'holds' })
     for (const bytes of [16_000, 16_000, 16_000, 15_990]) peer.send(bytes)
     grow(peer)
@@ -85,7 +85,7 @@ describe('a larger window for streams, and a peer that goes on at WINDOW_UPDATE 
     expect(peer.window).toBe(LARGE)
   })
 
-  test('when it has heard of it › is told once half of the larger one was read', () => {
+  test('when the peer knows of it › gets a WINDOW_UPDATE once half of the larger window is read', () => {
     const peer = new Peer()
     peer.send(16_000)
     grow(peer)
@@ -96,7 +96,7 @@ describe('a larger window for streams, and a peer that goes on at WINDOW_UPDATE 
     expect(peer.hear()).toEqual([64_002])
   })
 
-  test('when nothing was read › is told nothing of the stream', () => {
+  test('when nothing was read › causes no WINDOW_UPDATE of the stream', () => {
     const peer = new Peer()
     grow(peer)
     expect(peer.hear()).toEqual([])

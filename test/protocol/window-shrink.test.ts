@@ -26,7 +26,7 @@ function start(options: OpenOptions = {}): { rig: Rig; stream: HeardStream } {
   return { rig, stream }
 }
 
-describe('a smaller window for streams', () => {
+describe('a smaller stream window', () => {
   test.each([
     SMALL / 2,
     SMALL,
@@ -43,7 +43,7 @@ describe('a smaller window for streams', () => {
     expect([stream.events.at(-1), rig.faults]).toEqual([`bytes ${SMALL}`, []])
   })
 
-  test('when less than half of it was read › tells it all the same, and then once half of the smaller one was', () => {
+  test('when less than half was read › causes a WINDOW_UPDATE, and another once half of the smaller one is read', () => {
     const { rig, stream } = start()
     rig.receive(data(SMALL / 2 - 1))
     rig.http2.setStreamWindow(SMALL, () => {})
@@ -56,7 +56,7 @@ describe('a smaller window for streams', () => {
     expect(stream.receiveWindow).toBe(SMALL)
   })
 
-  test('when what has come lies unread › says nothing until it is read', () => {
+  test('when data is unread › causes no WINDOW_UPDATE until it is read', () => {
     const { rig, stream } = start({ reading: 'holds' })
     rig.receive(data(14_000), data(14_000))
     rig.http2.setStreamWindow(SMALL, () => {})
@@ -67,14 +67,14 @@ describe('a smaller window for streams', () => {
     expect(stream.receiveWindow).toBe(SMALL)
   })
 
-  test('when the peer has ended its side › says nothing of the stream', () => {
+  test('when the peer has ended its side › causes no WINDOW_UPDATE of the stream', () => {
     const { rig } = start({ hasBody: true })
     rig.receive(data(14_000), data(14_000, Flag.END_STREAM))
     rig.http2.setStreamWindow(SMALL, () => {})
     expect(takeUpdates(rig)).toEqual([])
   })
 
-  test('when the caller has given the response up › says nothing of the stream', () => {
+  test('when the caller has aborted the response › causes no WINDOW_UPDATE of the stream', () => {
     const { rig, stream } = start()
     rig.receive(data(14_000), data(14_000))
     rig.http2.abandon(stream)
@@ -82,7 +82,7 @@ describe('a smaller window for streams', () => {
     expect(takeUpdates(rig)).toEqual([])
   })
 
-  test('when it becomes smaller step by step, with a little read at each › leaves the peer a window each time', () => {
+  test('when it shrinks step by step, with a little read at each › leaves the peer some window each time', () => {
     const { rig, stream } = start()
     for (let size = LARGE; size >= 1_000; size = Math.floor(size / 4)) {
       rig.receive(data(Math.ceil(size / 2) - 1))

@@ -93,7 +93,7 @@ function toFaults(cases: readonly Case[], arrived: ReadonlyMap<string, Arrived>)
 }
 
 describe.each(ENGINES)('with engine %s', (engine) => {
-  it('each character arrives or is refused, as an independent decoder sees it', async () => {
+  it('each character arrives as sent or is refused, by the reading of an independent decoder', async () => {
     const peer = await startPeer({
       settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]],
       onRequest: (stream) => {
@@ -116,7 +116,7 @@ describe.each(ENGINES)('with engine %s', (engine) => {
     expect(cases.length).toBe(PLACES.length * CHARACTERS.length)
   })
 
-  it('each character that is taken arrives at a server of nghttp2', async () => {
+  it('each accepted character arrives at a server of nghttp2', async () => {
     const arrived = new Map<string, Arrived>()
     let sessions = 0
     const server = createServer({ settings: { enableConnectProtocol: true } })

@@ -31,11 +31,11 @@ describe.each([
   { engine: 'node', first: 16_777_259 },
   { engine: 'wire', first: 4_194_319 },
 ] as const)('the window of a connection, on engine $engine', ({ engine, first }) => {
-  it('when there is one stream › is the first one', async () => {
+  it('when there is one stream › has its initial size', async () => {
     expect(toWindows(await start({ engine }, 1))).toEqual([first])
   })
 
-  it('when there are many › is at least twice what they may hold together, in a few steps', async () => {
+  it('when there are many streams › grows to at least twice the sum of their windows, in a few steps', async () => {
     const connection = await start({ engine }, 90)
     expect(connection.clientSettings.get(Setting.INITIAL_WINDOW_SIZE)).toBe(FIRST_STREAM)
     const windows = toWindows(connection)
@@ -45,12 +45,12 @@ describe.each([
     expect(windows.filter((size) => size % 1_024 === 0)).toEqual([])
   })
 
-  it('when the caller has given one › stays as it is', async () => {
+  it('when the caller has set one › keeps that size', async () => {
     const connection = await start({ engine, connectionWindowSize: 1_048_576 }, 90)
     expect(toWindows(connection)).toEqual([1_048_576])
   })
 
-  it('when streams may hold more than any window can be › is the largest one', async () => {
+  it('when the sum of the stream windows exceeds the largest window › is the largest window', async () => {
     const options = { initialWindowSize: 2 ** 30, maxSessionBuffer: 2 ** 40 }
     expect(toWindows(await start({ engine, ...options }, 3)).at(-1)).toBe(2 ** 31 - 1)
   })

@@ -209,7 +209,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       return { ...scene, stream, calls: scene.harness.scheduler }
     }
 
-    it('when it takes its time, and says no more than it has to › is waited for', async () => {
+    it('when it is slow, and sends no more frames than it must › is waited for', async () => {
       const scene = await retire()
       // In steps that leave the time for an ACK.
       for (let time = 0; time < 3 * (INTERVAL + TIMEOUT); time += TIMEOUT / 2) {
@@ -237,7 +237,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(connection.of(Type.SETTINGS)).toHaveLength(settings)
     })
 
-    it('when it falls silent at once › is given up after pingTimeout', async () => {
+    it('when it falls silent at once › is abandoned after pingTimeout', async () => {
       const scene = await begin('TCP', false)
       const call = ask(scene.harness, 'POST /second')
       await scene.peer.until(() => scene.peer.requests.length === 2)

@@ -34,7 +34,7 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
     expect(error.message).toBe('The connection was closed after GOAWAY with NO_ERROR')
   })
 
-  it('when the peer has complained, has that of its complaint', async () => {
+  it('when the peer has sent GOAWAY with an error, has the code and the debug data of that GOAWAY', async () => {
     const error = await toDisconnect((stream, connection) => {
       stream.respondWith()
       connection.goAway(stream.id, ENHANCE_YOUR_CALM, 'too many')
@@ -48,7 +48,7 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
     expect(error.message).not.toContain('too many')
   })
 
-  it('when there was no GOAWAY, tells what has happened to the connection', async () => {
+  it('when there was no GOAWAY, names the cause of the disconnect', async () => {
     const error = await toDisconnect(undefined)
     expect(error.message).not.toContain('GOAWAY')
     expect(error.code).toEqual(expect.any(String))

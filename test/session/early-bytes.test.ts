@@ -43,7 +43,7 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
 
   it.each(
     Object.entries(RESETS),
-  )('when it is reset with %s › hands on what has come, and then the error', async (_name, code) => {
+  )('when it is reset with %s › delivers the data that has come, and then the error', async (_name, code) => {
     const { peer, harness, call, connection, stream } = await start()
     stream.reset(code)
     await call.settled
@@ -61,7 +61,7 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
 
   it.each(
     Object.entries(LOSSES),
-  )('when its session ends by %s › hands on what has come, and then the error', async (_name, lose) => {
+  )('when its session ends by %s › delivers the data that has come, and then the error', async (_name, lose) => {
     const { call, connection, stream } = await start()
     lose(stream, connection)
     await call.settled
@@ -69,20 +69,20 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
     expect(call.error).toMatchObject({ processed: 'yes' })
   })
 
-  it('when the caller aborts it › drops what has come', async () => {
+  it('when the caller aborts it › drops the data that has come', async () => {
     const { call } = await start()
     const reason = new Error('enough')
     call.controller?.abort(reason)
     expect([call.events, call.error]).toEqual([['start', 'response 200', 'error'], reason])
   })
 
-  it('when its dispatcher is destroyed › drops what has come', async () => {
+  it('when its dispatcher is destroyed › drops the data that has come', async () => {
     const { call, harness } = await start()
     await harness.scheduler.tearDown(null)
     expect(call.events).toEqual(['start', 'response 200', 'error'])
   })
 
-  it('when its handler aborts the call at the first piece › hands on no more', async () => {
+  it('when its handler aborts the call at the first piece › delivers no further piece', async () => {
     const reason = new Error('enough')
     class Aborting extends PausingRecorder {
       override onResponseData(controller: DispatchController, chunk: Buffer): void {
@@ -97,7 +97,7 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
     expect(call.events.filter((event) => event === 'data')).toHaveLength(1)
   })
 
-  it('when its handler resumes within the first piece › hands on each piece once', async () => {
+  it('when its handler resumes within the first piece › delivers each piece once', async () => {
     class Resuming extends PausingRecorder {
       override onResponseData(controller: DispatchController, chunk: Buffer): void {
         controller.resume()

@@ -34,7 +34,7 @@ async function turns(count = 20): Promise<void> {
 }
 
 describe('a subscriber of undici:request:create that aborts the call', () => {
-  it('ends it, once, and nothing is sent', async () => {
+  it('ends the call once, and nothing is sent', async () => {
     const fallback = new FakeFallback((request) => respondTo(request))
     const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respond(200) })
     // A fallback: it isn't known yet who serves it, so that it is announced late; upgrades wait even over http.
@@ -57,7 +57,7 @@ describe('a subscriber of undici:request:create that aborts the call', () => {
   })
 })
 
-describe('a call behind one that a subscriber aborts as it is announced', () => {
+describe('a call that waits behind one that a subscriber aborts on its request event', () => {
   it('settles', async () => {
     const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respondWith() })
     const harness = startHarness(peer, { fallback: new FakeFallback() })
@@ -148,7 +148,7 @@ describe('a call that got a 421', () => {
     expect(call.error).toMatchObject({ attempts: 1, streamId: 1 })
   })
 
-  it('has its own connectTimeout, whatever other connections there are', async () => {
+  it('has its own connectTimeout, independent of other connections', async () => {
     const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respondWith() }
     const peer = await startPeer(held)
     const clock = new FakeClock()
@@ -170,7 +170,7 @@ describe('a call that got a 421', () => {
     expect(call.events).toEqual(['start', 'error'])
   })
 
-  it('goes to a newer connection that has to be verified first', async () => {
+  it('goes to a newer connection, also when that must be verified first', async () => {
     const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respondWith() }
     const peer = await startPeer([held, held, SERVE])
     const clock = new FakeClock()
@@ -228,7 +228,7 @@ describe('a fallback attempt', () => {
     expect(socket.destroyed).toBe(true)
   })
 
-  it('lets go of an upload whose response is complete', async () => {
+  it('releases the source of an upload whose response is complete', async () => {
     const fallback = new FakeFallback()
     const harness = new Http1Harness(fallback)
     const source = new Readable({ read() {} })
@@ -247,7 +247,7 @@ describe('a fallback attempt', () => {
     expect(source.destroyed).toBe(true)
   })
 
-  it('lets go of an upload over HTTP/2 in the same case', async () => {
+  it('releases the source of an upload over HTTP/2 in the same case', async () => {
     const peer = await startPeer({
       onData: (stream) => stream.respondWith(),
     })

@@ -74,7 +74,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     await new Promise(() => {})
   }
 
-  it('ten uploads that are cancelled a second apart leave the connection and their sibling alone', async () => {
+  it('ten uploads that are cancelled a second apart leave the connection and their sibling unharmed', async () => {
     const { clock, peer, harness } = await begin(SERVE)
     const sibling = ask(harness, 'GET /held')
     await peer.until(() => peer.connections[0]?.streams.length === 1)
@@ -89,7 +89,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     expect(harness.connections).toEqual(['connect'])
   })
 
-  it('uploads that are cancelled between responses, and between hours without a call, leave it alone', async () => {
+  it('uploads that are cancelled between responses, and between hours without a call, leave the connection unharmed', async () => {
     const { clock, peer, harness } = await begin(SERVE, { keepAliveTimeout: 0 })
     expect(await toOutcomes([ask(harness, 'POST /first')])).toEqual(['/first'])
     const connection = peer.connection(0)
@@ -102,7 +102,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     expect(connection.pings.length).toBeGreaterThan(8)
   })
 
-  it('a first call to which nothing is said for an hour goes on', async () => {
+  it('a first call that gets no bytes for an hour stays open', async () => {
     // An advance of the clock passes the time of the PING as well.
     const { clock, peer, harness } = await begin(SERVE, { pingTimeout: 10 * MINUTE })
     const pongs = countPongs()
@@ -131,7 +131,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
       options: { pingInterval: 2 * MINUTE },
       minutes: 2,
     },
-  ])('one that responds $what and then dies is found out $minutes minutes later', async (scene) => {
+  ])('when it responds $what and then dies, its death is detected $minutes minutes later', async (scene) => {
     const { contentType, options, minutes } = scene
     const script: PeerScript = { onComplete: (stream) => void response(stream, contentType) }
     const { clock, peer, harness } = await begin(script, { ...options, replaySafe: false })
@@ -151,7 +151,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     expect(call.error.message).toContain('PING')
   })
 
-  it('one that has complained gets no further PING with a reset, on no connection', async () => {
+  it('when it has sent GOAWAY with too_many_pings, it gets no further PING with a reset on any connection', async () => {
     const script: PeerScript = { onComplete: (stream) => void (stream.path === '/warm' && response(stream)) }
     const { peer, harness, clock } = await begin(script)
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
@@ -168,7 +168,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
   })
 
-  it('downloads that have come and are read one after the other, later, cost no strike', async () => {
+  it('downloads that are complete and are read later, one after the other, cost no strike', async () => {
     const { clock, peer, harness } = await begin({
       onRequest(stream) {
         stream.respond(200, [['content-type', 'application/grpc']])

@@ -30,7 +30,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     return { client, body, lose }
   }
 
-  describe.each(HIGH_WATER_MARKS)('a response with room for %d bytes of it', (highWaterMark) => {
+  describe.each(HIGH_WATER_MARKS)('a response whose reader has room for %d bytes', (highWaterMark) => {
     const toPieces = (streamId: number, flags = 0) => [
       frames.data(streamId, 'aaaaa'),
       frames.data(streamId, 'bbbbb', flags),
@@ -40,13 +40,13 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const toEnded = (id: number) => [frames.response(id), ...toPieces(id, Flag.END_STREAM)]
     const brokenOff = { name: 'StreamError', http2ErrorCode: NO_ERROR, processed: 'yes' }
 
-    it('is whole when its content-length has come before RST_STREAM(NO_ERROR)', async () => {
+    it('is complete when its content-length has come before RST_STREAM(NO_ERROR)', async () => {
       const { client, body } = await ask(highWaterMark, toWhole)
       expect(await body.text()).toBe('aaaaabbbbb')
       await expect.poll(() => client.stats).toMatchObject({ running: 0, size: 0 })
     })
 
-    it('is whole when its content-length has come before RST_STREAM(NO_ERROR), though the session dies', async () => {
+    it('is complete when its content-length has come before RST_STREAM(NO_ERROR), also when the session dies', async () => {
       const { body, lose } = await ask(highWaterMark, toWhole)
       await lose()
       expect(await body.text()).toBe('aaaaabbbbb')
@@ -58,7 +58,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await expect.poll(() => client.stats).toMatchObject({ running: 0, size: 0 })
     })
 
-    it('tells of RST_STREAM(NO_ERROR) in the middle, though the session dies', async () => {
+    it('fails with RST_STREAM(NO_ERROR) in the middle, also when the session dies', async () => {
       const { body, lose } = await ask(highWaterMark, toBroken)
       // Before the reader reads.
       body.on('error', () => {})
@@ -66,7 +66,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await expect(body.text()).rejects.toMatchObject(brokenOff)
     })
 
-    it('that has come whole survives the death of its session', async () => {
+    it('when it is complete and its session dies › is still delivered', async () => {
       const { client, body, lose } = await ask(highWaterMark, toEnded)
       await lose()
       expect(await body.text()).toBe('aaaaabbbbb')
@@ -74,7 +74,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  it('when a response that has come whole is held back, and its session dies › the upload lets go of its source', async () => {
+  it('when a complete response is unread and its session dies › the upload releases its source', async () => {
     const toEnded = ({ id }: { id: number }) => [
       frames.response(id),
       frames.data(id, 'aaaaa'),

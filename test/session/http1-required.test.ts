@@ -80,7 +80,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     expect(harness.connections).toEqual(['connect'])
   })
 
-  it('is asked again by HTTP/2 for the next request of the same path', async () => {
+  it('when the next request has the same path › tries HTTP/2 again', async () => {
     const peer = await startPeer(REQUIRE)
     const fallback = toEcho()
     const harness = startHarness(peer, { fallback })
@@ -111,7 +111,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     )
   })
 
-  it('fails a request whose body can be read only once, and says so', async () => {
+  it('fails a request whose body can be read only once, with an error that names the reason', async () => {
     const peer = await startPeer(REQUIRE)
     const fallback = toEcho()
     const harness = startHarness(peer, { fallback })
@@ -176,7 +176,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     expect(fallback.requests).toEqual([])
   })
 
-  it('that comes when the caller has given up does not bring the fallback into it', async () => {
+  it('when the caller has aborted the request › does not use the fallback', async () => {
     const mine = new Error('mine')
     const fallback = toEcho()
     const peer = await startPeer({})
@@ -191,7 +191,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     expect(fallback.requests).toEqual([])
   })
 
-  it.each(['abort', 'requestTimeout', 'tearDown'])('a %s ends what the fallback does then', async (end) => {
+  it.each(['abort', 'requestTimeout', 'tearDown'])('a %s ends the request of the fallback', async (end) => {
     const clock = new FakeClock()
     const fallback = new FakeFallback((request) => request.handler.onRequestStart?.(request.controller, null))
     const peer = await startPeer(REQUIRE)
@@ -262,7 +262,7 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('is remembered when nothing was under way', async () => {
+  it('is remembered when no request was under way', async () => {
     const peer = await startPeer([SERVE, SERVE])
     const fallback = toEcho()
     const harness = startHarness(peer, { fallback })
@@ -273,7 +273,7 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('is another matter than a GOAWAY without an error', async () => {
+  it('differs from a GOAWAY with NO_ERROR: no fallback is used', async () => {
     const peer = await startPeer([SERVE, SERVE])
     const fallback = toEcho()
     const harness = startHarness(peer, { fallback })

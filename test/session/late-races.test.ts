@@ -30,7 +30,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       return { clock, harness, call, stream }
     }
 
-    it('the trailers first: the call is complete, and never late', async () => {
+    it('when the trailers come first: the call is complete, and no timeout follows', async () => {
       const { clock, harness, call, stream } = await receive()
       stream.end()
       await call.settled
@@ -40,7 +40,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(harness.scheduler.deadlines.size).toBe(0)
     })
 
-    it('the timeout first: the call has failed, and hears of no trailers', async () => {
+    it('when the timeout comes first: the call fails, and its handler gets no trailers', async () => {
       const { clock, harness, call, stream } = await receive()
       const closed = once(stream, 'close')
       clock.advance(1_000)
@@ -103,7 +103,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(harness.connections).toEqual([])
   })
 
-  it('a body whose own destroy() throws keeps its call from nothing', async () => {
+  it('a body whose own destroy() throws does not prevent its call from settling', async () => {
     const thrown = new Error('no way out')
     const uncaught: unknown[] = []
     process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error))

@@ -57,7 +57,7 @@ describe('a session whose socket is destroyed without an event', () => {
 })
 
 describe.each(ENGINES)('on engine %s, a client that is destroyed while a tunnel is open', (engine) => {
-  it('tells the tunnel before the promise of destroy() settles, and disconnects for that reason', async () => {
+  it('fails the tunnel before the promise of destroy() settles, and emits disconnect with the same reason', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
     const client = new Client(peer.origin, { engine, fallback: null })
     const { socket } = await client.connect({ path: 'x.example:443' })

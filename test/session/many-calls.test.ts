@@ -8,7 +8,7 @@ import { startServer } from '../support/server.ts'
 const COUNT = 10_000
 
 describe.each(ENGINES)('ten thousand calls on engine %s', (engine) => {
-  it('in flight, each with every limit, take a handful of alarms, and each is late by itself', async () => {
+  it('in flight, each with every timeout, use a handful of timers, and each times out by itself', async () => {
     const clock = new FakeClock()
     let streams = 0
     const server = await startServer(

@@ -88,7 +88,7 @@ describe('a response of 421 over HTTP/1.1', () => {
     expect(await Promise.all(server.requests.map(({ body }) => body.catch(() => null)))).toContain('text')
   })
 
-  it('ends its own attempt, which tells nothing more', async () => {
+  it('ends its own attempt, which emits no further event', async () => {
     const { fallback, call, first } = dispatch({})
     misdirect(first)
     expect(first.controller.events).toEqual(['abort'])
@@ -98,7 +98,7 @@ describe('a response of 421 over HTTP/1.1', () => {
     expect(fallback.requests).toHaveLength(2)
   })
 
-  it('pauses nothing for a handler that has paused, and keeps to it afterwards', async () => {
+  it('when its handler has paused › is discarded, and the next attempt is paused, too', async () => {
     const { fallback, call, first } = dispatch({})
     call.controller?.pause()
     misdirect(first)

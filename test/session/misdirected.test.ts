@@ -91,7 +91,7 @@ describe('a response of 421', () => {
     expect(peer.connections).toHaveLength(2)
   })
 
-  it('leaves informational responses before it where they are', async () => {
+  it('comes after informational responses, and these are delivered', async () => {
     const peer = await startPeer([
       {
         onComplete: (stream) => {
@@ -107,7 +107,7 @@ describe('a response of 421', () => {
     expect(call.events).toEqual(['start', 'response 103', 'response 200', 'data', 'end'])
   })
 
-  it('lets the others on its connection finish, and no further one go there', async () => {
+  it('lets the other calls on its connection finish, and no further call uses that connection', async () => {
     const peer = await startPeer([MISDIRECT, SERVE])
     const harness = startHarness(peer, {})
     const held = ask(harness, 'GET /held')

@@ -78,7 +78,7 @@ describe("a listener on Node's own stream", () => {
     expect(call.error).toMatchObject({ http2ErrorCode: INTERNAL_ERROR, cause: { message: heard[0] } })
   })
 
-  it('need not listen to its error: it ends one call, and nothing else', async () => {
+  it('need not listen to its error: the error ends one call, and nothing else', async () => {
     const listeners: number[] = []
     await startWatch((stream) => {
       stream.on('close', () => listeners.push(stream.listenerCount('error')))

@@ -112,7 +112,7 @@ class Chained extends Recorder {
   }
 }
 
-describe.each(ENGINES)('a body that can be had only once, on engine %s', (engine) => {
+describe.each(ENGINES)('a body that can be read only once, on engine %s', (engine) => {
   const options = { engine, connections: 1 } as const
 
   async function begin(scripts: PeerScript | readonly PeerScript[]) {
@@ -198,7 +198,7 @@ describe.each(ENGINES)('a body that can be had only once, on engine %s', (engine
     it.each([
       'its call',
       'its dispatcher',
-    ])('is released, unread, when %s ends in that turn', async (what) => {
+    ])('is destroyed, without being read, when %s ends in that turn', async (what) => {
       const { harness } = await begin(SERVE)
       expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
       const oneShot = toOneShot()
@@ -216,7 +216,7 @@ describe.each(ENGINES)('a body that can be had only once, on engine %s', (engine
     })
   })
 
-  it('a Readable that another reader has started is read at once: nothing of it may be missed', async () => {
+  it('a Readable that another reader has started is read at once, so that no data is missed', async () => {
     const { peer, harness } = await begin(SERVE)
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
     const body = Readable.from([Buffer.from('all '), Buffer.from('of it')])

@@ -30,7 +30,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     return startServer((stream, headers) => (count++ === 0 ? first : serveHello)(stream, headers))
   }
 
-  it('hears start, response, data, end, in this order', async () => {
+  it('reports start, response, data, end, in this order', async () => {
     const harness = start(await startServer(serveHello))
     const call = harness.dispatch()
     expect(call.events).toEqual(['start'])
@@ -95,7 +95,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(call.events).toEqual(['start', 'response 200', 'data', 'end'])
     })
 
-    it('with REFUSED_STREAM is not sent again when its body is gone', async () => {
+    it('with REFUSED_STREAM is not sent again when its body cannot be read again', async () => {
       const harness = start(await startServer((stream) => stream.close(7)))
       const call = harness.dispatch({ method: 'POST', body: Readable.from(['gone']) })
       await call.settled
@@ -145,7 +145,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
   })
 
   describe('whose session dies', () => {
-    it('fails as maybe processed, and the next call opens another', async () => {
+    it('fails as maybe processed, and the next call opens another session', async () => {
       const server = await startFirst((stream) => stream.session?.destroy())
       const harness = start(server)
       const call = harness.dispatch({ method: 'POST' })
@@ -159,7 +159,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
     })
 
-    it('by GOAWAY with an error hears its code and its debug data', async () => {
+    it('by GOAWAY with an error fails with its code and its debug data', async () => {
       const harness = start(
         await startFirst((stream) => {
           stream.session?.goaway(11, 0x7fffffff, Buffer.from('too much'))
@@ -199,7 +199,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
       expect(draining.text).toBe('first done')
     })
 
-    it('again and again without a response fails what waits, after a bounded number of connections', async () => {
+    it('again and again without a response: waiting calls fail after a bounded number of connections', async () => {
       let connections = 0
       const server = createServer((socket: Socket) => {
         connections++
@@ -408,7 +408,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     })
   })
 
-  it('leaves a session that closes also when the peer never closes its side', async () => {
+  it('leaves no open session, also when the peer never closes its side', async () => {
     const clock = new FakeClock()
     const peer = await startPeer(DEAF)
     const harness = new Harness(peer.origin, { engine }, clock)

@@ -69,7 +69,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(harness.scheduler.running).toBe(0)
   })
 
-  it('calls hear of their common end in the order of dispatch, whichever of them has ended before', async () => {
+  it('calls that end together fail in the order of dispatch, also when some of them have ended before', async () => {
     const server = await startServer((stream, headers) => {
       if (headers[':path'] === '/2') serveHello(stream, headers)
     })
@@ -84,7 +84,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(order).toEqual([2, 1, 3, 4, 5])
   })
 
-  it('a queue that empties by failure or abort is announced as drained', async () => {
+  it('when the queue empties by failure or abort › drain is emitted', async () => {
     const server = await startServer(serveHello)
     server.server.close()
     await once(server.server, 'close')
@@ -96,7 +96,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await expect.poll(() => aborted.events).toContain('drain')
   })
 
-  it('a body that breaks after its end leaves the call alone', async () => {
+  it('a body that breaks after its end has no effect on the call', async () => {
     let response = () => {}
     const server = await startServer((stream) => {
       stream.resume()
@@ -114,7 +114,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(call.text).toBe('hello')
   })
 
-  it("a connector's own error reaches each call as it is", async () => {
+  it("a connector's own error reaches each call unchanged", async () => {
     class Mine extends errors.DodiciError {
       constructor(readonly extra: { readonly size: number }) {
         super(`size ${extra.size}`)
@@ -128,7 +128,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     await harness.scheduler.tearDown(null)
   })
 
-  it('an https origin over a unix socket is held against its own name, also when that is an address', async () => {
+  it('the certificate of an https origin over a unix socket is checked against its own name, also when that is an address', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dodici-identity-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const socketPath = join(folder, 'socket')
@@ -169,7 +169,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(server.sessions).toHaveLength(1)
   })
 
-  it('a session whose stream ids are used up makes way for another', async () => {
+  it('a session whose stream ids are used up is replaced by another', async () => {
     const server = await startServer(serveHello)
     const harness = start(server)
     if (engine === 'node') await useUpNodeIds(harness)
@@ -212,7 +212,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       return { harness, clock, peer }
     }
 
-    it('and retires the idle session by GOAWAY loses it after a while', async () => {
+    it('and retires the idle session by GOAWAY is disconnected after a while', async () => {
       const { harness, clock, peer } = await startDeaf()
       const connection = peer.connection(0)
       connection.goAway(0, 0)
@@ -234,7 +234,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('an upload', () => {
-    it('that goes on keeps headersTimeout from running', async () => {
+    it('that makes progress delays headersTimeout', async () => {
       const clock = new FakeClock()
       const received = new EventEmitter()
       const server = await startServer((stream) => {

@@ -56,7 +56,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('a thousand leave nothing behind once the server has responded to those that were not reset', async () => {
+  it('a thousand leave no stream open once the server has responded to those that were not reset', async () => {
     const { harness, peer, sibling, connection } = await abortAll(1_000)
     await connection.ping()
     for (const stream of connection.streams) if (stream.isOpen) stream.respondWith()
@@ -68,7 +68,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('a few on a dead path: the PING shows it, and the sibling fails', async () => {
+  it('a few on a dead path: the PING gets no ACK, and the sibling fails', async () => {
     const { clock, peer, sibling, connection } = await abortAll(10, { ...HOLD, acksPings: false })
     connection.fallSilent()
     await peer.until(() => connection.pings.length === 1)
@@ -77,7 +77,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
     await peer.until(() => connection.hasEnded)
   })
 
-  it('seven hundred tunnels keep to the same rate', async () => {
+  it('seven hundred tunnels are reset at the same rate', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 4_000]],
       onRequest: (stream) => stream.respond(200),

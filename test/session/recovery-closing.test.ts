@@ -72,7 +72,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     it.each([
       { when: 'at once', isReset: false },
       { when: 'after the first of them were reset', isReset: true },
-    ])('is gone a linger after close(), called $when', async ({ isReset }) => {
+    ])('ends one linger time after close(), called $when', async ({ isReset }) => {
       const { clock, harness, connection, calls } = await begin()
       abort(calls)
       if (isReset) await reset(connection, harness)
@@ -91,7 +91,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(clock.alarms).toBe(0)
     })
 
-    it('is gone a linger after GOAWAY, and the next call has a session of its own', async () => {
+    it('ends one linger time after GOAWAY, and the next call has its own session', async () => {
       const { clock, harness, connection, calls } = await begin()
       abort(calls)
       await reset(connection, harness)
@@ -104,7 +104,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await expect.poll(() => connection.hasEnded || connection.isClosed).toBe(true)
     })
 
-    it('is gone a linger after the last of them, where GOAWAY was there before', async () => {
+    it('ends one linger time after the last abort, when GOAWAY has come before', async () => {
       const { clock, harness, connection, calls } = await begin()
       connection.goAway(MAX_STREAM_ID, 0)
       await expect.poll(() => harness.scheduler.connected).toBe(0)
@@ -155,7 +155,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  it('destroy() is done although the peer has stopped reading in the middle of an upload', async () => {
+  it('destroy() settles although the peer has stopped reading in the middle of an upload', async () => {
     const peer = await startPeer({
       settings: [[Setting.INITIAL_WINDOW_SIZE, 2 ** 31 - 1]],
       grantsCredit: false,

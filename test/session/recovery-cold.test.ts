@@ -64,7 +64,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('keeps to a limit of 10 once that is known; what was refused is replayed, and none is lost', async () => {
+  it('keeps to a limit of 10 once that is known; refused calls are replayed, and none is lost', async () => {
     const served: PeerStream[] = []
     const peer = await startPeer(enforcing(10, served))
     const harness = startHarness(peer, { engine, connections: 1 })
@@ -78,7 +78,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('has no more than 10 open at once from the SETTINGS on that say so', async () => {
+  it('has no more than 10 streams open at once after SETTINGS with that limit', async () => {
     const peer = await startPeer({ settings: null })
     const harness = startHarness(peer, { engine, connections: 1 })
     const calls = burst(harness)

@@ -105,7 +105,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(peer.ledger.at(-1)).toBe('1/3 GET /end')
   })
 
-  it('is left alone while nothing else is asked for', async () => {
+  it('is kept while no other call is dispatched', async () => {
     const scene = await start()
     await crowd(scene)
     scene.clock.advance(INTERVAL)
@@ -114,7 +114,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(scene.peer.connections).toHaveLength(1)
   })
 
-  it('hands over what waits when it has no place left', async () => {
+  it('hands its waiting calls over when it has no free stream left', async () => {
     const scene = await start()
     const { peer, harness } = scene
     await crowd(scene)
@@ -133,7 +133,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(outcomes.size).toBe(rest)
   })
 
-  it('hands over what waits when its last places were taken as they became free', async () => {
+  it('hands its waiting calls over when its last free streams are used at once', async () => {
     const scene = await start()
     const { peer, harness } = scene
     const freed = MANY - STUCK
@@ -150,7 +150,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await Promise.all(waiting.map((call) => call.settled))
   })
 
-  it('hands over what still waits once no more of its streams can be reset', async () => {
+  it('hands its remaining calls over once no more of its streams can be reset', async () => {
     const scene = await start()
     const { peer, harness } = scene
     const rest: Recorder[] = []
@@ -173,7 +173,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await Promise.all(rest.map((call) => call.settled))
   })
 
-  it('is followed by no second one while it lives, nor within 5 s', async () => {
+  it('is followed by no second replacement while the first is open, nor within 5 s', async () => {
     const scene = await start()
     const { clock, peer, harness } = scene
     const first = await crowd(scene)
@@ -206,7 +206,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(await toOutcomes([second])).toEqual(['POST /sibling/2'])
   })
 
-  it('goes on serving when no other one can be had, and asks for one again 5 s later', async () => {
+  it('continues to serve when no other session can be opened, and requests one again 5 s later', async () => {
     let asked = 0
     const broken = Object.assign(new Error('no more'), { code: 'E_NO_MORE' })
     const connect: Connector = ({ hostname, port }, callback) => {
@@ -226,7 +226,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect([asked, statesOf(scene)]).toEqual([3, ['ready']])
   })
 
-  it('goes on serving while the other one’s SETTINGS don’t come, and when it ends without them', async () => {
+  it('continues to serve while the other session’s SETTINGS don’t come, and when that ends without them', async () => {
     const silent: PeerScript = { settings: null, onComplete: (_stream, connection) => connection.break() }
     const scene = await start({}, [HOLD, silent])
     const { peer, harness } = scene
@@ -247,7 +247,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(statesOf(scene)).toEqual(['ready'])
   })
 
-  it('leaves its calls to the other one when its peer retires it meanwhile', async () => {
+  it('leaves its calls to the other session when its peer retires it meanwhile', async () => {
     let letGo = (): void => {}
     const connect: Connector = ({ hostname, port }, callback) => {
       const yieldSocket = (): void => callback(null, connectSocket(Number(port), hostname))
@@ -271,7 +271,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
   })
 
-  it('fails its calls once when a subscriber that hears of the other one destroys the client', async () => {
+  it('fails its calls once when a subscriber destroys the client on the event of the other session', async () => {
     const scene = await start()
     const { harness } = scene
     const sibling = await crowd(scene)

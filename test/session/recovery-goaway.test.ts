@@ -54,7 +54,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(pathsOf(peer.connection(1))).toEqual(['/0', '/1', '/2'])
   })
 
-  it('before any stream: a body that can not be had again has waited, and is sent once', async () => {
+  it('before any stream: a body that can be read only once has waited, and is sent once', async () => {
     const peer = await startPeer([{ onConnection: (connection) => connection.goAway(0, NO_ERROR) }, SERVE])
     const harness = startHarness(peer, options)
     const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1', { body: Readable.from(['only once']) })]
@@ -79,7 +79,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(replayed.flatMap(({ events }) => events.filter((event) => event === 'start'))).toHaveLength(3)
   })
 
-  it('among streams: what is replayed goes in dispatch order, and ahead of calls that came later', async () => {
+  it('among streams: replayed calls are sent in dispatch order, and before later calls', async () => {
     const peer = await startPeer(retiring(4, (connection) => connection.goAway(3, NO_ERROR)))
     const harness = startHarness(peer, options)
     // Before its SETTINGS a limit isn't known: the first call is there to learn it.
@@ -97,7 +97,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect((await toOutcomes([first, ...rest])).slice(0, 3)).toEqual(['late', 'late', 'GET /2'])
   })
 
-  it('among streams: a body that can not be had again fails its call, as unprocessed', async () => {
+  it('among streams: a body that can be read only once fails its call, as unprocessed', async () => {
     const peer = await startPeer(retiring(2, (connection) => connection.goAway(1, NO_ERROR, 'moving')))
     const harness = startHarness(peer, options)
     const first = ask(harness, 'GET /0')
@@ -124,7 +124,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.ledger).toEqual(['0/1 GET /0', '0/3 POST /1', '1/1 POST /2', '1/3 GET /3'])
   })
 
-  it('after all streams, as the next call is on its way: that one is replayed', async () => {
+  it('after all streams, while the next call is in flight: that one is replayed', async () => {
     const peer = await startPeer([
       { onComplete: (stream) => stream.path !== '/2' && stream.respondWith() },
       SERVE,
@@ -138,7 +138,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.ledger).toEqual(['0/1 GET /0', '0/3 POST /2', '1/1 POST /2'])
   })
 
-  it('in two steps: nothing is replayed at the first, and only what is above the last id at the second', async () => {
+  it('in two steps: no call is replayed at the first, and only those above the last id at the second', async () => {
     const peer = await startPeer(retiring(3, (connection) => connection.goAway(MAX_STREAM_ID, NO_ERROR)))
     const harness = startHarness(peer, options)
     const calls = ['GET /0', 'POST /1', 'POST /2'].map((each) => ask(harness, each))
@@ -172,7 +172,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.ledger.slice(3)).toEqual(['1/1 GET /0', '1/3 GET /2'])
   })
 
-  it('with the code REFUSED_STREAM: what lies above is no refusal either, and is sent again at once', async () => {
+  it('with the code REFUSED_STREAM: calls above the last id are not counted as refused, and are sent again at once', async () => {
     const leave: PeerScript = {
       onComplete: (stream, connection) => {
         if (stream.path === '/warm') stream.respondWith()
@@ -187,7 +187,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.ledger.slice(1)).toEqual(['0/3 POST /x', '1/1 POST /x', '2/1 POST /x'])
   })
 
-  it('with the code REFUSED_STREAM: what it accepted is not refused by that', async () => {
+  it('with the code REFUSED_STREAM: accepted calls are not treated as refused', async () => {
     const peer = await startPeer(retiring(3, leaving(3, REFUSED_STREAM)))
     const harness = startHarness(peer, options)
     const calls = ['POST /0', 'POST /1', 'POST /2'].map((each) => ask(harness, each))
@@ -196,7 +196,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.ledger.slice(3)).toEqual(['1/1 POST /2'])
   })
 
-  it('with an error: what it accepted fails as maybe processed or, where safe, is replayed; all else is', async () => {
+  it('with an error: accepted calls fail as maybe processed or, where safe, are replayed; all others are replayed', async () => {
     const peer = await startPeer(retiring(5, leaving(5, ENHANCE_YOUR_CALM, 'too much')))
     const harness = startHarness(peer, options)
     const what = ['GET /0', 'POST /1', 'POST /2', 'GET /3', 'POST /4']

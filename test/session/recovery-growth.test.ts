@@ -52,7 +52,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     return toOutcomes(calls)
   }
 
-  it('one is enough while it has room', async () => {
+  it('while one has room, no other is opened', async () => {
     const { peer, harness } = await begin()
     const calls = askMany(harness, LIMIT)
     await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === LIMIT + 1)
@@ -62,7 +62,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('one is enough for a caller that asks for one thing after another, whatever the limit', async () => {
+  it('when the caller makes one request after another, one is enough, whatever the limit', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
       onComplete: (stream) => stream.respondWith(),
@@ -74,7 +74,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(peer.ledger).toEqual(['0/1 GET /0', '0/3 POST /1', '0/5 GET /2', '0/7 POST /3'])
   })
 
-  it('a second one is opened by the first call that has no room, and takes it', async () => {
+  it('when a call finds no room, a second one is opened and serves it', async () => {
     const { peer, harness } = await begin()
     const calls = askMany(harness, LIMIT + 1)
     await peer.until(() => peer.requests.length === LIMIT + 2)
@@ -84,7 +84,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
   })
 
-  it('there are never more than connections allows, and what has no room waits', async () => {
+  it('there are never more than connections permits, and calls without room wait', async () => {
     const { peer, harness } = await begin()
     const calls = askMany(harness, 1_000)
     await peer.until(() => peer.requests.length === 4 * LIMIT + 1)
@@ -97,7 +97,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     for (const count of Object.values(peer.counts)) expect(count).toBe(1)
   })
 
-  it('with connections: null there are as many as are needed, and no more', async () => {
+  it('with connections: null, there are as many as the calls need, and no more', async () => {
     const { peer, harness } = await begin({ ...options, connections: null })
     const calls = askMany(harness, 12 * LIMIT)
     await peer.until(() => peer.requests.length === 12 * LIMIT + 1)
@@ -106,7 +106,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
   })
 
-  it('they are opened one at a time', async () => {
+  it('are opened one at a time', async () => {
     const peer = await startPeer(HOLD)
     const { port } = new URL(peer.origin)
     const waiting: ConnectorCallback[] = []
@@ -143,7 +143,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     return { peer, harness }
   }
 
-  it('a call goes to the one that is least loaded', async () => {
+  it('the least loaded gets the next call', async () => {
     const { peer, harness } = await beginFour()
     const before = peer.requests.length
     askMany(harness, 8)
@@ -158,7 +158,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(openOf(peer)).toEqual([2, 2, 2, 2])
   })
 
-  it('those that are idle for keepAliveTimeout are closed by GOAWAY, and opened again when needed', async () => {
+  it('when idle for keepAliveTimeout, they are closed with GOAWAY, and new ones are opened when needed', async () => {
     const clock = new FakeClock()
     const { peer, harness } = await beginFour({ ...options, keepAliveTimeout: 60_000 }, clock)
     clock.advance(59_000)
@@ -184,7 +184,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(peer.connections).toHaveLength(5)
   })
 
-  it('with keepAliveTimeout: 0 an idle one stays', async () => {
+  it('with keepAliveTimeout: 0, an idle one stays open', async () => {
     const clock = new FakeClock()
     const { peer, harness } = await begin({ ...options, keepAliveTimeout: 0 }, clock)
     clock.advance(1_000_000)
@@ -192,7 +192,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('one that is retired is replaced, beside the others', async () => {
+  it('when one is retired, it is replaced, and the others stay', async () => {
     const { peer, harness } = await beginFour()
     const before = peer.requests.length
     const retired = peer.connection(1)

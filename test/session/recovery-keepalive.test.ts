@@ -46,7 +46,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
   const pathsOf = (connection: PeerConnection): string[] => connection.streams.map(({ path }) => path)
 
   describe('while calls run', () => {
-    it('a silent peer gets a PING after pingInterval, and is given up after pingTimeout', async () => {
+    it('a silent peer gets a PING after pingInterval, and is disconnected after pingTimeout', async () => {
       const { clock, peer, harness, connection } = await begin([HOLD, SERVE])
       const calls = await run(harness, connection)
       connection.fallSilent()
@@ -70,7 +70,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
     })
 
-    it('a peer that acknowledges PINGs gets one per interval, and its session lives', async () => {
+    it('a peer that acknowledges PINGs gets one per interval, and its session stays open', async () => {
       const { clock, peer, harness, connection } = await begin(HOLD)
       const calls = await run(harness, connection)
       for (let count = 1; count <= 5; count++) {
@@ -98,7 +98,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(rtt).toBeLessThanOrEqual(150 + SLACK)
     })
 
-    it('data that comes in delays the PING', async () => {
+    it('received data delays the PING', async () => {
       const { clock, peer, harness, connection } = await begin(HOLD)
       const [call] = await run(harness, connection)
       const stream = peer.request('/0')

@@ -74,7 +74,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   }
 
   describe('a PING whose ACK is late', () => {
-    it('ends no session on which other bytes keep coming', async () => {
+    it('ends no session that still receives other bytes', async () => {
       const { clock, harness, connection, call, stream } = await download()
       expect(connection.pings).toHaveLength(1)
       const from = clock.now()
@@ -97,7 +97,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect'])
     })
 
-    it('ends the session pingTimeout after the last byte that was noticed', async () => {
+    it('ends the session pingTimeout after the last byte that was read', async () => {
       const { clock, harness, connection, call, stream } = await download()
       for (const text of ['x', 'xx', 'xxx']) {
         stream.data('x')
@@ -151,7 +151,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(harness.connections).toEqual(['connect'])
     })
 
-    it('gives the peer up when there is nothing to read', async () => {
+    it('ends the session when there is nothing to read', async () => {
       const { clock, peer, harness, connection, call } = await beginAndLook()
       connection.fallSilent()
       clock.skip(2 * TIMEOUT)
@@ -164,7 +164,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  it('with pingInterval 0 no PING goes with a reset either, and no session is given up', async () => {
+  it('with pingInterval 0, no PING is sent with a reset either, and no session is ended for silence', async () => {
     const { clock, harness, connection, call, stream } = await download({ pingInterval: 0 })
     await abortOne(harness, connection)
     clock.advance(DAY)
@@ -177,7 +177,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(harness.connections).toEqual(['connect'])
   })
 
-  it('a dead path is found out by calls that come one after another, each shorter than a PING may take', async () => {
+  it('a dead path is detected by successive calls, each shorter than pingTimeout', async () => {
     const given = { pingInterval: 1_000, pingTimeout: 1_000, replaySafe: false }
     const { clock, peer, harness, connection } = await begin(given)
     connection.fallSilent()
@@ -197,7 +197,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('with pingTimeout 0', () => {
-    it('a session whose PING gets no ACK lives for ever', async () => {
+    it('a session whose PING gets no ACK stays open', async () => {
       const { clock, harness, connection, call, stream } = await download({ pingTimeout: 0 })
       expect(connection.pings).toHaveLength(1)
       for (let day = 0; day < 7; day++) {
@@ -220,7 +220,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(connection.pings).toHaveLength(0)
     })
 
-    it('keepAliveTimeout closes an idle session all the same, whose PING got no ACK', async () => {
+    it('keepAliveTimeout still closes an idle session whose PING got no ACK', async () => {
       const { clock, peer, harness, connection } = await begin({ pingTimeout: 0, keepAliveTimeout: IDLE })
       await abortOne(harness, connection)
       expect(connection.pings).toHaveLength(1)
@@ -234,7 +234,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  it('the longest keepAliveTimeout is no longer than what a timer takes, and is kept', async () => {
+  it('the longest keepAliveTimeout fits into a timer, and takes effect', async () => {
     // With this fraction the sum is rounded up: one millisecond more than there may be.
     const start = 1_000.01
     expect(Math.ceil(start + LONGEST - start)).toBeGreaterThan(LONGEST)

@@ -57,7 +57,7 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
         connection.end()
       },
     },
-  ])('$how: what is safe is replayed, what waits is sent, the rest fails as maybe processed', async ({
+  ])('$how: safe calls are replayed, waiting calls are sent, the others fail as maybe processed', async ({
     script,
     lose,
   }) => {
@@ -68,7 +68,7 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     await expectHealed(peer, harness, calls)
   })
 
-  it('by a fatal TLS alert: what is safe is replayed, what waits is sent, the rest fails as maybe processed', async () => {
+  it('by a fatal TLS alert: safe calls are replayed, waiting calls are sent, the others fail as maybe processed', async () => {
     const tls = await toTlsPeer()
     const peer = await startPeer([FIRST, SERVE], tls.options)
     const harness = startHarness(peer, { ...options, connect: { ca: tls.ca } })
@@ -103,7 +103,7 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     expect(peer.ledger).toEqual(['0/1 POST /0', '1/1 POST /1'])
   })
 
-  it('before its SETTINGS came: what is safe is replayed, and a POST on the wire fails', async () => {
+  it('before its SETTINGS came: safe calls are replayed, and a POST on the wire fails', async () => {
     const peer = await startPeer([{ settings: null }, SERVE])
     const harness = startHarness(peer, options)
     const calls = ['GET /0', 'POST /1', 'GET /2'].map((what) => ask(harness, what))

@@ -91,7 +91,7 @@ describe('the ledger of a scripted peer', () => {
     expect([connection.open, connection.maxOpen]).toEqual([0, 3])
   })
 
-  it('says what it has seen when it waits for something that never comes', async () => {
+  it('lists what it has seen when it waits in vain', async () => {
     const peer = await startPeer(SERVE, { patience: 1 })
     await expect(peer.until(() => peer.requests.length === 1)).rejects.toThrow('peer.requests.length === 1')
   })

@@ -41,7 +41,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   }
 
   describe.each(PLACES)('from within $name', (place) => {
-    it('calls can be dispatched: each is sent once and answered, over one connection at a time', async () => {
+    it('calls can be dispatched: each is sent once and gets its response, over one connection at a time', async () => {
       const what = ['GET /a', 'POST /b', 'GET /c']
       const scene = await enter(place, (it) => {
         for (const each of what) it.ask(each)
@@ -70,7 +70,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await scene.expectGone()
     })
 
-    it('the client can be closed: what it has is answered, what comes then is not taken', async () => {
+    it('the client can be closed: its calls get their responses, and later calls are refused', async () => {
       let closed: Promise<void> | null = null
       const scene = await enter(place, (it) => {
         it.ask('GET /before')

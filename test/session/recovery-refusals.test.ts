@@ -31,7 +31,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   }
 
   describe('a call that the peer refuses again and again', () => {
-    it('does not wait for a connection while it is waiting for its time', async () => {
+    it('does not count as waiting for a connection during its delay', async () => {
       const clock = new FakeClock()
       const peer = await startPeer(PICKY)
       const harness = startHarness(peer, options, clock)
@@ -49,7 +49,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(peer.connections).toHaveLength(2)
     })
 
-    it.each(['GET', 'POST'])('while its siblings are answered is sent eight times, a %s', async (method) => {
+    it.each(['GET', 'POST'])('while its siblings get responses is sent eight times, a %s', async (method) => {
       const clock = new FakeClock()
       const peer = await startPeer(PICKY)
       const harness = startHarness(peer, options, clock)
@@ -98,7 +98,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(refused.events).toEqual(['start'])
     })
 
-    it('is sent again once its time has come', async () => {
+    it('is sent again after its delay', async () => {
       const { clock, peer, scheduler } = await wait()
       clock.advance(WITHIN_DELAY)
       await peer.connection(0).ping()
@@ -152,7 +152,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(peer.counts['POST /no']).toBe(2)
     })
 
-    it('keeps close() from settling, until it has settled itself', async () => {
+    it('delays close() until it has settled', async () => {
       const { clock, scheduler, refused } = await wait()
       const order: string[] = []
       const finished = scheduler.finish().then(() => order.push('finished'))
@@ -176,7 +176,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(peer.counts['POST /no']).toBe(2)
     })
 
-    it('fails with those that wait for a connection, when none can be had', async () => {
+    it('fails with the calls that wait for a connection, when none can be opened', async () => {
       const { harness, peer, refused } = await wait()
       const connection = peer.connection(0)
       await peer.close()
@@ -190,7 +190,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('a peer that breaks each connection in the middle of a response', () => {
-    it('fails only those calls: the waiting ones are not given up, since each session has responded', async () => {
+    it('fails only those calls: the waiting ones stay, since each session has responded', async () => {
       const clock = new FakeClock()
       const peer = await startPeer({
         onComplete: (stream, connection) => {

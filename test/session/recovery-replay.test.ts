@@ -92,7 +92,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
       expect(peer.ledger).toEqual(['0/1 GET /'])
     })
 
-    it('a tunnel fails, and is asked for once', async () => {
+    it('a tunnel fails, and is requested once', async () => {
       const peer = await startPeer([
         { onRequest: (_stream, connection) => void connection.ping().then(() => connection.break()) },
         SERVE,

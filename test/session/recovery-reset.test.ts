@@ -65,7 +65,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
 
     it.each(
       FINAL,
-    )('with $name in the middle of an upload: the call fails, and its body is let go of', async ({
+    )('with $name in the middle of an upload: the call fails, and its body is destroyed', async ({
       code,
     }) => {
       const peer = await startPeer({
@@ -100,7 +100,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
         expect(peer.ledger).toEqual([`0/1 ${method} /bad`, `0/3 ${method} /bad`])
       })
 
-      it('a body made by a function is made again, and arrives whole', async () => {
+      it('a body made by a function is made again, and arrives complete', async () => {
         const peer = await startPeer(onFirst((stream) => stream.reset(REFUSED_STREAM)))
         const harness = startHarness(peer, options)
         let made = 0
@@ -109,7 +109,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
         expect(peer.requests.map((stream) => stream.body)).toEqual(['body 1', 'body 2'])
       })
 
-      it('a body that can not be had again fails its call as unprocessed', async () => {
+      it('a body that can be read only once fails its call as unprocessed', async () => {
         const peer = await startPeer(onFirst((stream) => stream.reset(REFUSED_STREAM)))
         const harness = startHarness(peer, options)
         const gone = ask(harness, 'POST /bad', { body: Readable.from(['only once']) })
@@ -148,7 +148,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
     expect(harness.connections).toEqual(['connect'])
   })
 
-  it('with NO_ERROR after a whole response, while the request is still being sent: that response is good', async () => {
+  it('with NO_ERROR after a complete response, while the request is still being sent: the call succeeds', async () => {
     const peer = await startPeer([
       {
         onRequest: (stream) => {

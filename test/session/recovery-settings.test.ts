@@ -43,7 +43,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
       }
     }
 
-    it('lowers its limit to 0: what runs finishes, what waits is bounded by queueTimeout, nothing is dialled', async () => {
+    it('lowers its limit to 0: running calls finish, waiting calls are bounded by queueTimeout, no connection is opened', async () => {
       const clock = new FakeClock()
       const { peer, harness, connection } = await begin(2, clock)
       const running = askMany(harness, 2)
@@ -92,7 +92,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
 
   const options: PoolOptions = { engine, connections: 1 }
 
-  it('raises its limit, and lowers it: as many are open as it says, and none is refused', async () => {
+  it('raises its limit, and lowers it: open streams stay within the limit, and none is refused', async () => {
     const peer = await startPeer({
       settings: [[MAX_CONCURRENT_STREAMS, 2]],
       onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
@@ -121,7 +121,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
     expect(Object.values(peer.counts)).toEqual(Array(9).fill(1))
   })
 
-  it('takes its header table away, and gives another: requests can be read all the while', async () => {
+  it('sets its header table size to 0, and raises it again: it can decode all requests', async () => {
     const peer = await startPeer(SERVE)
     const harness = startHarness(peer, options)
     const headers = { 'x-token': 'a value that is worth an entry of the table', 'x-other': 'another' }
@@ -141,7 +141,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('offers extended CONNECT late: before that there is none, and then there is', async () => {
+  it('offers extended CONNECT late: tunnels fail before that, and work afterwards', async () => {
     const peer = await startPeer({ onRequest: (stream) => stream.respondWith() })
     const harness = startHarness(peer, options)
     await ask(harness, 'GET /').settled

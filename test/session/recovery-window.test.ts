@@ -13,7 +13,7 @@ const DEFAULT_FRAME = 16_384
 describe.each(ENGINES)('an upload, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }
 
-  it('to a peer without a window waits, bounded by uploadTimeout, and a sibling is answered meanwhile', async () => {
+  it('to a peer with a window of 0 waits, bounded by uploadTimeout, and a sibling gets its response meanwhile', async () => {
     const clock = new FakeClock()
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 0]],
@@ -39,7 +39,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     expect(peer.counts).toEqual({ 'GET /': 1, 'POST /stuck': 1, 'POST /large': 1, 'GET /sibling': 1 })
   })
 
-  it('waits when the window of the whole connection is used up, and a sibling is answered meanwhile', async () => {
+  it('waits when the connection window is used up, and a sibling gets its response meanwhile', async () => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 1_000_000]],
       grantsCredit: false,
@@ -88,7 +88,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     expect(peer.request('/upload').body).toBe(body)
   })
 
-  it('is cut into frames that the peer takes: 16 KiB, and no more than it has allowed since', async () => {
+  it('is cut into frames of the size that the peer permits: 16 KiB, and larger ones once it permits them', async () => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 1_000_000]],
       onConnection: (connection) => connection.grant(0, 10_000_000),
@@ -117,7 +117,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('with a header larger than a frame is sent in several, none larger than the peer takes', async () => {
+  it('with a header section larger than a frame is sent in several frames, none larger than the peer permits', async () => {
     const peer = await startPeer({ onComplete: (stream) => stream.respondWith() })
     const harness = startHarness(peer, options)
     const headers = { 'x-large': '~'.repeat(40_000) }

@@ -95,7 +95,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   describe('5,000 queued calls', () => {
     const COUNT = 5_000
 
-    it('whose body functions throw fail each by itself, and their sibling is answered', async () => {
+    it('whose body functions throw fail one by one, and their sibling gets its response', async () => {
       const server = await startServer((stream) => {
         stream.respond({ ':status': 200 })
         stream.end('hello')
@@ -116,7 +116,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(client.stats).toMatchObject({ pending: 0, running: 0 })
     })
 
-    it('that end as their bodies are sent fail each by itself, and their sibling is answered', async () => {
+    it('that end while their bodies are sent fail one by one, and their sibling gets its response', async () => {
       const server = await startServer((stream) => {
         stream.respond({ ':status': 200 })
         stream.end('hello')

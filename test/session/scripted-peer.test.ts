@@ -20,7 +20,7 @@ describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', 
     return { peer, client }
   }
 
-  it('serves, and is in the ledger', async () => {
+  it('serves requests, and is listed in the ledger', async () => {
     const { peer, client } = await start(SERVE)
     for (let call = 0; call < 2; call++) {
       const { body } = await client.request({ path: '/', method: 'POST', body: 'x'.repeat(200_000) })

@@ -61,7 +61,7 @@ describe.each(ENGINES)('a call that a subscriber of sendHeaders ends, on engine 
   describe.each(Object.entries(ENDS))('who %s', (_name, end) => {
     it.each(
       Object.entries(REQUESTS),
-    )('hears of the error, and of nothing after it, and sends nothing more: a request %s', async (_kind, toRequest) => {
+    )('gets the error and no later event, and sends nothing more: a request %s', async (_kind, toRequest) => {
       const peer = await startPeer({ ...SERVE, grantsCredit: false })
       const harness = startHarness(peer, { ...PATIENT, engine })
       await ask(harness, 'GET /first').settled

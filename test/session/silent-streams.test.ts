@@ -76,7 +76,9 @@ const CASES: readonly Given[] = [
   },
 ]
 
-describe.each(ENGINES)('a bidirectional stream whose sides say nothing for hours, on engine %s', (engine) => {
+describe.each(
+  ENGINES,
+)('a bidirectional stream that is silent in both directions for hours, on engine %s', (engine) => {
   it.each(CASES)('with $what › ends in $error', async ({ client, request, error }) => {
     const clock = new FakeClock()
     const peer = await startPeer({

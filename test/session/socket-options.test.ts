@@ -92,7 +92,7 @@ describe.each([
     expect(toTold().at(-1)).toEqual({ noDelay, keepAlive })
   })
 
-  it('when a connector yields it › is told the same', async () => {
+  it('when a connector yields it › gets the same options', async () => {
     const { origin, ca } = await start()
     const toTold = watchSockets()
     const connect: ClientOptions['connect'] = ({ ALPNProtocols, port }, callback) => {
@@ -111,12 +111,12 @@ describe.each([
 
 it.each(
   ENGINES,
-)('when a connector yields what stands in for a socket, without such methods, engine %s › uses it', async (engine) => {
+)('when a connector yields a Duplex without such methods, engine %s › uses it', async (engine) => {
   const peer = await startPeer({ onComplete: (stream) => stream.respondWith('hello') })
   expect(await get(peer.origin, { engine, connect: toConnector(peer) })).toBe('hello')
 })
 
-it('when a connector yields what refuses to be told, the fallback › fails the request with that', async () => {
+it('when a connector yields a socket whose methods throw, the fallback › fails the request with that error', async () => {
   const { origin } = await startPlain(undefined, { tls: false })
   const mine = new Error('mine')
   const agent = new Agent({

@@ -91,7 +91,7 @@ describe.each(ENGINES)('with engine %s', (engine) => {
       expect(handshakes.map(({ isResumed }) => isResumed)).toEqual([false, false])
     })
 
-    it('that the caller gives is the one that is used', async () => {
+    it('that the caller gives is used', async () => {
       const { origin, handshakes, cert } = await startTls({ maxVersion: 'TLSv1.2' })
       const first = toClient(origin, { connect: { ca: cert } })
       const connected = once(first, 'connect')
@@ -105,7 +105,7 @@ describe.each(ENGINES)('with engine %s', (engine) => {
       expect(handshakes.map(({ isResumed }) => isResumed)).toEqual([false, false, false])
     })
 
-    it('is forgotten when a connection fails, so that it is never in the way', async () => {
+    it('is forgotten when a connection fails, so that no later one fails by it', async () => {
       const { origin, handshakes, cert } = await startTls()
       let isBroken = false
       const client = toClient(origin, {
@@ -129,7 +129,7 @@ describe.each(ENGINES)('with engine %s', (engine) => {
   })
 
   describe('a client certificate', () => {
-    it('is shown on each connection, a resumed one included; an agent without it is another identity', async () => {
+    it('is presented on each connection, also on a resumed one; an agent without it is another identity', async () => {
       const { private: key, cert } = await toCertificate()
       const { origin, handshakes } = await startTls({
         requestCert: true,

@@ -6,7 +6,7 @@ import { ENGINES, Harness } from '../support/engines.ts'
 import { startServer } from '../support/server.ts'
 
 describe.each(ENGINES)('on engine %s', (engine) => {
-  it('an upload that is aborted is never taken for a complete one', async () => {
+  it('an upload that is aborted never looks complete to the server', async () => {
     const heard = new EventEmitter()
     const server = await startServer((stream) => {
       stream.on('data', () => heard.emit('data'))
@@ -24,7 +24,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(await ended).toEqual([true])
   })
 
-  it('a tunnel that is destroyed is never taken for one that has ended', async () => {
+  it('a tunnel that is destroyed never looks ended to the server', async () => {
     const heard = new EventEmitter()
     const server = await startServer((stream) => {
       stream.respond({ ':status': 200 })

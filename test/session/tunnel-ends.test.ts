@@ -128,7 +128,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       return { client, locked, others }
     }
 
-    it('lets abort() end the call, and the others wait on', async () => {
+    it('lets abort() end the call, and the others continue to wait', async () => {
       const { client, locked, others } = await startQueued()
       const mine = new Error('mine')
       locked.controller?.abort(mine)
@@ -149,7 +149,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
   })
 
-  it('a tunnel that the peer has ended, and then we, is not reset while an upload shares the connection', async () => {
+  it('a tunnel that the peer and then the client have ended is not reset while an upload shares the connection', async () => {
     const peer = await startPeer({
       settings: [[Setting.INITIAL_WINDOW_SIZE, 1_000_000_000]],
       grantsCredit: false,
@@ -204,7 +204,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       return { socket, connection, far, outcome, ...watched }
     }
 
-    it('fails when its session dies, with nothing on its way', async () => {
+    it('fails when its session dies, with no data in flight', async () => {
       const { socket, connection, errors: heard, closed } = await openHalf()
       connection.destroy()
       await closed

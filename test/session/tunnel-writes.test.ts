@@ -38,7 +38,7 @@ function write(tunnel: Duplex, text: string): Promise<Error | null> {
 }
 
 describe.each(ENGINES)('writes to a tunnel that wait for the peer, on engine %s', (engine) => {
-  it('each hear of an error when it is destroyed', async () => {
+  it('each fail when the tunnel is destroyed', async () => {
     const { tunnel, errors, connection } = await start(engine, 0)
     const written = Promise.all([write(tunnel, 'one'), write(tunnel, 'two'), write(tunnel, 'three')])
     await connection.ping()
@@ -47,7 +47,7 @@ describe.each(ENGINES)('writes to a tunnel that wait for the peer, on engine %s'
     expect(errors).toEqual([])
   })
 
-  it('each hear of the error that the client is destroyed with, or of one of the tunnel', async () => {
+  it('each fail with the error that the client is destroyed with, or with one of the tunnel', async () => {
     const { client, tunnel, errors, connection } = await start(engine, 0)
     const written = Promise.all([write(tunnel, 'one'), write(tunnel, 'two')])
     await connection.ping()
@@ -60,7 +60,7 @@ describe.each(ENGINES)('writes to a tunnel that wait for the peer, on engine %s'
 })
 
 describe('a write to a tunnel, on engine wire', () => {
-  it('that has failed isn’t sent after all, though its callback destroys the client', async () => {
+  it('that has failed is never sent, also when its callback destroys the client', async () => {
     const { peer, client, tunnel, connection, stream } = await start('wire', 65_535)
     const heard: string[] = []
     tunnel.write('never', (error) => {
@@ -78,7 +78,7 @@ describe('a write to a tunnel, on engine wire', () => {
 describe('a CONNECT on engine wire', () => {
   // RFC 9110 §9.3.6: any 2xx makes a tunnel, and §15.3.5's rule of no content is about content, which a tunnel has none
   // of.
-  it.each([200, 204, 205, 299])('that is answered %i is a tunnel, both ways', async (status) => {
+  it.each([200, 204, 205, 299])('with a response of %i is a tunnel in both directions', async (status) => {
     const { peer, tunnel, statusCode, stream, connection } = await start('wire', 1_000, status)
     expect(statusCode).toBe(status)
     connection.write(frames.data(stream.id, 'theirs', Flag.END_STREAM))

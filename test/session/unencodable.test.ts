@@ -26,7 +26,7 @@ function smuggle(): void {
   })
 }
 
-describe('engine wire, when fields have slipped through that cannot be encoded', () => {
+describe('engine wire, when fields that cannot be encoded have passed the checks', () => {
   it('fails that call alone, before anything of it is sent', async () => {
     smuggle()
     const peer = await startPeer(SERVE)

@@ -73,7 +73,7 @@ async function trickle(body: DispatchOptions['body']): Promise<void> {
 }
 
 describe.each(ENGINES)('the clock of an upload, on engine %s', (engine) => {
-  it('runs out when the peer takes nothing for so long', async () => {
+  it('expires when the peer takes no data for uploadTimeout', async () => {
     const { clock, peer, harness, connection } = await start(engine)
     const call = ask(harness, 'POST /upload', { body: SOURCES.generator?.() })
     await peer.until(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
@@ -87,13 +87,13 @@ describe.each(ENGINES)('the clock of an upload, on engine %s', (engine) => {
 describe('the clock of an upload, on engine wire', () => {
   it.each(
     Object.entries(SOURCES),
-  )('starts again with each piece that the peer takes, though the source has ended: %s', (_kind, toBody) =>
+  )('restarts with each piece that the peer takes, also after the end of the source: %s', (_kind, toBody) =>
     trickle(toBody()))
 
-  it('starts again with each frame that the peer takes of one large piece', () =>
+  it('restarts with each frame that the peer takes of one large piece', () =>
     trickle(Buffer.alloc(PIECES * PIECE)))
 
-  it('stops when the response is complete and the peer wants no more of the body, however late the response is read', async () => {
+  it('stops when the response is complete and the peer refuses the rest of the body, however late the response is read', async () => {
     const { clock, peer, harness, connection } = await start('wire')
     const call = harness.dispatch(
       { method: 'POST', path: '/upload', body: Buffer.alloc(PIECES * PIECE) },

@@ -15,8 +15,8 @@ async function quiet(connection: PeerConnection): Promise<void> {
   }
 }
 
-describe.each(ENGINES)('a response that comes in events, on engine %s', (engine) => {
-  it('goes on when a burst of calls has made the windows smaller than what it has brought', async () => {
+describe.each(ENGINES)('a response that arrives in small events, on engine %s', (engine) => {
+  it('continues when a burst of calls has made the windows smaller than the data received', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1_000]],
       onRequest: (stream) => stream.respond(200),

@@ -58,7 +58,7 @@ class StubbornScript implements PeerScript {
   }
 }
 
-describe.each(ENGINES)('a server that goes on at WINDOW_UPDATE alone, on engine %s', (engine) => {
+describe.each(ENGINES)('a server that resumes only on WINDOW_UPDATE, on engine %s', (engine) => {
   it('when the windows grow under a download › sends all of it', async () => {
     const peer = await startPeer(new StubbornScript())
     const harness = startHarness(peer, { ...PATIENT, engine })
@@ -73,8 +73,8 @@ describe.each(ENGINES)('a server that goes on at WINDOW_UPDATE alone, on engine 
 })
 
 // Of node:http2 see the table of docs/engines.md: there is no way to have it send a WINDOW_UPDATE.
-describe('a server that goes on at WINDOW_UPDATE alone, on engine wire', () => {
-  it('when a reader comes back after the windows have grown › sends all of it', async () => {
+describe('a server that resumes only on WINDOW_UPDATE, on engine wire', () => {
+  it('when a reader resumes after the windows have grown › sends all of it', async () => {
     const peer = await startPeer(new StubbornScript())
     const harness = startHarness(peer, { ...PATIENT, engine: 'wire' })
     const paused = harness.dispatch({ path: '/paused' }, new PausingRecorder())

@@ -104,14 +104,14 @@ async function startSilent() {
 
 describe('the credit of a connection, on engine wire', () => {
   describe('when no reader reads', () => {
-    it.each([WINDOW, 200_000, MIB / 2])('is what the peer can send, and no more: %i', async (size) => {
+    it.each([WINDOW, 200_000, MIB / 2])('limits what the peer can send: %i', async (size) => {
       const { script, harness, settle } = await startGreedy({ ...OPTIONS, connectionWindowSize: size })
       read(harness, 0)
       await settle(1)
       expect(script.sent).toBe(size)
     })
 
-    it('is what the peer can send, whatever was read before', async () => {
+    it('limits what the peer can send, whatever was read before', async () => {
       const { script, harness, settle } = await startGreedy()
       const taker = read(harness, 3 * MIB)
       await settle(1)
@@ -123,7 +123,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(script.sent - taker.taken).toBeLessThanOrEqual(WINDOW)
     })
 
-    it('comes back for a stream that has had nothing yet, until it has got something', async () => {
+    it('is returned for a stream that has received nothing yet, until it has received data', async () => {
       const { script, harness, settle } = await startGreedy()
       for (let others = 0; others < 4; others++) {
         read(harness, 0)
@@ -135,8 +135,8 @@ describe('the credit of a connection, on engine wire', () => {
     })
   })
 
-  describe('when one reads, and others do not', () => {
-    it('comes back for the one that reads, and what the others hold stays below the bound', async () => {
+  describe('when one reader reads, and others do not', () => {
+    it('is returned for the stream that is read, and unread data of the others stays below the bound', async () => {
       const { script, harness, settle } = await startGreedy()
       const paused = [read(harness, 0), read(harness, 0), read(harness, 0)]
       await settle(3)
@@ -149,7 +149,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(script.sent - reader.taken).toBeLessThanOrEqual(OPTIONS.maxSessionBuffer)
     })
 
-    it('is given in advance to a small response, although another has used all of it up, and once', async () => {
+    it('is given in advance, once, to a small response when another has used all of it up', async () => {
       const { connection, send, stream, taker, begin } = await startSilent()
       await send(stream.id, WINDOW)
       const small = await begin(MIB, '/small')
@@ -165,8 +165,8 @@ describe('the credit of a connection, on engine wire', () => {
     })
   })
 
-  describe('comes back', () => {
-    it('as what is unread is read', async () => {
+  describe('is returned', () => {
+    it('as unread data is read', async () => {
       const { connection, send, stream, taker } = await startSilent()
       await send(stream.id, WINDOW)
       expect([toCredit(connection), taker.taken]).toEqual([0, 0])
@@ -178,7 +178,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)
     })
 
-    it('only for as much as was read', async () => {
+    it('only for the data that was read', async () => {
       const { connection, send, stream, taker } = await startSilent()
       await send(stream.id, WINDOW)
       taker.take(8_192)
@@ -187,7 +187,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(toCredit(connection)).toBeLessThanOrEqual(taker.taken)
     })
 
-    it('when the reader gives up: all of it', async () => {
+    it('in full when the reader aborts', async () => {
       const { connection, send, stream, taker, peer } = await startSilent()
       await send(stream.id, WINDOW)
       taker.controller?.abort(new Error('enough'))
@@ -195,7 +195,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(toCredit(connection)).toBe(WINDOW)
     })
 
-    it('for what was on its way when the reader gave up, too', async () => {
+    it('for data that was in flight when the reader aborted, too', async () => {
       const { connection, send, stream, taker, peer } = await startSilent()
       taker.controller?.abort(new Error('enough'))
       await peer.until(() => stream.resetCode !== null)
@@ -204,7 +204,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)
     })
 
-    it('when the peer resets the stream, with what was unread of it', async () => {
+    it('when the peer resets the stream, for its unread data, too', async () => {
       const { connection, send, stream, taker } = await startSilent()
       await send(stream.id, WINDOW)
       stream.reset(NO_ERROR)
@@ -216,7 +216,7 @@ describe('the credit of a connection, on engine wire', () => {
       expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)
     })
 
-    it('for a response that has come whole only when it is read', async () => {
+    it('for a complete response only when it is read', async () => {
       const { connection, send, stream, taker, begin } = await startSilent()
       await send(stream.id, WINDOW - 5, Flag.END_STREAM)
       expect(toCredit(connection)).toBe(0)

@@ -36,7 +36,7 @@ async function start(script: PeerScript = {}) {
   return { peer, harness, connection, quiet }
 }
 
-describe('a response on engine wire that is whole before the upload is', () => {
+describe('a response on engine wire that is complete before the upload', () => {
   async function startUpload() {
     const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
     const source = new Readable({ read() {} })
@@ -57,7 +57,7 @@ describe('a response on engine wire that is whole before the upload is', () => {
     expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
   })
 
-  it('completes the call when RST_STREAM(NO_ERROR) is right behind it, and says nothing to that', async () => {
+  it('completes the call when RST_STREAM(NO_ERROR) follows at once, and sends no frame in return', async () => {
     const { call, source, stream, connection, quiet } = await startUpload()
     const { id } = stream
     connection.write(
@@ -79,7 +79,7 @@ describe('a response on engine wire that is whole before the upload is', () => {
     expect(source.destroyed).toBe(true)
   })
 
-  it('says nothing of a source that ends along with the reset', async () => {
+  it('reports no error of a source that ends along with the reset', async () => {
     const { call, source, stream, quiet, harness } = await startUpload()
     source.push('two')
     source.push(null)
@@ -97,7 +97,7 @@ describe('a response on engine wire that is whole before the upload is', () => {
     expect(source.destroyed).toBe(true)
   })
 
-  it('leaves the session to its siblings', async () => {
+  it('leaves the session open for its siblings', async () => {
     const { call, stream, harness, peer } = await startUpload()
     stream.respond(200)
     stream.end('early')
@@ -110,7 +110,7 @@ describe('a response on engine wire that is whole before the upload is', () => {
   })
 })
 
-describe('a response on engine wire that its reader holds back, and that is whole before the upload is,', () => {
+describe('an unread response on engine wire that is complete before the upload', () => {
   async function startHeldUpload() {
     const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
     const source = new Readable({ read() {} })
@@ -154,7 +154,7 @@ describe('a response on engine wire that its reader holds back, and that is whol
   })
 })
 
-describe('a response on engine wire that its reader holds back', () => {
+describe('an unread response on engine wire', () => {
   async function startHeld() {
     const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
     const call = scene.harness.dispatch({ ...GET, path: '/held' }, new HeldReader())
@@ -162,7 +162,7 @@ describe('a response on engine wire that its reader holds back', () => {
     return { ...scene, call, stream: scene.peer.request('/held') }
   }
 
-  describe('and that has come whole, with trailers,', () => {
+  describe('that is complete, with trailers,', () => {
     async function startWhole() {
       const scene = await startHeld()
       const { stream, connection } = scene
@@ -183,7 +183,7 @@ describe('a response on engine wire that its reader holds back', () => {
       expect(call.errors).toEqual([])
     }
 
-    it('waits for it, and is told once', async () => {
+    it('waits for its reader, and is delivered once', async () => {
       const { call, quiet } = await startWhole()
       call.controller?.resume()
       await expectWhole(call)
@@ -191,14 +191,14 @@ describe('a response on engine wire that its reader holds back', () => {
       expect(call.events.filter((event) => event === 'end')).toEqual(['end'])
     })
 
-    it('is given when the connection is lost', async () => {
+    it('is delivered when the connection is lost', async () => {
       const { call, connection, harness } = await startWhole()
       connection.break()
       await expectWhole(call)
       await heard(harness, ['connect', 'disconnect'])
     })
 
-    it('is given when the peer says goodbye and closes its side', async () => {
+    it('is delivered when the peer sends GOAWAY and closes its side', async () => {
       const { call, connection, harness } = await startWhole()
       connection.goAway(0, NO_ERROR)
       connection.end()
@@ -206,7 +206,7 @@ describe('a response on engine wire that its reader holds back', () => {
       await heard(harness, ['connect', 'disconnect'])
     })
 
-    it('survives a GOAWAY that does not even name it', async () => {
+    it('survives a GOAWAY with a last id below its own', async () => {
       const { call, connection, quiet } = await startWhole()
       connection.goAway(0, NO_ERROR)
       await quiet()
@@ -215,7 +215,7 @@ describe('a response on engine wire that its reader holds back', () => {
       await expectWhole(call)
     })
 
-    it('is not given after destroy(), which is the error of the call', async () => {
+    it('is not delivered after destroy(): the call fails with that error', async () => {
       const { call, harness } = await startWhole()
       await harness.scheduler.tearDown(null)
       await call.settled
@@ -223,7 +223,7 @@ describe('a response on engine wire that its reader holds back', () => {
       expect(call.error).toBeInstanceOf(ClientDestroyedError)
     })
 
-    it('is not given after abort(), and a reset says nothing of it: the stream is closed', async () => {
+    it('is not delivered after abort(), and no RST_STREAM is sent: the stream is closed', async () => {
       const { call, stream, quiet } = await startWhole()
       call.controller?.abort()
       await call.settled
@@ -233,7 +233,7 @@ describe('a response on engine wire that its reader holds back', () => {
     })
   })
 
-  describe('and that is not whole yet', () => {
+  describe('that is not complete yet', () => {
     async function startPart() {
       const scene = await startHeld()
       scene.stream.respond(200)
@@ -242,7 +242,7 @@ describe('a response on engine wire that its reader holds back', () => {
       return scene
     }
 
-    it('goes on after a GOAWAY, with an error code as well', async () => {
+    it('continues after a GOAWAY, also with an error code', async () => {
       const { call, stream, connection, quiet } = await startPart()
       connection.goAway(stream.id, 2)
       await quiet()
@@ -253,7 +253,7 @@ describe('a response on engine wire that its reader holds back', () => {
       expect(await toOutcomes([call])).toEqual(['one two'])
     })
 
-    it('goes on after pause() from within a piece of it', async () => {
+    it('continues after pause() in the callback of a piece', async () => {
       const { call, stream } = await startPart()
       let isPaused = false
       call.onResponseData = (controller, chunk) => {
@@ -269,7 +269,7 @@ describe('a response on engine wire that its reader holds back', () => {
       expect(await toOutcomes([call])).toEqual(['one two three'])
     })
 
-    it('is cancelled by a handler that throws at what was held', async () => {
+    it('is cancelled by a handler that throws on a held piece', async () => {
       const { call, stream, peer, harness } = await startPart()
       const mine = new Error('mine')
       call.onResponseData = () => {

@@ -62,7 +62,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     // What is refused by HTTP_1_1_REQUIRED isn't asked in HTTP/2 again: http1-required.test.ts.
     ...[...ERROR_CODES.keys()].filter((code) => code !== HTTP_1_1_REQUIRED),
     0x1234,
-  ])('the accepted requests get their responses all the same, and the others on another connection: %i', async (code) => {
+  ])('the accepted requests get their responses, and the others get theirs on another connection: %i', async (code) => {
     const { peer, harness, calls, connection } = await begin()
     connection.goAway(3, code, 'why')
     expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
@@ -72,7 +72,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     await heard(harness, ['connect', 'connect', 'disconnect'])
   })
 
-  it('a response that has begun goes on, and so does an upload', async () => {
+  it('a response that has begun continues, and so does an upload', async () => {
     const peer = await startPeer([{ settings: [[Setting.INITIAL_WINDOW_SIZE, 2]] }, SERVE])
     const harness = startHarness(peer, OPTIONS)
     const responded = ask(harness, 'GET /answered')
@@ -94,7 +94,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     expect(peer.connections).toHaveLength(1)
   })
 
-  it('an accepted stream that it resets afterwards says so, and not what the GOAWAY said', async () => {
+  it('an accepted stream that it resets afterwards fails with the error of the reset, not of the GOAWAY', async () => {
     const { peer, calls, connection } = await begin()
     connection.goAway(7, ENHANCE_YOUR_CALM)
     connection.streams[1]?.reset(CANCEL)
@@ -118,7 +118,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
   })
 
   describe('and another one', () => {
-    it('with a lower last id refuses what lies above that, and leaves the rest', async () => {
+    it('with a lower last id refuses the streams above that, and leaves the others', async () => {
       const { peer, calls, connection } = await begin()
       connection.goAway(7, ENHANCE_YOUR_CALM, 'first')
       await connection.ping()
@@ -145,7 +145,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       await expectFinished(peer, calls)
     })
 
-    it('with a higher last id breaks the protocol: what was accepted may have been processed', async () => {
+    it('with a higher last id breaks the protocol: accepted requests fail as maybe processed', async () => {
       const { peer, calls, connection } = await begin()
       connection.goAway(3, NO_ERROR)
       await connection.ping()
@@ -165,7 +165,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
   })
 
   describe('and then breaks the connection', () => {
-    it('each of what it has accepted hears the error and its debug data, whatever was said after it', async () => {
+    it('each accepted call fails with the error and its debug data, whatever came after it', async () => {
       const { calls, connection } = await begin({ ...OPTIONS, replaySafe: false })
       // As a server of node:http2 does that destroys its session then.
       connection.goAway(7, ENHANCE_YOUR_CALM, 'too much')
@@ -188,7 +188,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       expect(harness.errors).toEqual([])
     }
 
-    it('no caller hears of it, and the accepted ones go on', async () => {
+    it('no caller sees those responses, and the accepted calls continue', async () => {
       const { peer, harness, calls, connection } = await begin()
       await respondRefused(harness, connection)
       expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
@@ -196,7 +196,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       expect(calls.map(({ statuses }) => statuses)).toEqual(Array(WHAT.length).fill([200]))
     })
 
-    it('its data gives the connection its credit back', async () => {
+    it('the credit of their data is returned to the connection', async () => {
       const { calls, connection } = await begin({ ...OPTIONS, connectionWindowSize: 65_535 })
       connection.goAway(3, ENHANCE_YOUR_CALM)
       await connection.ping()
@@ -211,7 +211,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       expect(await toOutcomes(calls)).toEqual(WHAT)
     })
 
-    it('header blocks of refused streams count for the table of those that come after', async () => {
+    it('header blocks of refused streams update the table for later ones', async () => {
       const { calls, connection } = await begin()
       connection.goAway(3, ENHANCE_YOUR_CALM)
       // RFC 7541 §6.2.1: `x-sum: 3` is put into the table; §6.1: the 62nd entry is that one.

@@ -263,7 +263,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
       expect(error).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
     })
 
-    it('where nothing is, fails', async () => {
+    it('at a path without a server, fails', async () => {
       const socketPath = await toSocketPath()
       const { error } = await expectFailure(start('http://localhost', { socketPath }), errors.ConnectError)
       expect(error).toMatchObject({ code: 'ENOENT' })
@@ -272,7 +272,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
 
   describe('when `connect` is a function', () => {
     describe('of the caller', () => {
-      it('that calls back, uses its socket, and tells it where to', async () => {
+      it('that calls back, is told the destination, and has its socket used', async () => {
         const { origin } = await startServer(serveHello)
         const { port } = new URL(origin)
         const asked: ConnectorOptions[] = []
@@ -305,7 +305,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         await expectHello(start(origin, { connect }))
       })
 
-      it('that returns a promise of a TLS socket, uses it, and tells the server name', async () => {
+      it('that returns a promise of a TLS socket, is told the server name, and has its socket used', async () => {
         const { port, cert, handshakes } = await startTls()
         const asked: ConnectorOptions[] = []
         const connect: Connector = async (options) => {
@@ -546,7 +546,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
       )
     })
 
-    it('at any address of a name, names each of them', async () => {
+    it('at any address of a name, fails with an error that names each address', async () => {
       const port = await findFreePort()
       const lookup: LookupFunction = (_hostname, _options, callback) => {
         callback(null, [
@@ -566,7 +566,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
     })
   })
 
-  describe('when it is destroyed on the way', () => {
+  describe('when it is destroyed while it connects', () => {
     async function expectDestroyed(harness: Harness, calls: Recorder[], reason: Error | null): Promise<void> {
       await harness.scheduler.tearDown(reason)
       for (const call of calls) {
@@ -581,7 +581,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
     it.each([
       { what: 'with a ClientDestroyedError', reason: null },
       { what: 'with the error that was given', reason: new Error('enough') },
-    ])('before TLS stands, fails its calls $what, and leaves no socket and no alarm', async ({ reason }) => {
+    ])('before TLS is up, fails its calls $what, and leaves no socket and no timer', async ({ reason }) => {
       const { port, server, sockets, allClosed } = await startSilent()
       const clock = new FakeClock()
       const harness = start(`https://127.0.0.1:${port}`, { connectTimeout: 3_000 }, clock)
@@ -632,7 +632,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
       expect(harness.connections).toEqual([])
     })
 
-    it('while a function connects, takes no notice of the error that comes too late', async () => {
+    it('while a function connects, ignores the error that comes too late', async () => {
       let giveUp: (error: Error) => void = ignore
       const connect: Connector = (_options, callback) => {
         giveUp = callback

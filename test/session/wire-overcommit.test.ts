@@ -45,7 +45,7 @@ async function start(options: PoolOptions, paths: readonly string[]) {
 }
 
 describe('the credit of a connection, on engine wire', () => {
-  it('is given in advance to a call while another one holds all of a window that has not grown yet', async () => {
+  it('is given in advance to a call while unread data of another fills a window that has not grown yet', async () => {
     const options = { initialWindowSize: 4 * MIB, maxSessionBuffer: 12 * MIB }
     const { peer, harness, connection, send, left } = await start(options, ['/paused'])
     await quiet(connection)
@@ -60,7 +60,7 @@ describe('the credit of a connection, on engine wire', () => {
     expect(call.text).toBe('all of it')
   })
 
-  it('is given in advance to a reader that resumes while another one holds nearly all of it', async () => {
+  it('is given in advance to a reader that resumes while unread data of another uses nearly all of it', async () => {
     const WINDOW = 300_000
     const options = { initialWindowSize: WINDOW, connectionWindowSize: WINDOW }
     const { calls, send, left } = await start(options, ['/paused', '/reader'])

@@ -71,7 +71,7 @@ async function readAll(tunnel: Duplex): Promise<number> {
 }
 
 describe.each(ENGINES)('the credit of a connection with tunnels, on engine %s', (engine) => {
-  it('comes back for what is read after the peer’s end, while our side is still open', async () => {
+  it('is returned for data read after the peer’s end, while the client’s side is still open', async () => {
     const { open, bring, quiet, left } = await start(engine)
     const tunnels: Duplex[] = []
     for (let count = 0; count < TUNNELS; count++) {
@@ -91,7 +91,7 @@ describe.each(ENGINES)('the credit of a connection with tunnels, on engine %s', 
     }
   })
 
-  it('comes back for what is read when both sides have ended', async () => {
+  it('is returned for data read when both sides have ended', async () => {
     const { peer, open, bring, quiet, left } = await start(engine)
     for (let count = 0; count < TUNNELS; count++) {
       const pair = await open()
@@ -106,7 +106,7 @@ describe.each(ENGINES)('the credit of a connection with tunnels, on engine %s', 
     }
   })
 
-  it('comes back for unread data: both sides have ended, and the tunnel is destroyed', async () => {
+  it('is returned for unread data when both sides have ended and the tunnel is destroyed', async () => {
     const { peer, open, bring, quiet, left } = await start(engine)
     for (let count = 0; count < TUNNELS; count++) {
       const pair = await open()

@@ -47,7 +47,7 @@ function write(tunnel: Duplex, bytes: Buffer | string): Promise<Error | null> {
 }
 
 describe('a tunnel on engine wire', () => {
-  it('ends our side first, and goes on reading', async () => {
+  it('ends the client’s side first, and continues to read', async () => {
     const { peer, tunnel, heard, stream, quiet, endPeer } = await start(1_000)
     tunnel.end('ours')
     await peer.until(() => stream.isComplete)
@@ -65,7 +65,7 @@ describe('a tunnel on engine wire', () => {
     expect(stream.resetCode).toBe(null)
   })
 
-  it('hears of the other side’s end first, and goes on writing', async () => {
+  it('sees the peer’s end first, and continues to write', async () => {
     const { peer, tunnel, heard, stream, endPeer } = await start(1_000)
     endPeer('theirs')
     const chunks: Buffer[] = []
@@ -115,7 +115,7 @@ describe('a tunnel on engine wire', () => {
     await peer.until(() => stream.isComplete)
   })
 
-  it('gives credit for what was read, and for nothing else', async () => {
+  it('gives credit only for data that was read', async () => {
     const { tunnel, connection, stream, quiet } = await start(1_000, 200_000)
     const sum = (): number =>
       connection
@@ -145,7 +145,7 @@ describe('a tunnel on engine wire', () => {
       return { ...scene, written }
     }
 
-    it('tells all of them when it is destroyed, and is reset', async () => {
+    it('fails all of them when it is destroyed, and is reset', async () => {
       const { peer, client, tunnel, heard, stream, written } = await startWaiting()
       const mine = new Error('mine')
       tunnel.destroy(mine)
@@ -156,7 +156,7 @@ describe('a tunnel on engine wire', () => {
       await expect.poll(() => client.stats).toMatchObject({ running: 0, size: 0 })
     })
 
-    it('tells all of them when the connection is lost', async () => {
+    it('fails all of them when the connection is lost', async () => {
       const { connection, tunnel, heard, written } = await startWaiting()
       const closed = once(tunnel, 'close').catch(() => {})
       connection.break()
@@ -167,7 +167,7 @@ describe('a tunnel on engine wire', () => {
       await expect.poll(() => heard).toEqual(['SocketError', 'close'])
     })
 
-    it('tells all of them when the peer resets it, though it has ended its side properly', async () => {
+    it('fails all of them when the peer resets it, also after the peer has ended its side', async () => {
       const { tunnel, heard, stream, written, endPeer } = await startWaiting()
       tunnel.resume()
       endPeer()

@@ -47,7 +47,7 @@ const EMPTY: Record<string, () => DispatchOptions['body']> = {
 }
 
 describe('a large upload on engine wire', () => {
-  it('is frames of the largest size, without a crumb between them', async () => {
+  it('is sent in frames of the largest size, without small ones between them', async () => {
     const { peer, harness } = await start('wire')
     await ask(harness, 'POST /upload', { body: Buffer.alloc(MIB) }).settled
     const sizes = peer
@@ -59,7 +59,7 @@ describe('a large upload on engine wire', () => {
 })
 
 describe.each(ENGINES)('an empty body with trailers, on engine %s', (engine) => {
-  it.each(Object.entries(EMPTY))('is no DATA frame: %s', async (_kind, toBody) => {
+  it.each(Object.entries(EMPTY))('is sent without a DATA frame: %s', async (_kind, toBody) => {
     const { peer, harness } = await start(engine)
     const call = ask(harness, 'PUT /upload', { body: toBody(), trailers: { sum: '1' } })
     await call.settled

@@ -223,7 +223,7 @@ describe('an upload of engine wire that waits for a 100', () => {
     expect(toDialogue(connection, stream.id)).toBe('HEADERS DATA END')
   })
 
-  it('sends none of it when the response comes instead, and lets go of the stream', async () => {
+  it('sends none of it when the response comes instead, and closes the stream', async () => {
     const { call, stream, connection, peer } = await startWaiting()
     stream.respond(417)
     // Between its header and its end there is time to send something.
@@ -253,7 +253,7 @@ describe('an upload of engine wire that is aborted', () => {
     expect(toDialogue(connection, peer.request('/aborted').id)).toBe('HEADERS RST_STREAM')
   })
 
-  it('takes no credit of the connection with it', async () => {
+  it('uses up no credit of the connection', async () => {
     const { peer, harness, connection } = await start(1_000_000)
     for (let i = 0; i < 5; i++) await abortAll(harness, Buffer.alloc(50_000))
     const call = ask(harness, 'POST /all', { body: Buffer.alloc(DEFAULT_WINDOW) })

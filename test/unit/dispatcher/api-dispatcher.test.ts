@@ -5,7 +5,7 @@ import type { AnyDispatchHandler, DispatchOptions } from '../../../types/index.t
 
 const API = ['request', 'stream', 'pipeline', 'connect', 'upgrade'] as const
 
-/** Fails each request, after it was written down. */
+/** Fails each request after it has recorded it. */
 class NotingDispatcher extends Dispatcher {
   readonly paths: string[] = []
 
@@ -36,7 +36,7 @@ class NotingDispatcher extends Dispatcher {
 }
 
 describe('the API methods of a dispatcher', () => {
-  it('are on the prototype, and are not enumerated', () => {
+  it('are on the prototype, and are not enumerable', () => {
     const dispatcher = new NotingDispatcher()
     expect(dispatcher).toBeInstanceOf(EventEmitter)
     for (const name of API) {
@@ -49,7 +49,7 @@ describe('the API methods of a dispatcher', () => {
     expect(names.filter((name) => API.some((each) => each === name))).toEqual([])
   })
 
-  it('go by the dispatch() of a subclass, composed or not', async () => {
+  it('call the dispatch() of a subclass, composed or not', async () => {
     const dispatcher = new NotingDispatcher()
     const composed = dispatcher.compose((dispatch) => (options, handler) => {
       return dispatch({ ...options, path: `${options.path}-composed` }, handler)

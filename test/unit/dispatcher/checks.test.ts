@@ -24,7 +24,7 @@ function use<T extends Dispatcher>(dispatcher: T): T {
   return dispatcher
 }
 
-/** How often a handler was looked at, by each way to do that. */
+/** How often a handler was checked, by each kind of check. */
 function countChecks(): number[] {
   return [checkHandler, checkTunnelHandler, toNativeHandler].map(
     (check) => vi.mocked(check).mock.calls.length,
@@ -46,7 +46,7 @@ describe('dispatch() checks its handler once', () => {
     }
   })
 
-  it("and once more where the dispatcher is of the caller's factory: its dispatch() may be its own", () => {
+  it("and once more when the caller's factory made the dispatcher: it may override dispatch()", () => {
     const dispatched: unknown[] = []
     class OwnPool extends Pool {
       override dispatch(...args: Parameters<Pool['dispatch']>): boolean {
@@ -63,15 +63,15 @@ describe('dispatch() checks its handler once', () => {
   })
 })
 
-describe('what is wrong with a request is told once by an Agent', () => {
-  it('when the options are', () => {
+describe('an error in a request is reported once by an Agent', () => {
+  it('when the options are invalid', () => {
     const agent = use(new Agent({ fallback: null, h2c: true }))
     const recorder = new Recorder()
     expect(agent.dispatch({ ...GET, path: 'no path' }, recorder)).toBe(false)
     expect(recorder.error).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it('when the handler throws as it hears that', () => {
+  it('when the handler throws while that error is reported to it', () => {
     const agent = use(new Agent({ fallback: null, h2c: true }))
     const errors: Error[] = []
     const handler: DispatchHandler = Object.assign(new Recorder(), {
@@ -84,7 +84,7 @@ describe('what is wrong with a request is told once by an Agent', () => {
     expect(errors).toEqual([expect.any(InvalidArgumentError)])
   })
 
-  it('when its Pool was destroyed, whoever did that', async () => {
+  it('when the caller has destroyed its Pool', async () => {
     const agent = use(new Agent({ fallback: new FakeFallback(respondTo), h2c: true, connect: refuse }))
     const targets = new Promise<readonly unknown[]>((resolve) => {
       agent.once('connectionError', (_origin, all) => resolve(all))

@@ -11,7 +11,7 @@ function open(codings: readonly Coding[], maxSize = -1) {
   return { sink, decoder: new BodyDecoder(codings, maxSize, sink) }
 }
 
-/** What was told by the time that the end has come, in the same turn. */
+/** The events by the time that the end has come, in the same turn. */
 function decodeNow(codings: readonly Coding[], chunks: readonly Buffer[], maxSize = -1) {
   const { sink, decoder } = open(codings, maxSize)
   for (const chunk of chunks) expect(decoder.write(chunk)).toBe(true)
@@ -23,23 +23,25 @@ function decodeNow(codings: readonly Coding[], chunks: readonly Buffer[], maxSiz
 const WITHOUT_ZSTD = formats.filter(([, coding]) => coding !== 'zstd')
 
 describe('BodyDecoder', () => {
-  describe.each(WITHOUT_ZSTD)('when a small body in %s comes with its end', (_name, coding, encode) => {
+  describe.each(
+    WITHOUT_ZSTD,
+  )('when a small body in %s comes in the same turn as its end', (_name, coding, encode) => {
     const encoded = encode(Buffer.from(text))
 
-    test('gives it at once', () => {
+    test('decodes it at once', () => {
       const { text: given, events } = decodeNow([coding], [encoded])
       expect(given).toBe(text)
       expect(events).toEqual(['end'])
     })
 
-    test('gives it in one, however it came', () => {
+    test('gives it as one piece, however it was split', () => {
       const { text: given, events, chunks } = decodeNow([coding], toBytes(encoded))
       expect(given).toBe(text)
       expect(events).toEqual(['end'])
       expect(chunks).toHaveLength(1)
     })
 
-    test('takes one that breaks off as a Decoder does', async () => {
+    test('treats a truncated body as a Decoder does', async () => {
       const cut = encoded.subarray(0, encoded.length - 9)
       const { sink } = decodeNow([coding], [cut])
       const expected = await decode([coding], [cut])
@@ -48,17 +50,17 @@ describe('BodyDecoder', () => {
     })
   })
 
-  describe('when there are layers', () => {
-    test('undoes all of them at once', () => {
+  describe('when there are several codings', () => {
+    test('decodes all of them at once', () => {
       const codings: Coding[] = ['br', 'gzip', 'deflate']
       expect(decodeNow(codings, [encodeAll(codings, Buffer.from(text))]).text).toBe(text)
     })
   })
 
-  describe('when the end does not come in the same turn', () => {
-    test('gives what has come', async () => {
+  describe('when the end comes in a later turn', () => {
+    test('decodes the data that has come', async () => {
       const { sink, decoder } = open(['gzip'])
-      // All of it, and the coded data goes on.
+      // All of the body; the coded data continues.
       decoder.write(zlib.gzipSync(text, { finishFlush: zlib.constants.Z_SYNC_FLUSH }))
       await sink.until(() => sink.size > 0)
       expect(sink.text).toBe(text)
@@ -66,7 +68,7 @@ describe('BodyDecoder', () => {
       decoder.destroy()
     })
 
-    test('goes on with what comes then', async () => {
+    test('continues with the data that comes later', async () => {
       const { sink, decoder } = open(['gzip'])
       const encoded = zlib.gzipSync(text)
       decoder.write(encoded.subarray(0, 20))
@@ -78,7 +80,7 @@ describe('BodyDecoder', () => {
     })
   })
 
-  describe('when more comes than is held', () => {
+  describe('when the body exceeds the buffer', () => {
     test('decodes it as it comes', async () => {
       const { sink, decoder } = open(['gzip'])
       const encoded = zlib.gzipSync(noise)
@@ -90,7 +92,7 @@ describe('BodyDecoder', () => {
       expect(sink.events.at(-1)).toBe('end')
     })
 
-    test('holds a small one that becomes too large to no turn of its own', async () => {
+    test('decodes a small body with a large result later, in pieces', async () => {
       const zeros = Buffer.alloc(200_000)
       const { sink, events } = decodeNow(['gzip'], [zlib.gzipSync(zeros)])
       expect(events).toEqual([])
@@ -100,8 +102,8 @@ describe('BodyDecoder', () => {
     })
   })
 
-  describe('when something is wrong', () => {
-    test('says of bad data what a Decoder says', async () => {
+  describe('when the body is invalid or too large', () => {
+    test('reports the error that a Decoder reports for invalid data', async () => {
       const bad = Buffer.from('this is no gzip')
       const { sink } = decodeNow(['gzip'], [bad])
       await sink.untilTold('error')
@@ -109,19 +111,19 @@ describe('BodyDecoder', () => {
       expect(sink.errors).toEqual([error])
     })
 
-    test.each([0, 1, text.length - 1])('holds it to its bound of %i bytes', async (maxSize) => {
+    test.each([0, 1, text.length - 1])('enforces its limit of %i bytes', async (maxSize) => {
       const { sink } = decodeNow(['gzip'], [zlib.gzipSync(text)], maxSize)
       await sink.untilTold('error')
       expect(sink.errors[0]).toBeInstanceOf(ResponseExceededMaxSizeError)
       expect(sink.size).toBe(0)
     })
 
-    test('lets a body pass that has just as many bytes', () => {
+    test('accepts a body of exactly as many bytes', () => {
       expect(decodeNow(['gzip'], [zlib.gzipSync(text)], Buffer.byteLength(text)).text).toBe(text)
     })
   })
 
-  describe('when there is no byte', () => {
+  describe('when the body has no bytes', () => {
     test.each(formats)('ends as an empty body in %s', async (_name, coding) => {
       const { sink } = decodeNow([coding], [])
       await sink.untilTold('end')
@@ -129,8 +131,8 @@ describe('BodyDecoder', () => {
     })
   })
 
-  describe('when it is let go of', () => {
-    test('tells nothing of what it holds', async () => {
+  describe('when it is destroyed', () => {
+    test('emits nothing of the data that it holds', async () => {
       const gunzip = vi.spyOn(zlib, 'createGunzip')
       const { sink, decoder } = open(['gzip'])
       decoder.write(zlib.gzipSync(text))

@@ -7,7 +7,7 @@ import type { Encode, Sink } from './decode-support.ts'
 import { cut, decode, formats, noise, open, quiesce, text, toBytes, zstd } from './decode-support.ts'
 
 describe('Decoder', () => {
-  describe('when something follows the coded data', () => {
+  describe('when data follows the end of the coded data', () => {
     test.each<[string, Coding, Encode]>([
       ...formats.slice(0, 1),
       ...zstd,
@@ -21,7 +21,7 @@ describe('Decoder', () => {
       }
     })
 
-    test.each(zstd)('skips frames that are to be skipped: %s', async (_name, coding, encode) => {
+    test.each(zstd)('skips skippable frames: %s', async (_name, coding, encode) => {
       // RFC 8878 §3.1.2
       const skipped = Buffer.from('5a2a4d1803000000616263', 'hex')
       const whole = Buffer.concat([skipped, encode(Buffer.from(text)), skipped, skipped, encode(noise)])
@@ -30,7 +30,7 @@ describe('Decoder', () => {
       expect(decoded).toBe(text + noise.toString())
     })
 
-    test.each(zstd)('takes more when what follows is short: %s', async (_name, coding, encode) => {
+    test.each(zstd)('accepts more data when what follows is short: %s', async (_name, coding, encode) => {
       const { sink, decoder } = open([coding])
       expect(decoder.write(Buffer.concat([encode(noise), encode(Buffer.from(text))]))).toBe(false)
       await sink.untilTold('drain')
@@ -40,7 +40,7 @@ describe('Decoder', () => {
       expect(sink.size).toBe(noise.length + 2 * Buffer.byteLength(text))
     })
 
-    test('emits no drain that no writer waits for', async () => {
+    test('emits no drain when no writer waits for one', async () => {
       const { sink, decoder } = open(['br'])
       expect(decoder.write(Buffer.concat([zlib.brotliCompressSync(text), Buffer.alloc(9)]))).toBe(true)
       await sink.until(() => sink.text === text)
@@ -50,7 +50,7 @@ describe('Decoder', () => {
       expect(sink.events).toEqual(['end'])
     })
 
-    test('takes and drops the rest when it follows in an inner layer', async () => {
+    test('accepts and drops the rest when it follows in an inner coding', async () => {
       const spy = vi.spyOn(zlib, 'createGunzip')
       const { sink, decoder } = open(['gzip', 'br'])
       const inner = Buffer.concat([zlib.brotliCompressSync(text), noise, Buffer.alloc(64 * 1024 * 1024)])
@@ -64,7 +64,7 @@ describe('Decoder', () => {
       spy.mockRestore()
     })
 
-    test('fails for what follows gzip, except zeros', async () => {
+    test('fails for data after gzip, except zeros', async () => {
       const encoded = zlib.gzipSync(text)
       expect((await decode(['gzip'], [encoded, Buffer.from('rest')])).told).toEqual(['error'])
       for (const chunks of [[Buffer.concat([encoded, Buffer.alloc(9)])], [encoded, Buffer.alloc(9)]]) {
@@ -72,7 +72,7 @@ describe('Decoder', () => {
       }
     })
 
-    test.each(formats.slice(1, 4))('drops what follows %s, however much', async (_name, coding, encode) => {
+    test.each(formats.slice(1, 4))('drops data after %s, of any size', async (_name, coding, encode) => {
       const { sink, decoder } = open([coding, 'gzip'])
       const inner = zlib.gzipSync(text)
       expect(decoder.write(Buffer.concat([encode(inner), noise]))).toBe(false)
@@ -87,11 +87,11 @@ describe('Decoder', () => {
     })
   })
 
-  describe('when there is a bound', () => {
+  describe('when the decoded size is limited', () => {
     const zeros = Buffer.alloc(64 * 1024 * 1024)
     const bomb = zlib.gzipSync(zeros)
 
-    test('allows as many bytes, and not one more', async () => {
+    test('accepts as many bytes, and fails at one more', async () => {
       const chunks = [zlib.gzipSync(noise)]
       expect(await decode(['gzip'], chunks, noise.length)).toMatchObject({ told: ['end'] })
       const body = await decode(['gzip'], chunks, noise.length - 1)
@@ -103,7 +103,7 @@ describe('Decoder', () => {
     test.each<[Coding[], Buffer]>([
       [['gzip'], bomb],
       [['gzip', 'gzip'], zlib.gzipSync(bomb)],
-    ])('stops a bomb at it: %j', async (codings, encoded) => {
+    ])('stops a decompression bomb at the limit: %j', async (codings, encoded) => {
       const spy = vi.spyOn(zlib, 'createGunzip')
       const before = process.memoryUsage().arrayBuffers
       const { sink, decoder } = open(codings, 100_000)
@@ -120,7 +120,7 @@ describe('Decoder', () => {
       spy.mockRestore()
     })
 
-    test('holds a bomb back without one, as long as the sink has no room', async () => {
+    test('without a limit, stops decoding a bomb while the sink has no room', async () => {
       const before = process.memoryUsage().arrayBuffers
       const { sink, decoder } = open(['gzip', 'gzip'])
       sink.room = 1
@@ -133,7 +133,7 @@ describe('Decoder', () => {
     })
   })
 
-  describe('when it is let go of', () => {
+  describe('when it is destroyed', () => {
     const stages: Record<string, (sink: Sink, decoder: Decoder, encoded: Buffer) => unknown> = {
       'before anything': () => {},
       'in the middle of a write': (_sink, decoder, encoded) => void decoder.write(encoded),
@@ -172,7 +172,7 @@ describe('Decoder', () => {
     }
 
     describe.each(Object.entries(stages))('%s', (_stage, prepare) => {
-      test.each(formats)('tells nothing afterwards: %s', async (_name, coding, encode) => {
+      test.each(formats)('emits nothing afterwards: %s', async (_name, coding, encode) => {
         const { sink, decoder } = open([coding, 'gzip'])
         await prepare(sink, decoder, encode(zlib.gzipSync(noise)))
         const told = [...sink.events]

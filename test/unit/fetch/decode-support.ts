@@ -1,4 +1,4 @@
-/** Encoders, and a sink that decoded bytes go to. */
+/** Encoders, and a sink for the decoded bytes. */
 
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { Decoder } from '../../../src/fetch/decode.ts'
 
 export type Encode = (bytes: Uint8Array) => Buffer
 
-// Node 20 knows no Zstandard.
+// Node 20 does not support Zstandard.
 export const hasZstd = 'zstdCompressSync' in zlib
 export const zstd: [string, Coding, Encode][] = hasZstd ? [['zstd', 'zstd', zlib.zstdCompressSync]] : []
 
@@ -21,7 +21,7 @@ export const formats: [string, Coding, Encode][] = [
   ...zstd,
 ]
 
-/** Takes pieces until `room` of them have come, and then as many as resume() allows. */
+/** Accepts pieces until it has `room` of them, and then as many as resume() allows. */
 export class Sink implements DecodedSink {
   room = Number.POSITIVE_INFINITY
   readonly chunks: Buffer[] = []
@@ -85,7 +85,7 @@ export function open(codings: readonly Coding[], maxSize = -1) {
   return { sink, decoder }
 }
 
-/** What becomes of a body: the text, and what was told. */
+/** The result of decoding a body: the text, and the events. */
 export async function decode(codings: readonly Coding[], chunks: readonly Buffer[], maxSize = -1) {
   const { sink, decoder } = open(codings, maxSize)
   for (const chunk of chunks) decoder.write(chunk)
@@ -96,7 +96,7 @@ export async function decode(codings: readonly Coding[], chunks: readonly Buffer
   return { text: sink.text, told, error: sink.errors[0] }
 }
 
-/** Lets whatever is on its way through node:zlib's threads come through: they respond within a turn or two. */
+/** Waits for the results of node:zlib's threads: they come within a turn or two. */
 export async function quiesce(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()
 }

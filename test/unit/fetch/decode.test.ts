@@ -29,18 +29,18 @@ describe('toCodings', () => {
     ['gzip br', null],
     ['zstd', hasZstd ? ['zstd'] : null],
     ['gzip, ZSTD', hasZstd ? ['zstd', 'gzip'] : null],
-  ])('makes of %j: %j', (field, codings) => {
+  ])('converts %j to %j', (field, codings) => {
     expect(toCodings(field)).toEqual(codings)
   })
 
-  test.each(['gzip', 'br', 'unknown', 'identity', ''])('refuses more than five layers of %j', (name) => {
+  test.each(['gzip', 'br', 'unknown', 'identity', ''])('refuses more than five codings: %j', (name) => {
     const list = (length: number) => Array.from({ length }, () => name).join(', ')
     expect(() => toCodings(list(MAX_CODINGS))).not.toThrow()
     expect(() => toCodings(list(MAX_CODINGS + 1))).toThrow(HeadersCountError)
     expect(() => toCodings(list(1000))).toThrow('1000 content codings, more than the 5')
   })
 
-  test('knows all that is offered', () => {
+  test('supports every coding that the client offers', () => {
     expect(SUPPORTED_CODINGS).toBe(hasZstd ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br')
     for (const name of SUPPORTED_CODINGS.split(', ')) expect(toCodings(name)).toEqual([name])
   })
@@ -58,14 +58,14 @@ describe('Decoder', () => {
       expect(await decode([coding], toBytes(encoded))).toEqual({ text, told: ['end'], error: undefined })
     })
 
-    test('decodes it cut in two anywhere, with nothing in between', async () => {
+    test('decodes it when it is cut in two at any place, with nothing in between', async () => {
       const bodies = Array.from(encoded.keys(), (at) =>
         decode([coding], [encoded.subarray(0, at), Buffer.alloc(0), encoded.subarray(at)]),
       )
       for (const body of await Promise.all(bodies)) expect(body.text).toBe(text)
     })
 
-    test('decodes what is large, and never changes what it has given', async () => {
+    test('decodes a large body, and never changes a piece that it has given', async () => {
       const { sink, decoder } = open([coding])
       const copies: Buffer[] = []
       sink.onChunk = () => copies.push(Buffer.from(sink.chunks.at(-1) ?? []))
@@ -77,13 +77,13 @@ describe('Decoder', () => {
       expect(Buffer.concat(copies).equals(noise)).toBe(true)
     })
 
-    test('takes no bytes at all for an empty body', async () => {
+    test('gives no bytes for an empty body', async () => {
       expect(await decode([coding], [])).toEqual({ text: '', told: ['end'], error: undefined })
       expect(await decode([coding], [Buffer.alloc(0)])).toEqual({ text: '', told: ['end'], error: undefined })
       expect(await decode([coding], [encode(Buffer.alloc(0))])).toMatchObject({ text: '', told: ['end'] })
     })
 
-    test('tells the end when the response has ended, and not before', async () => {
+    test('reports the end when the response has ended, and not before', async () => {
       const { sink, decoder } = open([coding])
       decoder.write(encoded)
       await sink.until(() => sink.text === text)
@@ -96,21 +96,21 @@ describe('Decoder', () => {
       expect(sink.events).toEqual(['end'])
     })
 
-    test('gives what has come without waiting for more', async () => {
+    test('gives the decoded data without waiting for more', async () => {
       const { sink, decoder } = open([coding])
       decoder.write(encode(noise).subarray(0, -1))
       await sink.until(() => sink.size > noise.length / 2)
       decoder.destroy()
     })
 
-    test('fails once for what is no such data', async () => {
+    test('fails once for invalid data', async () => {
       const bad = Buffer.from('\xff\xff no such thing', 'latin1')
       const body = await decode([coding], [bad, bad, bad])
       expect(body).toMatchObject({ text: '', told: ['error'], error: expect.any(Error) })
       expect(body.error).toHaveProperty('code')
     })
 
-    test('holds back what the sink has no room for, and then the response', async () => {
+    test('keeps the data that the sink has no room for, and then pauses the response', async () => {
       const { sink, decoder } = open([coding])
       const large = encode(randomBytes(1024 * 1024))
       let at = 0
@@ -126,7 +126,7 @@ describe('Decoder', () => {
         await sink.until(() => sink.chunks.length === length)
         await quiesce()
         expect(sink.chunks).toHaveLength(length)
-        // Within there is room for less than that.
+        // The decoder's own buffers hold less than that.
         expect(at).toBeLessThan(384 * 1024)
         sink.room = 1
         decoder.resume()
@@ -139,7 +139,7 @@ describe('Decoder', () => {
       expect(sink.events).toContain('drain')
     })
 
-    test('holds the end back as long as the sink has no room', async () => {
+    test('delays the end while the sink has no room', async () => {
       const { sink, decoder } = open([coding])
       sink.room = 1
       decoder.write(encoded)
@@ -152,35 +152,35 @@ describe('Decoder', () => {
     })
   })
 
-  describe('when there are layers', () => {
+  describe('when there are several codings', () => {
     const list = formats.map(([, coding]) => coding)
     test.each([
       list,
       list.toReversed(),
       list.flatMap((coding) => [coding, coding]).slice(0, 5),
-    ])('undoes them in order: %s, %s, %s, …', async (...codings) => {
+    ])('decodes them in order: %s, %s, %s, …', async (...codings) => {
       const encoded = encodeAll(codings, Buffer.from(text))
       for (const chunks of [[encoded], toBytes(encoded)]) {
         expect(await decode(codings, chunks)).toEqual({ text, told: ['end'], error: undefined })
       }
     })
 
-    test('tells what is wrong within', async () => {
+    test('reports an error of an inner coding', async () => {
       expect(await decode(['gzip', 'br'], [zlib.gzipSync(text)])).toMatchObject({ text: '', told: ['error'] })
     })
 
-    test('takes nothing within for an empty body', async () => {
+    test('accepts an empty body in an inner coding', async () => {
       expect(await decode(['gzip', 'br'], [zlib.gzipSync('')])).toMatchObject({ text: '', told: ['end'] })
     })
   })
 
-  describe('when the body breaks off', () => {
-    test.each(formats)('gives what there is of %s', async (_name, coding, encode) => {
+  describe('when the body is truncated', () => {
+    test.each(formats)('gives the decoded data before the cut of %s', async (_name, coding, encode) => {
       const encoded = encode(noise)
       const { sink, decoder } = open([coding])
       decoder.write(encoded.subarray(0, encoded.length / 2))
       decoder.end()
-      // Node 22 knows no end of Zstandard; newer ones do, and Node's fetch asks for it.
+      // Node 22 does not detect truncated Zstandard; newer versions do, and Node's fetch asks for it.
       const isStrict = coding === 'zstd' && !process.version.startsWith('v22.')
       await sink.untilTold(isStrict ? 'error' : 'end')
       expect(noise.subarray(0, sink.size).equals(Buffer.concat(sink.chunks))).toBe(true)

@@ -9,7 +9,7 @@ function toPairs(fields: readonly string[]): [string, string][] {
   return fields.flatMap((name, i) => (i % 2 === 0 ? [[name, fields[i + 1] ?? '']] : []))
 }
 
-/** By name; the order of the fields doesn't matter. */
+/** Sorted by name: the order of the fields doesn't matter. */
 function toSorted(pairs: readonly [string, string][]): [string, string][] {
   return pairs.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)))
 }
@@ -49,12 +49,12 @@ const BAD: readonly (readonly [what: string, headers: unknown])[] = [
 ]
 
 describe('toFields', () => {
-  test.each(FORMS)('gives what Headers gives, of %s', (_what, headers) => {
+  test.each(FORMS)('gives the same fields as Headers for %s', (_what, headers) => {
     const expected = [...new Headers(Object(headers))]
     expect(toSorted(toPairs(toFields(headers)))).toEqual(toSorted(expected))
   })
 
-  test.each(BAD)('throws a TypeError as Headers does, of %s', (_what, headers) => {
+  test.each(BAD)('throws a TypeError for %s, as Headers does', (_what, headers) => {
     expect(() => Reflect.construct(Headers, [headers])).toThrow(TypeError)
     expect(() => toFields(headers)).toThrow(TypeError)
   })
@@ -65,11 +65,11 @@ describe('toFields', () => {
     }
   })
 
-  test('is empty where there is nothing', () => {
+  test('is empty when there are no headers', () => {
     expect(toFields(undefined)).toEqual([])
   })
 
-  test('is a new list each time', () => {
+  test('returns a new list each time', () => {
     const headers = Object.freeze({ a: '1' })
     expect(toFields(headers)).not.toBe(toFields(headers))
   })
@@ -103,29 +103,29 @@ const ADDED = {
 }
 
 describe('toWireFields', () => {
-  test('adds what the standard adds', () => {
+  test('adds the fields that the Fetch standard adds', () => {
     expect(toWire()).toEqual(ADDED)
   })
 
-  test('asks for all codings over TLS', () => {
+  test('asks for all supported codings over TLS', () => {
     const { 'accept-encoding': codings } = toWire({ url: splitUrl('https://a.test/') })
     expect(codings).toBe(SUPPORTED_CODINGS)
   })
 
-  test('leaves the list of the request alone', () => {
+  test('does not change the list of the request', () => {
     const request = toRequest({ fields: ['a', '1'] })
     const wire = toWireFields(request)
     expect(wire.slice(0, 2)).toEqual(['a', '1'])
     expect(request.fields).toEqual(['a', '1'])
   })
 
-  test('adds nothing that the caller has, but for the mode', () => {
+  test('adds no field that the caller has set, except for sec-fetch-mode', () => {
     const own = { accept: 'a', 'accept-language': 'b', 'user-agent': 'c', 'accept-encoding': 'd' }
     const fields = Object.entries({ ...own, 'sec-fetch-mode': 'e' }).flat()
     expect(toWire({ fields, mode: 'no-cors' })).toEqual({ ...own, 'sec-fetch-mode': 'no-cors' })
   })
 
-  test('wants a part of a body as it is', () => {
+  test('asks for identity coding in a range request', () => {
     expect(toWire({ fields: ['range', 'bytes=1-2'] })).toMatchObject({ 'accept-encoding': 'identity' })
     const fields = ['range', 'bytes=1-2', 'accept-encoding', 'br']
     expect(toWire({ fields })).toMatchObject({ 'accept-encoding': 'br' })
@@ -138,7 +138,7 @@ describe('toWireFields', () => {
     ['no-cache', { 'cache-control': 'max-age=0' }],
     ['no-store', { pragma: 'no-cache', 'cache-control': 'no-cache' }],
     ['reload', { pragma: 'no-cache', 'cache-control': 'no-cache' }],
-  ])('says what the cache mode %s means', (cache, more) => {
+  ])('adds the fields of the cache mode %s', (cache, more) => {
     expect(toWire({ cache })).toEqual({ ...ADDED, ...more })
   })
 
@@ -148,14 +148,14 @@ describe('toWireFields', () => {
     'if-unmodified-since',
     'if-match',
     'if-range',
-  ])('passes caches over for %s', (name) => {
+  ])('asks caches to be bypassed for %s', (name) => {
     expect(toWire({ fields: [name, 'x'] })).toMatchObject({ pragma: 'no-cache', 'cache-control': 'no-cache' })
     expect(toWire({ fields: ['if-other', 'x'] })).not.toHaveProperty('pragma')
     const own = { pragma: 'a', 'cache-control': 'b' }
     expect(toWire({ fields: [name, 'x', ...Object.entries(own).flat()] })).toMatchObject(own)
   })
 
-  test('names the referrer as the policy says, over that of the caller', () => {
+  test("sets the referrer by the policy, and overrides the caller's field", () => {
     const referrer = 'http://b.test/page'
     expect(toWire({ referrer })).toMatchObject({ referer: 'http://b.test/' })
     expect(toWire({ referrer, referrerPolicy: 'unsafe-url', fields: ['referer', 'own'] })).toMatchObject({
@@ -181,11 +181,11 @@ describe('toWireFields, when the client has an origin', () => {
       { method: 'POST', referrerPolicy: 'same-origin', url: splitUrl('https://client.test/') },
       'https://client.test',
     ],
-  ])('names it for %s', (_what, more, origin) => {
+  ])('sends it for %s', (_what, more, origin) => {
     expect(toWire({ client, ...more }).origin).toBe(origin)
   })
 
-  test('names it after a redirect to another origin', () => {
+  test('sends it after a redirect to another origin', () => {
     const request = toRequest({ client })
     request.isTainted = true
     expect(Object.fromEntries(toPairs(toWireFields(request))).origin).toBe('https://client.test')

@@ -8,7 +8,7 @@ describe('toHref', () => {
     ['../c?d', new URL('http://a/b/b/b'), 'http://a/b/c?d'],
     ['http://@a/@', undefined, 'http://a/@'],
     ['http://a/?user:password@b', undefined, 'http://a/?user:password@b'],
-  ])('reads %j', (text, base, href) => {
+  ])('parses %j', (text, base, href) => {
     expect(toHref(text, base)).toBe(href)
   })
 
@@ -33,7 +33,7 @@ describe('toHref', () => {
     'http://user:secret@a/p',
     'http://:secret@a/p',
     'data://user:secret@a/p',
-  ])('refuses the credentials of %s, and keeps them to itself', (text) => {
+  ])('refuses the credentials of %s, and does not show them', (text) => {
     expect(() => toHref(text, undefined)).toThrow(TypeError)
     expect(() => toHref(text, undefined)).toThrow(/no credentials.*:\/\/a\/p$/)
   })
@@ -47,7 +47,7 @@ describe('readBase', () => {
     onTestFinished(() => void Reflect.deleteProperty(globalThis, place))
   }
 
-  test('is the origin that undici was told, and nothing else that may stand there', () => {
+  test('is the origin that undici was given, and ignores any other value there', () => {
     expect(readBase()).toBeUndefined()
     const base = new URL('http://a.test/b')
     setBase(base)
@@ -68,7 +68,7 @@ describe('isHttp', () => {
     ['data:http://a/', false],
     ['ws://a/', false],
     ['blob:http://a/1', false],
-  ])('says of %s: %s', (href, expected) => {
+  ])('for %s returns %s', (href, expected) => {
     expect(isHttp(href)).toBe(expected)
   })
 })
@@ -89,7 +89,7 @@ describe('splitUrl', () => {
     'http://a.test/b?c#d',
     'https://[::1]:444/',
     'http://1.2.3.4/?',
-  ])('agrees with URL on %s', (href) => {
+  ])('gives the same parts as URL for %s', (href) => {
     const { origin, path } = splitUrl(href)
     expect(origin).toBe(new URL(href).origin)
     expect(`${origin}${path}`).toBe(href.replace(/#.*/, ''))
@@ -109,7 +109,7 @@ describe('isBadPort', () => {
     ['http://[::1]:6000/', true],
     ['https://a:10080/', true],
     ['http://a:0/', true],
-  ])('says of %s: %s', (href, expected) => {
+  ])('for %s returns %s', (href, expected) => {
     expect(isBadPort(splitUrl(href))).toBe(expected)
   })
 
@@ -119,7 +119,7 @@ describe('isBadPort', () => {
         throw new Error('not blocked')
       },
     }
-    // The standard has port 0 as well.
+    // The standard blocks port 0 as well.
     const ports = Array.from({ length: 11_000 }, (_, port) => port + 1)
     const blocked: number[] = []
     for (const port of ports) {

@@ -8,7 +8,7 @@ function digest(algorithm: string, encoding: 'base64' | 'base64url' = 'base64', 
   return createHash(algorithm).update(of).digest(encoding)
 }
 
-/** Whether the body may pass. */
+/** Whether the body is accepted. */
 function passes(metadata: string, body = bytes): boolean {
   const integrity = parseIntegrity(metadata)
   return integrity === null || matchesIntegrity(body, integrity)
@@ -17,7 +17,7 @@ function passes(metadata: string, body = bytes): boolean {
 const sha256 = digest('sha256')
 const wrong = digest('sha256', 'base64', Buffer.from('another body'))
 
-/** A body whose digest has both characters in which base64url differs. */
+/** A body whose digest has both characters that differ in base64url. */
 function findSpecial(algorithm: string) {
   for (let i = 0; ; i++) {
     const body = Buffer.from(`body ${i}`)
@@ -27,7 +27,7 @@ function findSpecial(algorithm: string) {
 }
 
 describe('parseIntegrity', () => {
-  describe('when nothing is demanded', () => {
+  describe('when there is no integrity metadata', () => {
     test.each([
       '',
       ' \t\r\n\f ',
@@ -46,7 +46,7 @@ describe('parseIntegrity', () => {
       `sha256=${sha256}`,
       'sha512/256-a',
       '-a',
-    ])('gives null for what is malformed: %j', (metadata) => {
+    ])('gives null for malformed metadata: %j', (metadata) => {
       expect(parseIntegrity(metadata)).toBeNull()
     })
   })
@@ -57,19 +57,19 @@ describe('parseIntegrity', () => {
     expect(parseIntegrity('sha256-a-b_=')).toEqual({ algorithm: 'sha256', digests: ['a+b/'] })
   })
 
-  test('takes the strongest algorithm alone, wherever it stands, and all of its hashes', () => {
+  test('uses the strongest algorithm alone, at any position, with all of its hashes', () => {
     const metadata = 'sha384-A sha256-B sha512-C\tsha384-D\nsha1-E SHA512-F'
     expect(parseIntegrity(metadata)).toEqual({ algorithm: 'sha512', digests: ['C', 'F'] })
     expect(parseIntegrity('sha256-A sha384-B sha256-C')).toEqual({ algorithm: 'sha384', digests: ['B'] })
   })
 
-  test('ignores what comes behind a question mark', () => {
+  test('ignores options after a question mark', () => {
     expect(parseIntegrity('sha256-A?x=y?z sha256?-B')).toEqual({ algorithm: 'sha256', digests: ['A', ''] })
   })
 })
 
 describe('matchesIntegrity', () => {
-  test.each(['sha256', 'sha384', 'sha512'])('tells the body by %s', (algorithm) => {
+  test.each(['sha256', 'sha384', 'sha512'])('accepts the body and no other by %s', (algorithm) => {
     expect(passes(`${algorithm}-${digest(algorithm)}`)).toBe(true)
     expect(passes(`${algorithm}-${digest(algorithm)}`, Buffer.from('the bodY'))).toBe(false)
     expect(passes(`${algorithm.toUpperCase()}-${digest(algorithm)}?options`)).toBe(true)
@@ -79,7 +79,7 @@ describe('matchesIntegrity', () => {
     'sha256',
     'sha384',
     'sha512',
-  ])('takes base64 and base64url of %s, padded or not', (algorithm) => {
+  ])('accepts base64 and base64url of %s, padded or not', (algorithm) => {
     const body = findSpecial(algorithm)
     const padded = digest(algorithm, 'base64', body)
     const bare = padded.replaceAll('=', '')
@@ -90,17 +90,17 @@ describe('matchesIntegrity', () => {
     }
   })
 
-  test('compares the hashes with regard to case', () => {
+  test('compares the hashes case-sensitively', () => {
     expect(passes(`sha256-${sha256.toLowerCase()}`)).toBe(false)
   })
 
-  test('takes any one of several hashes', () => {
+  test('accepts a body that matches any of several hashes', () => {
     expect(passes(`sha256-${wrong} sha256-${sha256}`)).toBe(true)
     expect(passes(`sha256-${sha256} sha256-${wrong}`)).toBe(true)
     expect(passes(`sha256-${wrong} sha256-${wrong}`)).toBe(false)
   })
 
-  test('goes by the strongest algorithm alone', () => {
+  test('checks the strongest algorithm alone', () => {
     expect(passes(`sha256-${sha256} sha384-${wrong}`)).toBe(false)
     expect(passes(`sha256-${wrong} sha512-${digest('sha512')}`)).toBe(true)
     expect(passes(`sha256-${sha256} md5-${wrong}`)).toBe(true)
@@ -114,12 +114,12 @@ describe('matchesIntegrity', () => {
     'sha256-?x',
     `sha256-${sha256}==`,
     `sha256- ${sha256}`,
-  ])('lets no body pass where the hash is missing or none: %j', (metadata) => {
+  ])('accepts no body when the hash is missing or invalid: %j', (metadata) => {
     expect(passes(metadata)).toBe(false)
     expect(passes(metadata, Buffer.alloc(0))).toBe(false)
   })
 
-  test('tells an empty body, and the part of a buffer that a view covers', () => {
+  test('accepts an empty body, and a view of a part of a buffer', () => {
     expect(passes('sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=', Buffer.alloc(0))).toBe(true)
     expect(passes(`sha256-${sha256}`, Buffer.from('<the body>').subarray(1, 9))).toBe(true)
   })

@@ -6,7 +6,7 @@ function toBytes(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text)
 }
 
-/** A byte stream, and what fills it. */
+/** A byte stream, and its controller. */
 function openBytes() {
   const opened: { controller: ReadableByteStreamController | null; reasons: unknown[] } = {
     controller: null,
@@ -35,7 +35,7 @@ function toReader(content: unknown): ReaderLike {
   return (content as { getReader(): ReaderLike }).getReader()
 }
 
-/** All of what is left, as text. */
+/** The rest of the stream, as text. */
 async function readAll(content: unknown): Promise<string> {
   const reader = toReader(content)
   let text = ''
@@ -52,7 +52,7 @@ function toStream(body: NonNullable<RequestInit['body']>): ReadableStreamLike {
   return stream
 }
 
-describe('when all of a body is in memory', () => {
+describe('when the whole body is in memory', () => {
   test.each<[string, () => NonNullable<RequestInit['body']>, string]>([
     ['a string', () => 'text', 'text'],
     ['an empty string', () => '', ''],
@@ -80,8 +80,8 @@ describe('when all of a body is in memory', () => {
   })
 })
 
-describe('when some of a body has to be waited for', () => {
-  test('gives what is there, and what comes, in order', async () => {
+describe('when part of the body is not there yet', () => {
+  test('gives what is there, and then what comes, in order', async () => {
     const { stream, controller } = openBytes()
     controller.enqueue(toBytes('one '))
     controller.enqueue(toBytes('two '))
@@ -93,7 +93,7 @@ describe('when some of a body has to be waited for', () => {
     expect(await read).toBe('one two three')
   })
 
-  test('takes the stream for itself', async () => {
+  test('locks the stream', async () => {
     const { stream } = openBytes()
     const looked = lookAhead(stream)
     expect(stream.locked).toBe(true)
@@ -102,7 +102,7 @@ describe('when some of a body has to be waited for', () => {
     expect((content as ReadableStreamLike).locked).toBe(false)
   })
 
-  test('hands its error on, however late', async () => {
+  test('passes on an error of the stream, at any time', async () => {
     const { stream, controller } = openBytes()
     const { content } = await lookAhead(stream)
     const error = new Error('broken')
@@ -111,14 +111,14 @@ describe('when some of a body has to be waited for', () => {
     await expect(toReader(content).read()).rejects.toBe(error)
   })
 
-  test('hands a cancellation on', async () => {
+  test('passes on a cancellation', async () => {
     const { stream, reasons } = openBytes()
     const { content } = await lookAhead(stream)
     await toReader(content).cancel('enough')
     expect(reasons).toEqual(['enough'])
   })
 
-  test('holds no more than some of a body without end', async () => {
+  test('buffers only part of a body without end', async () => {
     let size = 0
     const stream = new ReadableStream({
       type: 'bytes',
@@ -136,8 +136,8 @@ describe('when some of a body has to be waited for', () => {
   })
 })
 
-describe('when a stream is not one of bytes', () => {
-  test('leaves it to the dispatcher, even if all is there', async () => {
+describe('when the stream is not a byte stream', () => {
+  test('leaves it to the dispatcher, even if all of it is there', async () => {
     const stream = new ReadableStream({
       start(controller) {
         controller.enqueue(toBytes('one'))
@@ -155,7 +155,7 @@ describe('when a stream is not one of bytes', () => {
     await expect(toReader(content).read()).rejects.toThrow(/Uint8Array/)
   })
 
-  test('throws what a stream of bytes fails with', async () => {
+  test('throws the error of a byte stream that fails', async () => {
     const { stream, controller } = openBytes()
     const error = new Error('broken')
     controller.error(error)

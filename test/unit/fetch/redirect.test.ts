@@ -17,13 +17,13 @@ function toRequest(more: Partial<FetchRequest> = {}): FetchRequest {
   )
 }
 
-/** What is wrong with a redirect; null when nothing is. */
+/** The error of a redirect; null when it is valid. */
 function toError(request: FetchRequest, location: string, status = 302): string | null {
   return redirectRequest(request, status, {}, location)?.message ?? null
 }
 
 describe('isRedirect', () => {
-  test('knows five of all statuses', () => {
+  test('accepts the five redirect statuses and no other', () => {
     const statuses = Array.from({ length: 600 }, (_, status) => status)
     expect(statuses.filter(isRedirect)).toEqual([301, 302, 303, 307, 308])
   })
@@ -39,14 +39,14 @@ describe('when a request is redirected', () => {
     ['//b.test', { origin: 'http://b.test', path: '/' }],
     ['https://a.test/#g', { origin: 'https://a.test', path: '/' }],
     ['/\u00c3\u00bc', { origin: 'http://a.test', path: '/%C3%BC' }],
-  ])('is aimed at %j', (location, url) => {
+  ])('goes to %j', (location, url) => {
     const request = toRequest()
     expect(toError(request, location)).toBeNull()
     expect(request.url).toEqual(url)
     expect([request.redirectCount, request.method]).toEqual([1, 'GET'])
   })
 
-  test('keeps its fields on its origin', () => {
+  test('keeps its fields within the same origin', () => {
     const request = toRequest()
     const { fields } = request
     expect(toError(request, '/z')).toBeNull()
@@ -58,7 +58,7 @@ describe('when a request is redirected', () => {
     '//b.test/',
     'https://a.test/',
     'http://a.test:81/',
-  ])('loses what is meant for one origin on its way to %s, in a list of its own', (location) => {
+  ])('removes the fields meant for one origin on the way to %s, in a new list', (location) => {
     const request = toRequest()
     const { fields } = request
     expect(toError(request, location)).toBeNull()
@@ -67,7 +67,7 @@ describe('when a request is redirected', () => {
     expect(request.isTainted).toBe(true)
   })
 
-  test('loses its body, and what tells of it, where GET comes next', () => {
+  test('removes its body and the fields that describe it when the method becomes GET', () => {
     const request = toRequest({ method: 'POST', body: SOURCED })
     expect(toError(request, '/z')).toBeNull()
     expect([request.method, request.body, request.fields]).toEqual([
@@ -77,19 +77,19 @@ describe('when a request is redirected', () => {
     ])
   })
 
-  test('stays tainted when it comes back', () => {
+  test('stays tainted when it returns to the first origin', () => {
     const request = toRequest()
     expect([toError(request, '//b.test/'), toError(request, '//a.test/')]).toEqual([null, null])
     expect([request.isTainted, request.url.origin, request.redirectCount]).toEqual([true, 'http://a.test', 2])
   })
 
-  test('takes twenty redirects', () => {
+  test('follows twenty redirects', () => {
     const request = toRequest()
     for (let i = 0; i < 20; i++) expect(toError(request, '/z')).toBeNull()
     expect(toError(request, '/z')).toBe('redirect count exceeded')
   })
 
-  test('goes by the referrer policy of the response', () => {
+  test('applies the referrer policy of the response', () => {
     const request = toRequest({ referrerPolicy: 'origin' })
     redirectRequest(request, 302, { 'referrer-policy': 'unheard-of' }, '/z')
     expect(request.referrerPolicy).toBe('origin')
@@ -98,29 +98,29 @@ describe('when a request is redirected', () => {
   })
 })
 
-describe('when a redirect is not to be followed', () => {
+describe('when a redirect must not be followed', () => {
   test.each([
     'http://',
     'ftp://a.test/',
     'data:,x',
     'about:blank',
     'javascript:1',
-  ])('says why of %s', (location) => {
+  ])('reports the reason: %s', (location) => {
     const request = toRequest()
     expect(toError(request, location)).toMatch(/URL/)
     expect(request.url.origin).toBe('http://a.test')
   })
 
-  test('says so of credentials, without them', () => {
+  test('reports credentials in the URL, without showing them', () => {
     expect(toError(toRequest(), 'http://user:secret@b.test/')).toMatch(/^(?!.*secret).*credentials/)
   })
 
-  test.each([301, 302, 307, 308])('says so of a %i for a body that was a stream', (status) => {
+  test.each([301, 302, 307, 308])('fails on a %i when the body was a stream', (status) => {
     expect(toError(toRequest({ method: 'POST', body: STREAM }), '/z', status)).toMatch(/stream/)
     expect(toError(toRequest({ method: 'POST', body: SOURCED }), '/z', status)).toBeNull()
   })
 
-  test('lets a 303 drop a body that was a stream', () => {
+  test('follows a 303, which drops the body, when the body was a stream', () => {
     expect(toError(toRequest({ method: 'PUT', body: STREAM }), '/z', 303)).toBeNull()
   })
 
@@ -129,7 +129,7 @@ describe('when a redirect is not to be followed', () => {
     ['same-origin', 'follow', '/z', null],
     ['no-cors', 'follow', '//b.test/', null],
     ['cors', 'follow', '//b.test/', null],
-  ])('goes by the mode %s, with %s, to %s', (mode, redirect, location, expected) => {
+  ])('in mode %s, with %s, goes to %s', (mode, redirect, location, expected) => {
     const error = toError(toRequest({ mode, redirect }), location)
     if (expected === null) expect(error).toBeNull()
     else expect(error).toMatch(expected)

@@ -9,7 +9,7 @@ function toField(referrer: string, policy: string, url: string): string | null {
 }
 
 describe('toReferrerField', () => {
-  // Referrer Policy §3, each policy: to the same origin, another one, and one that isn't secure.
+  // Referrer Policy §3, each policy: to the same origin, to another one, and to one that isn't secure.
   describe.each<[string, string | null, string | null, string | null]>([
     ['no-referrer', null, null, null],
     ['no-referrer-when-downgrade', WHOLE, WHOLE, null],
@@ -22,7 +22,7 @@ describe('toReferrerField', () => {
     ['', WHOLE, ORIGIN, null],
     ['none-that-is-known', WHOLE, ORIGIN, null],
   ])('when the policy is %j', (policy, same, cross, downgrade) => {
-    test('gives what it says', () => {
+    test('gives the referrer of that policy', () => {
       const referrer = 'https://user:secret@a.test/path?query#fragment'
       expect(toField(referrer, policy, 'https://a.test/other')).toBe(same)
       expect(toField(referrer, policy, 'https://b.test/')).toBe(cross)
@@ -30,7 +30,7 @@ describe('toReferrerField', () => {
       expect(toField(referrer, policy, 'http://a.test/')).toBe(downgrade)
     })
 
-    test('calls nothing a downgrade that comes from where it was not secure', () => {
+    test('does not treat a request from an insecure referrer as a downgrade', () => {
       const toHttp = (field: string | null) => field?.replace('https:', 'http:') ?? null
       expect(toField('http://a.test/path?query', policy, 'http://a.test/')).toBe(toHttp(same))
       expect(toField('http://a.test/path?query', policy, 'http://b.test/')).toBe(toHttp(cross))
@@ -43,7 +43,7 @@ describe('toReferrerField', () => {
       'about:blank',
       'data:,a',
       'blob:https://a.test/1',
-    ])('gives none for the referrer %j', (referrer) => {
+    ])('gives no referrer for %j', (referrer) => {
       expect(toField(referrer, policy, 'https://a.test/')).toBeNull()
     })
   })
@@ -53,29 +53,29 @@ describe('toReferrerField', () => {
     'unsafe-url',
     'no-referrer-when-downgrade',
     '',
-  ])('gives the origin alone of what is longer than 4096 characters: policy %j', (policy) => {
+  ])('gives only the origin of a URL longer than 4096 characters: policy %j', (policy) => {
     const longest = `${ORIGIN}${'a'.repeat(4096 - ORIGIN.length)}`
     expect(toField(`${longest}#fragment`, policy, ORIGIN)).toBe(longest)
     expect(toField(`${longest}b`, policy, ORIGIN)).toBe(ORIGIN)
   })
 
-  test('takes the default port for the one that is not named', () => {
+  test('treats a missing port as the default port', () => {
     expect(toField('https://a.test:443/path?query', 'same-origin', 'https://a.test/')).toBe(WHOLE)
     expect(toField('https://a.test:444/', 'origin', 'https://b.test/')).toBe('https://a.test:444/')
   })
 
-  test('leaves the URL of the request as it is', () => {
+  test('does not change the URL of the request', () => {
     const url = new URL('https://user:secret@a.test/path?query#fragment')
     const { href } = url
     expect(toReferrerField(url.href, 'unsafe-url', url)).toBe(WHOLE)
     expect(url.href).toBe(href)
   })
 
-  test('throws a TypeError for what is no URL', () => {
+  test('throws a TypeError for an invalid URL', () => {
     expect(() => toField('/path', '', ORIGIN)).toThrow(TypeError)
   })
 
-  describe('when it matters whether a URL is trustworthy', () => {
+  describe('when the policy depends on whether a URL is trustworthy', () => {
     test.each([
       'https://b.test/',
       'http://localhost:80/',
@@ -88,7 +88,7 @@ describe('toReferrerField', () => {
       'http://0x7f000001/',
       'http://[::1]/',
       'http://[0:0:0:0:0:0:0:1]/',
-    ])('calls it trustworthy: %s', (url) => {
+    ])('treats it as trustworthy: %s', (url) => {
       expect(toField(WHOLE, 'strict-origin', url)).toBe(ORIGIN)
       expect(toField(url, 'strict-origin', 'http://b.test/')).toBeNull()
     })
@@ -102,12 +102,12 @@ describe('toReferrerField', () => {
       'http://128.0.0.1/',
       'http://[::2]/',
       'http://[::ffff:7f00:1]/',
-    ])('calls it not trustworthy: %s', (url) => {
+    ])('treats it as not trustworthy: %s', (url) => {
       expect(toField(WHOLE, 'strict-origin', url)).toBeNull()
       expect(toField(url, 'strict-origin', 'http://b.test/')).toBe(url)
     })
 
-    test('calls files and secure WebSockets trustworthy, and no scheme that is unknown', () => {
+    test('treats files and secure WebSockets as trustworthy, and no unknown scheme', () => {
       expect(toField('file:///path', 'strict-origin', 'http://b.test/')).toBeNull()
       expect(toField('wss://a.test/path', 'strict-origin', 'http://b.test/')).toBeNull()
       expect(toField('ws://a.test/path', 'strict-origin', 'http://b.test/')).toBe('ws://a.test/')
@@ -128,7 +128,7 @@ describe('toRedirectPolicy', () => {
     ['\tsame-origin ', 'same-origin'],
     ['no-referrer, unsafe-url', 'unsafe-url'],
     ['no-referrer,strict-origin , unknown,', 'strict-origin'],
-  ])('makes of %j: %j', (field, policy) => {
+  ])('converts %j to %j', (field, policy) => {
     expect(toRedirectPolicy(field, 'origin')).toBe(policy)
   })
 
@@ -141,7 +141,7 @@ describe('toRedirectPolicy', () => {
     'origin-when-cross-origin',
     'strict-origin-when-cross-origin',
     'unsafe-url',
-  ])('knows %s', (policy) => {
+  ])('accepts %s', (policy) => {
     expect(toRedirectPolicy(policy, '')).toBe(policy)
   })
 })

@@ -24,7 +24,7 @@ describe('checkInit', () => {
     [() => {}],
     [Object.create(null)],
     [Object('string')],
-  ])('takes %o', (init) => {
+  ])('accepts %o', (init) => {
     expect(() => checkInit(init)).not.toThrow()
   })
 
@@ -34,7 +34,7 @@ describe('checkInit', () => {
 })
 
 describe('isRequest', () => {
-  test.each(MODULES)('knows that of $name, and one of a subclass', ({ Request }) => {
+  test.each(MODULES)('recognises a Request of $name, and of a subclass', ({ Request }) => {
     expect(isRequest(new Request(URL_OF_NOBODY))).toBe(true)
     expect(isRequest(new (class extends Request {})(URL_OF_NOBODY))).toBe(true)
   })
@@ -48,7 +48,7 @@ describe('isRequest', () => {
     [null],
     [undefined],
     [() => {}],
-  ])('takes %o for none', (input) => {
+  ])('does not accept %o as a Request', (input) => {
     expect(isRequest(input)).toBe(false)
   })
 })
@@ -66,10 +66,10 @@ describe('toMethod', () => {
     [null, 'null'],
     [5, '5'],
     [{ toString: () => 'get' }, 'GET'],
-  ])('makes %o %s, as Request does', (given, expected) => {
+  ])('converts %o to %s, as Request does', (given, expected) => {
     expect(toMethod(given)).toBe(expected)
     const { method }: Request = Reflect.construct(Request, [URL_OF_NOBODY, { method: given }])
-    // Whether `patch` is normalized has changed.
+    // Whether `patch` is normalized differs between versions.
     if (expected !== 'patch') expect(method).toBe(expected)
   })
 
@@ -91,7 +91,7 @@ describe('toMethod', () => {
 })
 
 describe('toRedirect, toSignalOwner and checkDuplex', () => {
-  test('take what they may be', () => {
+  test('accept valid values', () => {
     expect(['follow', 'error', 'manual', Object('manual')].map(toRedirect)).toEqual([
       'follow',
       'error',
@@ -113,14 +113,14 @@ describe('toRedirect, toSignalOwner and checkDuplex', () => {
 describe('toRareMembers', () => {
   const plain = { mode: 'cors', cache: 'default', integrity: '', referrer: '', referrerPolicy: '' }
 
-  test('are those of a plain call where nothing is said', () => {
+  test('have the defaults when the init is empty', () => {
     expect(toRareMembers(URL_OF_NOBODY, 'GET', null, {})).toEqual(plain)
     expect(toRareMembers(URL_OF_NOBODY, 'POST', null, { method: 'POST', body: 'x', signal: null })).toEqual(
       plain,
     )
   })
 
-  test('are those of the init', () => {
+  test('take the values of the init', () => {
     const said = {
       mode: 'no-cors',
       cache: 'reload',
@@ -133,7 +133,9 @@ describe('toRareMembers', () => {
     expect(toRareMembers(URL_OF_NOBODY, 'GET', null, { referrer: 'about:client' })).toEqual(plain)
   })
 
-  test.each(MODULES)('are those of the Request of $name, without a second look', ({ Request }) => {
+  test.each(MODULES)('take the values of the Request of $name, which are not checked again', ({
+    Request,
+  }) => {
     const said = {
       mode: 'same-origin',
       cache: 'only-if-cached',
@@ -146,7 +148,7 @@ describe('toRareMembers', () => {
     expect(toRareMembers(URL_OF_NOBODY, 'GET', base, { dispatcher: null })).toEqual(expected)
   })
 
-  test.each(MODULES)('forget the referrer of a Request of $name that is changed', ({ Request }) => {
+  test.each(MODULES)('reset the referrer of a Request of $name when the init changes it', ({ Request }) => {
     const base = new Request(URL_OF_NOBODY, {
       cache: 'reload',
       referrer: 'http://b.test/c',
@@ -162,7 +164,7 @@ describe('toRareMembers', () => {
     })
   })
 
-  test('do not take a member for a change that is undefined', () => {
+  test('do not treat an undefined member as a change', () => {
     const base = new Request(URL_OF_NOBODY, { referrer: 'http://b.test/c' })
     const { referrer } = toRareMembers(URL_OF_NOBODY, 'GET', base, { method: undefined, signal: undefined })
     expect(referrer).toBe('http://b.test/c')
@@ -170,7 +172,7 @@ describe('toRareMembers', () => {
 })
 
 describe('toInitBody', () => {
-  test('adds the type of a body that has one, unless the caller has', () => {
+  test('adds the type of the body, unless the caller has set one', () => {
     const fields = ['a', 'b']
     expect(toInitBody({ body: 'x' }, 'POST', fields).content).toBe('x')
     expect(fields).toEqual(['a', 'b', 'content-type', 'text/plain;charset=UTF-8'])
@@ -182,14 +184,14 @@ describe('toInitBody', () => {
     expect(none).toEqual([])
   })
 
-  test('copies bytes, which the caller may change', () => {
+  test('copies bytes, since the caller may change them', () => {
     const bytes = new Uint8Array([1, 2, 3])
     const { content } = toInitBody({ body: bytes.subarray(1) }, 'POST', [])
     bytes.fill(0)
     expect(content).toEqual(new Uint8Array([2, 3]))
   })
 
-  test('refuses a body of GET and HEAD', () => {
+  test('refuses a body with GET and HEAD', () => {
     for (const method of ['GET', 'HEAD']) {
       expect(() => toInitBody({ body: '' }, method, [])).toThrow(TypeError)
       expect(() => checkBodyAllowed(method)).toThrow(TypeError)
@@ -197,7 +199,7 @@ describe('toInitBody', () => {
     for (const method of ['POST', 'get', 'DELETE']) expect(() => checkBodyAllowed(method)).not.toThrow()
   })
 
-  test('wants a stream to be announced', () => {
+  test('requires duplex for a stream', () => {
     const toBodies = () => [new ReadableStream(), (async function* () {})()]
     for (const body of toBodies()) expect(() => toInitBody({ body }, 'POST', [])).toThrow(/duplex: 'half'/)
     for (const body of toBodies()) {

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-describe('toAnswerHeaders', () => {
+describe('toFetchHeaders', () => {
   test.each<[string, Parameters<typeof toFetchHeaders>[0]]>([
     ['a list', ['X-A', '1', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'x-a', '2']],
     [
@@ -13,7 +13,7 @@ describe('toAnswerHeaders', () => {
       ['X-A', '1', 'set-cookie', 'a=1', 'set-cookie', 'b=2', 'x-a', '2'].map((text) => Buffer.from(text)),
     ],
     ['an object', { 'x-a': ['1', '2'], 'set-cookie': ['a=1', 'b=2'] }],
-  ])('takes %s, and keeps each value', (_what, source) => {
+  ])('accepts %s, and keeps each value', (_what, source) => {
     const headers = toFetchHeaders(source)
     expect(headers.get('X-A')).toBe('1, 2')
     expect(headers.getSetCookie()).toEqual(['a=1', 'b=2'])
@@ -24,21 +24,21 @@ describe('toAnswerHeaders', () => {
     ])
   })
 
-  test('has none of none', () => {
+  test('gives no fields for an empty list', () => {
     expect([...toFetchHeaders([]), ...toFetchHeaders({})]).toEqual([])
   })
 
-  test('keeps latin1', () => {
+  test('keeps latin1 characters', () => {
     expect(toFetchHeaders(['a', '\xfc']).get('a')).toBe('\xfc')
     expect(toFetchHeaders([Buffer.from('a'), Buffer.from([0xfc])]).get('a')).toBe('\xfc')
   })
 
-  test('leaves out what is no field', () => {
+  test('leaves out invalid fields', () => {
     const headers = toFetchHeaders(['a b', '1', 'c', '2\n3', '', '4', 'd', '5'])
     expect([...headers]).toEqual([['d', '5']])
   })
 
-  test('is a Headers, and looks like one', () => {
+  test('returns an instance of Headers with the same properties', () => {
     const headers = toFetchHeaders(['a', '1'])
     expect(headers).toBeInstanceOf(Headers)
     expect(headers.constructor).toBe(Headers)
@@ -61,7 +61,7 @@ describe('toAnswerHeaders', () => {
     expect([...headers]).toEqual([['a', '1']])
   })
 
-  test('makes others that can be changed', () => {
+  test('can be copied to Headers that can be changed', () => {
     const copy = new Headers(toFetchHeaders(['a', '1', 'set-cookie', 'x', 'set-cookie', 'y']))
     copy.set('a', '2')
     copy.append('set-cookie', 'z')
@@ -72,7 +72,7 @@ describe('toAnswerHeaders', () => {
     new Headers().set('a', '1')
   })
 
-  test('is of the class that is global when it is made', () => {
+  test('uses the global class at the time of the call', () => {
     class Other extends Headers {}
     const before = toFetchHeaders(['a', '1'])
     vi.stubGlobal('Headers', Other)

@@ -133,9 +133,7 @@ describe('toRareMembers', () => {
     expect(toRareMembers(URL_OF_NOBODY, 'GET', null, { referrer: 'about:client' })).toEqual(plain)
   })
 
-  test.each(MODULES)('take the values of the Request of $name, which are not checked again', ({
-    Request,
-  }) => {
+  test.each(MODULES)('take the values of the Request of $name, without a check', ({ Request }) => {
     const said = {
       mode: 'same-origin',
       cache: 'only-if-cached',

@@ -6,7 +6,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 const FIRST_DELAY = 100
 const LONGEST_DELAY = 2_000
 
-/** Writes down what is asked of it. */
+/** Records the calls to it. */
 class WatchedClock extends FakeClock {
   readonly delays: number[] = []
   readonly refs: boolean[] = []
@@ -25,7 +25,7 @@ function setUp() {
   return { clock, backoff, ended }
 }
 
-/** What it waits for after so many setbacks, with a jitter from 0 to 1. */
+/** The delay after so many setbacks, with a jitter from 0 to 1. */
 function toBackoffDelay(setbacks: number, jitter: number): number | undefined {
   vi.spyOn(Math, 'random').mockReturnValue(jitter)
   const { clock, backoff } = setUp()
@@ -38,24 +38,24 @@ afterEach(() => {
 })
 
 describe('Backoff', () => {
-  test.each([0, 1])('waits for nothing after %i setbacks', (setbacks) => {
+  test.each([0, 1])('has no delay after %i setbacks', (setbacks) => {
     const { clock, backoff, ended } = setUp()
     backoff.start(setbacks, true)
     expect([backoff.isWaiting, clock.made, ended]).toEqual([false, 0, []])
   })
 
-  test('doubles what it waits for, up to its longest', () => {
+  test('doubles the delay, up to a maximum', () => {
     const delays = [2, 3, 4, 5, 6, 7, 8, 50, 2_000].map((setbacks) => toBackoffDelay(setbacks, 1))
     expect(delays).toEqual([FIRST_DELAY, 200, 400, 800, 1_600, ...Array(4).fill(LONGEST_DELAY)])
   })
 
-  test.each([2, 5, 100])('waits for at least half of it, by chance: after %i setbacks', (setbacks) => {
+  test.each([2, 5, 100])('is at least half of the full delay: after %i setbacks', (setbacks) => {
     const longest = toBackoffDelay(setbacks, 1) ?? Number.NaN
     expect(toBackoffDelay(setbacks, 0)).toBe(longest / 2)
     expect(toBackoffDelay(setbacks, 0.5)).toBe(longest * 0.75)
   })
 
-  test('does not wait equally long twice: clients that lost one server do not come back in step', () => {
+  test('varies the delay: clients that lost the same server do not reconnect in step', () => {
     const { clock, backoff } = setUp()
     for (let i = 0; i < 100; i++) {
       backoff.start(7, false)
@@ -66,7 +66,7 @@ describe('Backoff', () => {
     expect(Math.max(...clock.delays)).toBeLessThanOrEqual(LONGEST_DELAY)
   })
 
-  test('tells its end once, and waits no more by then', () => {
+  test('reports its end once, and has ended by then', () => {
     const clock = new WatchedClock()
     const seen: boolean[] = []
     const backoff: Backoff = new Backoff(clock, () => seen.push(backoff.isWaiting))
@@ -89,7 +89,7 @@ describe('Backoff', () => {
     expect([ends, backoff.isWaiting, clock.alarms]).toEqual([5, false, 0])
   })
 
-  test('is not prolonged by what goes wrong while it waits', () => {
+  test('is not prolonged by a setback during the delay', () => {
     const { clock, backoff, ended } = setUp()
     backoff.start(2, true)
     backoff.start(50, true)
@@ -111,7 +111,7 @@ describe('Backoff', () => {
     expect(clock.refs.at(-1)).toBe(true)
   })
 
-  test('tells nothing when it was stopped, and can be started again', () => {
+  test('reports nothing when it was stopped, and can be started again', () => {
     const { clock, backoff, ended } = setUp()
     backoff.stop()
     backoff.start(2, true)

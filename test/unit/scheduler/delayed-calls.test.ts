@@ -7,10 +7,10 @@ import { Scene } from '../handler/call-scene.ts'
 
 const FIRST_DELAY = 100
 const LONGEST_DELAY = 2_000
-/** A deadline may be met so much later, in milliseconds. */
+/** A deadline may be met this much later, in milliseconds. */
 const RESOLUTION = 50
 
-/** Knows whether one of its alarms would keep the process alive. */
+/** Records whether one of its alarms would keep the process alive. */
 class WatchedClock extends FakeClock {
   readonly referenced = new Set<Alarm>()
 
@@ -33,7 +33,7 @@ class WatchedClock extends FakeClock {
   }
 }
 
-/** Calls of one kind are equal to each other: these tell which is which. */
+/** Calls of one kind are equal to each other: these ids distinguish them. */
 const names = new WeakMap<Call, string>()
 
 function toCall(name = 'call'): Call {
@@ -63,7 +63,7 @@ afterEach(() => {
 })
 
 describe('DelayedCalls', () => {
-  test.each([0, 1])('keeps no call after %i setbacks: its delay is 0', (setbacks) => {
+  test.each([0, 1])('delays no call after %i setbacks: its delay is 0', (setbacks) => {
     const { clock, delayed } = setUp()
     expect(delayed.add(toCall(), setbacks)).toBe(false)
     expect([delayed.size, delayed.toArray(), clock.made]).toEqual([0, [], 0])
@@ -75,7 +75,7 @@ describe('DelayedCalls', () => {
     { setbacks: 3, jitter: 1, delay: 2 * FIRST_DELAY },
     { setbacks: 5, jitter: 0.5, delay: 600 },
     { setbacks: 8, jitter: 1, delay: LONGEST_DELAY },
-  ])('keeps one for $delay ms after $setbacks setbacks, by a chance of $jitter', ({
+  ])('delays a call for $delay ms after $setbacks setbacks, with a jitter of $jitter', ({
     setbacks,
     jitter,
     delay,
@@ -92,7 +92,7 @@ describe('DelayedCalls', () => {
     expect(released).toHaveLength(1)
   })
 
-  test('lets each wait by itself', () => {
+  test('delays each call separately', () => {
     const { clock, delayed, released } = setUp()
     const [long, short, originalSetImmediate] = [toCall('long'), toCall('short'), toCall('later')]
     delayed.add(long, 6)
@@ -107,7 +107,7 @@ describe('DelayedCalls', () => {
     expect(released).toEqual(['short', 'later', 'long'])
   })
 
-  test('lets one that has settled go, and never releases it', () => {
+  test('removes a call that has settled, and never releases it', () => {
     const { clock, delayed, released } = setUp()
     const [gone, left] = [toCall('gone'), toCall('left')]
     delayed.add(gone, 2)
@@ -121,7 +121,7 @@ describe('DelayedCalls', () => {
     expect(delayed.delete(left)).toBe(false)
   })
 
-  test('accepts a call again that it has released, also from within the callback', () => {
+  test('accepts a call again after its release, also from within the callback', () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     const clock = new WatchedClock()
     const at: number[] = []
@@ -137,7 +137,7 @@ describe('DelayedCalls', () => {
   })
 
   describe('keeps the process alive', () => {
-    test('while there is one, whatever became of those before it', () => {
+    test('while it has a call, whatever happened to earlier ones', () => {
       const { clock, delayed } = setUp()
       const [first, second] = [toCall('first'), toCall('second')]
       delayed.add(first, 2)
@@ -159,7 +159,7 @@ describe('DelayedCalls', () => {
       expect(clock.referenced.size).toBe(1)
       delayed.delete(second)
       expect([clock.alarms, clock.referenced.size]).toEqual([0, 0])
-      // And again, for the next one.
+      // The same for the next call.
       delayed.add(first, 2)
       expect(clock.referenced.size).toBe(1)
     })

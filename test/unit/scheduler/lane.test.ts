@@ -58,11 +58,11 @@ describe('the lane of a call', () => {
     expect(toLane(toFacts(given))).toEqual({ name, need })
   })
 
-  it.each(CASES)('of $what leads to the fallback where the origin speaks HTTP/1.1', ({ given }) => {
+  it.each(CASES)('of $what is that of the fallback when the origin speaks HTTP/1.1', ({ given }) => {
     expect(toSessionNeed(toLane(toFacts(given)), 'http/1.1')).toBe('none')
   })
 
-  it.each(['unknown', 'h2'] as const)('needs its session while the protocol is %s', (protocol) => {
+  it.each(['unknown', 'h2'] as const)('requires a session while the protocol is %s', (protocol) => {
     for (const { given, need } of CASES) expect(toSessionNeed(toLane(toFacts(given)), protocol)).toBe(need)
   })
 })

@@ -7,7 +7,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 
 const FIRST_DELAY = 100
 
-/** Notes whether its last alarm would keep the process alive. */
+/** Records whether its last alarm would keep the process alive. */
 class WatchedClock extends FakeClock {
   isReferenced: boolean | null = null
 
@@ -20,7 +20,7 @@ class WatchedClock extends FakeClock {
   }
 }
 
-/** The calls that connections are made for. */
+/** The calls for which connections are made. */
 class TestDemand implements ReconnectDemand {
   progress = 0
   calls = 1
@@ -53,7 +53,7 @@ afterEach(() => {
 })
 
 describe('ReconnectPolicy', () => {
-  describe('when a connection could not be made', () => {
+  describe('when a connection attempt fails', () => {
     it('allows another one at once, the first time', () => {
       const { clock, policy } = setUp()
       expect(policy.mayConnect).toBe(true)
@@ -61,7 +61,7 @@ describe('ReconnectPolicy', () => {
       expect([policy.mayConnect, clock.made]).toEqual([true, 0])
     })
 
-    it('backs off from the second failure in a row on, and tells when the delay is over', () => {
+    it('backs off from the second failure in a row on, and reports the end of the delay', () => {
       const { clock, onOver, policy } = setUp()
       policy.recordFailedConnection()
       policy.recordFailedConnection()
@@ -71,7 +71,7 @@ describe('ReconnectPolicy', () => {
       expect([policy.mayConnect, onOver.mock.calls.length]).toEqual([true, 1])
     })
 
-    it('backs off for twice as long after each one', () => {
+    it('doubles the delay after each further failure', () => {
       const { clock, policy } = setUp()
       const waits: number[] = []
       for (let i = 0; i < 5; i++) {
@@ -89,7 +89,7 @@ describe('ReconnectPolicy', () => {
       expect(policy.recordEnd(toSession(), false)).toBe(false)
     })
 
-    it('begins a new row after a response, by whichever session', () => {
+    it('begins a new row after a response on any session', () => {
       const { clock, demand, policy } = setUp()
       policy.recordFailedConnection()
       demand.progress++
@@ -101,14 +101,14 @@ describe('ReconnectPolicy', () => {
   })
 
   describe('when a session ends', () => {
-    it('without a response, that is a setback', () => {
+    it('without a response, counts a setback', () => {
       const { policy } = setUp()
       policy.recordFailedConnection()
       policy.recordEnd(toSession(), false)
       expect(policy.mayConnect).toBe(false)
     })
 
-    it('with a response, that ends the row', () => {
+    it('with a response, ends the row', () => {
       const { policy } = setUp()
       policy.recordFailedConnection()
       policy.recordEnd(toSession(1), false)
@@ -124,7 +124,7 @@ describe('ReconnectPolicy', () => {
       expect([policy.mayConnect, clock.made]).toEqual([true, 0])
     })
 
-    it('does not count one that the client has closed', () => {
+    it('does not count a session that the client has closed', () => {
       const { clock, policy } = setUp()
       for (let i = 0; i < 10; i++) {
         const session = toSession()
@@ -136,13 +136,13 @@ describe('ReconnectPolicy', () => {
   })
 
   describe('when sessions in a row end without a response', () => {
-    it('gives up after some, and begins a new row', () => {
+    it('gives up at the limit, and begins a new row', () => {
       const { policy } = setUp()
       const row = [...Array(MAX_FRUITLESS_ATTEMPTS - 1).fill(false), true]
       expect(endFruitless(policy, 2 * row.length)).toEqual([...row, ...row])
     })
 
-    it('does not give up while another session takes calls, but with the next that ends when none does', () => {
+    it('does not give up while another session accepts calls, but at the next end when none does', () => {
       const { policy } = setUp()
       expect(endFruitless(policy, 2 * MAX_FRUITLESS_ATTEMPTS, true)).not.toContain(true)
       expect(endFruitless(policy, 1)).toEqual([true])

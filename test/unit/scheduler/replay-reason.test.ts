@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ReplayCase } from '../../../src/scheduler/replay-reason.ts'
 import { MAX_FRUITLESS_ATTEMPTS, MAX_REFUSALS, toReplayReason } from '../../../src/scheduler/replay-reason.ts'
 
-/** A POST of which nothing was sent, for the first time. */
+/** A POST of which nothing was sent, at its first attempt. */
 const UNPROCESSED: ReplayCase = {
   processed: 'no',
   replayable: true,
@@ -14,18 +14,18 @@ const UNPROCESSED: ReplayCase = {
   isResponded: false,
 }
 
-/** A GET whose session has died. */
+/** A GET whose session was lost. */
 const LOST: ReplayCase = { ...UNPROCESSED, processed: 'maybe', isSessionLost: true, isSafe: true }
 
 describe('toReplayReason', () => {
-  describe('when the server certainly did not act on the attempt', () => {
+  describe('when the server certainly did not process the attempt', () => {
     test.each([
       [1, 'unprocessed'],
       [2, 'unprocessed'],
       [3, 'unprocessed'],
       [4, null],
       [5, null],
-    ])('is bounded: %i fruitless attempts give %s', (fruitless, expected) => {
+    ])('is limited: %i fruitless attempts give %s', (fruitless, expected) => {
       expect(MAX_FRUITLESS_ATTEMPTS).toBe(4)
       expect(toReplayReason({ ...UNPROCESSED, fruitless })).toBe(expected)
     })
@@ -33,22 +33,22 @@ describe('toReplayReason', () => {
     test.each([
       [7, 'unprocessed'],
       [8, null],
-    ])('is bounded for one that is refused again and again: %i refusals give %s', (refusals, expected) => {
+    ])('is limited for a request that is refused again and again: %i refusals give %s', (refusals, expected) => {
       expect(MAX_REFUSALS).toBe(8)
       expect(toReplayReason({ ...UNPROCESSED, refusals })).toBe(expected)
     })
 
-    test('is null where the body cannot be had again', () => {
+    test('is null when the body cannot be sent again', () => {
       expect(toReplayReason({ ...UNPROCESSED, replayable: false })).toBe(null)
     })
 
-    test('is no matter of safety: a GET that was repeated may be refused and sent again', () => {
+    test('ignores idempotence: a GET that was repeated may be refused and sent again', () => {
       expect(toReplayReason({ ...LOST, processed: 'no', wasRepeated: true })).toBe('unprocessed')
     })
   })
 
-  describe('when the server may have acted on the attempt', () => {
-    test('is safe for one that may be repeated, when its session has died', () => {
+  describe('when the server may have processed the attempt', () => {
+    test('is safe for an idempotent request whose session was lost', () => {
       expect(toReplayReason(LOST)).toBe('safe')
     })
 

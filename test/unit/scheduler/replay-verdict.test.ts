@@ -37,7 +37,7 @@ function judge(error: DodiciError, given: Given = {}, call = toCall(given.option
   return toReplayVerdict(call, error, counts, { replaySafe, hasFallback })
 }
 
-/** As an attempt does. */
+/** Opens the body, as an attempt does. */
 function open(call: Call): Call {
   const { body } = call.request
   if (body.kind === 'stream') body.open()
@@ -51,29 +51,29 @@ const toRefused = (): DodiciError =>
 const toLost = (): DodiciError => new SocketError('lost', { processed: 'maybe' })
 
 describe('HTTP_1_1_REQUIRED', () => {
-  it.each(['GET', 'POST'])('of a %s goes to the fallback', (method) => {
+  it.each(['GET', 'POST'])('for a %s leads to the fallback', (method) => {
     expect(judge(toRequired(), { options: { method } })).toBe('http/1.1')
   })
 
-  it('of a body that can be had again goes to the fallback', () => {
+  it('leads to the fallback when the body can be sent again', () => {
     expect(judge(toRequired(), { options: { method: 'POST', body: 'text' } })).toBe('http/1.1')
     expect(judge(toRequired(), { options: { method: 'POST', body: () => Readable.from(['a']) } })).toBe(
       'http/1.1',
     )
   })
 
-  it('of a body that can be read only once is the end, once it was opened', () => {
+  it('fails the call when the body can be read only once and was opened', () => {
     const call = toCall({ method: 'POST', body: Readable.from(['a']) })
     expect(judge(toRequired(), {}, call)).toBe('http/1.1')
     open(call)
     expect(judge(toRequired(), {}, call)).toBe(null)
   })
 
-  it('without a fallback is an error as any other', () => {
+  it('fails the call like any other error when there is no fallback', () => {
     expect(judge(toRequired(), { hasFallback: false })).toBe(null)
   })
 
-  it('by GOAWAY is no other matter', () => {
+  it('in GOAWAY leads to the fallback, too', () => {
     const error = new SocketError('it wants HTTP/1.1', {
       http2ErrorCode: ErrorCode.HTTP_1_1_REQUIRED,
       processed: 'no',
@@ -83,7 +83,7 @@ describe('HTTP_1_1_REQUIRED', () => {
 })
 
 describe('a refusal', () => {
-  it('is of the stream itself', () => {
+  it('is recognised only when the stream itself was refused', () => {
     expect(isRefusal(toRefused())).toBe(true)
     expect(isRefusal(new SocketError('', { http2ErrorCode: ErrorCode.REFUSED_STREAM }))).toBe(false)
     expect(isRefusal(toLost())).toBe(false)
@@ -95,7 +95,7 @@ describe('a refusal', () => {
 })
 
 describe('a lost session', () => {
-  it('repeats once what does no harm', () => {
+  it('retries an idempotent request once', () => {
     const call = toCall()
     expect(judge(toLost(), {}, call)).toBe('safe')
     call.wasRepeated = true
@@ -109,17 +109,17 @@ describe('a lost session', () => {
     { what: 'a tunnel', given: { options: { method: 'CONNECT', path: 'a:1', idempotent: true } } },
   ]
 
-  it.each(NOT_SAFE)('does not repeat $what', ({ given }) => {
+  it.each(NOT_SAFE)('does not retry $what', ({ given }) => {
     expect(judge(toLost(), given)).toBe(null)
   })
 
-  it('does not repeat a body that can be read only once, once it was opened', () => {
+  it('does not retry a body that can be read only once and was opened', () => {
     const toPut = (): Call => toCall({ method: 'PUT', idempotent: true, body: ['a'] })
     expect(judge(toLost(), {}, toPut())).toBe('safe')
     expect(judge(toLost(), {}, open(toPut()))).toBe(null)
   })
 
-  it('does not repeat what an informational response has come for', () => {
+  it('does not retry a request that got an informational response', () => {
     const call = toCall()
     call.rawHeaders = ['link', '</a.css>']
     expect(judge(toLost(), {}, call)).toBe(null)
@@ -131,7 +131,7 @@ describe('a verdict', () => {
     ['a refusal', toRefused()],
     ['a loss', toLost()],
     ['HTTP_1_1_REQUIRED', toRequired()],
-  ])('writes nothing down: %s', (_what, error) => {
+  ])('does not change the call: %s', (_what, error) => {
     const call = toCall()
     const { fruitless, refusals, progressMark, wasRepeated, http1Required } = call
     expect(judge(error, {}, call)).not.toBe(null)
@@ -142,15 +142,15 @@ describe('a verdict', () => {
 describe('toReplayCounts', () => {
   const before = { fruitless: 2, refusals: 3, progressMark: 7 }
 
-  it('counts one more failure in a row, and one more refusal', () => {
+  it('count one more failure in a row, and one more refusal', () => {
     expect(toReplayCounts(before, toRefused(), 7)).toEqual({ fruitless: 3, refusals: 4, progressMark: 7 })
   })
 
-  it('begins a new row after a response, and counts refusals on', () => {
+  it('begin a new row after a response, and continue to count refusals', () => {
     expect(toReplayCounts(before, toRefused(), 8)).toEqual({ fruitless: 1, refusals: 4, progressMark: 8 })
   })
 
-  it('counts nothing else as a refusal', () => {
+  it('count nothing else as a refusal', () => {
     expect(toReplayCounts(before, toLost(), 7)).toEqual({ fruitless: 3, refusals: 3, progressMark: 7 })
   })
 })

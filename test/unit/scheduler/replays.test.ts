@@ -17,14 +17,14 @@ const toRequired = (): DodiciError =>
   new StreamError('it wants HTTP/1.1', { http2ErrorCode: ErrorCode.HTTP_1_1_REQUIRED, processed: 'maybe' })
 
 describe('Replays', () => {
-  it('allows refused attempts until they are too many without any progress', () => {
+  it('allows refused attempts up to a limit without any progress', () => {
     const replays = toReplays()
     const call = toCall({ method: 'POST', body: 'text' })
     const verdicts = Array.from({ length: 4 }, () => replays.judge(call, toRefused()))
     expect(verdicts).toEqual(['unprocessed', 'unprocessed', 'unprocessed', null])
   })
 
-  it('allows more of them while other calls get responses, but not for ever', () => {
+  it('allows more of them while other calls get responses, up to a limit', () => {
     const replays = toReplays()
     const call = toCall()
     const verdicts = Array.from({ length: 8 }, () => {
@@ -35,13 +35,13 @@ describe('Replays', () => {
     expect([call.refusals, call.fruitless, call.progressMark]).toEqual([8, 1, 8])
   })
 
-  it('counts for each call by itself', () => {
+  it('counts for each call separately', () => {
     const replays = toReplays()
     const calls = Array.from({ length: 10 }, () => toCall())
     expect(calls.map((call) => replays.judge(call, toRefused()))).toEqual(Array(10).fill('unprocessed'))
   })
 
-  it('notes that a call was sent again which the server may have acted on: that happens once', () => {
+  it('records that a request was retried which the server may have processed: that happens once', () => {
     const replays = toReplays()
     const call = toCall()
     expect(replays.judge(call, toLost())).toBe('safe')
@@ -50,7 +50,7 @@ describe('Replays', () => {
     expect(replays.judge(call, toLost())).toBe(null)
   })
 
-  it('does not count what leads to the fallback', () => {
+  it('does not count a call that goes to the fallback', () => {
     const call = toCall()
     expect(toReplays().judge(call, toRequired())).toBe('http/1.1')
     expect([call.fruitless, call.refusals, call.wasRepeated]).toEqual([0, 0, false])

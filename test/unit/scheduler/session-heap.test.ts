@@ -13,7 +13,7 @@ class Item implements Loaded {
   }
 }
 
-/** Mulberry32: numbers from 0 to 1 that look random, the same ones for the same seed. */
+/** Mulberry32: pseudo-random numbers from 0 to 1, the same for the same seed. */
 function toRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -24,13 +24,13 @@ function toRandom(seed: number): () => number {
   }
 }
 
-/** The one that the heap has to name first: the least loaded, and among these the oldest. */
+/** The session that the heap has to give first: the least loaded, and among these the oldest. */
 function toFirst(items: Iterable<Item>): Item | null {
   const [first] = [...items].sort((a, b) => a.streams - b.streams || a.id - b.id)
   return first ?? null
 }
 
-/** Takes all out, from the first on. */
+/** Takes all sessions out, from the first on. */
 function drain(heap: SessionHeap<Item>): number[] {
   const ids: number[] = []
   for (let item = heap.first; item !== null; item = heap.first) {
@@ -48,7 +48,7 @@ function fill(...streams: number[]) {
 }
 
 describe('SessionHeap', () => {
-  test('has no first when it is empty, before and after', () => {
+  test('has no first session when it is empty, before and after', () => {
     const { heap } = fill()
     expect([heap.first, heap.size]).toEqual([null, 0])
     const item = new Item(1)
@@ -57,11 +57,11 @@ describe('SessionHeap', () => {
     expect([heap.first, heap.size, item.heapIndex]).toEqual([null, 0, -1])
   })
 
-  test('gives the least loaded first, and among equals the oldest', () => {
+  test('gives the least loaded session first, and among equals the oldest', () => {
     expect(drain(fill(5, 3, 8, 3, 0, 5, 0).heap)).toEqual([4, 6, 1, 3, 0, 5, 2])
   })
 
-  test('follows a load that grows, and one that falls', () => {
+  test('reorders a session whose load grows or falls', () => {
     const { heap, items } = fill(1, 2, 3, 4)
     const [lightest, , , heaviest] = items
     if (lightest === undefined || heaviest === undefined) throw new Error('There are four')
@@ -82,7 +82,7 @@ describe('SessionHeap', () => {
     expect(drain(heap)).toEqual([1])
   })
 
-  test('spreads calls evenly over all that are in', () => {
+  test('spreads calls evenly over all its sessions', () => {
     const { heap, items } = fill(0, 0, 0, 0, 0, 0, 0)
     for (let call = 0; call < 700; call++) {
       const { first } = heap
@@ -95,7 +95,7 @@ describe('SessionHeap', () => {
 
   test.each([
     1, 2, 3, 4, 5,
-  ])('names the same as a search of all of them, whatever comes, goes and changes: %i', (seed) => {
+  ])('gives the same session as a linear search, after any additions, removals and changes: %i', (seed) => {
     const random = toRandom(seed)
     const heap = new SessionHeap<Item>()
     const all = Array.from({ length: 40 }, (_, id) => new Item(id))

@@ -16,13 +16,13 @@ function toCall(notes: Partial<Call> = {}, options: Partial<DispatchOptions> = {
   return Object.assign(new Scene(options).call, notes)
 }
 
-/** Whether these are the very same calls: calls of one kind are equal to each other. */
+/** Whether these are the same objects: calls of one kind are equal to each other. */
 function areSame(found: readonly (Call | null)[], expected: readonly (Call | null)[]): boolean {
   return found.length === expected.length && found.every((call, index) => call === expected[index])
 }
 
 describe('WaitingCalls', () => {
-  it('keeps calls for the fallback, those after a 421 and all others apart', () => {
+  it('keeps three groups apart: calls for the fallback, calls after a 421, and all others', () => {
     const { waiting } = setUp()
     const ordinary = toCall()
     const misdirected = toCall({ wasMisdirected: true })
@@ -34,7 +34,7 @@ describe('WaitingCalls', () => {
     expect([waiting.size, waiting.total]).toEqual([3, 3])
   })
 
-  it('keeps calls with a need of their own in the order of dispatch', () => {
+  it('keeps calls with requirements of their own in the order of dispatch', () => {
     const { waiting } = setUp()
     const calls = [
       toCall(),
@@ -51,7 +51,7 @@ describe('WaitingCalls', () => {
     {},
     { wasMisdirected: true },
     { http1Required: new SocketError('') },
-  ])('lets one that has settled go: %o', (notes) => {
+  ])('removes a call that has settled: %o', (notes) => {
     const { waiting } = setUp()
     const [before, call, after] = [toCall(notes), toCall(notes), toCall(notes)]
     for (const each of [before, call, after]) waiting.add(each)
@@ -60,7 +60,7 @@ describe('WaitingCalls', () => {
     expect(waiting.size).toBe(2)
   })
 
-  it('counts a refused call that waits for its time, but serves it only then', () => {
+  it('counts a refused call during its delay, but gives it only afterwards', () => {
     const { clock, onOver, waiting } = setUp()
     const call = toCall()
     expect(waiting.delay(call, 1)).toBe(false)
@@ -73,7 +73,7 @@ describe('WaitingCalls', () => {
     expect([waiting.total, waiting.isDelayed(call)]).toEqual([0, false])
   })
 
-  it('lets one go that has settled before its time', () => {
+  it('removes a refused call that has settled during its delay', () => {
     const { clock, onOver, waiting } = setUp()
     const call = toCall()
     waiting.delay(call, 3)

@@ -1,4 +1,4 @@
-/** An engine without HTTP/2: it writes down what its session wants of it. */
+/** An engine without HTTP/2: it records what its session calls. */
 
 import type { Socket } from 'node:net'
 import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
@@ -107,7 +107,7 @@ export class FakeConnection implements EngineConnection {
 }
 
 export class FakeEngine implements Engine {
-  /** Of all its connections, in their order. */
+  /** All its connections, in their order. */
   readonly events: string[] = []
   readonly connections: FakeConnection[] = []
   /** What `connect()` throws; null for nothing. */

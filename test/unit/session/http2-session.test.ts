@@ -14,13 +14,13 @@ import { Scene as CallScene } from '../handler/call-scene.ts'
 import type { FakeConnection } from './fake-engine.ts'
 import { FakeEngine } from './fake-engine.ts'
 
-/** A session of an engine that only writes down what is wanted of it. */
+/** A session of an engine that only records what is called. */
 class Scene implements SessionOwner {
   readonly clock = new FakeClock()
   readonly deadlines = new Deadlines(this.clock)
   readonly engine = new FakeEngine()
   readonly session: Http2Session
-  /** What the session wants of its engine, and what it tells its owner, in their order. */
+  /** What the session calls on its engine, and what it tells its owner, in their order. */
   readonly events = this.engine.events
   readonly #socket = PairedDuplex.toPair()[0]
 
@@ -86,7 +86,7 @@ function turn(): Promise<void> {
 
 describe('Http2Session', () => {
   describe('when its socket is connected', () => {
-    test('has the engine connect it, and is ready', async () => {
+    test('connects the engine to it, and is ready', async () => {
       const scene = new Scene({ initialWindowSize: 65_536 })
       expect(scene.session.state).toEqual({ name: 'connecting' })
       expect(() => scene.session.open(toCall())).toThrow(DodiciError)
@@ -97,7 +97,7 @@ describe('Http2Session', () => {
       expect(scene.session.hasRoom()).toBe(true)
     })
 
-    test('is closed when the engine throws: it was no socket after all', async () => {
+    test('closes when the engine throws because the socket is invalid', async () => {
       const scene = new Scene()
       scene.engine.error = new TypeError('no socket')
       scene.session.start()
@@ -108,7 +108,7 @@ describe('Http2Session', () => {
   })
 
   describe('when a call is opened', () => {
-    test('has the connection make a stream, counts it, and opens it last', async () => {
+    test('creates a stream on the connection, counts it, and opens it last', async () => {
       const scene = new Scene()
       const connection = await scene.connect()
       scene.session.open(toCall())
@@ -118,12 +118,12 @@ describe('Http2Session', () => {
       for (const stream of connection.streams) scene.session.onStreamClosed(stream)
       expect(scene.events.splice(0)).toEqual(['room', 'unref'])
       expect(scene.session.streams).toBe(0)
-      // Once more changes nothing.
+      // A second call changes nothing.
       for (const stream of connection.streams) scene.session.onStreamClosed(stream)
       expect(scene.events).toEqual([])
     })
 
-    test('has no room above the limit of the peer, nor where the engine has none', async () => {
+    test('has no room above the limit of the peer, nor when the engine has none', async () => {
       const scene = new Scene()
       const connection = await scene.connect()
       scene.session.onSettings({ maxConcurrentStreams: 1 })
@@ -139,7 +139,7 @@ describe('Http2Session', () => {
   })
 
   describe('when GOAWAY comes', () => {
-    test('drains: finishes its streams, then the connection, and cuts it after a second', async () => {
+    test('drains: finishes its streams, then the connection, and destroys it after a second', async () => {
       const scene = new Scene()
       const connection = await scene.connect()
       scene.session.open(toCall())
@@ -162,7 +162,7 @@ describe('Http2Session', () => {
   })
 
   describe('when the connection fails', () => {
-    test('is closed, loses its streams in their order, and cuts the connection; the first cause wins', async () => {
+    test('closes, fails its streams in their order, and destroys the connection; the first cause wins', async () => {
       const scene = new Scene()
       await scene.connect()
       scene.session.open(toCall())
@@ -180,7 +180,7 @@ describe('Http2Session', () => {
   })
 
   describe('when it is closed', () => {
-    test('tells the peer, drains, and finishes at once without streams', async () => {
+    test('sends GOAWAY, drains, and finishes at once without streams', async () => {
       const scene = new Scene()
       await scene.connect()
       scene.session.close()
@@ -189,7 +189,7 @@ describe('Http2Session', () => {
       expect(scene.events).toEqual(['ref', 'close', 'finish'])
     })
 
-    test('ends the attempt to connect, if there is no socket yet', async () => {
+    test('ends the connection attempt when there is no socket yet', async () => {
       const scene = new Scene()
       scene.session.start()
       scene.session.close()
@@ -199,7 +199,7 @@ describe('Http2Session', () => {
   })
 
   describe('when it is destroyed', () => {
-    test('fails its streams, and cuts the connection, whose end closes it', async () => {
+    test('fails its streams, and destroys the connection, whose end closes the session', async () => {
       const scene = new Scene()
       await scene.connect()
       scene.session.open(toCall())

@@ -11,7 +11,7 @@ describe('OriginMemory', () => {
     })
   })
 
-  test('doubles the factor of PINGs with each complaint, to 64 and no further', () => {
+  test('doubles the factor of the PING interval with each complaint, up to 64', () => {
     const memory = new OriginMemory()
     const factors = Array.from({ length: 10 }, () => {
       memory.onTooManyPings()
@@ -20,14 +20,14 @@ describe('OriginMemory', () => {
     expect(factors).toEqual([2, 4, 8, 16, 32, 64, 64, 64, 64, 64])
   })
 
-  test('is that of one origin', () => {
+  test('is separate for each origin', () => {
     const [one, other] = [new OriginMemory(), new OriginMemory()]
     one.onTooManyPings()
     one.streamLimit = 5
     expect([other.pingFactor, other.streamLimit]).toEqual([1, null])
   })
 
-  test('knows that the peer has complained of PINGs', () => {
+  test('remembers that the peer has complained of PINGs', () => {
     const memory = new OriginMemory()
     expect(memory.isPingShy).toBe(false)
     memory.onTooManyPings()

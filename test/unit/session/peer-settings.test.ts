@@ -9,7 +9,7 @@ function setUp(ownLimit = UNLIMITED, remembered: number | null = null) {
 }
 
 describe('PeerSettings', () => {
-  describe('when none have come', () => {
+  describe('when no SETTINGS have come', () => {
     test.each([
       { what: 'nothing is known', own: UNLIMITED, remembered: null, limit: 100 },
       { what: 'the last session had fewer', own: UNLIMITED, remembered: 7, limit: 7 },
@@ -30,8 +30,8 @@ describe('PeerSettings', () => {
     })
   })
 
-  describe('when they come, or change', () => {
-    test('allows what they say, and no more than we want', () => {
+  describe('when SETTINGS come, or change', () => {
+    test("allows what they allow, up to the client's own limits", () => {
       const { settings } = setUp(50)
       const heard = [10, 1_000, 0, 50, 51].map((maxConcurrentStreams) => {
         settings.update({ maxConcurrentStreams })
@@ -46,7 +46,7 @@ describe('PeerSettings', () => {
       ])
     })
 
-    test('has the protocol’s default for a setting that they don’t contain', () => {
+    test('has the protocol’s default for a missing setting', () => {
       const { settings } = setUp()
       settings.update({ maxConcurrentStreams: 1, enableConnectProtocol: true })
       expect(settings.offersExtendedConnect).toBe(true)
@@ -58,7 +58,7 @@ describe('PeerSettings', () => {
       ])
     })
 
-    test("remembers the peer's limit for the next session, not ours", () => {
+    test("remembers the peer's own limit for the next session", () => {
       const { memory, settings } = setUp(5)
       settings.update({ maxConcurrentStreams: 20 })
       expect(memory.streamLimit).toBe(20)
@@ -67,7 +67,7 @@ describe('PeerSettings', () => {
       expect(new PeerSettings(UNLIMITED, memory).limit).toBe(100)
     })
 
-    test('they are settled after settle(), and stay so', () => {
+    test('are settled after settle(), and stay so', () => {
       const { settings } = setUp()
       settings.update({ maxConcurrentStreams: 1 })
       expect(settings.areSettled).toBe(false)

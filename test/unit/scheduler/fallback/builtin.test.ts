@@ -25,7 +25,7 @@ afterEach(() => {
   writeInstallation(undefined)
 })
 
-describe('the class of the dispatcher that stands there', () => {
+describe('the class of the global dispatcher', () => {
   it.each([
     { name: 'an Agent of undici 6', made: new Undici6(), agentClass: Undici6 },
     { name: 'an Agent of undici 7', made: new Undici7(), agentClass: Undici7 },
@@ -44,7 +44,7 @@ describe('the class of the dispatcher that stands there', () => {
     expect(peekBuiltinClass()).toBe(agentClass)
   })
 
-  it('is that of the newer place, where both are taken', () => {
+  it('is that under the newer symbol when both are set', () => {
     put(new Undici6(), new Undici7())
     expect(peekBuiltinClass()).toBe(Undici7)
   })
@@ -57,14 +57,14 @@ describe('the class of the dispatcher that stands there', () => {
     { name: 'a plain object', made: { dispatch: () => true } },
     { name: 'a Pool, which reaches one origin only', made: new Pool('http://127.0.0.1:1') },
     { name: "a Pool of the caller's own", made: new (class Agent extends Pool {})('http://127.0.0.1:1') },
-  ])('is not there for $name', ({ made }) => {
+  ])('is null for $name', ({ made }) => {
     put(made)
     expect(peekBuiltinClass()).toBe(null)
   })
 })
 
 describe('the search for the class', () => {
-  it('finds the dispatcher that install() has kept, whatever is in its place now', () => {
+  it('finds the dispatcher that install() has saved, whatever is the global dispatcher now', () => {
     const ours = new Agent()
     put(ours, ours)
     writeInstallation({ dispatcher: ours, legacy: ours, native: ours, agentClass: Undici7 })
@@ -72,7 +72,7 @@ describe('the search for the class', () => {
     expect(readSlots()).toEqual({ legacy: ours, native: ours })
   })
 
-  it('gives back what it has put aside', () => {
+  it('restores the dispatcher that it has replaced', () => {
     const mine = { dispatch: () => true }
     put(mine, mine)
     findBuiltinClass()
@@ -81,8 +81,8 @@ describe('the search for the class', () => {
   })
 })
 
-describe('the note of an installation', () => {
-  it('is there until it is taken back', () => {
+describe('the record of an installation', () => {
+  it('exists until it is removed', () => {
     const installation = { dispatcher: new Agent(), legacy: 1, native: 2, agentClass: null }
     expect(readInstallation()).toBeUndefined()
     writeInstallation(installation)

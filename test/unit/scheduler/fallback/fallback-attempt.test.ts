@@ -5,7 +5,7 @@ import type { RequestHeaders } from '../../../../types/index.ts'
 import type { TakenRequest } from '../../../support/fallback-fake.ts'
 import { begin, FakeFallback, Http1Harness, respondTo, toFields } from '../../../support/fallback-fake.ts'
 
-/** Begins with each request, and does no more. */
+/** Begins with each request, and does nothing else. */
 const toPatient = (): FakeFallback => new FakeFallback(begin)
 
 function start({ handler, controller }: TakenRequest, status = 200, raw: string[] = []): void {
@@ -13,7 +13,7 @@ function start({ handler, controller }: TakenRequest, status = 200, raw: string[
   handler.onResponseStart?.(controller, status, {}, 'OK')
 }
 
-describe('what the fallback is given', () => {
+describe('the request to the fallback', () => {
   it('has the fields that undici 6, 7 and 8 accept, and no others', () => {
     const harness = new Http1Harness(toPatient())
     harness.dispatch({ method: 'PUT', path: '/a?b=c', body: 'text', idempotent: true, headers: { a: 'b' } })
@@ -69,7 +69,7 @@ describe('what the fallback is given', () => {
     expect(toFields(harness.fallback.request)).toEqual(fields)
   })
 
-  it('has no expect, and a body that doesn’t wait', () => {
+  it('has no expect field, and a body that doesn’t wait', () => {
     const harness = new Http1Harness(toPatient())
     harness.dispatch({ method: 'POST', body: 'text', expectContinue: true })
     expect(toFields(harness.fallback.request)).toEqual(['content-length: 4'])
@@ -78,7 +78,7 @@ describe('what the fallback is given', () => {
     respondTo(harness.fallback.request)
   })
 
-  it('of an extended CONNECT is a GET that upgrades, with its key', () => {
+  it('for an extended CONNECT is a GET with an upgrade, with its sec-websocket-key', () => {
     const harness = new Http1Harness(toPatient())
     const headers = { 'sec-websocket-key': 'a2V5', 'sec-websocket-version': '13' }
     const handler = harness.dispatch.bind(harness)
@@ -94,14 +94,14 @@ describe('what the fallback is given', () => {
     ])
   })
 
-  it('of a CONNECT is its target, and no field of it', () => {
+  it('for a CONNECT has the target as its path, and no fields', () => {
     const harness = new Http1Harness(toPatient())
     harness.dispatch({ method: 'CONNECT', path: 'example.org:443' })
     expect(harness.fallback.request.options).toMatchObject({ method: 'CONNECT', path: 'example.org:443' })
     expect(toFields(harness.fallback.request)).toEqual([])
   })
 
-  it('has a body that was not read before the fallback reads it, when it is a stream', async () => {
+  it('has a stream body that is not read before the fallback reads it', async () => {
     const harness = new Http1Harness(toPatient())
     const given = Readable.from(['te', 'xt'])
     harness.dispatch({ method: 'POST', body: given })
@@ -112,7 +112,7 @@ describe('what the fallback is given', () => {
     expect(chunks.join('')).toBe('text')
   })
 
-  it('has methods of both shapes in its handler', () => {
+  it('has a handler with the methods of both shapes', () => {
     const harness = new Http1Harness(toPatient())
     harness.dispatch()
     const { handler } = harness.fallback.request
@@ -123,7 +123,7 @@ describe('what the fallback is given', () => {
 })
 
 describe('a request with trailers, which the fallback does not support', () => {
-  it('fails, and its body is not touched', async () => {
+  it('fails, and its body is not read', async () => {
     const harness = new Http1Harness(toPatient())
     const body = Readable.from(['text'])
     const call = harness.dispatch({ method: 'POST', body, trailers: { a: 'b' } })
@@ -135,7 +135,7 @@ describe('a request with trailers, which the fallback does not support', () => {
 })
 
 describe('a fallback', () => {
-  it('that throws fails the call with what it has thrown', () => {
+  it('that throws fails the call with the thrown error', () => {
     const thrown = new Error('not today')
     const harness = new Http1Harness(
       new FakeFallback(() => {
@@ -147,7 +147,7 @@ describe('a fallback', () => {
     expect(call.error).toMatchObject({ cause: thrown, processed: 'no', attempts: 1 })
   })
 
-  it('that calls too many methods is heard once', () => {
+  it('that calls too many methods is ignored after the first end', () => {
     const harness = new Http1Harness(new FakeFallback(respondTo))
     const call = harness.dispatch()
     const { handler, controller } = harness.fallback.request
@@ -157,7 +157,7 @@ describe('a fallback', () => {
     expect([harness.scheduler.pending, harness.scheduler.running]).toEqual([0, 0])
   })
 
-  it('is not ended along with its user', async () => {
+  it('is not destroyed along with its user', async () => {
     const harness = new Http1Harness(new FakeFallback(respondTo))
     await harness.dispatch().settled
     await harness.scheduler.tearDown(null)
@@ -180,7 +180,7 @@ describe('a fallback', () => {
   it.each([
     null,
     new Error('mine'),
-  ])('of the caller is let go of by a destroy(%s): its calls fail', async (error) => {
+  ])('of the caller is abandoned by a destroy(%s): its calls fail', async (error) => {
     const harness = new Http1Harness(toPatient())
     const calls = [harness.dispatch(), harness.dispatch()]
     await harness.scheduler.tearDown(error)
@@ -204,7 +204,7 @@ describe('a call that the fallback serves', () => {
     expect(harness.fallback.request.controller).toMatchObject({ aborted: true, reason: MINE })
   })
 
-  it('is aborted there as soon as the fallback begins, when that comes later', () => {
+  it('is aborted there as soon as the fallback begins, when the fallback begins later', () => {
     const harness = new Http1Harness(new FakeFallback())
     const call = harness.dispatch()
     call.controller?.abort(MINE)
@@ -233,7 +233,7 @@ describe('a call that the fallback serves', () => {
     expect(harness.fallback.request.controller.paused).toBe(true)
   })
 
-  it('gets raw fields in wire order, and an object of them', () => {
+  it('gets raw fields in wire order, and a header object', () => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch()
     const raw = ['X-Dup', '1', 'Set-Cookie', 'a', 'x-dup', '2', 'set-cookie', 'b']
@@ -262,7 +262,7 @@ describe('an error of the fallback', () => {
     },
   ]
 
-  it.each(STAGES)('$stage says processed: $processed', ({ processed, errorClass, reach }) => {
+  it.each(STAGES)('at $stage has processed: $processed', ({ processed, errorClass, reach }) => {
     const harness = new Http1Harness(new FakeFallback())
     const call = harness.dispatch()
     reach(harness.fallback.request)
@@ -288,7 +288,7 @@ describe('an error of the fallback', () => {
     ['UND_ERR_NOT_SUPPORTED', errors.NotSupportedError],
   ] as const
 
-  it.each(CLASSES)('of code %s is of the class that has this code', (code, errorClass) => {
+  it.each(CLASSES)('of code %s has the class of that code', (code, errorClass) => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch()
     fail(harness.fallback.request, code)

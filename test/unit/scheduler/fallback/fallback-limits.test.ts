@@ -4,7 +4,7 @@ import type { DispatchOptions } from '../../../../types/index.ts'
 import type { TakenRequest } from '../../../support/fallback-fake.ts'
 import { begin, FakeFallback, Http1Harness, respondTo } from '../../../support/fallback-fake.ts'
 
-/** Begins with each request, and does no more. */
+/** Begins with each request, and does nothing else. */
 const toPatient = (): FakeFallback => new FakeFallback(begin)
 
 function start({ handler, controller }: TakenRequest): void {
@@ -22,7 +22,7 @@ describe('a limit of a call that the fallback serves', () => {
     { limit: 'uploadTimeout', code: 'DODICI_ERR_UPLOAD_TIMEOUT', body: true },
   ]
 
-  it.each(LIMITS)('$limit ends it, and what was sent may have been acted on', ({ limit, code, body }) => {
+  it.each(LIMITS)('$limit ends it, and the server may have processed it', ({ limit, code, body }) => {
     const harness = new Http1Harness(toPatient())
     const given = body ? { method: 'POST', body: new Readable({ read() {} }) } : {}
     const call = harness.dispatch({ ...given, [limit]: 1_000 })
@@ -34,7 +34,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(harness.fallback.request.controller.aborted).toBe(true)
   })
 
-  it('says that nothing was processed, when the fallback has not even begun', () => {
+  it('reports that nothing was processed, when the fallback has not begun', () => {
     const harness = new Http1Harness(new FakeFallback())
     const call = harness.dispatch({ requestTimeout: 1_000 })
     harness.clock.advance(1_000)
@@ -57,7 +57,7 @@ describe('a limit of a call that the fallback serves', () => {
     respondTo(harness.fallback.request)
   })
 
-  it('bodyTimeout ends it, but not while its reader holds it back', () => {
+  it('bodyTimeout ends it, but not while its reader holds the response back', () => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch({ bodyTimeout: 1_000 })
     start(harness.fallback.request)
@@ -80,7 +80,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(request.controller.aborted).toBe(true)
   })
 
-  it('uploadTimeout has no effect once the response has begun, although undici 7 never tells that all was sent', () => {
+  it('uploadTimeout has no effect once the response has begun, although undici 7 never reports that all was sent', () => {
     const harness = new Http1Harness(toPatient())
     const limits = { uploadTimeout: 1_000, bodyTimeout: 0 }
     const call = harness.dispatch({ method: 'POST', body: 'text', ...limits })
@@ -89,7 +89,7 @@ describe('a limit of a call that the fallback serves', () => {
     expect(call.events).toEqual(['start', 'response 200'])
   })
 
-  it('is over once the whole response has come, whatever is left of the upload', () => {
+  it('is over once the whole response has come, even if the upload is unfinished', () => {
     const harness = new Http1Harness(toPatient())
     const call = harness.dispatch({
       method: 'POST',

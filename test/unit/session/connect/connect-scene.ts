@@ -1,4 +1,4 @@
-/** Servers that watch their sockets, and listeners that note what becomes of a dial. */
+/** Servers that record their sockets, and listeners that record the results of a dial. */
 
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
@@ -13,7 +13,7 @@ import { listen } from '../../../support/listen.ts'
 import { toCertificate } from '../../../support/server.ts'
 
 export interface WatchedServer extends SocketServer {
-  /** Settles when a connection has come: this one, or the next. */
+  /** Settles when a connection has come: an earlier one, or the next. */
   readonly arrived: () => Promise<unknown>
 }
 
@@ -25,12 +25,12 @@ async function watch(server: Server): Promise<WatchedServer> {
   }
 }
 
-/** A server that takes connections and never says a word: a TLS handshake with it has no end. */
+/** A server that accepts connections and never sends a byte: a TLS handshake with it never ends. */
 export function startSilent(): Promise<WatchedServer> {
   return watch(createServer((socket) => socket.resume()))
 }
 
-/** A server that says its name to each connection, over TLS. */
+/** A TLS server that sends its name on each connection. */
 export async function startTls(options: TlsOptions = {}): Promise<WatchedServer & { ca: string }> {
   const { private: key, cert } = await toCertificate()
   const server = createTlsServer({ key, cert, ...options }, (socket) => {
@@ -48,13 +48,13 @@ export async function openPlain(port: number): Promise<Socket> {
   return socket
 }
 
-/** Where a dial leads, on this machine. */
+/** Where a dial leads: the loopback address. */
 export function toTarget(port: number, alpnProtocols: string[], protocol = 'https:'): DialTarget {
   const asked = { hostname: 'localhost', host: `localhost:${port}`, protocol, port: String(port) }
   return { name: `localhost:${port}`, asked, port, alpnProtocols, tls: {} }
 }
 
-/** Notes each result of a dial: there may be one. */
+/** Records each result of a dial: there may be one. */
 export class NotedResults implements DialListener {
   readonly sockets: Socket[] = []
   readonly causes: unknown[] = []
@@ -87,7 +87,7 @@ export class NotedResults implements DialListener {
   }
 }
 
-/** After all that was to come a tick, or a turn, later. */
+/** Waits for everything that is due one tick, or one turn, later. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -14,7 +14,7 @@ import { NotedResults, nextTurn, openPlain, startSilent, startTls, toTarget } fr
 
 const BOTH = ['h2', 'http/1.1']
 
-/** A dialer of 1,000 ms, and what its dial comes to. */
+/** A dialer of 1,000 ms, and the result of its dial. */
 function toScene(connect: ConstructorParameters<typeof Dialer>[0]['connect'], connectTimeout = 1_000) {
   const clock = new FakeClock()
   const dialer = new Dialer({ connect, connectTimeout, socketPath: null }, clock)
@@ -29,7 +29,7 @@ function toPatientConnector() {
 }
 
 describe('a dialer with options', () => {
-  it('connects by TLS, offers what its target says, and stops the alarm', async () => {
+  it('connects by TLS, offers the ALPN protocols of its target, and stops the alarm', async () => {
     const { port, ca } = await startTls({ ALPNProtocols: ['http/1.1'] })
     const { clock, dialer, results } = toScene({ ca })
     dialer.dial(toTarget(port, BOTH), results)
@@ -49,7 +49,7 @@ describe('a dialer with options', () => {
     expect(results.sockets[0]).not.toHaveProperty('encrypted')
   })
 
-  it('tells the listener of a socket that begins to connect', async () => {
+  it('tells the listener about a socket that begins to connect', async () => {
     const { port } = await startSilent()
     const { dialer, results } = toScene({})
     const begun: boolean[] = []
@@ -80,7 +80,7 @@ describe('a dialer with options', () => {
     await allClosed()
   })
 
-  it('when a listener before its own destroys the socket, fails with the error of that', async () => {
+  it('when an earlier listener destroys the socket, fails with that error', async () => {
     const { port, ca } = await startTls()
     const { dialer, results } = toScene({ ca })
     const pinned = new Error('another key')
@@ -99,8 +99,8 @@ describe('a dialer with options', () => {
     expect(socket).toMatchObject({ destroyed: true })
   })
 
-  describe('when TLS does not come about', () => {
-    it('rings once, destroys the socket, and has no second result', async () => {
+  describe('when the TLS handshake does not finish', () => {
+    it('when the alarm rings, destroys the socket, and has no second result', async () => {
       const { port, arrived, allClosed } = await startSilent()
       const { clock, dialer, results } = toScene({})
       const dial = dialer.dial(toTarget(port, BOTH), results)
@@ -119,7 +119,7 @@ describe('a dialer with options', () => {
       expect(results.causes).toHaveLength(1)
     })
 
-    it('and it is cancelled, destroys the socket without a result', async () => {
+    it('when it is cancelled, destroys the socket without a result', async () => {
       const { port, arrived, allClosed } = await startSilent()
       const { clock, dialer, results } = toScene({})
       const dial = dialer.dial(toTarget(port, BOTH), results)
@@ -134,7 +134,7 @@ describe('a dialer with options', () => {
 })
 
 describe('a dialer with a connect function', () => {
-  it('tells it what is offered, and that HTTP/2 is wanted, at once', () => {
+  it('passes it the protocols on offer, and that HTTP/2 is wanted, at once', () => {
     const asked: unknown[] = []
     const { dialer, results } = toScene((options) => void asked.push(options))
     dialer.dial(toTarget(8443, BOTH), results)
@@ -149,7 +149,7 @@ describe('a dialer with a connect function', () => {
   it.each([
     'cancelled',
     'late',
-  ])('when it yields a socket once the dial is %s, destroys it, and hears its error', async (how) => {
+  ])('when the function yields a socket after the dial is %s, destroys it, and handles its error', async (how) => {
     const { port, allClosed } = await startSilent()
     const { connect, give } = toPatientConnector()
     const { clock, dialer, results } = toScene(connect)
@@ -159,14 +159,14 @@ describe('a dialer with a connect function', () => {
     const late = await openPlain(port)
     give(late)
     await once(late, 'close')
-    // Unheard, it would be an uncaught exception, which fails the run.
+    // An unhandled error would be an uncaught exception, which fails the run.
     late.emit('error', new Error('reset'))
     await allClosed()
     expect(results.sockets).toEqual([])
     expect(results.causes).toEqual(how === 'cancelled' ? [] : [expect.any(ConnectTimeoutError)])
   })
 
-  it('when it yields a socket that is still connecting, waits for that under the same alarm', async () => {
+  it('when the function yields a socket that is still connecting, waits for it under the same alarm', async () => {
     const { port } = await startSilent()
     const { connect, give } = toPatientConnector()
     const { clock, dialer, results } = toScene(connect)
@@ -180,7 +180,7 @@ describe('a dialer with a connect function', () => {
     expect(clock.made).toBe(1)
   })
 
-  it('when its socket is still in its handshake as the alarm rings, destroys it', async () => {
+  it('when the socket is still in its handshake as the alarm rings, destroys it', async () => {
     const { port, arrived, allClosed } = await startSilent()
     const { connect, give } = toPatientConnector()
     const { clock, dialer, results } = toScene(connect)
@@ -194,7 +194,7 @@ describe('a dialer with a connect function', () => {
     await allClosed()
   })
 
-  it('without connectTimeout, holds the process while it is needed, and no longer', () => {
+  it('without connectTimeout, keeps the process alive while the dial is needed, and no longer', () => {
     const { connect } = toPatientConnector()
     const { clock, dialer, results } = toScene(connect, 0)
     const dial = dialer.dial(toTarget(1, BOTH), results)
@@ -207,7 +207,7 @@ describe('a dialer with a connect function', () => {
 })
 
 describe('a dial over an open connection', () => {
-  it.each(['socket', 'stream'])('that is a %s, puts TLS on it with what is offered', async (kind) => {
+  it.each(['socket', 'stream'])('that is a %s, starts TLS on it with the offered protocols', async (kind) => {
     const { port, ca } = await startTls({ ALPNProtocols: ['h2'] })
     const plain = await openPlain(port)
     const [near, far] = PairedDuplex.toPair()
@@ -224,7 +224,7 @@ describe('a dial over an open connection', () => {
     expect(String((await once(socket, 'data'))[0])).toBe('hello')
   })
 
-  it('that leads to a server without a word, is destroyed with it by the alarm', async () => {
+  it('to a server that sends nothing, is destroyed with that connection by the alarm', async () => {
     const { port, allClosed } = await startSilent()
     const over = await openPlain(port)
     const results = new NotedResults()

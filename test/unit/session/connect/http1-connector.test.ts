@@ -9,7 +9,7 @@ import type { Connector, ConnectTlsOptions } from '../../../../types/index.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { nextTurn, openPlain, startSilent, startTls } from './connect-scene.ts'
 
-/** Asks for one connection, as undici does, and notes each result: there may be one. */
+/** Requests one connection, as undici does, and records each result: there may be one. */
 function ask(connect: Connector | ConnectTlsOptions, port: number, protocol = 'https:') {
   const clock = new FakeClock()
   const connector = toHttp1Connector({ connect, connectTimeout: 1_000, socketPath: null }, clock)
@@ -36,7 +36,7 @@ describe('the connector of HTTP/1.1', () => {
     socket?.destroy()
   })
 
-  it('rings once, and destroys its socket', async () => {
+  it('when the alarm rings, destroys the socket and fails once', async () => {
     const { port, arrived, allClosed } = await startSilent()
     const { clock, results } = ask({}, port)
     await arrived()
@@ -54,7 +54,7 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
   it.each([
     'calls back',
     'returns a promise',
-  ])('that %s too late, destroys the socket and hears its error', async (how) => {
+  ])('that %s too late, destroys the socket and handles its error', async (how) => {
     const { port, allClosed } = await startSilent()
     let give: (socket: Socket) => unknown = () => {}
     const connect: Connector = (_options, callback) => {
@@ -70,13 +70,13 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
     const late = await openPlain(port)
     give(late)
     await once(late, 'close')
-    // Unheard, it would be an uncaught exception, which fails the run.
+    // An unhandled error would be an uncaught exception, which fails the run.
     late.emit('error', new Error('reset'))
     await allClosed()
     expect(results).toEqual([{ error: expect.any(ConnectTimeoutError), socket: null }])
   })
 
-  it('that calls back and returns a promise of the same socket, keeps it', async () => {
+  it('that calls back and returns a promise of the same socket, keeps the socket', async () => {
     const { port } = await startSilent()
     const given = await openPlain(port)
     const connect: Connector = async (_options, callback) => {
@@ -90,7 +90,7 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
     expect(given.destroyed).toBe(false)
   })
 
-  it('that yields a socket that is still connecting, waits for it', async () => {
+  it('that yields a socket that is still connecting, waits for the connection', async () => {
     const { port } = await startSilent()
     const { results, settled } = ask(async () => connectSocket(port, '127.0.0.1'), port, 'http:')
     await settled
@@ -99,7 +99,7 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
     results[0]?.socket?.destroy()
   })
 
-  it('that yields a socket in its handshake, refuses it once it has chosen HTTP/2', async () => {
+  it('that yields a socket in its handshake, refuses the socket once it has chosen HTTP/2', async () => {
     const { port, ca, allClosed } = await startTls({ ALPNProtocols: ['h2'] })
     const offered = { port, host: '127.0.0.1', servername: 'localhost', ca, ALPNProtocols: ['h2'] }
     const { results, settled } = ask(async () => connectTls(offered), port)
@@ -109,7 +109,7 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
     await allClosed()
   })
 
-  it('that yields what is no socket, or a destroyed one, fails', async () => {
+  it('that yields no socket, or a destroyed one, fails', async () => {
     const destroyed = connectSocket(1, '127.0.0.1').on('error', () => {})
     destroyed.destroy()
     for (const value of ['socket' as unknown as Socket, destroyed]) {
@@ -119,7 +119,7 @@ describe('the connector of HTTP/1.1 with a connect function', () => {
     }
   })
 
-  it('that yields what only looks like a socket, fails with what tuning it throws', async () => {
+  it('that yields an object that only resembles a socket, fails with the error of its setNoDelay()', async () => {
     const { port } = await startSilent()
     const odd = Object.assign(await openPlain(port), {
       setNoDelay: () => {

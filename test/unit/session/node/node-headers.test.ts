@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { toFieldObject } from '../../../../src/session/node/node-headers.ts'
 
 describe('toFieldObject', () => {
-  test('has the fields in their order, those of one name in an array', () => {
+  test('has the fields in their order, the values of one name in an array', () => {
     const fields = toFieldObject([':path', '/', 'b', '1', 'a', '2', 'b', '3', 'b', '4'])
     expect(Object.entries(fields)).toEqual([
       [':path', '/'],
@@ -18,7 +18,7 @@ describe('toFieldObject', () => {
       expect(name in fields).toBe(false)
   })
 
-  test('takes any name for its own alone', () => {
+  test('accepts any name as an own property', () => {
     const fields = toFieldObject(['__proto__', 'a', 'constructor', 'b', '__proto__', 'c'])
     expect(Object.entries(fields)).toEqual([
       ['__proto__', ['a', 'c']],

@@ -1,4 +1,4 @@
-/** A keepalive, with a session that writes down what is wanted of it, and a clock that stands still. */
+/** A keepalive with a session that records its calls, and a clock that the test moves. */
 
 import { Deadlines } from '../../../src/core/clock.ts'
 import { toSessionOptions } from '../../../src/core/session-options.ts'
@@ -15,7 +15,7 @@ export const TIMEOUT = 4_000
 export const SLACK = INTERVAL / 4 + 50
 export const HOUR = 3_600_000
 
-/** A session, and its connection, that write down what their keepalive wants of them. */
+/** A session and its connection, which record the calls of their keepalive. */
 export class FakeSession implements KeepaliveTarget, PingedConnection {
   readonly pings = new PingLedger()
   bytesRead: number | null = 0
@@ -23,7 +23,7 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
   /** A call waits for room on it. */
   isAwaited = false
   canPing = true
-  /** Its connection is gone without a word. */
+  /** Its connection is lost without an error. */
   isLost = false
   /** What a session does when it closes. */
   onLost: () => void = () => {}
@@ -39,7 +39,7 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
   }
 
   ping(onAck: () => void): boolean {
-    // A clock that rings again and again in one moment would never come back to the test.
+    // A clock that rings repeatedly at one moment would never return to the test.
     if (++this.asked > 1_000) throw new Error('It is asked for PINGs without a pause')
     if (!this.canPing) return false
     this.events.push('ping')
@@ -103,7 +103,7 @@ export function setUp(given: SceneOptions = {}) {
   return { clock, deadlines, memory, session, pings, keepalive, open, close }
 }
 
-/** Idle for so long that it has to prove itself. */
+/** Idle for so long that the next call requires a PING. */
 export function setUpStale(given: SceneOptions = {}) {
   const scene = setUp(given)
   scene.clock.advance(INTERVAL)

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
 
-/** How long a session may take to prove itself, in milliseconds. */
+/** How long the verification of a session may take, in milliseconds. */
 const VERIFY_TIMEOUT = 2_000
 /** A PING that goes with RST_STREAM comes no sooner after the one before, in milliseconds. */
 const MIN_PING_GAP = 1_000
 
 describe('Keepalive', () => {
   describe('when a session was idle for pingInterval', () => {
-    test('trusts it no more, and sends no PING before a call wants it', () => {
+    test('requires verification, and sends no PING before a call needs the session', () => {
       const { clock, session, keepalive } = setUp()
       clock.advance(INTERVAL - 1)
       expect(keepalive.isTrusted).toBe(true)
@@ -18,7 +18,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual([])
     })
 
-    test('counts from the moment when its last stream was gone', () => {
+    test('counts from the end of its last stream', () => {
       const { clock, session, keepalive, open, close } = setUp()
       open()
       clock.advance(INTERVAL / 2)
@@ -31,7 +31,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test('is not impressed by bytes that come meanwhile: they may have been on their way for long', () => {
+    test('ignores bytes that come meanwhile: they may have been on their way for long', () => {
       const { clock, session, keepalive } = setUp()
       clock.advance(INTERVAL - 1)
       session.bytesRead = 100
@@ -39,7 +39,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test('verifies it by one PING, and tells when it is trusted again', () => {
+    test('verifies it by one PING, and reports when it is verified', () => {
       const { clock, session, keepalive } = setUpStale()
       keepalive.verify()
       keepalive.verify()
@@ -50,7 +50,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'pong 30', 'room'])
     })
 
-    test('trusts it for one more interval then', () => {
+    test('needs no verification for one more interval then', () => {
       const { clock, session, keepalive } = setUpStale()
       keepalive.verify()
       session.ack()
@@ -64,7 +64,7 @@ describe('Keepalive', () => {
       { pingTimeout: TIMEOUT, patience: VERIFY_TIMEOUT },
       { pingTimeout: 500, patience: 500 },
       { pingTimeout: 1_999, patience: 1_999 },
-    ])('gives it up $patience ms after that PING, with a pingTimeout of $pingTimeout', async ({
+    ])('closes the session $patience ms after that PING, with a pingTimeout of $pingTimeout', async ({
       pingTimeout,
       patience,
     }) => {
@@ -89,7 +89,7 @@ describe('Keepalive', () => {
       expect(session.events.at(-1)).toBe('idle')
     })
 
-    test('does not do so while a call waits for its verification', () => {
+    test('does not close it while a call waits for its verification', () => {
       const { clock, session, keepalive } = setUpStale()
       clock.advance(IDLE - INTERVAL - 1)
       session.isAwaited = true
@@ -99,7 +99,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('is trusted with pingTimeout 0: its response could be waited for for ever', () => {
+    test('requires no verification with pingTimeout 0: its ACK could be waited for without end', () => {
       const { clock, session, keepalive } = setUp({ pingTimeout: 0, keepAliveTimeout: 0 })
       clock.advance(100 * INTERVAL)
       keepalive.requireVerification()
@@ -108,7 +108,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual([])
     })
 
-    test('needs no second PING where one is under way already', () => {
+    test('sends no second PING when one is on its way already', () => {
       const { session, keepalive } = setUpStale()
       keepalive.probe()
       keepalive.verify()
@@ -118,7 +118,7 @@ describe('Keepalive', () => {
     })
   })
 
-  test('asks no session to prove itself that is trusted', () => {
+  test('sends no PING when the session needs no verification', () => {
     const { session, keepalive } = setUp()
     keepalive.verify()
     expect(session.events).toEqual([])
@@ -151,7 +151,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('goes on trusting it with pingInterval 0', () => {
+    test('requires no verification with pingInterval 0', () => {
       const { keepalive } = setUp({ pingInterval: 0 })
       keepalive.requireVerification()
       expect(keepalive.isTrusted).toBe(true)
@@ -159,7 +159,7 @@ describe('Keepalive', () => {
   })
 
   describe('when a stream is reset', () => {
-    /** It has streams, of which one was reset a moment ago, and a PING got its ACK. */
+    /** A session with streams, of which one was reset a moment ago; a PING got its ACK. */
     function setUpReset() {
       const scene = setUp()
       scene.open()
@@ -183,7 +183,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('gives the peer up after pingTimeout', async () => {
+    test('closes the session after pingTimeout without an ACK', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
       keepalive.onReset()
@@ -195,7 +195,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('sends no other within a second of its response, whatever comes meanwhile', () => {
+    test('sends no other PING within a second of its ACK, whatever comes meanwhile', () => {
       const { clock, session, pings, keepalive } = setUpReset()
       pings.onNews()
       clock.advance(MIN_PING_GAP - 1)
@@ -206,7 +206,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('sends no other within an interval when nothing has come: servers would complain', () => {
+    test('sends no other PING within an interval when nothing has come: servers would complain', () => {
       const { clock, session, keepalive } = setUpReset()
       clock.advance(INTERVAL - 1)
       keepalive.onReset()
@@ -215,7 +215,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('does not count bytes that are neither HEADERS nor DATA as news, as servers that count PINGs don’t', () => {
+    test('counts only HEADERS and DATA as new data, as servers that count PINGs do', () => {
       const { clock, session, keepalive } = setUpReset()
       for (let seconds = 1; seconds < 5; seconds++) {
         session.bytesRead = seconds * 17
@@ -237,13 +237,13 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(1)
     })
 
-    test('sends no fourth one to a peer that has not responded so far, since it may be a gRPC server', () => {
+    test('sends no fourth PING to a peer that has not responded so far, since it may be a gRPC server', () => {
       const { clock, session, keepalive } = setUp({ pingInterval: 10_000, keepAliveTimeout: 0 })
       for (let i = 0; i < 10; i++) {
         keepalive.onReset()
         if (session.events.at(-1) === 'ping') session.ack()
         clock.advance(INTERVAL - 1)
-        // It is needed for a moment: so it is never idle for an interval.
+        // A call needs the session for a moment: so it is never idle for an interval.
         keepalive.onIdle()
         clock.advance(1)
       }
@@ -252,7 +252,7 @@ describe('Keepalive', () => {
   })
 
   describe('when the peer has complained of too many PINGs', () => {
-    test('doubles the interval of the PINGs, and of trust', () => {
+    test('doubles the interval of the PINGs, and of verification', () => {
       const { clock, memory, session, keepalive, open, close } = setUp()
       memory.onTooManyPings()
       open()
@@ -268,7 +268,7 @@ describe('Keepalive', () => {
       expect(keepalive.isTrusted).toBe(false)
     })
 
-    test('asks 64 times more rarely at most, and no PING that was off comes on', () => {
+    test('sends PINGs at most 64 times more rarely, and does not turn on PINGs that were off', () => {
       for (const [pingInterval, asked] of [
         [INTERVAL, 1],
         [0, 0],
@@ -294,7 +294,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('asks more rarely, too, when the peer leaves', async () => {
+    test('sends PINGs more rarely, too, when the peer closes the session', async () => {
       const { clock, memory, session, pings, keepalive, open } = setUp()
       open()
       memory.onTooManyPings()
@@ -326,7 +326,7 @@ describe('Keepalive', () => {
       ['application/grpc-web+proto', 1],
       ['application/json', 1],
       [undefined, 1],
-    ])('by content-type %s › a silent one is asked after %d minutes', (contentType, minutes) => {
+    ])('by content-type %s › sends a PING to a silent peer after %d minutes', (contentType, minutes) => {
       const { clock, memory, session, open } = setUp(UNSAID)
       open()
       memory.onResponse(contentType)
@@ -353,7 +353,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('has to prove itself after so long without a call, and is closed where a further PING would be a strike', () => {
+    test('requires verification after so long without a call, and closes the session when a further PING would be a strike', () => {
       const { clock, memory, session, keepalive } = setUp(UNSAID)
       memory.onResponse('application/grpc')
       for (let asked = 1; asked <= 3; asked++) {
@@ -361,7 +361,7 @@ describe('Keepalive', () => {
         expect(keepalive.isTrusted).toBe(true)
         clock.advance(1 + SLACK)
         expect(keepalive.isTrusted).toBe(false)
-        // The call that has wanted it goes elsewhere.
+        // The call that needed it uses another session.
         keepalive.verify()
         session.ack()
       }
@@ -370,7 +370,7 @@ describe('Keepalive', () => {
       expect(session.events.at(-1)).toBe('idle')
     })
 
-    test('goes on being trusted when another session was lost and a PING would be a strike', () => {
+    test('requires no verification when another session was lost and a PING would be a strike', () => {
       const { memory, session, keepalive, open } = setUp(UNSAID)
       memory.onResponse('application/grpc')
       open()

@@ -4,7 +4,7 @@ import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from '.
 
 describe('Keepalive', () => {
   describe('when a session is idle', () => {
-    test('tells so after keepAliveTimeout, once, and waits for nothing more', () => {
+    test('reports it after keepAliveTimeout, once, and sets no further alarm', () => {
       const { clock, session } = setUp()
       clock.advance(IDLE - 1)
       expect(session.events).toEqual([])
@@ -15,7 +15,7 @@ describe('Keepalive', () => {
       expect(clock.alarms).toBe(0)
     })
 
-    test('counts from the moment when the last of its streams is gone', () => {
+    test('counts from the end of its last stream', () => {
       const { clock, session, open, close } = setUp({ pingInterval: 0 })
       clock.advance(IDLE / 2)
       open()
@@ -30,7 +30,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['idle'])
     })
 
-    test('never tells so with keepAliveTimeout 0', () => {
+    test('never reports it with keepAliveTimeout 0', () => {
       const { clock, session } = setUp({ keepAliveTimeout: 0 })
       clock.advance(100 * HOUR)
       expect(session.events).toEqual([])
@@ -42,7 +42,7 @@ describe('Keepalive', () => {
       expect(session.asked).toBe(0)
     })
 
-    test('sets no alarm when there is nothing to wait for', () => {
+    test('sets no alarm when no timeout applies', () => {
       const { clock, open, close } = setUp({ keepAliveTimeout: 0, pingInterval: 0 })
       open()
       close()
@@ -78,7 +78,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('puts the PING off while bytes come, and sends it a little more than an interval after the last', () => {
+    test('delays the PING while bytes come, and sends it a little more than an interval after the last', () => {
       const { clock, session, open } = setUp()
       open()
       for (let i = 1; i <= 20; i++) {
@@ -91,7 +91,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping'])
     })
 
-    test('asks once an interval where the bytes cannot be counted', () => {
+    test('sends a PING once an interval when the bytes cannot be counted', () => {
       const { clock, session, open } = setUp()
       session.bytesRead = null
       open()
@@ -102,7 +102,7 @@ describe('Keepalive', () => {
       }
     })
 
-    test('tells the round trip, and asks again an interval after the response', () => {
+    test('reports the round trip, and sends another PING an interval after the ACK', () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -115,7 +115,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'pong 150', 'ping'])
     })
 
-    test('never asks with pingInterval 0', () => {
+    test('never sends a PING with pingInterval 0', () => {
       const { clock, session, keepalive, open, close } = setUp({ pingInterval: 0, keepAliveTimeout: 0 })
       open()
       clock.advance(HOUR)
@@ -138,7 +138,7 @@ describe('Keepalive', () => {
       expect(session.events.at(-1)).toBe('idle')
     })
 
-    test('does not say that it is idle, however long they take', () => {
+    test('does not report the session as idle, however long its streams take', () => {
       const { clock, session, open } = setUp({ keepAliveTimeout: 1_000, pingInterval: 0 })
       open()
       clock.advance(HOUR)
@@ -150,7 +150,7 @@ describe('Keepalive', () => {
     test.each([
       'ends, and another one begins',
       'ends',
-    ])('and its time is over as a call %s, before the alarm has rung › gives the peer up', async (what) => {
+    ])('and its time is over as a call %s, before the alarm has rung › closes the session', async (what) => {
       const { clock, session, open, close } = setUp({ keepAliveTimeout: 0 })
       open()
       clock.advance(INTERVAL)
@@ -164,7 +164,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('gives the peer up after pingTimeout, once', async () => {
+    test('closes the session after pingTimeout, once', async () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL + TIMEOUT - 1)
@@ -184,7 +184,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('tells how long it really waited, where the process was busy', async () => {
+    test('reports how long it really waited when the process was busy', async () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -195,7 +195,7 @@ describe('Keepalive', () => {
       expect(session.errors[0]?.message).toContain('7654 ms')
     })
 
-    test('does not give up a peer that responds at the last moment', () => {
+    test('does not close the session when the ACK comes at the last moment', () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL + TIMEOUT - 1)
@@ -204,7 +204,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', `pong ${TIMEOUT - 1}`])
     })
 
-    test('gives it up although its streams are gone meanwhile', async () => {
+    test('closes the session even if its streams have ended meanwhile', async () => {
       const { clock, session, open, close } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -215,7 +215,7 @@ describe('Keepalive', () => {
       expect(session.events).toEqual(['ping', 'dead'])
     })
 
-    test('does not give up a peer from which bytes come: the response may be behind them', async () => {
+    test('does not close the session while bytes come: the ACK may be behind them', async () => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
@@ -233,13 +233,13 @@ describe('Keepalive', () => {
     test.each([
       'a response',
       'a byte',
-    ])('takes %s into account that was there before it came to judge', async (what) => {
+    ])('counts %s that came before the session checks the deadline', async (what) => {
       const { clock, session, open } = setUp()
       open()
       clock.advance(INTERVAL)
       clock.skip(10 * TIMEOUT)
       clock.advance(0)
-      // What a busy process reads only now.
+      // Bytes that a busy process reads only now.
       if (what === 'a byte') session.bytesRead = 1
       else session.ack()
       await turn()
@@ -249,7 +249,7 @@ describe('Keepalive', () => {
       expect(session.events).not.toContain('dead')
     })
 
-    test('waits for ever with pingTimeout 0, and asks no second time', () => {
+    test('waits without end with pingTimeout 0, and sends no second PING', () => {
       const { clock, session, open } = setUp({ pingTimeout: 0 })
       open()
       clock.advance(HOUR)
@@ -271,7 +271,7 @@ describe('Keepalive', () => {
   })
 
   describe('when a PING cannot be sent', () => {
-    test('gives no session up, and tries again, but not without a pause', () => {
+    test('does not close the session, and tries again after a pause', () => {
       const { clock, session, open } = setUp()
       session.canPing = false
       open()
@@ -284,7 +284,7 @@ describe('Keepalive', () => {
       expect(session.events).toContain('ping')
     })
 
-    test('because the connection is gone › has the session closed, and asks no more', () => {
+    test('because the connection is gone › closes the session, and sends no further PING', () => {
       const { clock, session, keepalive, open } = setUp()
       session.canPing = false
       session.isLost = true
@@ -307,7 +307,7 @@ describe('Keepalive', () => {
   })
 
   describe('when it has stopped', () => {
-    test('hears of nothing any more', () => {
+    test('ignores every event', () => {
       const { clock, deadlines, session, keepalive, open, close } = setUp()
       open()
       clock.advance(INTERVAL)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { HeldPieces } from '../../../../src/session/stream/held-pieces.ts'
 
-/** All that is held, oldest first. */
+/** All held pieces, oldest first. */
 function take(held: HeldPieces): Buffer[] {
   const pieces: Buffer[] = []
   for (let piece = held.shift(); piece !== null; piece = held.shift()) pieces.push(piece)
@@ -15,7 +15,7 @@ function toMemory(pieces: readonly Buffer[]): number {
 }
 
 describe('pieces that are held', () => {
-  it('come back in their order, whatever their sizes', () => {
+  it('come back in their order, for any sizes', () => {
     const held = new HeldPieces()
     const sizes = [1, 5_000, 2_047, 2_048, 0, 3, 3, 9_000, 8_000, 500, 700]
     const expected: Buffer[] = []
@@ -52,7 +52,7 @@ describe('pieces that are held', () => {
     expect(piece?.buffer === bytes.buffer).toBe(!isCopied)
   })
 
-  it('are the very pieces that were given where each has its memory for itself', () => {
+  it('are the same objects when each has its own memory', () => {
     const held = new HeldPieces()
     const pieces = [1, 3_000, 2].map((size) => Buffer.alloc(size))
     for (const piece of pieces) held.add(piece)
@@ -69,7 +69,7 @@ describe('pieces that are held', () => {
     expect(held.size).toBe(0)
   })
 
-  it('are what they were when others have come and gone', () => {
+  it('keep their content when others have come and gone', () => {
     const held = new HeldPieces()
     const taken: { readonly piece: Buffer; readonly before: string }[] = []
     for (let round = 0; round < 500; round++) {
@@ -95,7 +95,7 @@ describe('pieces that are held', () => {
     expect(toMemory(pieces)).toBeLessThan(130_000)
   })
 
-  it('of one byte, between large ones › keep no room alive', () => {
+  it('of one byte, between large ones › keep no memory of the large ones alive', () => {
     const held = new HeldPieces()
     for (let count = 0; count < 100; count++) {
       held.addPart(Buffer.alloc(10), 0, 1)

@@ -4,20 +4,20 @@ import type { Resettable } from '../../../../src/session/stream/reset-budget.ts'
 import { ResetBudget } from '../../../../src/session/stream/reset-budget.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
-/** So many at once, and so many a second more. */
+/** The burst, and the rate per second. */
 const BURST = 400
 const RATE = 30
-/** Those that wait are looked at so often, and a deadline may be met 50 ms late. */
+/** The interval at which waiting streams are checked; a deadline may be met 50 ms late. */
 const TICK = 550
 
 function setUp() {
   const clock = new FakeClock()
   const deadlines = new Deadlines(clock)
-  /** The numbers of those that were reset, in order. */
+  /** The numbers of the streams that were reset, in order. */
   const resets: number[] = []
-  /** How many were by the time that the session was told. */
+  /** How many were reset by the time that the session was told. */
   const told: number[] = []
-  /** How many were by the time that it was told of others which still wait. */
+  /** How many were reset by the time that it was told of others which still wait. */
   const stuck: number[] = []
   const budget = new ResetBudget(
     deadlines,
@@ -30,7 +30,7 @@ function setUp() {
       then()
     },
   })
-  /** Wants to reset so many; tells how many were by the next turn of the event loop. */
+  /** Requests so many resets; returns how many were done by the next turn of the event loop. */
   const reset = async (count: number): Promise<number> => {
     const before = resets.length
     for (let i = 0; i < count; i++) budget.add(make(before + budget.waiting))
@@ -58,7 +58,7 @@ describe('ResetBudget', () => {
     expect([resets.length, budget.waiting]).toEqual([BURST, 1])
   })
 
-  test('tells that streams still wait, each time that it has looked at them', async () => {
+  test('reports that streams still wait, each time that it has checked them', async () => {
     const { clock, budget, told, stuck, reset } = setUp()
     await reset(BURST)
     expect([told, stuck]).toEqual([[BURST], []])
@@ -68,10 +68,10 @@ describe('ResetBudget', () => {
     expect([told, stuck]).toEqual([[BURST, BURST + 1], [BURST]])
   })
 
-  test('tells when streams that wait for a token hold most of so many places', async () => {
+  test('reports when streams that wait for a token hold most of so many places', async () => {
     const { budget, resets, make, reset } = setUp()
     for (let i = 0; i < BURST; i++) budget.add(make(i))
-    // They wait for the next turn alone.
+    // They wait only for the next turn.
     expect(budget.holdMost(10)).toBe(false)
     await turn()
     expect(budget.holdMost(0)).toBe(false)
@@ -82,7 +82,7 @@ describe('ResetBudget', () => {
     expect(budget.holdMost(100)).toBe(false)
   })
 
-  test('resets none from within the call that wants it', async () => {
+  test('resets no stream within the call that requests it', async () => {
     const { budget, resets, make } = setUp()
     budget.add(make(0))
     await Promise.resolve()
@@ -92,7 +92,7 @@ describe('ResetBudget', () => {
     expect([resets, budget.waiting]).toEqual([[0], 0])
   })
 
-  test('tells the session once for all that were reset together, and not when none was', async () => {
+  test('tells the session once for all streams that were reset together, and not when there were none', async () => {
     const { clock, told, reset } = setUp()
     await reset(BURST + 1)
     expect(told).toEqual([BURST])
@@ -102,13 +102,13 @@ describe('ResetBudget', () => {
     expect(told).toEqual([BURST, BURST + 2])
   })
 
-  test('sets no alarm before one waits', async () => {
+  test('sets no alarm before a stream waits', async () => {
     const { clock, reset } = setUp()
     await reset(BURST)
     expect(clock.made).toBe(0)
   })
 
-  test('resets those that wait in the order in which they came, by their rate', async () => {
+  test('resets waiting streams in the order in which they came, at the rate', async () => {
     const { clock, budget, resets, reset } = setUp()
     await reset(BURST + 100)
     for (let second = 1; second <= 3; second++) {
@@ -122,7 +122,7 @@ describe('ResetBudget', () => {
     expect(budget.waiting).toBe(0)
   })
 
-  test('never resets more in any time than the burst and the rate allow', async () => {
+  test('never resets more in any period than the burst and the rate allow', async () => {
     const { clock, resets, reset } = setUp()
     const start = clock.now()
     for (let i = 0; i < 200; i++) {
@@ -134,7 +134,7 @@ describe('ResetBudget', () => {
     expect(resets.length).toBeGreaterThan(BURST)
   })
 
-  test('saves up what was not used, to the burst and no further', async () => {
+  test('saves unused tokens, up to the burst', async () => {
     const { clock, reset } = setUp()
     await reset(BURST)
     clock.advance(5_000)
@@ -143,7 +143,7 @@ describe('ResetBudget', () => {
     expect(await reset(2 * BURST)).toBe(BURST)
   })
 
-  test('counts fractions: tokens come one by one', async () => {
+  test('counts fractions of tokens', async () => {
     const { clock, reset } = setUp()
     await reset(BURST)
     clock.advance(33)
@@ -154,7 +154,7 @@ describe('ResetBudget', () => {
     expect(await reset(100)).toBe(Math.floor(((34 + TICK) * RATE) / 1_000) - 1)
   })
 
-  test('resets those that wait before one that comes later, which finds tokens for all', async () => {
+  test('resets waiting streams before one that comes later, which finds enough tokens for all', async () => {
     const { clock, budget, resets, make, reset } = setUp()
     await reset(BURST + 1)
     clock.advance(100)
@@ -163,7 +163,7 @@ describe('ResetBudget', () => {
     expect(resets).toEqual(upTo(BURST + 2))
   })
 
-  test('resets nothing for one that has closed by itself', async () => {
+  test('resets no stream that has closed by itself', async () => {
     const { clock, budget, resets, make, reset } = setUp()
     await reset(BURST)
     const [gone, other] = [make(-1), make(BURST)]
@@ -176,7 +176,7 @@ describe('ResetBudget', () => {
     expect(resets).toEqual(upTo(BURST + 1))
   })
 
-  test('waits for nothing when the last that waited has closed by itself', async () => {
+  test('sets no alarm when the last waiting stream has closed by itself', async () => {
     const { clock, deadlines, budget, resets, make, reset } = setUp()
     await reset(BURST)
     const last = make(-1)
@@ -189,7 +189,7 @@ describe('ResetBudget', () => {
     expect(await reset(1)).toBe(1)
   })
 
-  test('takes it that a reset closes others, and wants more', async () => {
+  test('allows a reset to close other streams, and to request more resets', async () => {
     const { clock, budget, resets, make, reset } = setUp()
     await reset(BURST)
     const second = make(-1)
@@ -206,7 +206,7 @@ describe('ResetBudget', () => {
     expect(budget.waiting).toBe(0)
   })
 
-  test('resets nothing more when it is stopped, even by a reset', async () => {
+  test('resets nothing more when it is stopped, even during a reset', async () => {
     const { clock, deadlines, budget, resets, make, reset } = setUp()
     await reset(BURST)
     budget.add(make(BURST, () => budget.stop()))

@@ -18,7 +18,7 @@ const NO_TUNNEL_SIDE: TunnelSide = {
   resetTunnel() {},
 }
 
-/** Writes down what the call's handler and the engine's stream are told, in one list. */
+/** Records the calls to the call's handler and to the engine's stream, in one list. */
 class FlowScene extends TestHandler implements FlowSide {
   readonly told: string[] = []
   readonly streamId = 1
@@ -41,7 +41,7 @@ class FlowScene extends TestHandler implements FlowSide {
     return this.#scene.call
   }
 
-  /** What was told since it was asked last. */
+  /** The events since the last call. */
   says(): string[] {
     return this.told.splice(0)
   }
@@ -123,7 +123,7 @@ class FlowAttempt extends TestAttempt {
 
 describe('ResponseFlow', () => {
   describe('when a response comes in order', () => {
-    test('tells the header, the data, and the end', () => {
+    test('passes on the header, the data, and the end', () => {
       const scene = new FlowScene()
       scene.isClosed = true
       scene.respond()
@@ -142,7 +142,7 @@ describe('ResponseFlow', () => {
       expect(scene.flow.isDone).toBe(true)
     })
 
-    test('tells the session once the peer counts the stream no more', () => {
+    test('tells the session once the peer no longer counts the stream', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.flow.endData('whole')
@@ -157,14 +157,14 @@ describe('ResponseFlow', () => {
       [103, ['status 103']],
       [204, ['status 204', 'proceed']],
       [404, ['status 404']],
-    ])('lets the request body go where the server wants it: status %i', (status, told) => {
+    ])('starts the request body when the server permits it: status %i', (status, told) => {
       const scene = new FlowScene()
       scene.respond(status)
       expect(scene.says()).toEqual(told)
       expect(scene.flow.isOpen).toBe(status < 200)
     })
 
-    test('keeps the request body where the response has ended already', () => {
+    test('does not start the request body when the response has ended already', () => {
       const scene = new FlowScene()
       scene.flow.endData('due')
       scene.respond()
@@ -172,8 +172,8 @@ describe('ResponseFlow', () => {
     })
   })
 
-  describe('when data comes before the header is told', () => {
-    test('hands it on behind the header', () => {
+  describe('when data comes before the header is passed on', () => {
+    test('passes it on after the header', () => {
       const scene = new FlowScene()
       scene.push('a')
       scene.push('bc')
@@ -195,8 +195,8 @@ describe('ResponseFlow', () => {
     })
   })
 
-  describe('when its reader holds it back', () => {
-    test('keeps what comes, and the end, until the reader goes on', () => {
+  describe('when its reader holds the response back', () => {
+    test('buffers the data, and the end, until the reader resumes', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -209,7 +209,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual(['taken 1', 'data a', 'taken 1', 'data b', 'complete', 'end {}'])
     })
 
-    test('stops where the reader pauses from within, and goes on from there', () => {
+    test('stops when the reader pauses within a callback, and continues from there', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -223,7 +223,7 @@ describe('ResponseFlow', () => {
       }
     })
 
-    test('hands each piece on once where the reader pauses and resumes from within', () => {
+    test('passes each piece on once when the reader pauses and resumes within a callback', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -244,7 +244,7 @@ describe('ResponseFlow', () => {
       ])
     })
 
-    test('hands on everything where the connection is lost meanwhile', () => {
+    test('passes on everything when the connection is lost meanwhile', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -255,7 +255,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual(['taken 1', 'data a', 'complete', 'end {}'])
     })
 
-    test('hands on each piece once, and then the end, where that happens while one is handed on', () => {
+    test('passes on each piece once, and then the end, when the connection is lost during a piece', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -270,7 +270,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when the stream fails', () => {
-    test('hands on what came before, and the error', () => {
+    test('passes on the data that came before, and the error', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -282,7 +282,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual([])
     })
 
-    test('drops data of which no header was told', () => {
+    test('drops data when its header was not passed on', () => {
       const scene = new FlowScene()
       scene.push('abc')
       scene.flow.fail(new StreamError('It is lost'))
@@ -294,7 +294,7 @@ describe('ResponseFlow', () => {
     test.each([
       ['3', true],
       ['4', false],
-    ])('is complete where all that was announced has come: 3 bytes of %s', (length, isComplete) => {
+    ])('is complete when all announced bytes have come: 3 bytes of %s', (length, isComplete) => {
       const scene = new FlowScene()
       scene.respond(200, { 'content-length': length })
       scene.push('a')
@@ -306,7 +306,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual(isComplete ? ['taken 2', 'data bc', 'complete', 'end {}'] : [])
     })
 
-    test('is not complete where no length was announced, or no header has come', () => {
+    test('is not complete when no length was announced, or no header has come', () => {
       const scene = new FlowScene()
       expect(scene.flow.completeByLength()).toBe(false)
       scene.respond()
@@ -315,7 +315,7 @@ describe('ResponseFlow', () => {
   })
 
   describe('when the call ends', () => {
-    test('tells it nothing more', () => {
+    test('passes on nothing more', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -330,7 +330,7 @@ describe('ResponseFlow', () => {
       expect(scene.says()).toEqual([])
     })
 
-    test('hands on no further piece where its reader ends it with one', () => {
+    test('passes on no further piece when its reader ends the call during one', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
@@ -343,7 +343,7 @@ describe('ResponseFlow', () => {
     })
   })
 
-  describe('when a tunnel was asked for', () => {
+  describe('when a tunnel was requested', () => {
     const CONNECT = { method: 'CONNECT', path: 'a.example:443' }
 
     function open(prepare: (scene: FlowScene) => void = () => {}): {
@@ -362,7 +362,7 @@ describe('ResponseFlow', () => {
       return { scene, tunnel, errors }
     }
 
-    test('has in it what came before', async () => {
+    test('contains the data that came before', async () => {
       const { tunnel } = open((scene) => {
         scene.push('ab')
         scene.flow.endData('due')
@@ -378,7 +378,7 @@ describe('ResponseFlow', () => {
       expect(scene.flow.tunnel).toBeNull()
     })
 
-    test('ends properly once both sides have', async () => {
+    test('ends without an error once both sides have ended', async () => {
       const { scene, tunnel, errors } = open()
       expect(scene.flow.endTunnel(true)).toBe(false)
       tunnel.end()
@@ -399,7 +399,7 @@ describe('ResponseFlow', () => {
       expect([tunnel.destroyed, scene.flow.tunnel]).toEqual([true, null])
     })
 
-    test('fails with trailers, which it cannot have', async () => {
+    test('fails on trailers, which a tunnel cannot have', async () => {
       const { scene, errors } = open()
       scene.flow.onTrailers({}, [])
       await setImmediate()

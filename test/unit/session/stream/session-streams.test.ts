@@ -48,7 +48,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when streams wait for their reset', () => {
-    test('counts them among all, but not among those that live', async () => {
+    test('counts them among all streams, but not among the active ones', async () => {
       const { streams, events, add } = setUp()
       const [first, second] = add(2) as [FakeStream, FakeStream]
       streams.resets.add(first)
@@ -65,7 +65,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when the peer has told its limit', () => {
-    test('has room up to that, and is saturated there', () => {
+    test('has room up to that limit, and is saturated there', () => {
       const { streams, add } = setUp()
       streams.settings.update({ maxConcurrentStreams: 2 })
       const [first] = add(1) as [FakeStream]
@@ -93,7 +93,7 @@ describe('SessionStreams', () => {
     })
   })
 
-  describe('when all that it may buffer is given away', () => {
+  describe('when the whole buffer bound is given to windows', () => {
     test('has no room, whatever the peer allows', () => {
       const MIB = 1_048_576
       const { streams, add } = setUp({ initialWindowSize: MIB, maxSessionBuffer: 4 * MIB })
@@ -107,7 +107,7 @@ describe('SessionStreams', () => {
   })
 
   describe('when the session ends', () => {
-    test('fails them in the order in which they were opened, with the cause or as destroyed', () => {
+    test('fails the streams in the order in which they were opened, with the cause or as destroyed', () => {
       const { streams, events, add } = setUp()
       const [first] = add(3) as [FakeStream]
       // The last one takes its place.
@@ -119,7 +119,7 @@ describe('SessionStreams', () => {
       expect(events).toEqual([1, 3, 5].map((id) => `fail ${id}: ClientDestroyedError`))
     })
 
-    test('loses them in that order, and resets none any more', async () => {
+    test('removes them in that order, and resets none', async () => {
       const { streams, events, add } = setUp()
       const [, second] = add(3) as [FakeStream, FakeStream]
       streams.resets.add(second)
@@ -129,8 +129,8 @@ describe('SessionStreams', () => {
     })
   })
 
-  describe('when asked whether they are idle', () => {
-    test('finds the one that a caller waits for, wherever it is', () => {
+  describe('when checked for idle streams', () => {
+    test('finds the stream that a caller waits for, at any position', () => {
       const { streams, add } = setUp()
       const all = add(5)
       for (const stream of all) stream.isIdle = true

@@ -6,14 +6,14 @@ import type { ClientOptions } from '../../../../types/client.ts'
 
 const KIB = 1_024
 const MIB = 1_024 * KIB
-/** What no stream gets less of, unless its largest is smaller. */
+/** The least window of any stream, unless the largest is smaller. */
 const MIN_WINDOW = 16_385
 /** The steps below the largest window by default. */
 const LARGEST = 16_777_259
 const FIRST = 1_048_579
 const QUARTER = 262_145
 
-/** Mulberry32: numbers from 0 to 1 that look random, the same ones for the same seed. */
+/** Mulberry32: pseudo-random numbers from 0 to 1, the same for the same seed. */
 function toRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -28,7 +28,7 @@ function toRandom(seed: number): () => number {
 function make(given: ClientOptions = {}, streams = 1) {
   const window = new StreamWindow(toSessionOptions(given), streams)
   const all = new Set<FakeStream>()
-  /** Opens so many, or as many as there is room for, with a change of the window where one is due. */
+  /** Opens so many streams, or as many as there is room for, with a change of the window when one is due. */
   const open = (count: number, isHeld = false): number => {
     let opened = 0
     for (; opened < count && window.hasRoom; opened++) {
@@ -45,7 +45,7 @@ function make(given: ClientOptions = {}, streams = 1) {
 class FakeStream implements Windowed {
   window = 0
   isHeld: boolean
-  /** What the peer may have sent that isn't read, by a count of the test's own. */
+  /** What the peer may have sent that isn't read, counted by the test itself. */
   most = 0
 
   constructor(isHeld = false) {
@@ -53,7 +53,7 @@ class FakeStream implements Windowed {
   }
 }
 
-/** One that the caller has named. */
+/** A size that the caller has set. */
 const GIVEN = { initialWindowSize: 16 * MIB } as const
 
 describe('StreamWindow', () => {
@@ -63,11 +63,11 @@ describe('StreamWindow', () => {
       expect(make({ initialWindowSize: 1 }).window.size).toBe(1)
     })
 
-    test('is one that a hundred streams may have, by default', () => {
+    test('has a size that a hundred streams may have, by default', () => {
       expect(make().window.size).toBe(FIRST)
     })
 
-    test('is smaller where there may be more streams before it can be changed', () => {
+    test('is smaller when more streams may be opened before it can be changed', () => {
       const sizes = [255, 256, 100_000].map((streams) => make({}, streams).window.size)
       expect(sizes).toEqual([FIRST, QUARTER, MIN_WINDOW])
     })
@@ -90,7 +90,7 @@ describe('StreamWindow', () => {
   })
 
   describe('when there are more streams', () => {
-    test('shrinks once half of the bound is given away, and then leaves room for many more', () => {
+    test('shrinks once half of the bound is used, and then leaves room for many more', () => {
       const { window, streams, open } = make(GIVEN)
       open(8)
       expect(window.size).toBe(16 * MIB)
@@ -108,7 +108,7 @@ describe('StreamWindow', () => {
       expect(changes).toBeLessThanOrEqual(4)
     })
 
-    test('has no more room by that before the peer has acknowledged it', () => {
+    test('makes no more room before the peer has acknowledged the change', () => {
       const { window, streams } = make(GIVEN)
       while (window.hasRoom) {
         const stream = new FakeStream()
@@ -123,7 +123,7 @@ describe('StreamWindow', () => {
       expect(window.hasRoom).toBe(true)
     })
 
-    test('takes nothing back of the data that a stream may hold already', () => {
+    test('does not count less for the data that a stream may hold already', () => {
       const { window, streams, open } = make(GIVEN)
       open(8, true)
       // The ninth shrinks it; nine of 16 MiB leave 112.
@@ -135,7 +135,7 @@ describe('StreamWindow', () => {
       expect(window.hasRoom).toBe(false)
     })
 
-    test('has room again when one of them is gone, once', () => {
+    test('has room again when one of the streams is closed, once', () => {
       const { window, streams, open } = make({ ...GIVEN, maxSessionBuffer: 4 * MIN_WINDOW })
       expect(open(100)).toBe(4)
       const [stream] = streams
@@ -146,7 +146,7 @@ describe('StreamWindow', () => {
       expect(open(100)).toBe(1)
     })
 
-    test('tells that nothing changes when it is the smallest already', () => {
+    test('reports no change when it is the smallest already', () => {
       const { window, open } = make({ initialWindowSize: MIN_WINDOW })
       expect(open(100_000)).toBe(window.maxStreams)
       expect(window.shrink(100_000)).toBe(false)
@@ -154,8 +154,8 @@ describe('StreamWindow', () => {
     })
   })
 
-  describe('when a stream would go faster with more', () => {
-    test('grows the more the fewer there are, to no more than all of them may have', () => {
+  describe('when a stream would be faster with a larger window', () => {
+    test('grows more with fewer streams, up to what all of them may have', () => {
       const sizes = [512, 64, 16, 4, 1].map((count) => {
         const { window, streams, open } = make({}, 100_000)
         open(count)
@@ -168,7 +168,7 @@ describe('StreamWindow', () => {
       expect(sizes.at(-1)).toBe(LARGEST)
     })
 
-    test('has less room at once: the peer may use it from now on', () => {
+    test('leaves less room at once: the peer may use it from now on', () => {
       const { window, streams, open } = make({}, 100_000)
       open(4)
       const { size } = window
@@ -177,7 +177,7 @@ describe('StreamWindow', () => {
       expect([...streams].map((stream) => stream.window)).toEqual(Array(4).fill(window.size))
     })
 
-    test('never shrinks by it, and tells that nothing changes when it is the largest', () => {
+    test('never shrinks by it, and reports no change when it is the largest', () => {
       const { window, streams, open } = make(GIVEN)
       open(1)
       expect(window.grow([...streams])).toBe(false)
@@ -197,7 +197,7 @@ describe('StreamWindow', () => {
       expect(window.grow([...streams])).toBe(true)
     })
 
-    test('forgets nothing of what a stream holds from a larger one', () => {
+    test('still counts what a stream holds from a larger window', () => {
       const { window, streams, open } = make(GIVEN)
       open(8, true)
       open(60)
@@ -212,7 +212,7 @@ describe('StreamWindow', () => {
     })
   })
 
-  describe('when the size is ours to choose', () => {
+  describe('when the client chooses the size', () => {
     /** Every window on the way down to the smallest, and up again. */
     function toSteps(options: ClientOptions, enough: (size: number) => number): number[] {
       const { window, streams, open } = make(options)
@@ -236,7 +236,7 @@ describe('StreamWindow', () => {
       { what: 'by default', options: {}, largest: LARGEST },
       { what: 'below a round one', options: GIVEN, largest: 16 * MIB },
       { what: 'below a small one', options: { initialWindowSize: 64 * KIB }, largest: 64 * KIB },
-    ])('is no multiple of 1,024 in any step, $what', ({ options, largest }) => {
+    ])('is not a multiple of 1,024 at any step, $what', ({ options, largest }) => {
       for (const enough of [(): number => Number.POSITIVE_INFINITY, (size: number): number => size * 2]) {
         const sizes = toSteps(options, enough)
         expect(sizes.length).toBeGreaterThan(2)
@@ -252,10 +252,10 @@ describe('StreamWindow', () => {
     })
   })
 
-  test('never lets what the peer may have sent pass the bound, whatever comes, goes and is read', () => {
+  test('never lets what the peer may have sent exceed the bound, after any opening, closing and reading', () => {
     let changes = 0
     for (let seed = 1; seed <= 400; seed++) changes += play(seed)
-    // Otherwise nothing was shown.
+    // Otherwise the test would show nothing.
     expect(changes).toBeGreaterThan(100)
   })
 })

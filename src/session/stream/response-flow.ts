@@ -6,13 +6,13 @@
 
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { NO_TRAILERS } from '../../core/header-object.ts'
+import { KeptPieces } from '../../core/kept-pieces.ts'
 import type { WireHeaders } from '../../core/wire-headers.ts'
 import type { DodiciError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { ResponseMeter } from '../../handler/response-limits.ts'
 import { hasWholeBody } from '../../handler/response-limits.ts'
-import { HeldPieces } from './held-pieces.ts'
 import { toTunnelError, toTunnelProtocolError } from './stream-failure.ts'
 import type { TunnelSide } from './tunnel.ts'
 import { Tunnel } from './tunnel.ts'
@@ -87,7 +87,7 @@ export class ResponseFlow implements ResponseMeter {
    * Data that has come and wasn't handed on: before the header section (engine node), or while the call is paused. Null
    * for none.
    */
-  #held: HeldPieces | null = null
+  #held: KeptPieces | null = null
   /** The call's method for the header section or for data is running: no other event may overtake it. */
   #isHandingOn = false
   /** Null without trailers. */
@@ -193,15 +193,15 @@ export class ResponseFlow implements ResponseMeter {
     this.#isHandingOn = false
   }
 
-  /** A piece of data while the flow isn't flowing. The piece is kept uncopied. */
+  /** A piece of data while the flow isn't flowing. Its bytes must not change. */
   hold(piece: Buffer): void {
-    this.#held ??= new HeldPieces()
+    this.#held ??= new KeptPieces()
     this.#held.add(piece)
   }
 
   /** As {@link hold}, for a part of a chunk that was read. */
   holdPart(bytes: Buffer, start: number, end: number): void {
-    this.#held ??= new HeldPieces()
+    this.#held ??= new KeptPieces()
     this.#held.addPart(bytes, start, end)
   }
 

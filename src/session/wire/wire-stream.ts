@@ -16,7 +16,6 @@ import type { StreamListener } from '../../protocol/stream.ts'
 import { Http2Stream } from '../../protocol/stream.ts'
 import type { EngineStream, StreamOwner } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
-import { toCompact } from '../stream/held-pieces.ts'
 import type { FlowSide } from '../stream/response-flow.ts'
 import { ResponseFlow } from '../stream/response-flow.ts'
 import { toResetError } from '../stream/stream-failure.ts'
@@ -149,7 +148,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     const isLast = this.#stream.phase === 'whole'
     const { tunnel } = flow
     if (tunnel !== null) {
-      if (size > 0) this.#pushToTunnel(tunnel, toCompact(bytes, start, end))
+      if (size > 0) this.#pushToTunnel(tunnel, bytes.subarray(start, end))
     } else if (size > 0 && flow.isFlowing) {
       this.#http2.consume(this.#stream, size)
       flow.data(size === bytes.length ? bytes : bytes.subarray(start, end), isLast)

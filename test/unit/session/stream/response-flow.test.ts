@@ -50,7 +50,7 @@ class FlowScene extends TestHandler implements FlowSide {
     this.flow.respond(status, headers, Object.entries(headers).flat())
   }
 
-  /** What an engine does with a piece that comes. */
+  /** What an engine does with a piece that comes. 3,000 of a letter are told as one: smaller held pieces are joined. */
   push(text: string): void {
     if (this.flow.isFlowing) this.flow.data(Buffer.from(text))
     else this.flow.hold(Buffer.from(text))
@@ -61,8 +61,9 @@ class FlowScene extends TestHandler implements FlowSide {
   }
 
   override onResponseData(controller: DispatchController, chunk: Buffer): void {
-    this.told.push(`data ${chunk}`)
-    this.onPiece(String(chunk), controller)
+    const text = String(chunk).replace(/(.)\1{2999}/g, '$1')
+    this.told.push(`data ${text}`)
+    this.onPiece(text, controller)
   }
 
   override onResponseEnd(_controller: DispatchController, trailers: IncomingHttpHeaders): void {
@@ -213,7 +214,7 @@ describe('ResponseFlow', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
-      for (const text of 'abc') scene.push(text)
+      for (const text of 'abc') scene.push(text.repeat(3_000))
       scene.flow.endData('whole')
       scene.onPiece = (_text, controller) => controller.pause()
       for (const told of [['data a'], ['data b'], ['data c'], ['end {}']]) {
@@ -227,7 +228,7 @@ describe('ResponseFlow', () => {
       const scene = new FlowScene()
       scene.respond()
       scene.call.pause()
-      for (const text of 'abc') scene.push(text)
+      for (const text of 'abc') scene.push(text.repeat(3_000))
       scene.flow.endData('whole')
       scene.onPiece = (_text, controller) => {
         controller.pause()

@@ -1,0 +1,79 @@
+/**
+ * What a holder keeps of a body: the pieces that its reader hasn't taken yet.
+ *
+ * @module
+ */
+
+import { isLoose, PieceList, toCopy } from './piece-list.ts'
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * A queue of pieces, for every holder. It takes memory in proportion to the bytes that it keeps, whatever the peer
+ * sends: one byte in each chunk of 64 KiB, or frames of one byte. Each operation takes constant time on average.
+ *
+ * Most holders keep a single piece: then there is no list.
+ */
+export class KeptPieces {
+  /** The only piece; null for none, and while there is a list. */
+  #only: Buffer | null = null
+  /** Two pieces or more; null for fewer. After a list was needed, it may have one piece. */
+  #list: PieceList | null = null
+
+  /** The size of all kept pieces. Bytes. */
+  get size(): number {
+    if (this.#only !== null) return this.#only.length
+    return this.#list === null ? 0 : this.#list.size
+  }
+
+  /** Keeps a piece. Its bytes must not change: mostly it is kept as a view of its chunk. */
+  add(piece: Buffer): void {
+    if (piece.length === 0) return
+    if (this.#list !== null || this.#only !== null) this.#toList().add(piece, 0, piece.length)
+    else this.#only = isLoose(piece.length, piece.buffer.byteLength) ? toCopy(piece) : piece
+  }
+
+  /** Keeps a part of a chunk, as {@link add} does. A view of a small part isn't needed. */
+  addPart(chunk: Buffer, start: number, end: number): void {
+    if (this.#list === null && this.#only === null) this.add(chunk.subarray(start, end))
+    else if (start < end) this.#toList().add(chunk, start, end)
+  }
+
+  /** Takes out the oldest piece, or its first `limit` bytes; null when there is none. */
+  shift(limit = Number.POSITIVE_INFINITY): Buffer | null {
+    const only = this.#only
+    if (only !== null) {
+      if (only.length <= limit) {
+        this.#only = null
+        return only
+      }
+      this.#only = only.subarray(limit)
+      return only.subarray(0, limit)
+    }
+    if (this.#list === null) return null
+    const piece = this.#list.shift(limit)
+    if (this.#list.size === 0) this.#list = null
+    return piece
+  }
+
+  /** Takes out all pieces, joined. A single piece is returned itself, uncopied. */
+  join(): Buffer {
+    const joined = this.#only ?? this.#list?.join() ?? NOTHING
+    this.clear()
+    return joined
+  }
+
+  /** Drops all pieces. */
+  clear(): void {
+    this.#only = null
+    this.#list = null
+  }
+
+  #toList(): PieceList {
+    if (this.#list !== null) return this.#list
+    const list = new PieceList(this.#only ?? NOTHING)
+    this.#only = null
+    this.#list = list
+    return list
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * A list of pieces of chunks, which counts the memory that they pin.
+ *
+ * @module
+ */
+
+/**
+ * A smaller piece is copied to a room, together with others: its Buffer object alone takes about 100 bytes. A larger
+ * one is kept as a view of its chunk. Bytes.
+ */
+const SMALL_SIZE = 2_048
+
+/** The size of a room: as large as what is kept already, within these bounds. Bytes. */
+const MIN_ROOM = 2_048
+const MAX_ROOM = 8_192
+
+/** Views may pin so many times the bytes that are kept … */
+const MAX_RATIO = 2
+/** … and this much in addition: below, a copy would cost more than it saves. Bytes. */
+const SPARE = 32_768
+/** While pieces are taken out, the rest of one chunk isn't worth a copy. Bytes. */
+const SPARE_WHILE_TAKING = 65_536
+
+/** Places of taken pieces are removed when at least so many have gathered. */
+const MANY_TAKEN = 1_024
+
+const NOTHING = Buffer.alloc(0)
+
+/** Whether kept bytes pin so much memory that they are worth a copy. @param size the kept bytes */
+export function isLoose(size: number, pinned: number): boolean {
+  return pinned > size * MAX_RATIO + SPARE
+}
+
+/** A copy that pins nothing else. `Buffer.from()` would use a pool, of up to 64 KiB since Node 24. */
+export function toCopy(piece: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(piece.length)
+  piece.copy(copy)
+  return copy
+}
+
+/**
+ * A view pins the whole ArrayBuffer of its chunk. The list counts each ArrayBuffer once, since the pieces of one chunk
+ * come one behind another (a run). When the ArrayBuffers get too large for what is kept of them, the runs that take
+ * less than half of theirs are copied. So each byte is copied at most twice: to a room, or with its run, and perhaps
+ * again with the rest of the oldest run.
+ */
+export class PieceList {
+  /** From `#head` on; the places before are those of taken pieces. */
+  readonly #pieces: Buffer[]
+  #head = 0
+  /** A buffer of small pieces, which come behind the others. It is filled up to `#filled`. Null for none. */
+  #room: Buffer | null = null
+  #filled = 0
+  #size: number
+  /** The size of the ArrayBuffers of all pieces, and of the room. Bytes. */
+  #pinned: number
+  /** The number of the newest pieces whose runs weren't compared with their ArrayBuffers yet. */
+  #unchecked = 1
+
+  /** @param first not empty */
+  constructor(first: Buffer) {
+    this.#pieces = [first]
+    this.#size = first.length
+    this.#pinned = first.buffer.byteLength
+  }
+
+  /** The size of all pieces. Bytes. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** The memory that the pieces take. Bytes. */
+  get pinned(): number {
+    return this.#pinned
+  }
+
+  /** Adds a part of a chunk. */
+  add(chunk: Buffer, start: number, end: number): void {
+    const size = end - start
+    if (size < SMALL_SIZE) this.#gather(chunk, start, end)
+    else this.#push(size === chunk.length ? chunk : chunk.subarray(start, end))
+    this.#size += size
+    if (isLoose(this.#size, this.#pinned)) this.#compact(SPARE)
+  }
+
+  /** Takes out the oldest piece, or its first `limit` bytes. Only for a list that isn't empty. */
+  shift(limit: number): Buffer {
+    if (this.#head === this.#pieces.length) this.#closeRoom()
+    const piece = this.#pieces[this.#head] as Buffer
+    if (piece.length > limit) {
+      this.#pieces[this.#head] = piece.subarray(limit)
+      this.#size -= limit
+      return piece.subarray(0, limit)
+    }
+    this.#size -= piece.length
+    this.#drop(1)
+    if (this.#pieces[this.#head]?.buffer !== piece.buffer) this.#pinned -= piece.buffer.byteLength
+    if (this.#pinned > this.#size * MAX_RATIO + SPARE_WHILE_TAKING) this.#compact(SPARE_WHILE_TAKING)
+    return piece
+  }
+
+  /** All pieces, joined. A single piece is returned itself, uncopied. The list can't be used after that. */
+  join(): Buffer {
+    this.#closeRoom()
+    this.#pieces.splice(0, this.#head)
+    return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces, this.#size)
+  }
+
+  #push(piece: Buffer): void {
+    this.#closeRoom()
+    if (this.#pieces.at(-1)?.buffer !== piece.buffer) this.#pinned += piece.buffer.byteLength
+    this.#pieces.push(piece)
+    this.#unchecked++
+  }
+
+  /** Copies a small piece to the room. */
+  #gather(chunk: Buffer, start: number, end: number): void {
+    if (this.#room === null || this.#room.length - this.#filled < end - start) {
+      this.#closeRoom()
+      this.#room = Buffer.allocUnsafeSlow(Math.min(Math.max(this.#size, MIN_ROOM), MAX_ROOM))
+      this.#pinned += this.#room.length
+    }
+    this.#filled += chunk.copy(this.#room, this.#filled, start, end)
+  }
+
+  /** Makes a piece of the data in the room. A reader may get it: nothing more is written to this room. */
+  #closeRoom(): void {
+    if (this.#room === null) return
+    this.#pieces.push(this.#room.subarray(0, this.#filled))
+    this.#unchecked++
+    this.#room = null
+    this.#filled = 0
+  }
+
+  /** Removes the oldest pieces from the list. */
+  #drop(count: number): void {
+    const pieces = this.#pieces
+    // A taken piece must not stay alive here.
+    for (const end = this.#head + count; this.#head < end; this.#head++) pieces[this.#head] = NOTHING
+    this.#unchecked = Math.min(this.#unchecked, pieces.length - this.#head)
+    if (this.#head < MANY_TAKEN || this.#head * 2 < pieces.length) return
+    pieces.splice(0, this.#head)
+    this.#head = 0
+  }
+
+  /** Copies runs that take less than half of their ArrayBuffers, until no more is pinned than is allowed. */
+  #compact(spare: number): void {
+    this.#compactOldest()
+    if (this.#pinned > this.#size * MAX_RATIO + spare) this.#compactUnchecked()
+  }
+
+  #compactUnchecked(): void {
+    const pieces = this.#pieces
+    let at = pieces.length - this.#unchecked
+    // These belong to a run that takes enough.
+    const before = at > this.#head ? pieces[at - 1] : undefined
+    while (at < pieces.length && pieces[at]?.buffer === before?.buffer) at++
+    let kept = at
+    while (at < pieces.length) {
+      const end = toRunEnd(pieces, at)
+      const copy = this.#toDense(pieces.slice(at, end))
+      if (copy !== null) pieces[kept++] = copy
+      else for (let i = at; i < end; i++) pieces[kept++] = pieces[i] as Buffer
+      at = end
+    }
+    pieces.length = kept
+    this.#unchecked = 0
+  }
+
+  /** The oldest run gets smaller as its pieces are taken. */
+  #compactOldest(): void {
+    const pieces = this.#pieces
+    if (this.#head === pieces.length) return
+    const end = toRunEnd(pieces, this.#head)
+    const copy = this.#toDense(pieces.slice(this.#head, end))
+    if (copy === null) return
+    pieces[end - 1] = copy
+    this.#drop(end - 1 - this.#head)
+  }
+
+  /** @param run pieces of one ArrayBuffer @returns a copy of them, joined; null when they take enough of it */
+  #toDense(run: readonly Buffer[]): Buffer | null {
+    const pinned = run[0]?.buffer.byteLength ?? 0
+    const size = run.reduce((sum, { length }) => sum + length, 0)
+    if (size * MAX_RATIO >= pinned) return null
+    const copy = Buffer.allocUnsafeSlow(size)
+    let filled = 0
+    for (const piece of run) filled += piece.copy(copy, filled)
+    this.#pinned += size - pinned
+    return copy
+  }
+}
+
+/** The end of the run that begins at an index: of the pieces that share an ArrayBuffer. */
+function toRunEnd(pieces: readonly Buffer[], start: number): number {
+  let end = start + 1
+  while (end < pieces.length && pieces[end]?.buffer === pieces[start]?.buffer) end++
+  return end
+}

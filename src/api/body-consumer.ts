@@ -5,7 +5,7 @@
  */
 
 import type { Readable } from 'node:stream'
-import { joinChunks } from '../core/body-bytes.ts'
+import type { KeptPieces } from '../core/kept-pieces.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 
 /** Takes all of a body as it comes, past the buffer and the events of a Readable. */
@@ -18,30 +18,30 @@ export interface Consumer {
 
 /** Collects the pieces for `text()` and its like. */
 export class Collector<T> implements Consumer {
-  readonly #chunks: Buffer[]
+  readonly #kept: KeptPieces
   readonly #convert: (bytes: Buffer) => T
   readonly #resolve: (value: T) => void
   readonly onError: (error: unknown) => void
 
   constructor(
-    chunks: Buffer[],
+    kept: KeptPieces,
     convert: (bytes: Buffer) => T,
     resolve: (value: T) => void,
     onError: (error: unknown) => void,
   ) {
-    this.#chunks = chunks
+    this.#kept = kept
     this.#convert = convert
     this.#resolve = resolve
     this.onError = onError
   }
 
   take(chunk: Buffer): void {
-    this.#chunks.push(chunk)
+    this.#kept.add(chunk)
   }
 
   onEnd(): void {
     try {
-      this.#resolve(this.#convert(joinChunks(this.#chunks)))
+      this.#resolve(this.#convert(this.#kept.join()))
     } catch (thrown) {
       // For example, the bytes aren't JSON.
       this.onError(thrown)

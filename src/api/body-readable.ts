@@ -11,8 +11,10 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
 import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
+import { KeptPieces } from '../core/kept-pieces.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick, originalSetImmediate } from '../core/original-timers.ts'
+import { ReadableFeed } from '../core/readable-feed.ts'
 import { invalid, toInteger } from '../core/validate.ts'
 import { RequestAbortedError } from '../errors.ts'
 import type { Consumer } from './body-consumer.ts'
@@ -26,8 +28,8 @@ const DUMP_LIMIT = 131_072
  * Readable, with `text()` and its like. The stream makes the back-pressure: while `highWaterMark` bytes wait here,
  * nothing is read from the peer, and the peer gets no credit.
  *
- * Most bodies are read by `text()` or its like. So the pieces are kept in a list. Only the first read as a Readable
- * puts them into the stream: its buffer, events and ticks cost as much as all the rest of a small response.
+ * Most bodies are read by `text()` or its like. So the pieces are kept here. Only the first read as a Readable puts
+ * them into the stream: its buffer, events and ticks cost as much as all the rest of a small response.
  */
 export class BodyReadable extends Readable implements BodyReadableType {
   readonly #controller: DispatchController
@@ -35,10 +37,10 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** The response's `content-length`; null where it has none, or where no body follows. */
   readonly #announced: number | null
   #bytesRead = 0
-  /** Pieces that came before the first read; null for none. */
-  #early: Buffer[] | null = null
-  /** It is read as a stream. */
-  #isStreaming = false
+  /** Pieces that neither a consumer nor the stream has got. Null before the first piece. */
+  #kept: KeptPieces | null = null
+  /** Gives the stream its pieces; null until the body is read as a stream. */
+  #feed: ReadableFeed | null = null
   /** text() or its like has read the whole body, and the stream's own end has no listener. */
   #hasQuietEnd = false
   /** Null unless one of text() and its like was called. */
@@ -67,14 +69,16 @@ export class BodyReadable extends Readable implements BodyReadableType {
   }
 
   override _read(): void {
-    if (this.#isStreaming) this.#controller.resume()
-    else if (this.#startStreaming()) this.#controller.resume()
+    this.#feed ??= this.#startStreaming()
+    this.#feed.onRead()
+    if (this.#feed.hasRoom) this.#controller.resume()
   }
 
   /** After a failure of the call, the stream fails once the last piece was read. */
   override read(size?: number): ReturnType<Readable['read']> {
     const chunk: unknown = super.read(size)
-    if (this.#failure !== null && this.readableLength === 0) this.destroy(this.#failure)
+    if (this.#feed?.afterRead(size, chunk) === true && this.#feed.hasRoom) this.#controller.resume()
+    if (this.#failure !== null && !this.hasUnread) this.destroy(this.#failure)
     return chunk
   }
 
@@ -111,9 +115,9 @@ export class BodyReadable extends Readable implements BodyReadableType {
       return true
     }
     if (this.destroyed) return true
-    if (this.#isStreaming) return this.push(chunk)
-    if (this.#early === null) this.#early = [chunk]
-    else this.#early.push(chunk)
+    if (this.#feed !== null) return this.#feed.receive(chunk)
+    this.#kept ??= new KeptPieces()
+    this.#kept.add(chunk)
     return this.#bytesRead < this.readableHighWaterMark
   }
 
@@ -122,7 +126,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     this.#isComplete = true
     const consumer = this.#consumer
     if (consumer === null) {
-      if (this.#isStreaming) this.push(null)
+      this.#feed?.end()
       return
     }
     this.#consumer = null
@@ -132,30 +136,27 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** Whether something of it waits to be read. */
   get hasUnread(): boolean {
-    return this.#early !== null || this.readableLength > 0
+    return (this.#kept !== null && this.#kept.size > 0) || this.readableLength > 0
   }
 
-  /** From now on it is a stream like any other. True when it takes more. */
-  #startStreaming(): boolean {
-    this.#isStreaming = true
-    const early = this.#early
-    this.#early = null
-    let isFlowing = true
-    if (early !== null) for (const chunk of early) isFlowing = this.push(chunk)
-    if (this.#isComplete && this.#failure === null && !this.destroyed) this.push(null)
-    return isFlowing
+  /** From now on it is a stream like any other. */
+  #startStreaming(): ReadableFeed {
+    this.#kept ??= new KeptPieces()
+    const feed = new ReadableFeed(this, this.#kept)
+    if (this.#isComplete && this.#failure === null && !this.destroyed) feed.end()
+    return feed
   }
 
   /** A consumer has read the whole body. The stream's own end comes only when it has a listener, now or later. */
   #end(): void {
     const isHeard = this.listenerCount('end') + this.listenerCount('close') + this.listenerCount('data') > 0
-    if (isHeard || this.#isStreaming || this.listenerCount('readable') > 0) this.#endLoudly()
+    if (isHeard || this.#feed !== null || this.listenerCount('readable') > 0) this.#endLoudly()
     else this.#hasQuietEnd = true
   }
 
   #endLoudly(): void {
     this.#hasQuietEnd = false
-    if (this.#isStreaming) this.push(null)
+    this.#feed?.end()
     this.resume()
   }
 
@@ -178,12 +179,12 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
     this.#failure = error
     // A caller that gets this body by a promise can't have begun to read it yet.
-    if (!this.#isStreaming) originalSetImmediate(failUnread, this)
+    if (this.#feed === null) originalSetImmediate(failUnread, this)
   }
 
   /** Drops the pieces that a reader of the stream hasn't read. */
   dropUnread(): void {
-    if (this.#failure !== null && !this.#isStreaming) this.destroy(this.#failure)
+    if (this.#failure !== null && this.#feed === null) this.destroy(this.#failure)
   }
 
   /** The body as a string, read as UTF-8; a byte order mark is left out. */
@@ -236,14 +237,14 @@ export class BodyReadable extends Readable implements BodyReadableType {
     await new Promise<void>((resolve, reject) => {
       const dump = new Dump(this, this.#bytesRead, limit, signal, resolve, reject)
       if (this.#isFlowing) this.#flow(dump)
-      else this.#feed(dump)
+      else this.#consumeBy(dump)
       if (isTooLong) this.destroy()
     })
   }
 
   /** Whether the body is read as a stream, or by text() and its like, or its end has a listener. */
   get #isFlowing(): boolean {
-    return this.bodyUsed || this.#isStreaming || this.listenerCount('end') > 0
+    return this.bodyUsed || this.#feed !== null || this.listenerCount('end') > 0
   }
 
   /** Counts the pieces for `dump()` while another reader reads the body. */
@@ -282,14 +283,14 @@ export class BodyReadable extends Readable implements BodyReadableType {
     this.#isConsumed = true
     if (this.readableEncoding !== null) return this.#consumeDecoded(this.readableEncoding).then(convert)
     return new Promise((resolve, reject) =>
-      this.#feed(new Collector(this.#takeUnread(), convert, resolve, reject)),
+      this.#consumeBy(new Collector(this.#takeUnread(), convert, resolve, reject)),
     )
   }
 
   /** Gives a consumer the pieces that have come. The rest goes to it as it comes. */
-  #feed(consumer: Consumer): void {
+  #consumeBy(consumer: Consumer): void {
     this.#isConsumed = true
-    this.#early = null
+    this.#kept?.clear()
     if (this.#isComplete) {
       this.#end()
       consumer.onEnd(this.#hasQuietEnd)
@@ -299,12 +300,12 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
   }
 
-  #takeUnread(): Buffer[] {
-    const chunks = this.#early ?? []
-    this.#early = null
-    if (!this.#isStreaming) return chunks
-    for (let chunk: unknown = this.read(); chunk !== null; chunk = this.read()) chunks.push(chunk as Buffer)
-    return chunks
+  #takeUnread(): KeptPieces {
+    const unread = this.#feed === null && this.#kept !== null ? this.#kept : new KeptPieces()
+    if (this.#feed === null) this.#kept = null
+    else
+      for (let chunk: unknown = this.read(); chunk !== null; chunk = this.read()) unread.add(chunk as Buffer)
+    return unread
   }
 
   /** After `setEncoding` the stream's decoder may hold half a character: what follows has to go through it as well. */

@@ -8,6 +8,7 @@
 import type { DispatchController } from '../../types/handler.ts'
 import { Collector } from '../api/body-consumer.ts'
 import { joinChunks } from '../core/body-bytes.ts'
+import { KeptPieces } from '../core/kept-pieces.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import { toError } from '../errors.ts'
 import { toSizeError } from '../handler/response-limits.ts'
@@ -207,7 +208,9 @@ export class ResponseBody implements DecodedSink, ByteSupply {
         return
       }
       // The promise resolves with the result of `convert`.
-      this.#collector = new Collector(chunks, convert, resolve, reject) as Collector<unknown>
+      const kept = new KeptPieces()
+      for (const chunk of chunks) kept.add(chunk)
+      this.#collector = new Collector(kept, convert, resolve, reject) as Collector<unknown>
       this.more()
     })
   }

@@ -473,8 +473,9 @@ describe('the body of a response', () => {
     await once(body, 'readable')
     // A request behind it has gone there and back: what the peer could send by then, it has sent.
     for (let i = 0; i < 50; i++) await (await client.request({ path: '/', method: 'HEAD' })).body.dump()
-    expect(body.readableLength).toBeGreaterThanOrEqual(65_536)
-    expect(body.readableLength).toBeLessThan(262_144)
+    // The other pieces wait outside of node's buffer.
+    expect(body.readableLength).toBeGreaterThan(0)
+    expect(body.readableLength).toBeLessThanOrEqual(65_536)
     expect(written).toBeLessThan(1024 * 1024)
     let received = 0
     for await (const chunk of body) received += chunk.length

@@ -63,7 +63,8 @@ describe('unread data on engine wire, a small part of all that came', () => {
     const [connection, stream] = [peer.connection(0), peer.request('')]
     await send(connection, stream.id, count, size, fillers)
     await setImmediate()
-    expect(tunnel.readableLength).toBe(size * count)
+    // All of it waits outside of node's buffer.
+    expect(tunnel.readableLength).toBe(0)
     connection.write(frames.data(stream.id, '', Flag.END_STREAM))
     const chunks: Buffer[] = []
     tunnel.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -193,7 +193,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#received += chunk.length
     this.#connection.onData(this.#received)
     const { call, isDone, isFlowing, tunnel } = this.#flow
-    if (tunnel !== null) return tunnel.push(chunk)
+    if (tunnel !== null) return tunnel.receive(chunk)
     if (isDone) return false
     if (isFlowing) this.#flow.data(chunk)
     else this.#flow.hold(chunk)

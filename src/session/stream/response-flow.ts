@@ -180,7 +180,7 @@ export class ResponseFlow implements ResponseMeter {
     this.#move({ name: 'tunnel', tunnel })
     const held = this.#held
     this.#held = null
-    for (let piece = held?.shift(); piece; piece = held?.shift()) tunnel.push(piece)
+    for (let piece = held?.shift(); piece; piece = held?.shift()) tunnel.receive(piece)
     if (this.#dataEnd === 'due' || this.#dataEnd === 'whole') tunnel.onPeerEnd()
     this.call.upgrade(status, headers, raw, tunnel)
   }

@@ -6,7 +6,9 @@
 
 import type { AddressInfo, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { KeptPieces } from '../../core/kept-pieces.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
+import { ReadableFeed } from '../../core/readable-feed.ts'
 import type { Request } from '../../core/request.ts'
 import { StreamError } from '../../errors.ts'
 
@@ -16,8 +18,8 @@ type Callback = (error?: Error | null) => void
 export interface TunnelSide {
   /** The socket of the session; null until connected. */
   readonly socket: Socket | null
-  /** The reader of the tunnel wants more data. */
-  readTunnel(): void
+  /** The reader of the tunnel wants more data. @param unread bytes of the received data that it hasn't got */
+  readTunnel(unread: number): void
   /** @param callback called with an error when the chunk will never be sent, otherwise once it was taken */
   writeTunnel(chunk: Uint8Array, callback: Callback): void
   endTunnel(callback: Callback): void
@@ -35,6 +37,7 @@ export interface TunnelSide {
 export class Tunnel extends Duplex {
   readonly #session: { readonly socket: Socket | null }
   readonly #side: TunnelSide
+  readonly #feed = new ReadableFeed(this, new KeptPieces())
   /** The callback of a write that has failed. It is called when the stream's own error is known. Null for none. */
   #failedWrite: Callback | null = null
   /** The callback of an end that wasn't sent. No data is lost with it, if the stream ends well. Null for none. */
@@ -73,13 +76,19 @@ export class Tunnel extends Duplex {
     return this.session.socket?.address() ?? {}
   }
 
+  /** A piece of data has come. Its bytes must not change. @returns whether the reader wants more */
+  receive(piece: Buffer): boolean {
+    if (this.destroyed) return false
+    return this.#feed.receive(piece)
+  }
+
   /** The peer has sent END_STREAM. */
   onPeerEnd(): void {
     if (this.#hasPeerEnded) return
     this.#hasPeerEnded = true
     // From now on the tunnel doesn't ask for more data: its `end` event tells that all data was read.
     this.once('end', () => this.#side.closeTunnel())
-    this.push(null)
+    this.#feed.end()
   }
 
   /** The stream is gone. @param error null when both directions have ended */
@@ -115,7 +124,18 @@ export class Tunnel extends Duplex {
   }
 
   override _read(): void {
-    this.#side.readTunnel()
+    this.#feed.onRead()
+    this.#readOn()
+  }
+
+  override read(size?: number): ReturnType<Duplex['read']> {
+    const chunk: unknown = super.read(size)
+    if (this.#feed.afterRead(size, chunk)) this.#readOn()
+    return chunk
+  }
+
+  #readOn(): void {
+    if (this.#feed.hasRoom) this.#side.readTunnel(this.#feed.size)
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, callback: Callback): void {

@@ -197,9 +197,9 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     callback?.(new StreamError('The stream was closed before all was sent'))
   }
 
-  readTunnel(): void {
-    const { held } = this.#stream
-    if (held > 0) this.#http2.release(this.#stream, held)
+  readTunnel(unread: number): void {
+    const taken = this.#stream.held - unread
+    if (taken > 0) this.#http2.release(this.#stream, taken)
   }
 
   writeTunnel(chunk: Uint8Array, callback: Callback): void {
@@ -211,7 +211,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   }
 
   closeTunnel(): void {
-    this.readTunnel()
+    this.readTunnel(0)
   }
 
   resetTunnel(): void {

@@ -162,9 +162,9 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   #pushToTunnel(tunnel: Tunnel, piece: Buffer): void {
-    // Before the push: the reader gives the credit back from inside it.
+    // First: the reader gives the credit back from inside.
     this.#http2.hold(this.#stream, piece.length)
-    if (tunnel.push(piece)) this.#outgoing?.readTunnel()
+    if (tunnel.receive(piece)) this.#outgoing?.readTunnel(0)
   }
 
   onTaken(bytes: number): void {

@@ -1,0 +1,99 @@
+/**
+ * What a Readable has still to be given.
+ *
+ * @module
+ */
+
+import type { Readable } from 'node:stream'
+import type { KeptPieces } from './kept-pieces.ts'
+
+/**
+ * Gives a Readable its pieces as its reader asks. Node's own buffer takes an entry of more than 100 bytes for each
+ * piece, and pins its chunk. So it gets no further piece while it has one: pieces that come meanwhile are kept here.
+ *
+ * The owner of the Readable calls {@link onRead} from `_read()`, and {@link afterRead} from a `read()` of its own.
+ */
+export class ReadableFeed {
+  readonly #readable: Readable
+  readonly #kept: KeptPieces
+  /** Node has called `_read()`, or `push()` has returned true. */
+  #isWanted = false
+  /** The reader may wait for `readable` although there are bytes in node's buffer: each push makes that event. */
+  #isAwaited = false
+  #isEnded = false
+
+  /** @param kept the pieces that have come already */
+  constructor(readable: Readable, kept: KeptPieces) {
+    this.#readable = readable
+    this.#kept = kept
+  }
+
+  /** Bytes that the Readable hasn't got. */
+  get size(): number {
+    return this.#kept.size
+  }
+
+  /** The peer may send more. */
+  get hasRoom(): boolean {
+    return this.#kept.size < this.#readable.readableHighWaterMark
+  }
+
+  /** A piece has come. @returns false when no more should come before the reader reads */
+  receive(piece: Buffer): boolean {
+    const readable = this.#readable
+    if (this.#mayPush && this.#kept.size === 0) {
+      this.#push(piece)
+      return this.#isWanted
+    }
+    this.#kept.add(piece)
+    return this.#kept.size + readable.readableLength < readable.readableHighWaterMark
+  }
+
+  /** No further piece comes. */
+  end(): void {
+    this.#isEnded = true
+    if (this.#kept.size === 0) this.#readable.push(null)
+  }
+
+  /** Node asks for more. */
+  onRead(): void {
+    this.#isWanted = true
+    if (this.#mayPush) this.#give()
+  }
+
+  /**
+   * The reader has called `read()`.
+   *
+   * @param size what it asked for; 0 isn't a read
+   * @param chunk what it got
+   * @returns whether the Readable got kept pieces
+   */
+  afterRead(size: number | undefined, chunk: unknown): boolean {
+    if (size === 0) return false
+    // A reader that asks for a number of bytes may leave some in node's buffer, and wait for more.
+    this.#isAwaited = chunk === null || size !== undefined
+    if (this.#kept.size === 0 || !this.#mayPush) return false
+    this.#give()
+    return true
+  }
+
+  get #mayPush(): boolean {
+    return this.#isWanted && (this.#isAwaited || this.#readable.readableLength === 0)
+  }
+
+  #give(): void {
+    if (this.#kept.size === 0) return
+    while (this.#isWanted) {
+      const piece = this.#kept.shift()
+      if (piece === null) break
+      this.#push(piece)
+    }
+    if (this.#isEnded && this.#kept.size === 0) this.#readable.push(null)
+  }
+
+  #push(piece: Buffer): void {
+    this.#isWanted = false
+    // A reader's callback may run inside, and make node ask again.
+    if (this.#readable.push(piece)) this.#isWanted = true
+  }
+}

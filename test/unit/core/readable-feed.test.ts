@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { KeptPieces } from '../../../src/core/kept-pieces.ts'
+import { ReadableFeed } from '../../../src/core/readable-feed.ts'
+
+/** A Readable that is fed as a body of a response is. */
+class Fed extends Readable {
+  readonly kept = new KeptPieces()
+  readonly feed: ReadableFeed
+  /** How often it asked for more. */
+  asked = 0
+
+  constructor(highWaterMark = 1_000) {
+    super({ highWaterMark })
+    this.feed = new ReadableFeed(this, this.kept)
+  }
+
+  override _read(): void {
+    this.feed.onRead()
+    if (this.feed.hasRoom) this.asked++
+  }
+
+  override read(size?: number): ReturnType<Readable['read']> {
+    const chunk: unknown = super.read(size)
+    if (this.feed.afterRead(size, chunk) && this.feed.hasRoom) this.asked++
+    return chunk
+  }
+
+  receive(...texts: string[]): boolean[] {
+    return texts.map((text) => this.feed.receive(Buffer.from(text)))
+  }
+}
+
+describe('a Readable that is fed', () => {
+  it('when it was never read › has nothing in its own buffer', () => {
+    const readable = new Fed()
+    readable.receive('a', 'b', 'c')
+    expect(readable.readableLength).toBe(0)
+    expect(readable.feed.size).toBe(3)
+  })
+
+  it('when its reader waits for `readable` and never reads › has one piece in its own buffer', async () => {
+    const readable = new Fed()
+    readable.on('readable', () => {})
+    await nextTurn()
+    for (let turn = 0; turn < 20; turn++) {
+      readable.receive('a', 'b')
+      await nextTurn()
+    }
+    expect(readable.readableLength).toBe(1)
+    expect(readable.feed.size).toBe(39)
+  })
+
+  it('when as much waits as its high-water mark › says so, and asks again once that was read', async () => {
+    const readable = new Fed(10)
+    readable.on('readable', () => {})
+    await nextTurn()
+    expect(readable.receive('12345', '6789')).toEqual([true, true])
+    expect(readable.receive('0', '1')).toEqual([false, false])
+    const { asked } = readable
+    expect(String(readable.read())).toBe('12345')
+    expect(String(readable.read())).toBe('678901')
+    expect(readable.asked).toBeGreaterThan(asked)
+  })
+
+  it('when it flows › emits each piece at once', async () => {
+    const readable = new Fed()
+    const heard: string[] = []
+    readable.on('data', (chunk) => heard.push(String(chunk)))
+    await nextTurn()
+    readable.receive('a', 'b', 'c')
+    expect(heard).toEqual(['a', 'b', 'c'])
+  })
+
+  it('when its reader pauses within a piece › keeps the others until it resumes', async () => {
+    const readable = new Fed()
+    const heard: string[] = []
+    readable.on('data', (chunk) => {
+      heard.push(String(chunk))
+      readable.pause()
+    })
+    await nextTurn()
+    readable.receive('a', 'b', 'c')
+    expect(heard).toEqual(['a'])
+    for (let turn = 0; turn < 6; turn++) {
+      readable.resume()
+      await nextTurn()
+    }
+    expect(heard.join('')).toBe('abc')
+  })
+
+  it.each([
+    { name: 'of all there is', size: undefined },
+    { name: 'of one byte', size: 1 },
+    { name: 'of four bytes', size: 4 },
+    { name: 'of more than the high-water mark', size: 1_500 },
+  ])('when its reader reads once for each `readable` ($name) › gives all, and then ends', async ({
+    size,
+  }) => {
+    const readable = new Fed(64)
+    const heard: Buffer[] = []
+    readable.on('readable', () => {
+      const chunk: unknown = readable.read(size)
+      if (chunk !== null) heard.push(chunk as Buffer)
+    })
+    let ended = false
+    readable.on('end', () => {
+      ended = true
+    })
+    await nextTurn()
+    for (let turn = 0; turn < 50; turn++) {
+      readable.receive('ab', 'c')
+      await nextTurn()
+    }
+    // A reader that takes a byte for each event gets as many events as there were pushes: it has to go on by itself.
+    for (let left = 0; left < 200 && size === 1; left++) {
+      const chunk: unknown = readable.read(1)
+      if (chunk !== null) heard.push(chunk as Buffer)
+      await nextTurn()
+    }
+    readable.feed.end()
+    for (let turn = 0; turn < 10 && !ended; turn++) await nextTurn()
+    expect(Buffer.concat(heard).toString()).toBe('abc'.repeat(50))
+    expect(ended).toBe(true)
+  })
+
+  it('when it ends with pieces that wait › gives them, and then ends', async () => {
+    const readable = new Fed()
+    readable.receive('a', 'b')
+    readable.feed.end()
+    const heard: string[] = []
+    for await (const chunk of readable) heard.push(String(chunk))
+    expect(heard.join('')).toBe('ab')
+  })
+
+  it('when it ends with none › ends', async () => {
+    const readable = new Fed()
+    readable.feed.end()
+    readable.resume()
+    await once(readable, 'end')
+    expect(readable.readableEnded).toBe(true)
+  })
+})

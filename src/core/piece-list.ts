@@ -26,11 +26,6 @@ const MANY_TAKEN = 1_024
 
 const NOTHING = Buffer.alloc(0)
 
-/** Whether kept bytes pin so much memory that they are worth a copy. @param size the kept bytes */
-export function isLoose(size: number, pinned: number): boolean {
-  return pinned > size * MAX_RATIO + SPARE
-}
-
 /** A copy that pins nothing else. `Buffer.from()` would use a pool, of up to 64 KiB since Node 24. */
 export function toCopy(piece: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(piece.length)
@@ -80,7 +75,7 @@ export class PieceList {
     if (size < SMALL_SIZE) this.#gather(chunk, start, end)
     else this.#push(size === chunk.length ? chunk : chunk.subarray(start, end))
     this.#size += size
-    if (isLoose(this.#size, this.#pinned)) this.#compact(SPARE)
+    if (this.#isAbove(SPARE)) this.#compact(SPARE)
   }
 
   /** Takes out the oldest piece, or its first `limit` bytes. Only for a list that isn't empty. */
@@ -95,7 +90,7 @@ export class PieceList {
     this.#size -= piece.length
     this.#drop(1)
     if (this.#pieces[this.#head]?.buffer !== piece.buffer) this.#pinned -= piece.buffer.byteLength
-    if (this.#pinned > this.#size * MAX_RATIO + SPARE_WHILE_TAKING) this.#compact(SPARE_WHILE_TAKING)
+    if (this.#isAbove(SPARE_WHILE_TAKING)) this.#compact(SPARE_WHILE_TAKING)
     return piece
   }
 
@@ -104,6 +99,10 @@ export class PieceList {
     this.#closeRoom()
     this.#pieces.splice(0, this.#head)
     return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces, this.#size)
+  }
+
+  #isAbove(spare: number): boolean {
+    return this.#pinned > this.#size * MAX_RATIO + spare
   }
 
   #push(piece: Buffer): void {
@@ -146,7 +145,7 @@ export class PieceList {
   /** Copies runs that take less than half of their ArrayBuffers, until no more is pinned than is allowed. */
   #compact(spare: number): void {
     this.#compactOldest()
-    if (this.#pinned > this.#size * MAX_RATIO + spare) this.#compactUnchecked()
+    if (this.#isAbove(spare)) this.#compactUnchecked()
   }
 
   #compactUnchecked(): void {

@@ -107,8 +107,8 @@ describe('kept pieces', () => {
     { size: 16_384, chunk: 16_384, isCopied: false },
     { size: 16_384, chunk: CHUNK, isCopied: false },
     { size: 1, chunk: 32_000, isCopied: false },
-    { size: 1_000, chunk: CHUNK, isCopied: true },
-    { size: 16_383, chunk: CHUNK, isCopied: true },
+    { size: 1_000, chunk: CHUNK, isCopied: false },
+    { size: 1_000, chunk: 2 * CHUNK, isCopied: true },
   ])('when only one, of $size bytes in a chunk of $chunk › is copied: $isCopied', ({
     size,
     chunk,

@@ -63,7 +63,15 @@ class PipelineDuplex extends Duplex {
   }
 
   override _read(): void {
-    this.#owner.resumeResponse()
+    if (this.readableLength === 0) this.#owner.resumeResponse()
+  }
+
+  /** A reader that asks for a number of bytes may wait for more, although some are in node's buffer. */
+  override read(size?: number): ReturnType<Duplex['read']> {
+    const chunk: unknown = super.read(size)
+    const mayWait = chunk === null || size !== undefined || this.readableLength === 0
+    if (size !== 0 && mayWait) this.#owner.resumeResponse()
+    return chunk
   }
 
   override _write(chunk: unknown, _encoding: BufferEncoding, callback: Callback): void {
@@ -157,8 +165,9 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   /** Written by hand, since `pipe()` would forward neither failures nor objects. */
   #forward(response: Readable): void {
     const { duplex } = this
+    // Node's buffer gets no second piece: it takes an entry of more than 100 bytes for each, and pins its chunk.
     response.on('data', (chunk: unknown) => {
-      if (!duplex.push(chunk)) response.pause()
+      if (!duplex.push(chunk) || duplex.readableLength > 0) response.pause()
     })
     response.on('end', () => duplex.push(null))
     response.on('error', (error) => duplex.destroy(error))

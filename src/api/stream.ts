@@ -12,6 +12,7 @@ import type { RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
+import { WritableFeed } from '../core/writable-feed.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
@@ -30,10 +31,19 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
   readonly #trailers: Trailers
   /** Null until the factory has made it. */
   #writable: Writable | null = null
+  /** Gives the Writable its pieces; null as long as it writes each piece at once. */
+  #feed: WritableFeed | null = null
   /** The response has come whole. */
   #isComplete = false
   /** The Writable has to drain before it gets more. */
   #isHeldBack = false
+  #hearsDrain = false
+  /** The Writable, or its feed, takes more. */
+  readonly #onRoom = (): void => {
+    if (!this.#isHeldBack) return
+    this.#isHeldBack = false
+    this.controller?.resume()
+  }
   readonly #onFinish = (): void => this.#finish()
   readonly #onError = (error: Error): void => this.#break(error)
   readonly #onClose = (): void => {
@@ -86,7 +96,11 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
     const writable = this.#writable
-    if (writable?.write(chunk) === false) this.#holdBack(controller, writable)
+    if (writable === null) return
+    if (this.#feed === null && writable.writableLength > 0)
+      this.#feed = new WritableFeed(writable, this.#onRoom)
+    const takesMore = this.#feed === null ? writable.write(chunk) : this.#feed.write(chunk)
+    if (takesMore === false) this.#holdBack(controller, writable)
   }
 
   /** Most responses fit into the Writable, and never come here. */
@@ -95,15 +109,15 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
     // Not `controller.paused`: the controller of an interceptor may lack it, or be paused by the interceptor.
     if (this.#isHeldBack) return
     this.#isHeldBack = true
-    writable.once('drain', () => {
-      this.#isHeldBack = false
-      this.controller?.resume()
-    })
+    if (this.#hearsDrain) return
+    this.#hearsDrain = true
+    writable.on('drain', this.#onRoom)
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     this.fillTrailers(this.#trailers, controller, trailers)
     this.#isComplete = true
+    this.#feed?.end()
     this.#writable?.end()
   }
 

@@ -1,0 +1,58 @@
+/**
+ * What a Writable has still to be given.
+ *
+ * @module
+ */
+
+import type { Writable } from 'node:stream'
+import { KeptPieces } from './kept-pieces.ts'
+
+/**
+ * Gives a Writable its pieces as it writes them. Node's own buffer takes an entry of more than 100 bytes for each
+ * piece, and pins its chunk. So it gets one piece to wait there, and further pieces are kept here until that one was
+ * written.
+ */
+export class WritableFeed {
+  readonly #writable: Writable
+  readonly #onRoom: () => void
+  readonly #kept = new KeptPieces()
+  /** A piece waits in the Writable, and its callback is due. */
+  #isWaiting = false
+  readonly #onWritten = (): void => {
+    this.#isWaiting = false
+    this.#give()
+    if (this.#kept.size === 0 && !this.#writable.writableNeedDrain) this.#onRoom()
+  }
+
+  /** @param onRoom called when nothing is kept any more, and the Writable takes more */
+  constructor(writable: Writable, onRoom: () => void) {
+    this.#writable = writable
+    this.#onRoom = onRoom
+  }
+
+  /** @returns false when no more should come before `onRoom()` or the Writable's `drain` */
+  write(piece: Buffer): boolean {
+    const writable = this.#writable
+    this.#kept.add(piece)
+    if (!this.#isWaiting) this.#give()
+    return this.#kept.size + writable.writableLength < writable.writableHighWaterMark
+  }
+
+  /** No further piece comes: the Writable gets all that is kept. */
+  end(): void {
+    for (let piece = this.#kept.shift(); piece !== null; piece = this.#kept.shift())
+      this.#writable.write(piece)
+  }
+
+  #give(): void {
+    const writable = this.#writable
+    if (writable.destroyed || writable.writableEnded) this.#kept.clear()
+    while (!this.#isWaiting) {
+      const piece = this.#kept.shift()
+      if (piece === null) return
+      this.#isWaiting = writable.writableLength > 0
+      if (this.#isWaiting) writable.write(piece, this.#onWritten)
+      else writable.write(piece)
+    }
+  }
+}

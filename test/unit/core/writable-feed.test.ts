@@ -1,0 +1,70 @@
+import { Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { WritableFeed } from '../../../src/core/writable-feed.ts'
+
+/** A Writable that writes when the test says so. */
+class Slow extends Writable {
+  readonly written: string[] = []
+  #callback: (() => void) | null = null
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.written.push(String(chunk))
+    this.#callback = callback
+  }
+
+  /** The write that is under way is done, and what follows in this turn has run. */
+  async finishWrite(): Promise<void> {
+    const callback = this.#callback
+    this.#callback = null
+    callback?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe('a Writable that is fed', () => {
+  it('when it writes › has one piece that waits, and gets the others joined', async () => {
+    const writable = new Slow({ highWaterMark: 1_000 })
+    const feed = new WritableFeed(writable, () => {})
+    for (const text of 'abcdef') expect(feed.write(Buffer.from(text))).toBe(true)
+    expect(writable.writableLength).toBe(2)
+    for (let turn = 0; turn < 5; turn++) await writable.finishWrite()
+    expect(writable.written).toEqual(['a', 'b', 'c', 'def'])
+  })
+
+  it('when more waits than its high-water mark › says so, and tells when there is room', async () => {
+    const writable = new Slow({ highWaterMark: 4 })
+    const told: string[] = []
+    const feed = new WritableFeed(writable, () => told.push(writable.written.join('|')))
+    writable.on('drain', () => told.push('drain'))
+    expect(['ab', 'c', 'd', 'e'].map((text) => feed.write(Buffer.from(text)))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ])
+    for (let turn = 0; turn < 5; turn++) await writable.finishWrite()
+    expect(writable.written.join('')).toBe('abcde')
+    expect(told.length).toBeGreaterThan(0)
+  })
+
+  it('when no more comes › gives everything at once', async () => {
+    const writable = new Slow()
+    const feed = new WritableFeed(writable, () => {})
+    for (const text of 'abcdef') feed.write(Buffer.from(text))
+    feed.end()
+    writable.end()
+    for (let turn = 0; turn < 8; turn++) await writable.finishWrite()
+    expect(writable.written.join('')).toBe('abcdef')
+    expect(writable.writableFinished).toBe(true)
+  })
+
+  it('when it was destroyed › gives nothing more', async () => {
+    const writable = new Slow()
+    const feed = new WritableFeed(writable, () => {})
+    for (const text of 'abc') feed.write(Buffer.from(text))
+    writable.destroy()
+    await writable.finishWrite()
+    expect(feed.write(Buffer.from('d'))).toBe(true)
+    expect(writable.written).toEqual(['a'])
+  })
+})

@@ -14,6 +14,9 @@ const SMALL_SIZE = 2_048
 const MIN_ROOM = 2_048
 const MAX_ROOM = 8_192
 
+/** A room for pieces of any size has place for as much again as is copied to it, but for no more than this. Bytes. */
+const MAX_RESERVE = 262_144
+
 /** Views may pin so many times the bytes that are kept … */
 const MAX_RATIO = 2
 /** … and this much in addition: below, a copy would cost more than it saves. Bytes. */
@@ -36,14 +39,13 @@ export function toCopy(piece: Buffer): Buffer {
 /**
  * A view pins the whole ArrayBuffer of its chunk. The list counts each ArrayBuffer once, since the pieces of one chunk
  * come one behind another (a run). When the ArrayBuffers get too large for what is kept of them, the runs that take
- * less than half of theirs are copied. So each byte is copied at most twice: to a room, or with its run, and perhaps
- * again with the rest of the oldest run.
+ * less than half of theirs are copied.
  */
 export class PieceList {
   /** From `#head` on; the places before are those of taken pieces. */
   readonly #pieces: Buffer[]
   #head = 0
-  /** A buffer of small pieces, which come behind the others. It is filled up to `#filled`. Null for none. */
+  /** A buffer to which pieces are copied, behind the others. It is filled up to `#filled`. Null for none. */
   #room: Buffer | null = null
   #filled = 0
   #size: number
@@ -72,8 +74,12 @@ export class PieceList {
   /** Adds a part of a chunk. */
   add(chunk: Buffer, start: number, end: number): void {
     const size = end - start
-    if (size < SMALL_SIZE) this.#gather(chunk, start, end)
-    else this.#push(size === chunk.length ? chunk : chunk.subarray(start, end))
+    if (size <= this.#free) this.#gather(chunk, start, end)
+    else if (size >= SMALL_SIZE) this.#push(size === chunk.length ? chunk : chunk.subarray(start, end))
+    else {
+      this.#openRoom(Math.min(Math.max(this.#size, MIN_ROOM), MAX_ROOM))
+      this.#gather(chunk, start, end)
+    }
     this.#size += size
     if (this.#isAbove(SPARE)) this.#compact(SPARE)
   }
@@ -112,14 +118,20 @@ export class PieceList {
     this.#unchecked++
   }
 
-  /** Copies a small piece to the room. */
+  /** The place that is left in the room. Bytes. */
+  get #free(): number {
+    return this.#room === null ? 0 : this.#room.length - this.#filled
+  }
+
+  #openRoom(size: number): void {
+    this.#closeRoom()
+    this.#room = Buffer.allocUnsafeSlow(size)
+    this.#pinned += size
+  }
+
+  /** Copies a piece to the room. */
   #gather(chunk: Buffer, start: number, end: number): void {
-    if (this.#room === null || this.#room.length - this.#filled < end - start) {
-      this.#closeRoom()
-      this.#room = Buffer.allocUnsafeSlow(Math.min(Math.max(this.#size, MIN_ROOM), MAX_ROOM))
-      this.#pinned += this.#room.length
-    }
-    this.#filled += chunk.copy(this.#room, this.#filled, start, end)
+    if (this.#room !== null) this.#filled += chunk.copy(this.#room, this.#filled, start, end)
   }
 
   /** Makes a piece of the data in the room. A reader may get it: nothing more is written to this room. */
@@ -149,21 +161,39 @@ export class PieceList {
   }
 
   #compactUnchecked(): void {
+    this.#closeRoom()
     const pieces = this.#pieces
     let at = pieces.length - this.#unchecked
     // These belong to a run that takes enough.
     const before = at > this.#head ? pieces[at - 1] : undefined
     while (at < pieces.length && pieces[at]?.buffer === before?.buffer) at++
+    const loose: Buffer[] = []
     let kept = at
-    while (at < pieces.length) {
-      const end = toRunEnd(pieces, at)
-      const copy = this.#toDense(pieces.slice(at, end))
-      if (copy !== null) pieces[kept++] = copy
-      else for (let i = at; i < end; i++) pieces[kept++] = pieces[i] as Buffer
-      at = end
+    for (let end = at; at < pieces.length; at = end) {
+      end = toRunEnd(pieces, at)
+      const run = pieces.slice(at, end)
+      if (isLoose(run)) {
+        loose.push(...run)
+        continue
+      }
+      if (loose.length > 0) pieces[kept++] = this.#copy(loose.splice(0))
+      for (const piece of run) pieces[kept++] = piece
     }
     pieces.length = kept
     this.#unchecked = 0
+    this.#moveToRoom(loose)
+  }
+
+  /**
+   * Copies the newest pieces to a room that has place for as much again: the next ones are likely to be such, too. A
+   * body that came between others is then a single piece in the end, copied once.
+   */
+  #moveToRoom(pieces: readonly Buffer[]): void {
+    if (pieces.length === 0) return
+    const size = pieces.reduce((sum, { length }) => sum + length, 0)
+    this.#pinned -= toPinned(pieces)
+    this.#openRoom(size + Math.min(size, MAX_RESERVE))
+    for (const piece of pieces) this.#gather(piece, 0, piece.length)
   }
 
   /** The oldest run gets smaller as its pieces are taken. */
@@ -171,21 +201,19 @@ export class PieceList {
     const pieces = this.#pieces
     if (this.#head === pieces.length) return
     const end = toRunEnd(pieces, this.#head)
-    const copy = this.#toDense(pieces.slice(this.#head, end))
-    if (copy === null) return
-    pieces[end - 1] = copy
+    const run = pieces.slice(this.#head, end)
+    if (!isLoose(run)) return
+    pieces[end - 1] = this.#copy(run)
     this.#drop(end - 1 - this.#head)
   }
 
-  /** @param run pieces of one ArrayBuffer @returns a copy of them, joined; null when they take enough of it */
-  #toDense(run: readonly Buffer[]): Buffer | null {
-    const pinned = run[0]?.buffer.byteLength ?? 0
-    const size = run.reduce((sum, { length }) => sum + length, 0)
-    if (size * MAX_RATIO >= pinned) return null
+  /** @param pieces runs of the list @returns a copy of them, joined, which takes their place */
+  #copy(pieces: readonly Buffer[]): Buffer {
+    const size = pieces.reduce((sum, { length }) => sum + length, 0)
     const copy = Buffer.allocUnsafeSlow(size)
     let filled = 0
-    for (const piece of run) filled += piece.copy(copy, filled)
-    this.#pinned += size - pinned
+    for (const piece of pieces) filled += piece.copy(copy, filled)
+    this.#pinned += size - toPinned(pieces)
     return copy
   }
 }
@@ -195,4 +223,18 @@ function toRunEnd(pieces: readonly Buffer[], start: number): number {
   let end = start + 1
   while (end < pieces.length && pieces[end]?.buffer === pieces[start]?.buffer) end++
   return end
+}
+
+/** Whether a run takes less than half of its ArrayBuffer. */
+function isLoose(run: readonly Buffer[]): boolean {
+  const size = run.reduce((sum, { length }) => sum + length, 0)
+  return size * MAX_RATIO < toPinned(run)
+}
+
+/** The size of the ArrayBuffers of whole runs. Bytes. */
+function toPinned(runs: readonly Buffer[]): number {
+  let pinned = 0
+  for (const [at, { buffer }] of runs.entries())
+    if (buffer !== runs[at - 1]?.buffer) pinned += buffer.byteLength
+  return pinned
 }

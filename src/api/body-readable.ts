@@ -116,7 +116,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
     if (this.destroyed) return true
     if (this.#feed !== null) return this.#feed.receive(chunk)
-    this.#kept ??= new KeptPieces()
+    this.#kept ??= this.#createKept()
     this.#kept.add(chunk)
     return this.#bytesRead < this.readableHighWaterMark
   }
@@ -300,8 +300,12 @@ export class BodyReadable extends Readable implements BodyReadableType {
     }
   }
 
+  #createKept(): KeptPieces {
+    return new KeptPieces(this.#announced ?? -1)
+  }
+
   #takeUnread(): KeptPieces {
-    const unread = this.#feed === null && this.#kept !== null ? this.#kept : new KeptPieces()
+    const unread = this.#feed === null && this.#kept !== null ? this.#kept : this.#createKept()
     if (this.#feed === null) this.#kept = null
     else
       for (let chunk: unknown = this.read(); chunk !== null; chunk = this.read()) unread.add(chunk as Buffer)

@@ -25,6 +25,12 @@ export class KeptPieces {
   #only: Buffer | null = null
   /** Two pieces or more; null for fewer. After a list was needed, it may have one piece. */
   #list: PieceList | null = null
+  readonly #expected: number
+
+  /** @param expected the size of the whole body, in bytes; -1 when it isn't known. Any value is safe. */
+  constructor(expected = -1) {
+    this.#expected = expected
+  }
 
   /** The size of all kept pieces. Bytes. */
   get size(): number {
@@ -77,7 +83,7 @@ export class KeptPieces {
 
   #toList(): PieceList {
     if (this.#list !== null) return this.#list
-    const list = new PieceList(this.#only ?? NOTHING)
+    const list = new PieceList(this.#only ?? NOTHING, this.#expected)
     this.#only = null
     this.#list = list
     return list

@@ -14,7 +14,10 @@ const SMALL_SIZE = 2_048
 const MIN_ROOM = 2_048
 const MAX_ROOM = 8_192
 
-/** A room for pieces of any size has place for as much again as is copied to it, but for no more than this. Bytes. */
+/**
+ * A room for pieces of any size has place for as much again as is copied to it, but for no more than this, unless the
+ * size of the whole body is known. Bytes.
+ */
 const MAX_RESERVE = 262_144
 
 /** Views may pin so many times the bytes that are kept … */
@@ -42,6 +45,7 @@ export function toCopy(piece: Buffer): Buffer {
  * less than half of theirs are copied.
  */
 export class PieceList {
+  readonly #expected: number
   /** From `#head` on; the places before are those of taken pieces. */
   readonly #pieces: Buffer[]
   #head = 0
@@ -54,8 +58,9 @@ export class PieceList {
   /** The number of the newest pieces whose runs weren't compared with their ArrayBuffers yet. */
   #unchecked = 1
 
-  /** @param first not empty */
-  constructor(first: Buffer) {
+  /** @param first not empty @param expected the size of the whole body, in bytes; -1 when it isn't known */
+  constructor(first: Buffer, expected: number) {
+    this.#expected = expected
     this.#pieces = [first]
     this.#size = first.length
     this.#pinned = first.buffer.byteLength
@@ -156,8 +161,8 @@ export class PieceList {
 
   /** Copies runs that take less than half of their ArrayBuffers, until no more is pinned than is allowed. */
   #compact(spare: number): void {
-    this.#compactOldest()
-    if (this.#isAbove(spare)) this.#compactUnchecked()
+    this.#compactUnchecked()
+    if (this.#isAbove(spare)) this.#compactOldest()
   }
 
   #compactUnchecked(): void {
@@ -185,15 +190,21 @@ export class PieceList {
   }
 
   /**
-   * Copies the newest pieces to a room that has place for as much again: the next ones are likely to be such, too. A
-   * body that came between others is then a single piece in the end, copied once.
+   * Copies the newest pieces to a room that has place for more: the next ones are likely to be such, too. A body that
+   * comes between others is a single piece then, copied once, as it would be for `text()`.
    */
   #moveToRoom(pieces: readonly Buffer[]): void {
     if (pieces.length === 0) return
     const size = pieces.reduce((sum, { length }) => sum + length, 0)
     this.#pinned -= toPinned(pieces)
-    this.#openRoom(size + Math.min(size, MAX_RESERVE))
+    this.#openRoom(size + this.#toReserve(size))
     for (const piece of pieces) this.#gather(piece, 0, piece.length)
+  }
+
+  /** The place to be left for further pieces. @param size what is copied; bytes */
+  #toReserve(size: number): number {
+    const left = this.#expected - this.#size
+    return left >= 0 && left <= size + SPARE ? left : Math.min(size, MAX_RESERVE)
   }
 
   /** The oldest run gets smaller as its pieces are taken. */

@@ -14,11 +14,10 @@ const SMALL_SIZE = 2_048
 const MIN_ROOM = 2_048
 const MAX_ROOM = 8_192
 
-/**
- * A room for pieces of any size has place for as much again as is copied to it, but for no more than this, unless the
- * size of the whole body is known. Bytes.
- */
+/** Where pieces of any size are copied, place is left for more of them, but no more than this. Bytes. */
 const MAX_RESERVE = 262_144
+/** It may be so much beyond twice what is copied, if that is enough for the rest of the body. Bytes. */
+const SPARE_FOR_REST = 57_344
 
 /** Views may pin so many times the bytes that are kept … */
 const MAX_RATIO = 2
@@ -204,7 +203,8 @@ export class PieceList {
   /** The place to be left for further pieces. @param size what is copied; bytes */
   #toReserve(size: number): number {
     const left = this.#expected - this.#size
-    return left >= 0 && left <= size + SPARE ? left : Math.min(size, MAX_RESERVE)
+    const isLittle = left >= 0 && left <= size * MAX_RATIO + SPARE_FOR_REST
+    return isLittle ? left : Math.min(size, MAX_RESERVE)
   }
 
   /** The oldest run gets smaller as its pieces are taken. */

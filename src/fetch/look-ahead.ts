@@ -80,14 +80,15 @@ function nextTurn(): Promise<typeof LATE> {
 
 /** A stream whose first pieces were read already. */
 class ReadAhead implements ReadableStreamLike {
-  readonly #held: Uint8Array[]
+  /** Taken from the front, by an iterator: `shift()` of a long list copies it. */
+  readonly #held: Iterator<Uint8Array>
   readonly #reader: Reader
   /** Null for none. */
   #read: PromiseLike<ReadResult> | null
   locked = false
 
   constructor(held: Uint8Array[], reader: Reader, read: PromiseLike<ReadResult> | null) {
-    this.#held = held
+    this.#held = held.values()
     this.#reader = reader
     this.#read = read
     // The read may fail before its result is used: the reader gets the error then.
@@ -100,8 +101,8 @@ class ReadAhead implements ReadableStreamLike {
   }
 
   read(): PromiseLike<ReadResult> {
-    const value = this.#held.shift()
-    if (value !== undefined) return Promise.resolve({ done: false, value })
+    const { done, value } = this.#held.next()
+    if (done !== true) return Promise.resolve({ done: false, value })
     const read = this.#read ?? this.#reader.read()
     this.#read = null
     return read

@@ -5,7 +5,7 @@
  */
 
 import { types } from 'node:util'
-import { joinChunks } from '../core/body-bytes.ts'
+import { KeptPieces } from '../core/kept-pieces.ts'
 
 /**
  * Reads a stream to its end; it stays locked.
@@ -13,11 +13,11 @@ import { joinChunks } from '../core/body-bytes.ts'
  */
 export async function readAll(stream: ReadableStream<unknown>): Promise<Buffer> {
   const reader = stream.getReader()
-  const chunks: Buffer[] = []
+  const kept = new KeptPieces()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return joinChunks(chunks)
+    if (done) return kept.join()
     if (!types.isUint8Array(value)) throw new TypeError('Received non-Uint8Array chunk')
-    chunks.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
+    kept.add(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
   }
 }

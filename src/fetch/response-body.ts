@@ -7,7 +7,6 @@
 
 import type { DispatchController } from '../../types/handler.ts'
 import { Collector } from '../api/body-consumer.ts'
-import { joinChunks } from '../core/body-bytes.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import { toError } from '../errors.ts'
@@ -59,10 +58,8 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   #state: State = 'receiving'
   /** Why it failed. */
   #error: unknown = null
-  /** Pieces that weren't read yet. */
-  #chunks: Buffer[] = []
-  /** Their bytes. */
-  #size = 0
+  /** Pieces that weren't read yet, or those of the collector. */
+  readonly #kept = new KeptPieces()
   /** Null where the bytes are handed on as they come. */
   #decoder: BodyDecoder | null = null
   /** Null unless text() or one of its like waits for the end. */
@@ -134,10 +131,10 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   fail(error: unknown): void {
     if (this.#state === 'cancelled' || this.#state === 'failed') return
     // A body that was read to its end can't fail any more.
-    if (this.#state === 'complete' && this.#chunks.length === 0) return
+    if (this.#state === 'complete' && this.#kept.size === 0) return
     this.#move('failed')
     this.#error = error
-    this.#chunks = []
+    this.#kept.clear()
     this.#decoder?.destroy()
     this.#collector?.onError(error)
     this.#collector = null
@@ -156,10 +153,9 @@ export class ResponseBody implements DecodedSink, ByteSupply {
       this.#collector.take(chunk)
       return true
     }
-    this.#chunks.push(chunk)
-    this.#size += chunk.length
+    this.#kept.add(chunk)
     this.#source?.onReadable()
-    return this.#size < HIGH_WATER_MARK
+    return this.#kept.size < HIGH_WATER_MARK
   }
 
   onDecodedEnd(): void {
@@ -173,7 +169,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
       return
     }
     this.#source?.onReadable()
-    if (this.#chunks.length === 0) this.#tellDone()
+    if (this.#kept.size === 0) this.#tellDone()
   }
 
   onDecodeError(error: Error): void {
@@ -187,7 +183,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
 
   /** Whether no further piece will come. Pieces may still wait to be taken. */
   get isComplete(): boolean {
-    return this.#state === 'complete' && this.#chunks.length === 0
+    return this.#state === 'complete' && this.#kept.size === 0
   }
 
   /** Why it failed; undefined while it hasn't. */
@@ -198,40 +194,30 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   /** The whole body, converted. Call it once, and only while the body has no stream. */
   read<T>(convert: (bytes: Buffer) => T): Promise<T> {
     if (this.#state === 'failed') return Promise.reject(this.#error)
-    const chunks = this.#chunks
-    this.#chunks = []
-    this.#size = 0
     return new Promise((resolve, reject) => {
       if (this.#state !== 'receiving') {
         this.#tellDone()
-        resolve(convert(joinChunks(chunks)))
+        resolve(convert(this.#kept.join()))
         return
       }
       // The promise resolves with the result of `convert`.
-      const kept = new KeptPieces()
-      for (const chunk of chunks) kept.add(chunk)
-      this.#collector = new Collector(kept, convert, resolve, reject) as Collector<unknown>
+      this.#collector = new Collector(this.#kept, convert, resolve, reject) as Collector<unknown>
       this.more()
     })
   }
 
   /** One piece for the stream, of at most `limit` bytes; null when there is none at the moment. */
   take(limit: number): Buffer | null {
-    const first = this.#chunks[0]
-    if (first !== undefined) {
-      if (first.length > limit) this.#chunks[0] = first.subarray(limit)
-      else this.#chunks.shift()
-      const taken = Math.min(first.length, limit)
-      this.#size -= taken
-      if (this.isComplete) this.#tellDone()
-      return first.subarray(0, taken)
-    }
-    return null
+    const piece = this.#kept.shift(limit)
+    if (piece !== null && this.isComplete) this.#tellDone()
+    return piece
   }
 
   /** Asks for more, which may come from inside this call: first handle the pieces that have come. */
   more(): void {
-    if (this.#state !== 'receiving' || this.#size >= HIGH_WATER_MARK) return
+    if (this.#state !== 'receiving') return
+    // A collector takes any number of bytes.
+    if (this.#collector === null && this.#kept.size >= HIGH_WATER_MARK) return
     // A full decoder reports itself when it takes more.
     if (this.#decoder !== null) this.#decoder.resume()
     else this.#controller?.resume()
@@ -252,7 +238,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     if (this.#state === 'failed' || this.#state === 'cancelled') return
     const wasReceiving = this.#state === 'receiving'
     this.#move('cancelled')
-    this.#chunks = []
+    this.#kept.clear()
     this.#decoder?.destroy()
     this.#tellDone()
     if (wasReceiving) this.#controller?.abort(toError(reason ?? new Error('The body was cancelled')))

@@ -6,6 +6,7 @@
 
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { KeptPieces } from '../core/kept-pieces.ts'
 import type { Request } from '../core/request.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
@@ -37,8 +38,7 @@ export function toMisdirectedHandler(
 class BufferedMisdirectedResponse extends ForwardingHandler {
   /** Null once it was handed on. */
   #header: Parameters<NonNullable<DispatchHandler['onResponseStart']>> | null = null
-  #chunks: Buffer[] = []
-  #size = 0
+  readonly #kept = new KeptPieces()
 
   override onResponseStarted(): void {}
 
@@ -58,9 +58,8 @@ class BufferedMisdirectedResponse extends ForwardingHandler {
       super.onResponseData(controller, chunk)
       return
     }
-    this.#chunks.push(chunk)
-    this.#size += chunk.length
-    if (this.#size > MAX_HELD) this.#handOn(controller)
+    this.#kept.add(chunk)
+    if (this.#kept.size > MAX_HELD) this.#handOn(controller)
   }
 
   override onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
@@ -79,7 +78,8 @@ class BufferedMisdirectedResponse extends ForwardingHandler {
     this.#header = null
     super.onResponseStarted()
     super.onResponseStart(...header)
-    for (const chunk of this.#chunks) if (!controller.aborted) super.onResponseData(controller, chunk)
-    this.#chunks = []
+    for (let piece = this.#kept.shift(); piece !== null; piece = this.#kept.shift()) {
+      if (!controller.aborted) super.onResponseData(controller, piece)
+    }
   }
 }

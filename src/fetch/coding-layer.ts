@@ -5,6 +5,7 @@
  */
 
 import zlib from 'node:zlib'
+import { KeptPieces } from '../core/kept-pieces.ts'
 import { toError } from '../errors.ts'
 
 /** A content coding that can be decoded. */
@@ -27,16 +28,21 @@ export interface DecodedSink {
 
 const { constants } = zlib
 
+/** While it is paused, a decoder of node:zlib goes on until its buffer is full: here with one piece, of 16 KiB. */
+const UNBUFFERED = { readableHighWaterMark: 1 }
+
 /** As in curl and Node's fetch: each piece is decoded at once, and a truncated body is no error. */
 export const ZLIB_OPTIONS: zlib.ZlibOptions = {
   flush: constants.Z_SYNC_FLUSH,
   finishFlush: constants.Z_SYNC_FLUSH,
+  ...UNBUFFERED,
 }
 
 /** As {@link ZLIB_OPTIONS}. */
 export const BROTLI_OPTIONS: zlib.BrotliOptions = {
   flush: constants.BROTLI_OPERATION_FLUSH,
   finishFlush: constants.BROTLI_OPERATION_FLUSH,
+  ...UNBUFFERED,
 }
 
 /** RFC 9659 §3: no window of more than 8 MiB. */
@@ -62,6 +68,7 @@ function createEngine(coding: Coding, firstByte: number | undefined) {
       return zlib.createZstdDecompress({
         flush: constants.ZSTD_e_continue,
         finishFlush: constants.ZSTD_e_end,
+        ...UNBUFFERED,
         params: { [constants.ZSTD_d_windowLogMax]: MAX_ZSTD_WINDOW_LOG },
       })
   }
@@ -72,7 +79,12 @@ function opensZstdFrame(firstByte: number | undefined): boolean {
   return firstByte !== undefined && (firstByte === 0x28 || firstByte >> 4 === 0x5)
 }
 
-/** Decodes one coding. It is the output of the layer before it: it takes the bytes that that layer has decoded. */
+/**
+ * Decodes one coding. It is the output of the layer before it: it takes the bytes that that layer has decoded.
+ *
+ * Its engine gets one piece at a time. The others wait outside of node's streams, which would keep an object of about
+ * 200 bytes for each, however small it is.
+ */
 export class Layer implements DecodedSink {
   readonly #coding: Coding
   readonly #output: DecodedSink
@@ -80,27 +92,37 @@ export class Layer implements DecodedSink {
    * Is told when bytes are taken again: the layer before this one, or for the first layer the writer of the decoder.
    */
   input: DecodedSink
+  /** No more bytes are asked for while so many are here. */
+  readonly #capacity: number
   /** Made for the first byte: an encoded body without bytes is an empty body in every coding. */
   #engine: Engine | null = null
-  /** Zstandard only: pieces that the engine hasn't taken wholly, and how many bytes came before them. */
-  #unacknowledged: Buffer[] = []
-  #acknowledged = 0
+  /** What the engine wasn't given yet. */
+  readonly #waiting = new KeptPieces()
+  /** The piece that the engine works on. Null for none: then nothing waits either. */
+  #current: Buffer | null = null
+  /** How many bytes the engine has taken of the pieces before the current one. */
+  #taken = 0
   #isFull = false
   #isInputEnded = false
   /** The sink hears nothing more: the layer has ended, failed, or was destroyed. */
   #isOver = false
 
-  constructor(coding: Coding, output: DecodedSink, input: DecodedSink) {
+  /** @param capacity how many bytes may be here before onDecoded() returns false. At least 1 */
+  constructor(coding: Coding, output: DecodedSink, input: DecodedSink, capacity: number) {
     this.#coding = coding
     this.#output = output
     this.input = input
+    this.#capacity = capacity
   }
 
   /** False: onDecoderDrain() of the input will be called. */
   onDecoded(chunk: Buffer): boolean {
     // Bytes behind the end of the coded data are dropped.
     if (this.#isOver) return true
-    if (chunk.length > 0) this.#write(chunk)
+    this.#waiting.add(chunk)
+    if (this.#current === null) this.#give(this.#waiting.shift())
+    const size = this.#waiting.size + (this.#current?.length ?? 0)
+    if (size >= this.#capacity) this.#isFull = true
     return !this.#isFull
   }
 
@@ -108,7 +130,7 @@ export class Layer implements DecodedSink {
     if (this.#isOver) return
     this.#isInputEnded = true
     if (this.#engine === null) this.#finish()
-    else this.#engine.end()
+    else if (this.#waiting.size === 0) this.#engine.end()
   }
 
   onDecodeError(error: Error): void {
@@ -125,19 +147,25 @@ export class Layer implements DecodedSink {
     this.#close()
   }
 
-  #write(chunk: Buffer): void {
-    const engine = this.#engine ?? this.#open(chunk[0])
+  /** @param piece the oldest that waits; null for none */
+  #give(piece: Buffer | null): void {
+    if (piece === null) return
+    const engine = this.#engine ?? this.#open(piece[0])
     if (engine === null) return
-    if (this.#coding !== 'zstd') {
-      this.#isFull = !engine.write(chunk)
-      return
-    }
-    this.#unacknowledged.push(chunk)
-    this.#isFull = !engine.write(chunk, () => {
-      if (engine !== this.#engine) return
-      this.#acknowledged += chunk.length
-      this.#unacknowledged.shift()
+    this.#current = piece
+    engine.write(piece, (error) => {
+      if (engine === this.#engine && (error ?? null) === null) this.#onTaken(engine, piece)
     })
+    if (this.#isInputEnded && this.#waiting.size === 0) engine.end()
+  }
+
+  #onTaken(engine: Engine, piece: Buffer): void {
+    this.#taken += piece.length
+    this.#current = null
+    this.#give(this.#waiting.shift())
+    if (engine !== this.#engine || this.#current !== null || this.#isInputEnded || !this.#isFull) return
+    this.#isFull = false
+    this.input.onDecoderDrain()
   }
 
   #open(firstByte: number | undefined): Engine | null {
@@ -149,13 +177,9 @@ export class Layer implements DecodedSink {
       return null
     }
     this.#engine = engine
-    this.#unacknowledged = []
-    this.#acknowledged = 0
+    this.#taken = 0
     engine.on('data', (chunk: Buffer) => {
       if (engine === this.#engine && !this.#output.onDecoded(chunk)) engine.pause()
-    })
-    engine.on('drain', () => {
-      if (engine === this.#engine) this.#drain()
     })
     engine.on('end', () => {
       if (engine === this.#engine) this.#onEngineEnd(engine)
@@ -167,36 +191,32 @@ export class Layer implements DecodedSink {
     return engine
   }
 
-  /** The input has ended, or the coded data has. Bytes behind the coded data aren't acknowledged by the engine. */
+  /** The input has ended, or the coded data has. Then the engine doesn't take the rest of its piece. */
   #onEngineEnd(engine: Engine): void {
     // RFC 8878 §3: a frame may follow another. Node before 26 drops a frame that comes in one piece with the end of
     // one.
-    const rest = Buffer.concat(this.#unacknowledged).subarray(engine.bytesWritten - this.#acknowledged)
-    this.#close()
-    if (this.#coding !== 'zstd' || !opensZstdFrame(rest[0])) {
-      this.#finish()
-      return
-    }
-    const wasFull = this.#isFull
-    this.#write(rest)
-    if (this.#isInputEnded) this.#engine?.end()
-    if (wasFull && !this.#isFull) this.#drain()
+    const rest = this.#current?.subarray(engine.bytesWritten - this.#taken)
+    this.#closeEngine()
+    const next = rest === undefined || rest.length === 0 ? this.#waiting.shift() : rest
+    if (this.#coding === 'zstd' && opensZstdFrame(next?.[0])) this.#give(next)
+    else this.#finish()
   }
 
   /** A writer that waits for a drain gets it from the decoder, once this layer's end has reached the last layer. */
   #finish(): void {
-    this.#isOver = true
+    this.destroy()
     this.#output.onDecodedEnd()
   }
 
-  #drain(): void {
-    this.#isFull = false
-    this.input.onDecoderDrain()
+  #close(): void {
+    this.#waiting.clear()
+    this.#closeEngine()
   }
 
-  #close(): void {
+  #closeEngine(): void {
     const engine = this.#engine
     this.#engine = null
+    this.#current = null
     // node:zlib itself waits for a write that is under way in its thread.
     engine?.destroy()
   }

@@ -54,9 +54,13 @@ export function toCodings(contentEncoding: string): readonly Coding[] | null {
   return codings.length === 0 ? null : codings
 }
 
+/** How many encoded bytes are taken ahead. */
+const CAPACITY = 65_536
+
 /**
  * Decodes one body, with back-pressure in both directions. Its memory is bounded, whatever the size of the decoded
- * body: each layer holds about 100 KiB and the window of its coding.
+ * body: while its sink takes nothing, each layer has decoded 32 KiB at most that the next one hasn't taken. In addition
+ * it holds the window of its coding: 32 KiB for gzip and deflate, up to 16 MiB for brotli, up to 8 MiB for Zstandard.
  */
 export class Decoder {
   readonly #sink: DecodedSink
@@ -87,7 +91,9 @@ export class Decoder {
     }
     const layers: Layer[] = []
     for (const coding of codings.toReversed()) {
-      const layer = new Layer(coding, layers[0] ?? ends, ends)
+      // A layer asks the one before it for a piece when it has none.
+      const capacity = layers.length === codings.length - 1 ? CAPACITY : 1
+      const layer = new Layer(coding, layers[0] ?? ends, ends, capacity)
       if (layers[0] !== undefined) layers[0].input = layer
       layers.unshift(layer)
     }

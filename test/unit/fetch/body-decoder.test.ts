@@ -8,7 +8,10 @@ import { decode, encodeAll, formats, noise, quiesce, Sink, text, toBytes } from 
 
 function open(codings: readonly Coding[], maxSize = -1) {
   const sink = new Sink()
-  return { sink, decoder: new BodyDecoder(codings, maxSize, sink) }
+  const decoder = new BodyDecoder(codings, maxSize, sink)
+  // A reader waits.
+  decoder.resume()
+  return { sink, decoder }
 }
 
 /** The events by the time that the end has come, in the same turn. */

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+
+const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = zlib.constants
+const COUNT = 50
+/** What is decoded ahead of each reader at most. */
+const MAX_AHEAD = 262_144
+/** For the code of the process, and what its collector leaves until later. 9 MiB were measured for both together. */
+const SPARE = 32 * 2 ** 20
+
+const ENCODERS: Record<string, (bytes: Buffer) => Buffer> = {
+  gzip: (bytes) => zlib.gzipSync(bytes, { level: 9 }),
+  br: (bytes) =>
+    zlib.brotliCompressSync(bytes, { params: { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_QUALITY]: 9 } }),
+}
+
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dodici-bombs-'))
+  await build({
+    entryPoints: [fileURLToPath(new URL('./children/bombs.ts', import.meta.url))],
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  })
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function serve(bomb: Buffer, coding: string): Promise<string> {
+  const server = createServer()
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => {})
+    const isBomb = headers[':path'] === '/bomb'
+    stream.respond({ ':status': 200, ...(isBomb && { 'content-encoding': coding }) })
+    stream.end(isBomb ? bomb : 'plain')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+describe(`${COUNT} decompression bombs, layers deep, that nothing reads`, () => {
+  it.each([
+    [['br']],
+    [['br', 'br', 'br']],
+    [['br', 'br', 'br', 'br', 'br']],
+    [['gzip', 'gzip', 'gzip', 'gzip', 'gzip']],
+    [['br', 'gzip', 'br', 'gzip', 'br']],
+  ])('take no more memory than what is decoded ahead: %j', async (codings) => {
+    const bomb = codings.reduce((bytes, coding) => ENCODERS[coding]?.(bytes) ?? bytes, Buffer.alloc(2 ** 26))
+    expect(bomb.length).toBeLessThan(400)
+    const origin = await serve(bomb, codings.join(', '))
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [join(folder, 'bombs.mjs'), origin, String(COUNT)],
+      {
+        env: { ...process.env, NODE_OPTIONS: '' },
+        timeout: 30_000,
+      },
+    )
+    const facts: { grown: number; arrayBuffers: number; unread: number } = JSON.parse(stdout)
+    expect(facts.unread).toBe(COUNT)
+    expect(facts.grown).toBeLessThan(COUNT * MAX_AHEAD + SPARE)
+    expect(facts.arrayBuffers).toBeLessThan(COUNT * MAX_AHEAD)
+  })
+})

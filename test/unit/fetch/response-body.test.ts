@@ -1,0 +1,96 @@
+import { deflateRawSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { ResponseBody } from '../../../src/fetch/response-body.ts'
+import type { DispatchController } from '../../../types/handler.ts'
+import { quiesce } from './decode-support.ts'
+
+const FEW = 16_384
+const MANY = 4 * FEW
+
+function open(): ResponseBody {
+  const controller = { paused: false, pause() {}, resume() {}, abort() {} } as unknown as DispatchController
+  return new ResponseBody(controller, null, -1)
+}
+
+/** Views of one chunk, so large that they aren't joined. */
+function receive(body: ResponseBody, count: number, size = 2_048): void {
+  const chunk = Buffer.alloc(65_536)
+  for (let i = 0; i < count; i++) body.receive(chunk.subarray(0, size))
+}
+
+/** The CPU time of the shortest of three runs. Microseconds. */
+async function measure(run: () => unknown): Promise<number> {
+  let shortest = Number.POSITIVE_INFINITY
+  for (let i = 0; i < 3; i++) {
+    const start = process.cpuUsage()
+    await run()
+    const { user, system } = process.cpuUsage(start)
+    shortest = Math.min(shortest, user + system)
+  }
+  return shortest
+}
+
+const ways: Record<string, (count: number) => unknown> = {
+  'taken piece by piece': (count) => {
+    const body = open()
+    receive(body, count)
+    while (body.take(Number.POSITIVE_INFINITY) !== null);
+  },
+  'taken in other sizes': (count) => {
+    const body = open()
+    receive(body, count)
+    while (body.take(3_000) !== null);
+  },
+  'read as a whole': (count) => {
+    const body = open()
+    receive(body, count)
+    body.finish()
+    return body.read((bytes) => expect(bytes.length).toBe(count * 2_048))
+  },
+  cancelled: (count) => {
+    const body = open()
+    receive(body, count)
+    body.cancel(undefined)
+  },
+}
+
+describe('ResponseBody', () => {
+  test.each(
+    Object.entries(ways),
+  )('four times the pieces, %s, cost at most six times as much', async (_way, run) => {
+    await run(FEW)
+    const few = await measure(() => run(FEW))
+    expect(await measure(() => run(MANY))).toBeLessThan(6 * few + 5_000)
+  })
+
+  test('pieces of one byte that are not read are joined', () => {
+    const body = open()
+    receive(body, MANY, 1)
+    const pieces: Buffer[] = []
+    for (let piece = body.take(9_999); piece !== null; piece = body.take(9_999)) pieces.push(piece)
+    expect(pieces.length).toBeLessThan(64)
+    expect(Buffer.concat(pieces)).toHaveLength(MANY)
+  })
+
+  test('decoded pieces of one byte that are not read are joined', async () => {
+    const body = open()
+    body.decode(['deflate'])
+    const source = body.toStream().getReader()
+    // A stored block of one byte (RFC 1951 §3.2.4), which isn't the last.
+    const block = Buffer.from('000100feff61', 'hex')
+    const read = source.read()
+    for (let i = 0; i < 8_000; i++) body.receive(block)
+    body.receive(deflateRawSync(''))
+    body.finish()
+    await read
+    let size = (await read).value?.length ?? 0
+    for (let turn = 0; turn < 50; turn++) await quiesce()
+    let reads = 1
+    for (let next = await source.read(); !next.done; next = await source.read()) {
+      size += next.value.length
+      reads++
+    }
+    expect(size).toBe(8_000)
+    expect(reads).toBeLessThan(64)
+  })
+})

@@ -1,0 +1,93 @@
+/**
+ * What is kept of responses that aren't read: its memory is in proportion to its bytes, however small the frames are in
+ * which they come, and whatever comes between them. With `KEPT_FIGURES=1` the figures are printed.
+ */
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { usePieceRig } from '../support/piece-rig.ts'
+
+/** One response, or ten, of frames of one size: how many bytes had come, and the memory that they took. */
+interface Cell {
+  readonly size: number
+  readonly junk: number
+  readonly bytes: number
+  readonly kept: number
+}
+
+interface Facts {
+  readonly node: string
+  readonly streams: number
+  readonly cells: readonly Cell[]
+}
+
+const ENGINES = ['node', 'wire'] as const
+const TRANSPORTS = ['plain', 'tls'] as const
+const HOLDERS = [
+  'a paused dispatch() handler',
+  'an unread body',
+  'ten unread bodies',
+  'an unfinished text()',
+  "a body whose 'readable' listener reads nothing",
+  'stream() into a Writable that never calls back',
+  'an unread pipeline()',
+  'an unread fetch Response',
+  'an unfinished text() of fetch',
+  'an unread fetch Response in gzip',
+  'a reader of fetch that has read once',
+  'an unread tunnel',
+  'a 421 for fetch',
+] as const
+
+/** What is kept may be as many times the bytes that have come, */
+const MOST_TIMES = 3
+/** and this for each stream. */
+const STREAM_SHARE = 65_536
+/** Cells of a holder: four sizes of frames, with other frames between them and without. */
+const CELLS = 8
+/** The fewest bytes that have come of each: a client that takes less would pass without having kept anything. */
+const FEWEST_BYTES = 900
+
+const rig = usePieceRig('kept-memory')
+
+function toName(engine: string, { size, junk, bytes, kept }: Cell): string {
+  const between = junk > 0 ? `, each with ${junk} bytes of an unknown type behind it` : ''
+  return `engine ${engine}, DATA frames of ${size}${between}: ${kept} for ${bytes} bytes`
+}
+
+/** The cells of one holder on one engine that keep too much, or nothing that counts. */
+async function toBreaches(engine: string, holder: string, origin: string, node?: string): Promise<string[]> {
+  const { node: version, streams, cells } = (await rig.run([holder, engine, origin], node)) as Facts
+  expect(cells).toHaveLength(CELLS)
+  if (process.env.KEPT_FIGURES !== undefined) {
+    for (const cell of cells) console.log(`${version}, ${holder}, ${toName(engine, cell)}`)
+  }
+  return cells
+    .filter(({ bytes, kept }) => bytes < FEWEST_BYTES || kept > bytes * MOST_TIMES + STREAM_SHARE * streams)
+    .map((cell) => toName(engine, cell))
+}
+
+describe('the memory that is kept', () => {
+  describe.each(TRANSPORTS)('over %s connections', (transport) => {
+    it.each(HOLDERS)('by %s is at most three times its bytes and 64 KiB for each stream', async (holder) => {
+      const origin = rig.origins[transport]
+      const breaches = await Promise.all(ENGINES.map((engine) => toBreaches(engine, holder, origin)))
+      expect(breaches.flat()).toEqual([])
+    })
+  })
+
+  // There each read of TLS is a view of 64 KiB of its own.
+  describe('over TLS connections of Node 26', () => {
+    it.each([
+      'an unread body',
+      'an unread fetch Response',
+    ])('by %s is at most three times its bytes and 64 KiB for each stream', async (holder) => {
+      const install = fileURLToPath(new URL('../../scripts/install-node.sh', import.meta.url))
+      const node = execFileSync(install, ['26'], { encoding: 'utf8' }).trim()
+      const breaches = await Promise.all(
+        ENGINES.map((engine) => toBreaches(engine, holder, rig.origins.tls, node)),
+      )
+      expect(breaches.flat()).toEqual([])
+    })
+  })
+})

@@ -10,7 +10,9 @@ import type { Http2Stream } from './stream.ts'
 /** The size of the ring at first. A power of two, as after each doubling. */
 const PLACES = 256
 
-/** The number of streams that are remembered as ended by the peer. */
+/**
+ * The number of streams that are remembered as ended by the peer: at most one for each place of a ring. A power of two.
+ */
 const REMEMBERED = 512
 
 /**
@@ -23,8 +25,11 @@ export class StreamTable {
   #ring: (Http2Stream | null)[] = new Array<Http2Stream | null>(PLACES).fill(null)
   readonly #old = new Map<number, Http2Stream>()
   #size = 0
+  /**
+   * The ids of streams that the peer has ended; 0 for none. The place follows from the id, so that a stream is looked
+   * for in one place. It is forgotten when a stream ends that was opened a multiple of `REMEMBERED` streams after it.
+   */
   readonly #ended = new Uint32Array(REMEMBERED)
-  #nextEnded = 0
   /** The id of the stream that was opened last; -1 before the first. A client's ids are odd (RFC 9113 §5.1.1). */
   #lastId: number
 
@@ -74,10 +79,7 @@ export class StreamTable {
     if (this.#ring[place] === stream) this.#ring[place] = null
     else if (!this.#old.delete(stream.id)) return false
     this.#size--
-    if (isEnded) {
-      this.#ended[this.#nextEnded] = stream.id
-      this.#nextEnded = (this.#nextEnded + 1) % REMEMBERED
-    }
+    if (isEnded) this.#ended[toEndedPlace(stream.id)] = stream.id
     return true
   }
 
@@ -92,7 +94,7 @@ export class StreamTable {
    * assumed.
    */
   hasEnded(streamId: number): boolean {
-    return this.#ended.includes(streamId)
+    return streamId !== 0 && this.#ended[toEndedPlace(streamId)] === streamId
   }
 
   /** All streams, in no order. No stream may be added or removed during the iteration. */
@@ -116,4 +118,8 @@ export class StreamTable {
     this.#ring = new Array<Http2Stream | null>(streams.length * 2).fill(null)
     for (const stream of streams) if (stream !== null) this.#ring[this.#toPlace(stream.id)] = stream
   }
+}
+
+function toEndedPlace(streamId: number): number {
+  return (streamId >>> 1) & (REMEMBERED - 1)
 }

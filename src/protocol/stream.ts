@@ -69,9 +69,9 @@ export class Http2Stream {
   pieceOffset = 0
   /** END_STREAM goes with the piece's last byte. */
   isLastPiece = false
-  /** The next stream in the upload queue, and whether this one is in the queue. The queue's own. */
+  /** The neighbours in the upload queue; null at its ends, and outside. The queue's own. */
   nextUpload: Http2Stream | null = null
-  isQueued = false
+  previousUpload: Http2Stream | null = null
 
   /** The receive window: bytes that the peer may send now. */
   receiveWindow = 0

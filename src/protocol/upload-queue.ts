@@ -19,6 +19,11 @@ export interface UploadOwner {
 /**
  * The first stream in the queue sends one frame and goes to the end: no upload waits until another one is complete. A
  * stream whose own window is used up leaves the queue until the peer opens the window again.
+ *
+ * A stream whose piece is empty goes to the front: its frame needs no window (RFC 9113 §6.9.1). So no stream behind the
+ * first one has to be looked at while the connection window is used up.
+ *
+ * A linked list through its streams: a stream leaves from anywhere in constant time.
  */
 export class UploadQueue {
   readonly #writer: FrameWriter
@@ -41,24 +46,46 @@ export class UploadQueue {
   /** Adds a stream that has a piece to send, if its own window allows for some of it. */
   add(stream: Http2Stream): void {
     const { piece } = stream
-    if (stream.isQueued || piece === null) return
-    if (stream.sendWindow <= 0 && piece.length > 0) return
-    stream.isQueued = true
-    if (this.#last === null) this.#first = stream
-    else this.#last.nextUpload = stream
-    this.#last = stream
+    if (piece === null || this.#has(stream)) return
+    if (piece.length === 0) this.#addFirst(stream)
+    else if (stream.sendWindow > 0) this.#addLast(stream)
   }
 
   /** Removes a stream that is closed, or has nothing to send any more. */
   delete(stream: Http2Stream): void {
     stream.piece = null
-    if (!stream.isQueued) return
-    let previous: Http2Stream | null = null
-    for (let item = this.#first; item !== stream && item !== null; item = item.nextUpload) previous = item
-    this.#unlink(stream, previous)
+    if (this.#has(stream)) this.#unlink(stream)
   }
 
-  /** Makes frames of what the windows allow for. @param limit bytes of data at most */
+  #has(stream: Http2Stream): boolean {
+    return stream.previousUpload !== null || this.#first === stream
+  }
+
+  #addFirst(stream: Http2Stream): void {
+    stream.nextUpload = this.#first
+    if (this.#first === null) this.#last = stream
+    else this.#first.previousUpload = stream
+    this.#first = stream
+  }
+
+  #addLast(stream: Http2Stream): void {
+    stream.previousUpload = this.#last
+    if (this.#last === null) this.#first = stream
+    else this.#last.nextUpload = stream
+    this.#last = stream
+  }
+
+  #unlink(stream: Http2Stream): void {
+    const { nextUpload: next, previousUpload: previous } = stream
+    if (previous === null) this.#first = next
+    else previous.nextUpload = next
+    if (next === null) this.#last = previous
+    else next.previousUpload = previous
+    stream.nextUpload = null
+    stream.previousUpload = null
+  }
+
+  /** Makes DATA frames, as far as the windows allow for. @param limit bytes of data at most */
   pump(limit: number): void {
     let left = limit
     while (left > 0) {
@@ -70,34 +97,15 @@ export class UploadQueue {
 
   /** The first stream that may send now, removed from the queue; null for none. */
   #next(): Http2Stream | null {
-    let previous: Http2Stream | null = null
-    let stream = this.#first
-    while (stream !== null && !this.#isReady(stream)) {
-      const next: Http2Stream | null = stream.nextUpload
-      // A change of SETTINGS has used up its window while it was in the queue. It is added again with the next
-      // WINDOW_UPDATE or SETTINGS.
-      if (stream.sendWindow <= 0) this.#unlink(stream, previous)
-      else previous = stream
-      stream = next
+    for (let stream = this.#first; stream !== null; stream = this.#first) {
+      const isEmpty = stream.piece === null || stream.piece.length === 0
+      if (!isEmpty && this.window <= 0) return null
+      this.#unlink(stream)
+      // A change of SETTINGS may have used up its window while it was in the queue. Then it is added again with the
+      // next WINDOW_UPDATE or SETTINGS.
+      if (isEmpty || stream.sendWindow > 0) return stream
     }
-    if (stream !== null) this.#unlink(stream, previous)
-    return stream
-  }
-
-  /**
-   * Whether the stream may send now. Without a window only an empty frame with END_STREAM may be sent (RFC 9113
-   * §6.9.1).
-   */
-  #isReady({ piece, sendWindow }: Http2Stream): boolean {
-    return piece === null || piece.length === 0 || (this.window > 0 && sendWindow > 0)
-  }
-
-  #unlink(stream: Http2Stream, previous: Http2Stream | null): void {
-    if (previous === null) this.#first = stream.nextUpload
-    else previous.nextUpload = stream.nextUpload
-    if (this.#last === stream) this.#last = previous
-    stream.nextUpload = null
-    stream.isQueued = false
+    return null
   }
 
   /** @returns the bytes that were framed; at least 1, so that `pump()` comes to an end */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import { Random } from './hpack/support.ts'
 import { HeardStream, Rig } from './support/rig.ts'
@@ -49,6 +49,29 @@ describe('the streams of a connection', () => {
     for (const stream of streams) table.delete(stream, true)
     expect(streams.filter(({ id }) => table.hasEnded(id))).toEqual(streams.slice(3))
     expect(table.hasEnded(0)).toBe(false)
+  })
+
+  test('that have ended › are remembered until one ends that was opened 512 streams later, in any order', () => {
+    const table = new StreamTable()
+    const streams = add(table, REMEMBERED + 2)
+    const [first, second] = streams as [HeardStream, HeardStream]
+    for (const stream of streams.slice(1, -1).toReversed()) table.delete(stream, true)
+    table.delete(first, true)
+    // The stream that was opened 512 later has ended before, and was forgotten instead.
+    expect([first, second].map(({ id }) => table.hasEnded(id))).toEqual([true, true])
+    expect(table.hasEnded(2 * REMEMBERED + 1)).toBe(false)
+    table.delete(streams.at(-1) as HeardStream, true)
+    expect([first, second].map(({ id }) => table.hasEnded(id))).toEqual([true, false])
+  })
+
+  test('that have ended › are looked for in one place', () => {
+    const includes = vi.spyOn(Uint32Array.prototype, 'includes')
+    onTestFinished(() => includes.mockRestore())
+    const table = new StreamTable()
+    for (const stream of add(table, REMEMBERED)) table.delete(stream, true)
+    expect(table.hasEnded(2 * REMEMBERED + 1)).toBe(false)
+    expect(table.hasEnded(1)).toBe(true)
+    expect(includes).not.toHaveBeenCalled()
   })
 
   test('when many open and close, and some stay open › are found by their ids', () => {

@@ -179,3 +179,64 @@ describe('an upload that is aborted while frames are written', () => {
     expect(stream.events).toEqual(['response 200', 'sent all'])
   })
 })
+
+/** Counts how often the queue looks at one of these streams' neighbours or pieces. */
+function countLooks(streams: readonly HeardStream[]): () => number {
+  let looks = 0
+  for (const stream of streams) {
+    for (const key of ['nextUpload', 'piece'] as const) {
+      let value: unknown = stream[key]
+      Object.defineProperty(stream, key, {
+        get: () => {
+          looks++
+          return value
+        },
+        set: (next) => {
+          value = next
+        },
+      })
+    }
+  }
+  return () => looks
+}
+
+describe('2,000 queued uploads', () => {
+  const COUNT = 2_000
+
+  /** They wait behind an upload that has used the connection window up. */
+  function queue() {
+    const rig = start(100_000, DEFAULT_WINDOW)
+    rig.http2.send(rig.open({ hasBody: true }), bytes(DEFAULT_WINDOW), true)
+    takeData(rig)
+    const streams = open(rig, COUNT)
+    const toLooks = countLooks(streams)
+    for (const stream of streams) rig.http2.send(stream, bytes(10), true)
+    return { rig, streams, toLooks, before: toLooks() }
+  }
+
+  test.each([
+    { order: 'the order of the queue', toOrder: (streams: HeardStream[]) => streams },
+    { order: 'the opposite order', toOrder: (streams: HeardStream[]) => streams.toReversed() },
+    {
+      order: 'turns',
+      toOrder: (streams: HeardStream[]) => [0, 1].flatMap((odd) => streams.filter((_, at) => at % 2 === odd)),
+    },
+  ])('when all of them are aborted in $order › are looked at a few times each', ({ toOrder }) => {
+    const { rig, streams, toLooks, before } = queue()
+    for (const stream of toOrder(streams)) rig.http2.abandon(stream)
+    expect(toLooks() - before).toBeLessThan(COUNT * 10)
+    rig.receive(frames.windowUpdate(0, 1))
+    expect(takeData(rig)).toEqual([])
+  })
+
+  test('when the connection window is used up › are not looked at in each flush', () => {
+    const { rig, toLooks, before } = queue()
+    for (let flush = 0; flush < 1_000; flush++) expect(takeData(rig)).toEqual([])
+    // An empty frame needs no window, wherever its stream stands.
+    rig.http2.send(rig.open({ hasBody: true }), bytes(0), true)
+    expect(takeData(rig)).toEqual([`${2 * COUNT + 3}:0!`])
+    expect(toLooks() - before).toBeLessThan(10_000)
+    rig.receive(frames.windowUpdate(0, 15))
+    expect(takeData(rig)).toEqual(['3:10!', '5:5'])
+  })
+})

@@ -25,9 +25,6 @@ export interface ServerListener {
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void
 }
 
-/** A pass over this many streams costs a peer one token, as a frame that brings nothing does. */
-const STREAMS_A_TOKEN = 64
-
 /** Sends the connection's own frames, and handles those that the reader finds on stream 0. */
 export class ConnectionFrames implements ConnectionFrameListener {
   /** What the server's SETTINGS have said so far. */
@@ -98,7 +95,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     const change = server.initialWindowSize - initialWindowSize
     if (change !== 0) {
       // The change goes to each stream, so that the frame costs more.
-      this.#budget.spend(this.#streams.table.size / STREAMS_A_TOKEN)
+      this.#budget.spendPass(this.#streams.table.size)
       this.#streams.moveSendWindows(change)
     }
     // RFC 9113 §6.5.3: the ACK is sent once all settings are in force.
@@ -132,6 +129,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     if (lastStreamId > this.#lastGoaway)
       protocolError('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
     const isNews = lastStreamId < this.#lastGoaway
+    if (isNews) this.#budget.spendPass(this.#streams.table.size)
     this.#lastGoaway = lastStreamId
     this.#listener.onGoaway(code, lastStreamId, debugData)
     if (!isNews) return
@@ -154,7 +152,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     if (!uploads.isEmpty) this.#output.requestFlush()
   }
 
-  onIgnored(): void {
-    this.#budget.spend()
+  onIgnored(size: number): void {
+    this.#budget.spendIgnored(size)
   }
 }

@@ -78,7 +78,9 @@ export class ClientConnection implements FlowOwner {
     const { headerTableSize = DEFAULT_TABLE_SIZE, maxFrameSize } = options.settings
     this.#options = options
     this.#listener = listener
-    this.#budget = new FrameBudget(() => listener.now())
+    const { maxBuffer, maxConnectionWindow } = options.windows
+    // The windows of open streams hold `maxBuffer` together; what is in flight, a connection window.
+    this.#budget = new FrameBudget(() => listener.now(), maxBuffer + maxConnectionWindow)
     this.#output = new Output(listener)
     this.#streams = new OpenStreams(options.windows, this.#output, this.#budget, this)
     // Until its ACK the peer may use the protocol's default table size as well.

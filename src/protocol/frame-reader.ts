@@ -39,8 +39,8 @@ export interface ConnectionFrameListener {
   onGoaway(lastStreamId: number, code: number, debugData: Buffer | null): void
   /** WINDOW_UPDATE on stream 0. @param increment 0 is a connection error (RFC 9113 §6.9) */
   onConnectionWindowUpdate(increment: number): void
-  /** A frame of an unknown type, on any stream (RFC 9113 §4.1). */
-  onIgnored(): void
+  /** A frame of an unknown type, on any stream (RFC 9113 §4.1). @param size of its payload in bytes */
+  onIgnored(size: number): void
 }
 
 /** The largest field block that is accepted: the largest `maxHeaderSize` of a caller. Bytes. */
@@ -51,6 +51,9 @@ export const MAX_BLOCK_SIZE = 1_048_576
  * are a flood (CVE-2024-27316 and its like).
  */
 const MAX_CONTINUATIONS = 128
+
+/** The least room for a field block of several fragments. Bytes. */
+const MIN_ROOM = 1_024
 
 const NOTHING = Buffer.alloc(0)
 
@@ -82,8 +85,13 @@ export class FrameReader {
   /** The stream whose field block isn't complete; 0 for none. */
   #blockStreamId = 0
   #isBlockEnd = false
-  #fragments: Buffer[] = []
+  /** The fragments so far, copied: a view of a chunk would keep all of it. It has room for more. */
+  #block: Buffer = NOTHING
+  /** Octets of all fragments, with the padding and the priority of HEADERS. */
   #blockSize = 0
+  /** Octets in `#block`. */
+  #gathered = 0
+  #continuations = 0
   #isFirst = true
   #isStopped = false
 
@@ -186,7 +194,7 @@ export class FrameReader {
       return at
     }
     if (!isKnown(this.#type)) {
-      this.#connection.onIgnored()
+      this.#connection.onIgnored(length)
       this.#left = length
       this.#place = length === 0 ? 'header' : 'ignored'
       return at
@@ -203,7 +211,8 @@ export class FrameReader {
 
   #growBlock(): void {
     this.#blockSize += this.#length
-    if (this.#blockSize > MAX_BLOCK_SIZE || this.#fragments.length > MAX_CONTINUATIONS) {
+    if (this.#type === FrameType.CONTINUATION) this.#continuations++
+    if (this.#blockSize > MAX_BLOCK_SIZE || this.#continuations > MAX_CONTINUATIONS) {
       flood(
         `A header block has more than ${MAX_BLOCK_SIZE} bytes or ${MAX_CONTINUATIONS} CONTINUATION frames`,
       )
@@ -265,7 +274,7 @@ export class FrameReader {
         this.#readHeaders(bytes, at)
         break
       case FrameType.CONTINUATION:
-        this.#fragments.push(bytes.subarray(at, at + this.#length))
+        this.#gather(bytes, at, at + this.#length)
         if ((this.#flags & Flag.END_HEADERS) !== 0) this.#endBlock()
         break
       case FrameType.RST_STREAM:
@@ -284,7 +293,7 @@ export class FrameReader {
       case FrameType.WINDOW_UPDATE:
         this.#readWindowUpdate(bytes, at)
         break
-      default:
+      case FrameType.PRIORITY:
         this.#streams.onPriority(this.#streamId, this.#length)
     }
   }
@@ -306,16 +315,31 @@ export class FrameReader {
     }
     this.#blockStreamId = this.#streamId
     this.#isBlockEnd = isEnd
-    this.#fragments.push(bytes.subarray(start, end))
+    this.#gather(bytes, start, end)
+  }
+
+  /** Adds a fragment. The room at least doubles, so that each octet is copied a bounded number of times. */
+  #gather(bytes: Buffer, start: number, end: number): void {
+    const size = this.#gathered + end - start
+    if (size > this.#block.length) {
+      const block = Buffer.allocUnsafeSlow(Math.max(2 * size, MIN_ROOM))
+      this.#block.copy(block, 0, 0, this.#gathered)
+      this.#block = block
+    }
+    bytes.copy(this.#block, this.#gathered, start, end)
+    this.#gathered = size
   }
 
   #endBlock(): void {
-    const block = Buffer.concat(this.#fragments)
+    const block = this.#block
+    const size = this.#gathered
     const streamId = this.#blockStreamId
-    this.#fragments = []
+    this.#block = NOTHING
+    this.#gathered = 0
     this.#blockSize = 0
+    this.#continuations = 0
     this.#blockStreamId = 0
-    this.#streams.onHeaderBlock(streamId, block, 0, block.length, this.#isBlockEnd)
+    this.#streams.onHeaderBlock(streamId, block, 0, size, this.#isBlockEnd)
   }
 
   #readWindowUpdate(bytes: Buffer, at: number): void {

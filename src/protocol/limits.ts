@@ -22,22 +22,42 @@ const MIN_INCREMENT = 1_024
 /** A smaller WINDOW_UPDATE is earned by this many bytes of data that we have sent, too. */
 const BYTES_EARNING = 128
 
+/** A frame that brings nothing costs one token more for this many bytes of its payload. */
+const BYTES_A_TOKEN = 1_024
+/** The same of a field block: a response that was in flight when its stream was reset may have a large header. */
+const BLOCK_BYTES_A_TOKEN = 4_096
+/** Streams that a pass over all of them looks at for one token. */
+const STREAMS_A_TOKEN = 64
+/** A late DATA frame uses up at least this much of what may be late. Bytes. */
+const MIN_LATE = 256
+
 /** The ACKs that may wait to be sent to a peer that doesn't read. */
 const MAX_ACKS = 1_000
 
 /**
- * A token bucket (RFC 9113 §10.5). Each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, informational
- * response and unknown frame costs a token. When the bucket is empty, the connection ends with GOAWAY and
+ * A token bucket (RFC 9113 §10.5). Each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, GOAWAY,
+ * informational response, unknown frame, and each frame for a stream that is gone, costs a token, and more by its size
+ * or by the streams that it makes us look at. When the bucket is empty, the connection ends with GOAWAY and
  * ENHANCE_YOUR_CALM.
+ *
+ * DATA that was in flight when its stream was reset is no fault of the peer's. The stream's receive window bounds how
+ * much that can be: so many bytes may come late, and cost nothing.
  */
 export class FrameBudget {
   readonly #now: () => number
   readonly #bucket: TokenBucket
+  readonly #maxLate: number
+  /** Bytes of DATA for streams that are gone that may still come. */
+  #late = 0
   #acks = 0
 
-  /** @param now milliseconds since some fixed point */
-  constructor(now: () => number) {
+  /**
+   * @param now milliseconds since some fixed point
+   * @param maxLate the most that may come late for all streams together, in bytes: what their windows may add up to
+   */
+  constructor(now: () => number, maxLate = 0) {
     this.#now = now
+    this.#maxLate = maxLate
     this.#bucket = new TokenBucket(BURST, RATE, now())
   }
 
@@ -49,6 +69,33 @@ export class FrameBudget {
   /** A WINDOW_UPDATE has come. @param increment bytes */
   spendUpdate(increment: number): void {
     if (increment < MIN_INCREMENT) this.spend()
+  }
+
+  /** A frame has come that is ignored. @param size of its payload in bytes @throws ConnectionFault */
+  spendIgnored(size: number): void {
+    this.spend(1 + size / BYTES_A_TOKEN)
+  }
+
+  /** A field block has come that brings no response any further. @param size bytes @throws ConnectionFault */
+  spendBlock(size: number): void {
+    this.spend(1 + size / BLOCK_BYTES_A_TOKEN)
+  }
+
+  /** A frame has made us look at all streams, beside its own token. @throws ConnectionFault */
+  spendPass(streams: number): void {
+    this.spend(streams / STREAMS_A_TOKEN)
+  }
+
+  /** A stream is gone before its end. @param window the bytes of DATA that the peer may have sent meanwhile */
+  expectLate(window: number): void {
+    if (window > 0) this.#late = Math.min(this.#maxLate, this.#late + window)
+  }
+
+  /** DATA has come for a stream that is gone. @param size bytes @throws ConnectionFault */
+  spendLate(size: number): void {
+    const cost = Math.max(size, MIN_LATE)
+    if (cost <= this.#late) this.#late -= cost
+    else this.spendIgnored(size)
   }
 
   /** Charges a frame to the peer. @param cost in tokens @throws ConnectionFault when the bucket is empty */

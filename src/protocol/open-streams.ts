@@ -93,6 +93,7 @@ export class OpenStreams implements UploadOwner {
     stream.state = 'closed'
     // A caller may have closed it already, from the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
+    if (!isEnded && stream.phase !== 'whole') this.#budget.expectLate(stream.receiveWindow)
     this.uploads.delete(stream)
     this.flow.close(stream)
     if (stream.isAbandoned) stream.listener.onForgotten()

@@ -41,24 +41,25 @@ export class StreamFrames implements StreamFrameListener {
     const isEmpty = start === end && !isEnd
     const stream = this.#find(streamId, 'DATA')
     if (isEmpty) this.#budget.spend()
-    if (stream === null || stream.isAbandoned) {
+    if (stream === null) {
+      if (!isEmpty) this.#budget.spendLate(flow)
       streams.flow.discard(flow)
-      if (isEnd && stream !== null) streams.endRemote(stream)
+      return
+    }
+    stream.receiveWindow -= flow
+    if (stream.isAbandoned) {
+      streams.flow.discard(flow)
+      if (isTooMuch(stream, flow)) this.#rejectData(stream)
+      else if (isEnd) streams.endRemote(stream)
       return
     }
     if (!isEmpty) this.#budget.earn()
-    stream.receiveWindow -= flow
     const size = end - start
     const fault = toContentFault(stream, size)
-    // An empty frame may always come (RFC 9113 §6.9.1); after a change of SETTINGS the window may be below 0 for a
-    // while.
-    if ((flow > 0 && stream.receiveWindow < 0) || fault !== null) {
+    if (fault !== null || isTooMuch(stream, flow)) {
       streams.flow.discard(flow)
       if (fault !== null) this.#rejectResponse(stream, fault)
-      else {
-        const message = "The peer sent more than the stream's window allows"
-        this.#breakOff(stream, ErrorCode.FLOW_CONTROL_ERROR, message, true)
-      }
+      else this.#rejectData(stream)
       return
     }
     if (isEnd) streams.endRemote(stream)
@@ -70,13 +71,15 @@ export class StreamFrames implements StreamFrameListener {
   onHeaderBlock(streamId: number, bytes: Buffer, start: number, end: number, isEnd: boolean): void {
     const fields = this.#decode(bytes, start, end)
     this.#pings.onNews()
+    const size = end - start
     const stream = this.#find(streamId, 'HEADERS')
-    if (stream === null) return
-    if (stream.isAbandoned) {
+    if (stream === null) {
+      this.#budget.spendBlock(size)
+    } else if (stream.isAbandoned) {
       if (isEnd) this.#streams.endRemote(stream)
-      else this.#budget.spend()
+      else this.#budget.spendBlock(size)
     } else if (stream.phase === 'none') {
-      this.#onHeader(stream, fields, isEnd)
+      this.#onHeader(stream, fields, size, isEnd)
     } else if (stream.isTunnel) {
       const message = 'HEADERS came within a tunnel (RFC 9113 §8.5)'
       this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, true)
@@ -85,13 +88,13 @@ export class StreamFrames implements StreamFrameListener {
     }
   }
 
-  #onHeader(stream: Http2Stream, fields: string[], isEnd: boolean): void {
+  #onHeader(stream: Http2Stream, fields: string[], size: number, isEnd: boolean): void {
     const status = toStatus(fields)
     const fault = this.#decoder.fault ?? toHeaderFault(status, fields, isEnd)
     if (fault !== null) {
       this.#rejectResponse(stream, fault)
     } else if (status < 200) {
-      this.#budget.spend()
+      this.#budget.spendBlock(size)
       stream.listener.onInformational(status, fields)
     } else {
       this.#budget.earn()
@@ -172,14 +175,17 @@ export class StreamFrames implements StreamFrameListener {
       if (table.hasEnded(streamId)) {
         throw new ConnectionFault(ErrorCode.STREAM_CLOSED, `${type} came after END_STREAM (RFC 9113 §5.1)`)
       }
-      // DATA is free: the connection window bounds it, and much of it may be in flight when we reset its stream.
-      if (type !== 'DATA') this.#budget.spend()
       return null
     }
     if (canReceive(stream.state)) return stream
     const message = `${type} came after END_STREAM (RFC 9113 §5.1)`
     this.#breakOff(stream, ErrorCode.STREAM_CLOSED, message, true)
     return null
+  }
+
+  #rejectData(stream: Http2Stream): void {
+    const message = "The peer sent more than the stream's window allows"
+    this.#breakOff(stream, ErrorCode.FLOW_CONTROL_ERROR, message, true)
   }
 
   /** A malformed response is a stream error (RFC 9113 §8.1.1). */
@@ -195,4 +201,12 @@ export class StreamFrames implements StreamFrameListener {
     this.#streams.reset(stream, code)
     if (!stream.isAbandoned) stream.listener.onStreamError(code, message, isResponse)
   }
+}
+
+/**
+ * Whether a DATA frame has exceeded its stream's window. An empty frame may always come (RFC 9113 §6.9.1): after a
+ * change of SETTINGS the window may be below 0 for a while.
+ */
+function isTooMuch(stream: Http2Stream, flow: number): boolean {
+  return flow > 0 && stream.receiveWindow < 0
 }

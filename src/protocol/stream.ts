@@ -56,7 +56,7 @@ export class Http2Stream {
   id = 0
   state: StreamState = 'idle'
   phase: ResponsePhase = 'none'
-  /** The caller wants nothing more: what still comes is thrown away, and only counts for the connection window. */
+  /** The caller wants nothing more: what still comes is thrown away, and only counts for the windows. */
   isAbandoned = false
 
   /**

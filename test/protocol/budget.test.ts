@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
 import { Flag, frames, Setting, Type } from '../support/frames.ts'
+import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 
 const ENHANCE_YOUR_CALM = 11
@@ -137,5 +138,154 @@ describe('frames that count for all open streams', () => {
       above.mockRestore()
     }
     expect(rig.streams.filter(({ events }) => events.includes('refused'))).toHaveLength(499)
+  })
+})
+
+const FRAME_SIZE = 16_384
+const WINDOW = 1_048_576
+
+/** A stream with a response, and windows for more than a stream's. */
+function startDownload() {
+  const rig = new Rig({ windows: { streamWindow: WINDOW, connectionWindow: 4 * WINDOW } })
+  rig.receive(frames.settings(), frames.settingsAck())
+  const stream = rig.open()
+  rig.receive(frames.response(stream.id))
+  rig.take()
+  return { rig, stream }
+}
+
+/** Sends so much data in frames of that size. */
+function download(rig: Rig, streamId: number, bytes: number, size: number): void {
+  const frame = frames.data(streamId, Buffer.alloc(size))
+  for (let sent = 0; sent < bytes && rig.faults.length === 0; sent += size) {
+    rig.receive(frame)
+    rig.take()
+  }
+}
+
+describe('DATA for a stream that we have reset', () => {
+  test.each([
+    1_024,
+    FRAME_SIZE,
+  ])('that was in flight, as much as its window allows, in frames of %i bytes › costs nothing, stream after stream', (size) => {
+    const { rig } = startDownload()
+    for (let count = 0; count < 20; count++) {
+      const stream = rig.open()
+      rig.receive(frames.response(stream.id))
+      rig.http2.reset(stream, CANCEL)
+      download(rig, stream.id, WINDOW, size)
+    }
+    expect(rig.faults.map(String)).toEqual([])
+    const ping = frames.ping()
+    // The budget is untouched.
+    expect(flood(rig, 10_000, () => ping)).toBeGreaterThan(4_999)
+  })
+
+  test('that was in flight, of streams that were reset together › costs nothing, in any order', () => {
+    const { rig } = startDownload()
+    const streams = Array.from({ length: 100 }, () => rig.open())
+    for (const stream of streams) rig.receive(frames.response(stream.id))
+    for (const stream of streams) rig.http2.reset(stream, CANCEL)
+    for (const stream of streams.toReversed()) download(rig, stream.id, WINDOW, FRAME_SIZE)
+    expect(rig.faults.map(String)).toEqual([])
+  })
+
+  test('in frames of a byte › is a flood after some thousands', () => {
+    const { rig, stream } = startDownload()
+    rig.http2.reset(stream, CANCEL)
+    const byte = frames.data(stream.id, 'x')
+    expect(flood(rig, 50_000, () => byte)).toBeLessThan(10_000)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+  })
+
+  test('beyond its window › is a flood by its size', () => {
+    const { rig, stream } = startDownload()
+    rig.http2.reset(stream, CANCEL)
+    download(rig, stream.id, 100 * WINDOW, FRAME_SIZE)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+  })
+
+  test('when the peer has reset the stream itself › is no less charged', () => {
+    const { rig, stream } = startDownload()
+    rig.receive(frames.reset(stream.id, CANCEL))
+    const byte = frames.data(stream.id, 'x')
+    expect(flood(rig, 50_000, () => byte)).toBeLessThan(10_000)
+  })
+})
+
+describe('DATA for a stream that is abandoned, and not reset yet', () => {
+  test('in frames of a byte, within its window › is no flood: the peer knows nothing of it', () => {
+    const { rig, stream } = startDownload()
+    rig.http2.abandon(stream)
+    download(rig, stream.id, 60_000, 1)
+    expect(rig.faults.map(String)).toEqual([])
+  })
+
+  test('beyond its window › is FLOW_CONTROL_ERROR of the stream, as on a live one', () => {
+    const { rig, stream } = startDownload()
+    rig.http2.abandon(stream)
+    download(rig, stream.id, WINDOW, FRAME_SIZE)
+    expect(stream.state).toBe('half-closed (local)')
+    rig.receive(frames.data(stream.id, 'x'))
+    expect(stream.events).toEqual(['response 200', 'forgotten'])
+    const resets = rig.take().filter(({ type }) => type === Type.RST_STREAM)
+    expect(resets.map(({ streamId, payload }) => [streamId, payload.readUInt32BE()])).toEqual([
+      [stream.id, 3],
+    ])
+    expect(rig.faults.map(String)).toEqual([])
+  })
+
+  test('after SETTINGS with a larger window › may be as much more', () => {
+    const { rig, stream } = startDownload()
+    rig.http2.abandon(stream)
+    rig.http2.setStreamWindow(2 * WINDOW, () => {})
+    rig.receive(frames.settingsAck())
+    download(rig, stream.id, 2 * WINDOW, FRAME_SIZE)
+    expect(stream.state).toBe('half-closed (local)')
+    expect(rig.faults.map(String)).toEqual([])
+  })
+})
+
+describe('frames that are charged by their size', () => {
+  const GREASE = 0x0b + 0x1f * 3
+
+  test('when they are of an unknown type and small › are taken as others: 4,000 at once', () => {
+    const { rig } = startDownload()
+    const small = frames.frame(GREASE, 0, 0, Buffer.alloc(32))
+    expect(flood(rig, 4_000, () => small)).toBe(4_000)
+    expect(rig.faults.map(String)).toEqual([])
+  })
+
+  test('when they are of an unknown type and large › are a flood after some megabytes', () => {
+    const { rig, stream } = startDownload()
+    const large = frames.frame(GREASE, 0, stream.id, Buffer.alloc(FRAME_SIZE))
+    expect(flood(rig, 4_000, () => large)).toBeLessThan(400)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+  })
+
+  test.each([
+    ['is gone', (rig: Rig, stream: HeardStream): void => rig.http2.reset(stream, CANCEL), '200'],
+    ['is abandoned', (rig: Rig, stream: HeardStream): void => rig.http2.abandon(stream), '200'],
+    ['has no final response yet', (): void => {}, '103'],
+  ])('when they are HEADERS of a stream that %s › are a flood after some megabytes', (_what, end, status) => {
+    const rig = new Rig()
+    rig.receive(frames.settings())
+    const stream = rig.open()
+    end(rig, stream)
+    rig.take()
+    const large = frames.headers(stream.id, [
+      [':status', status],
+      ['x', 'v'.repeat(FRAME_SIZE - 100)],
+    ])
+    expect(flood(rig, 4_000, () => large)).toBeLessThan(1_200)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+  })
+
+  test('when each GOAWAY refuses one more of 2,000 streams › are a flood', () => {
+    const rig = new Rig()
+    rig.receive(frames.settings([Setting.MAX_CONCURRENT_STREAMS, 2_000]))
+    for (let count = 0; count < 2_000; count++) rig.open()
+    expect(flood(rig, 2_000, (count) => frames.goAway(4_000 - count, 0))).toBeLessThan(200)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 })

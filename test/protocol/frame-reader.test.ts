@@ -277,3 +277,20 @@ describe('a header block', () => {
     expect(read([frames.settings(), ...block, ...block, ...block]).at(-1)).toMatch(/^block 1/)
   })
 })
+
+describe('a field block in several fragments', () => {
+  test.each([1, 100, 3_000])('of %i bytes › is copied: it keeps none of the chunks', (size) => {
+    const log = new EventLog()
+    const reader = new FrameReader(log, log)
+    const fragments = Array.from({ length: 100 }, (_none, at) => Buffer.alloc(size, 97 + (at % 26)))
+    reader.receive(frames.settings())
+    for (const [at, fragment] of fragments.entries()) {
+      const type = at === 0 ? Type.HEADERS : Type.CONTINUATION
+      const chunk = frames.frame(type, at === 99 ? Flag.END_HEADERS : 0, 1, fragment)
+      reader.receive(chunk)
+      // A fragment that was kept as a view would change.
+      chunk.fill('-')
+    }
+    expect(log.lines.at(-1)).toBe(`block 1 isEnd=false ${Buffer.concat(fragments).toString('latin1')}`)
+  })
+})

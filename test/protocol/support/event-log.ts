@@ -65,7 +65,7 @@ export class EventLog implements StreamFrameListener, ConnectionFrameListener {
     this.#add(`priority ${streamId} of ${size}`)
   }
 
-  onIgnored(): void {
+  onIgnored(_size: number): void {
     this.#add('ignored')
   }
 

@@ -69,13 +69,31 @@ export function checkHeader(
   return null
 }
 
+/** An object of so few entries of a list costs less than a look at the list. */
+const SHORT_LIST = 64
+
+/**
+ * Whether it is of no use to make an object of these fields: there are many of them, and {@link checkHeader} or
+ * {@link checkEnd} will refuse the list.
+ *
+ * @param raw in wire order, pseudo-headers may be in it
+ */
+export function isRefusedList({ maxHeaderSize, maxHeadersCount }: Limits, raw: readonly string[]): boolean {
+  if (raw.length <= SHORT_LIST) return false
+  return toCount(raw) > maxHeadersCount || toFieldsSize(raw) > maxHeaderSize
+}
+
+/** `:status` isn't a field. */
+function toCount(raw: readonly string[]): number {
+  return raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
+}
+
 function checkFields(
   { maxHeaderSize, maxHeadersCount }: Limits,
   what: 'header' | 'trailers',
   raw: readonly string[],
 ): DodiciError | null {
-  // `:status` isn't a field.
-  const count = raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
+  const count = toCount(raw)
   if (count > maxHeadersCount) {
     const found = `The response's ${what} has ${count} fields, more than`
     return toLimitError('maxHeadersCount', maxHeadersCount, found)

@@ -46,10 +46,11 @@ export interface ConnectionOptions {
 const SMALL_PIECE = 16_384
 
 /**
- * The decoder's limit of a field section: twice the largest limit of a caller, so that a section that is cut off here
- * is above the caller's own limit, too. Bytes.
+ * The decoder's limit of a field section: what is left of a section that is cut off here is above the caller's largest
+ * limit. The field that is cut off may have 8/5 of its block in Huffman's code, and the caller's limit is a block's
+ * size. Bytes.
  */
-const MAX_LIST_SIZE = 2 * MAX_BLOCK_SIZE
+const MAX_LIST_SIZE = 3 * MAX_BLOCK_SIZE
 
 /**
  * - `open`: streams may be opened

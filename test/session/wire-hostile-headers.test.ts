@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { toResponseHeaders } from '../../src/core/header-object.ts'
 import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { Flag, frames, Setting, Type } from '../support/frames.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+
+vi.mock('../../src/core/header-object.ts', { spy: true })
 
 const { frame } = frames
 
@@ -130,6 +133,48 @@ describe('a header section that is a decompression bomb', () => {
     const call = ask(startHarness(peer, { engine: 'wire' }), 'POST /')
     await call.settled
     expect(call.error).toBeInstanceOf(errors.HeadersOverflowError)
+  })
+})
+
+describe('a long list that is beyond the limits of its call', () => {
+  const many = Buffer.concat(Array.from({ length: 20_000 }, (_none, at) => toLiteral(0, `n${at}`, 'v')))
+  const withStatus = (status: number): Buffer =>
+    Buffer.concat([toLiteral(0, ':status', String(status)), many])
+
+  afterEach(() => vi.mocked(toResponseHeaders).mockClear())
+
+  it.each([
+    ['a final header', [toBlock(1, withStatus(200))]],
+    ['an informational header', [toBlock(1, withStatus(103))]],
+    ['trailers', [frames.response(1), frames.data(1, 'text'), toBlock(1, many, Flag.END_STREAM)]],
+  ])('as %s › is refused before an object is made of it', async (_what, blocks) => {
+    const peer = await startPeer({ onRequest: (_stream, connection) => connection.write(...blocks) })
+    const call = ask(startHarness(peer, { engine: 'wire' }), 'POST /')
+    await call.settled
+    expect(call.error).toBeInstanceOf(errors.HeadersCountError)
+    expect(call.error.message).toContain('20000 fields')
+    const lengths = vi.mocked(toResponseHeaders).mock.calls.map(([list]) => list.length)
+    expect(Math.max(0, ...lengths)).toBeLessThan(100)
+  })
+
+  it('when a field is above the largest limit of all, behind others that are not › is refused, and not cut off', async () => {
+    const value = 'v'.repeat(4_000)
+    // 1.5 MB of `a`, in Huffman's code: eight of them are five octets.
+    const large = Buffer.alloc(937_500, Buffer.of(0x18, 0xc6, 0x31, 0x8c, 0x63))
+    const length = toLength(large.length)
+    length.writeUInt8(0xff)
+    const block = Buffer.concat([
+      Buffer.of(OK),
+      toLiteral(0x40, 'x', value),
+      Buffer.alloc(200, 0xbe),
+      Buffer.of(0),
+      toText('large'),
+      length,
+      large,
+    ])
+    const { call, sibling } = await explode(block, { maxHeaderSize: 1_048_576, maxHeadersCount: 32_768 })
+    expect(call.error).toBeInstanceOf(errors.HeadersOverflowError)
+    expect(sibling.text).toBe('well')
   })
 })
 

@@ -4,13 +4,15 @@
  * @module
  */
 
+import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
-import { toResponseHeaders } from '../../core/header-object.ts'
+import { NO_TRAILERS, toResponseHeaders } from '../../core/header-object.ts'
 import type { DodiciError } from '../../errors.ts'
 import { StreamError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { ResponseMeter } from '../../handler/response-limits.ts'
+import { isRefusedList } from '../../handler/response-limits.ts'
 import type { ClientConnection } from '../../protocol/connection.ts'
 import type { StreamListener } from '../../protocol/stream.ts'
 import { Http2Stream } from '../../protocol/stream.ts'
@@ -131,12 +133,12 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   onInformational(status: number, fields: string[]): void {
-    if (this.#flow.isOpen) this.#flow.respond(status, toResponseHeaders(fields), fields)
+    if (this.#flow.isOpen) this.#flow.respond(status, this.#toHeaders(fields), fields)
   }
 
   onResponse(status: number, fields: string[]): void {
     if (!this.#flow.isOpen) return
-    const headers = toResponseHeaders(fields)
+    const headers = this.#toHeaders(fields)
     this.#owner.onResponded(headers)
     if (this.#stream.phase === 'whole') this.#flow.endData('whole')
     this.#flow.respond(status, headers, fields)
@@ -172,8 +174,13 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   onTrailers(fields: string[]): void {
-    this.#flow.onTrailers(toResponseHeaders(fields), fields)
+    this.#flow.onTrailers(this.#toHeaders(fields), fields)
     this.#flow.endData('whole')
+  }
+
+  /** None of a long list that the call refuses: its error comes from the list. */
+  #toHeaders(fields: readonly string[]): IncomingHttpHeaders {
+    return isRefusedList(this.#flow.call.request.limits, fields) ? NO_TRAILERS : toResponseHeaders(fields)
   }
 
   onSent(isTaken: boolean): void {

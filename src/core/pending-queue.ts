@@ -22,6 +22,8 @@ export class PendingQueue<T extends Queued<T>> {
   #first: T | null = null
   #last: T | null = null
   #size = 0
+  /** The entry that was put ahead of a newer one last; null for none, and when there is none before its place. */
+  #insertedLast: T | null = null
 
   /** How many wait. */
   get size(): number {
@@ -35,13 +37,16 @@ export class PendingQueue<T extends Queued<T>> {
 
   /**
    * Puts an entry behind everything that was dispatched before it. A new call goes to the end at once; one that is
-   * replayed goes ahead of newer ones, which costs a step for each older one that waits.
+   * replayed goes ahead of newer ones, which costs a step for each older one that waits. When the calls of a connection
+   * are replayed together, in their order, each one's place is found from that of the one before.
    */
   add(entry: T): void {
     let next: T | null = null
     if (this.#last !== null && this.#last.sequence > entry.sequence) {
-      next = this.#first
+      const near = this.#insertedLast
+      next = near !== null && near.sequence < entry.sequence ? near.queueNext : this.#first
       while (next !== null && next.sequence < entry.sequence) next = next.queueNext
+      this.#insertedLast = entry
     }
     const previous = next === null ? this.#last : next.queuePrevious
     entry.queueNext = next
@@ -64,6 +69,7 @@ export class PendingQueue<T extends Queued<T>> {
   remove(entry: T): void {
     const { queueNext: next, queuePrevious: previous } = entry
     if (previous === null && this.#first !== entry) return
+    if (this.#insertedLast === entry) this.#insertedLast = previous
     if (previous === null) this.#first = next
     else previous.queueNext = next
     if (next === null) this.#last = previous

@@ -161,4 +161,52 @@ describe('PendingQueue', () => {
       expect(drain()).toEqual([0, 1, 2, 3, 4])
     })
   })
+
+  describe('when 4,000 entries are added again, ahead of one that waits', () => {
+    const COUNT = 4_000
+
+    let looks = 0
+
+    /** Counts how often its sequence is looked at. */
+    function toCounted(sequence: number): Entry {
+      const get = (): number => {
+        looks++
+        return sequence
+      }
+      return Object.defineProperty(new Entry(sequence), 'sequence', { get })
+    }
+
+    test.each([
+      ['in their order', (at: number) => at],
+      ['in their order, from the middle on', (at: number) => (at + COUNT / 2) % COUNT],
+    ])('%s › looks at a few entries for each', (_what, toSequence) => {
+      add(COUNT)
+      looks = 0
+      for (let at = 0; at < COUNT; at++) queue.add(toCounted(toSequence(at)))
+      expect(looks).toBeLessThan(10 * COUNT)
+      expect(drain()).toEqual(Array.from({ length: COUNT + 1 }, (_none, at) => at))
+    })
+  })
+
+  describe('when entries are added and removed in any order', () => {
+    test('stays in the order of dispatch', () => {
+      let seed = 7
+      const below = (limit: number): number => {
+        seed = (seed * 48_271) % 2_147_483_647
+        return seed % limit
+      }
+      const inside = new Map<number, Entry>()
+      for (let step = 0; step < 5_000; step++) {
+        const sequence = below(200)
+        const entry = inside.get(sequence)
+        if (entry === undefined) inside.set(sequence, ...(add(sequence) as [Entry]))
+        else {
+          queue.remove(entry)
+          inside.delete(sequence)
+        }
+        expect(queue.size).toBe(inside.size)
+      }
+      expect(drain()).toEqual([...inside.keys()].sort((a, b) => a - b))
+    })
+  })
 })

@@ -95,7 +95,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     const change = server.initialWindowSize - initialWindowSize
     if (change !== 0) {
       // The change goes to each stream, so that the frame costs more.
-      this.#budget.spendPass(this.#streams.table.size)
+      this.#budget.spendPass(this.#streams.table.passSize)
       this.#streams.moveSendWindows(change)
     }
     // RFC 9113 §6.5.3: the ACK is sent once all settings are in force.
@@ -129,7 +129,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
     if (lastStreamId > this.#lastGoaway)
       protocolError('The last stream of a GOAWAY was raised (RFC 9113 §6.8)')
     const isNews = lastStreamId < this.#lastGoaway
-    if (isNews) this.#budget.spendPass(this.#streams.table.size)
+    if (isNews) this.#budget.spendPass(this.#streams.table.passSize)
     this.#lastGoaway = lastStreamId
     this.#listener.onGoaway(code, lastStreamId, debugData)
     if (!isNews) return

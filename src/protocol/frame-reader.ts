@@ -55,6 +55,9 @@ const MAX_CONTINUATIONS = 128
 /** The least room for a field block of several fragments. Bytes. */
 const MIN_ROOM = 1_024
 
+/** A fragment of so many bytes is copied faster without a native call. */
+const SMALL_FRAGMENT = 32
+
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -326,7 +329,8 @@ export class FrameReader {
       this.#block.copy(block, 0, 0, this.#gathered)
       this.#block = block
     }
-    bytes.copy(this.#block, this.#gathered, start, end)
+    if (end - start > SMALL_FRAGMENT) bytes.copy(this.#block, this.#gathered, start, end)
+    else for (let at = start, to = this.#gathered; at < end; at++) this.#block[to++] = bytes[at] as number
     this.#gathered = size
   }
 

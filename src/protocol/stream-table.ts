@@ -10,6 +10,9 @@ import type { Http2Stream } from './stream.ts'
 /** The size of the ring at first. A power of two, as after each doubling. */
 const PLACES = 256
 
+/** So many free places of the ring take as much time in a pass as a stream. */
+const FREE_PLACES = 8
+
 /**
  * The number of streams that are remembered as ended by the peer: at most one for each place of a ring. A power of two.
  */
@@ -97,16 +100,26 @@ export class StreamTable {
     return streamId !== 0 && this.#ended[toEndedPlace(streamId)] === streamId
   }
 
-  /** All streams, in no order. No stream may be added or removed during the iteration. */
-  *values(): IterableIterator<Http2Stream> {
-    yield* this.#old.values()
-    for (const stream of this.#ring) if (stream !== null) yield stream
+  /** How much a pass over all streams looks at, in streams: a free place of the ring takes a part of the time. */
+  get passSize(): number {
+    return this.#size + this.#ring.length / FREE_PLACES
+  }
+
+  /** A new list of all streams, in no order. */
+  values(): Http2Stream[] {
+    return this.#toList(-1)
   }
 
   /** A new list of the streams above an id, in the order in which they were opened. */
   above(streamId: number): Http2Stream[] {
-    const streams = [...this.values()].filter(({ id }) => id > streamId)
-    return streams.sort((one, other) => one.id - other.id)
+    return this.#toList(streamId).sort((one, other) => one.id - other.id)
+  }
+
+  #toList(above: number): Http2Stream[] {
+    const streams: Http2Stream[] = []
+    for (const stream of this.#old.values()) if (stream.id > above) streams.push(stream)
+    for (const stream of this.#ring) if (stream !== null && stream.id > above) streams.push(stream)
+    return streams
   }
 
   #toPlace(streamId: number): number {

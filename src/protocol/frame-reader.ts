@@ -4,9 +4,10 @@
  * @module
  */
 
+import { FieldBlock } from './field-block.ts'
 import { checkFrame, isKnown } from './frame-rules.ts'
 import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE } from './frames.ts'
-import { badSize, flood, protocolError } from './protocol-error.ts'
+import { badSize, protocolError } from './protocol-error.ts'
 
 /**
  * Hears of the frames of streams: once for each, in wire order. `bytes` is the chunk that was read, or a buffer that
@@ -43,21 +44,6 @@ export interface ConnectionFrameListener {
   onIgnored(size: number): void
 }
 
-/** The largest field block that is accepted: the largest `maxHeaderSize` of a caller. Bytes. */
-export const MAX_BLOCK_SIZE = 1_048_576
-
-/**
- * The CONTINUATION frames of one field block: enough for the largest block in frames of a sensible size. More of them
- * are a flood (CVE-2024-27316 and its like).
- */
-const MAX_CONTINUATIONS = 128
-
-/** The least room for a field block of several fragments. Bytes. */
-const MIN_ROOM = 1_024
-
-/** A fragment of so many bytes is copied faster without a native call. */
-const SMALL_FRAGMENT = 32
-
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -85,16 +71,8 @@ export class FrameReader {
   #left = 0
   /** Octets of padding that are missing; -1 before the Pad Length field has come. */
   #padding = 0
-  /** The stream whose field block isn't complete; 0 for none. */
-  #blockStreamId = 0
-  #isBlockEnd = false
-  /** The fragments so far, copied: a view of a chunk would keep all of it. It has room for more. */
-  #block: Buffer = NOTHING
-  /** Octets of all fragments, with the padding and the priority of HEADERS. */
-  #blockSize = 0
-  /** Octets in `#block`. */
-  #gathered = 0
-  #continuations = 0
+  /** The field block of several frames that isn't complete. */
+  readonly #block = new FieldBlock()
   #isFirst = true
   #isStopped = false
 
@@ -172,8 +150,9 @@ export class FrameReader {
       badSize(`A frame of ${this.#length} bytes came, the limit is ${this.#maxFrameSize} (RFC 9113 §4.2)`)
     }
     const isContinuation = this.#type === FrameType.CONTINUATION
-    const isOfBlock = this.#blockStreamId !== 0 && this.#streamId === this.#blockStreamId
-    if (isContinuation ? !isOfBlock : this.#blockStreamId !== 0) {
+    const blockStreamId = this.#block.streamId
+    const isOfBlock = blockStreamId !== 0 && this.#streamId === blockStreamId
+    if (isContinuation ? !isOfBlock : blockStreamId !== 0) {
       protocolError('A header block was interrupted, or continued where there was none (RFC 9113 §6.10)')
     }
     checkFrame(this.#type, this.#flags, this.#streamId, this.#length)
@@ -202,7 +181,8 @@ export class FrameReader {
       this.#place = length === 0 ? 'header' : 'ignored'
       return at
     }
-    if (this.#type === FrameType.HEADERS || this.#type === FrameType.CONTINUATION) this.#growBlock()
+    if (this.#type === FrameType.HEADERS) this.#block.count(length, false)
+    else if (this.#type === FrameType.CONTINUATION) this.#block.count(length, true)
     if (chunk.length - at >= length) {
       this.#tell(chunk, at)
       return at + length
@@ -210,16 +190,6 @@ export class FrameReader {
     this.#place = 'payload'
     this.#partial = Buffer.allocUnsafe(length)
     return at
-  }
-
-  #growBlock(): void {
-    this.#blockSize += this.#length
-    if (this.#type === FrameType.CONTINUATION) this.#continuations++
-    if (this.#blockSize > MAX_BLOCK_SIZE || this.#continuations > MAX_CONTINUATIONS) {
-      flood(
-        `A header block has more than ${MAX_BLOCK_SIZE} bytes or ${MAX_CONTINUATIONS} CONTINUATION frames`,
-      )
-    }
   }
 
   #readPayload(chunk: Buffer, at: number): number {
@@ -277,7 +247,7 @@ export class FrameReader {
         this.#readHeaders(bytes, at)
         break
       case FrameType.CONTINUATION:
-        this.#gather(bytes, at, at + this.#length)
+        this.#block.add(bytes, at, at + this.#length)
         if ((this.#flags & Flag.END_HEADERS) !== 0) this.#endBlock()
         break
       case FrameType.RST_STREAM:
@@ -312,38 +282,17 @@ export class FrameReader {
     if (start > end) protocolError('HEADERS has more padding than payload (RFC 9113 §6.2)')
     const isEnd = (flags & Flag.END_STREAM) !== 0
     if ((flags & Flag.END_HEADERS) !== 0) {
-      this.#blockSize = 0
       this.#streams.onHeaderBlock(this.#streamId, bytes, start, end, isEnd)
       return
     }
-    this.#blockStreamId = this.#streamId
-    this.#isBlockEnd = isEnd
-    this.#gather(bytes, start, end)
-  }
-
-  /** Adds a fragment. The room at least doubles, so that each octet is copied a bounded number of times. */
-  #gather(bytes: Buffer, start: number, end: number): void {
-    const size = this.#gathered + end - start
-    if (size > this.#block.length) {
-      const block = Buffer.allocUnsafeSlow(Math.max(2 * size, MIN_ROOM))
-      this.#block.copy(block, 0, 0, this.#gathered)
-      this.#block = block
-    }
-    if (end - start > SMALL_FRAGMENT) bytes.copy(this.#block, this.#gathered, start, end)
-    else for (let at = start, to = this.#gathered; at < end; at++) this.#block[to++] = bytes[at] as number
-    this.#gathered = size
+    this.#block.begin(this.#streamId, isEnd)
+    this.#block.add(bytes, start, end)
   }
 
   #endBlock(): void {
-    const block = this.#block
-    const size = this.#gathered
-    const streamId = this.#blockStreamId
-    this.#block = NOTHING
-    this.#gathered = 0
-    this.#blockSize = 0
-    this.#continuations = 0
-    this.#blockStreamId = 0
-    this.#streams.onHeaderBlock(streamId, block, 0, size, this.#isBlockEnd)
+    const { streamId, isEnd } = this.#block
+    const block = this.#block.take()
+    this.#streams.onHeaderBlock(streamId, block, 0, block.length, isEnd)
   }
 
   #readWindowUpdate(bytes: Buffer, at: number): void {

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { MAX_BLOCK_SIZE } from '../../src/protocol/field-block.ts'
 import type { ConnectionFrameListener } from '../../src/protocol/frame-reader.ts'
-import { FrameReader, MAX_BLOCK_SIZE } from '../../src/protocol/frame-reader.ts'
+import { FrameReader } from '../../src/protocol/frame-reader.ts'
 import { Flag, frames, Type, toFrames } from '../support/frames.ts'
 import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
 import { Random } from './hpack/support.ts'

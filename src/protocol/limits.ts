@@ -23,7 +23,7 @@ const MIN_INCREMENT = 1_024
 const BYTES_EARNING = 128
 
 /** A frame that brings nothing costs one token more for this many bytes of its payload. */
-const BYTES_A_TOKEN = 1_024
+const BYTES_A_TOKEN = 8_192
 /** The same of a field block: a response that was in flight when its stream was reset may have a large header. */
 const BLOCK_BYTES_A_TOKEN = 4_096
 /** Streams that a pass over all of them looks at for one token. */

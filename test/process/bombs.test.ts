@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,7 +44,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 async function serve(bomb: Buffer, coding: string): Promise<string> {
   const server = createServer()
-  server.on('stream', (stream, headers) => {
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => {})
     const isBomb = headers[':path'] === '/bomb'
     stream.respond({ ':status': 200, ...(isBomb && { 'content-encoding': coding }) })
@@ -63,7 +64,10 @@ describe(`${COUNT} decompression bombs, layers deep, that nothing reads`, () => 
     [['gzip', 'gzip', 'gzip', 'gzip', 'gzip']],
     [['br', 'gzip', 'br', 'gzip', 'br']],
   ])('take no more memory than what is decoded ahead: %j', async (codings) => {
-    const bomb = codings.reduce((bytes, coding) => ENCODERS[coding]?.(bytes) ?? bytes, Buffer.alloc(2 ** 26))
+    const bomb = codings.reduce<Buffer>(
+      (bytes, coding) => ENCODERS[coding]?.(bytes) ?? bytes,
+      Buffer.alloc(2 ** 26),
+    )
     expect(bomb.length).toBeLessThan(400)
     const origin = await serve(bomb, codings.join(', '))
     const { stdout } = await promisify(execFile)(

@@ -108,4 +108,11 @@ describe('a hostile peer, on engine node', () => {
     expect(sibling).toMatch(/^(sibling|SocketError.*)$/)
     expect(next).toBe('/next')
   })
+
+  it('that claims more origins than a server has › loses its session: node would keep them all', async () => {
+    const attack = ATTACKS.find(({ name }) => name === 'ORIGIN')
+    if (attack === undefined) throw new Error('There is no such attack')
+    const { call, sibling, next } = await suffer(attack, 'node')
+    expect([call, sibling, next]).toEqual(['SocketError', 'SocketError', '/next'])
+  })
 })

@@ -35,6 +35,12 @@ const MAX_HEADER_BLOCK = 1_048_576
 const MAX_SESSION_MEMORY = 1_024
 const MEGABYTE = 1_000_000
 
+/**
+ * Node keeps every origin of ORIGIN frames (RFC 8336) for the life of the session. Node 20 keeps any number; later
+ * lines end the session above this one by themselves.
+ */
+const MAX_ORIGINS = 128
+
 /** Node's session and its socket: only the events of both together are complete. */
 export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly http2: ClientHttp2Session
@@ -47,6 +53,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   /** The connection window. Bytes. */
   #window: number
   #isCut = false
+  #origins = 0
 
   /**
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
@@ -75,6 +82,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       owner.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
     })
     this.http2.on('remoteSettings', (settings) => owner.onSettings(settings))
+    this.http2.on('origin', (origins) => this.#onOrigins(origins.length))
   }
 
   /** Node knows of a GOAWAY, or of a lost connection, some ticks before it emits the event. */
@@ -147,6 +155,15 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   /** A no-op: node ends its side by itself. It would wait for the peer's end for ever. */
   finish(): void {}
+
+  #onOrigins(count: number): void {
+    const before = this.#origins
+    this.#origins += count
+    if (this.#origins <= MAX_ORIGINS || before > MAX_ORIGINS) return
+    const error = new SocketError(`The peer claims more than ${MAX_ORIGINS} origins (RFC 8336)`)
+    // Not within nghttp2's read: calls fail now.
+    originalSetImmediate(() => this.owner.onError(error))
+  }
 
   /**
    * Ends the connection, in the next turn of the event loop. The call may come from inside nghttp2, while it reads:

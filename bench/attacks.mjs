@@ -1,0 +1,179 @@
+/**
+ * What the attacks of a hostile server cost a client: CPU time, memory, and how the calls end. Each attack meets a client
+ * of its own, in a process of its own, on each engine.
+ */
+import { fork, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { generate } from 'selfsigned'
+import { compileScript, loadModules } from '../scripts/support.mjs'
+import { runMain, toCount, toNames, UsageError } from './e2e/options.mjs'
+
+const MEGABYTE = 1_000_000
+/** Of a client that repeats its request. */
+const CALLS = 1_000
+const ENGINES = ['wire', 'node']
+const PAGE = new URL('../SECURITY.md', import.meta.url)
+
+const usage = `Plays the attacks of a hostile server to clients of both engines, and prints a table in Markdown.
+
+  npm run bench:attacks                        all of them
+  npm run bench:attacks -- --attacks TEXT      only those with TEXT in their names, such as PING
+  npm run bench:attacks -- --engine wire       one engine
+  npm run bench:attacks -- --megabytes N       how much of each attack is sent (default: 4)
+  npm run bench:attacks -- --patience N        how many seconds a client bears it (default: 20)
+  npm run bench:attacks -- --node FILE         another Node
+  npm run bench:attacks -- --write             put the table into SECURITY.md
+`
+
+/** @typedef {import('./attacks/client.mjs').Figures} Figures */
+/** @typedef {{ name: string, engine: string, figures: Figures | string }} Row */
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      attacks: { type: 'string', default: '' },
+      engine: { type: 'string' },
+      megabytes: { type: 'string' },
+      patience: { type: 'string' },
+      node: { type: 'string', default: process.execPath },
+      write: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const isPart = values.attacks !== '' || values.engine !== undefined
+  if (values.write && isPart) throw new UsageError('--write needs all attacks, on both engines')
+  return {
+    ...values,
+    engines: toNames('engine', values.engine, ENGINES) ?? ENGINES,
+    bytes: (toCount('megabytes', values.megabytes) ?? 4) * MEGABYTE,
+    patience: (toCount('patience', values.patience) ?? 20) * 1_000,
+  }
+}
+
+/**
+ * Starts a process that sends one message.
+ *
+ * @param {string} file
+ * @param {object} job
+ * @param {string} node
+ * @param {string[]} flags
+ */
+function start(file, job, node, flags = []) {
+  const options = { execPath: node, execArgv: flags, env: { ...process.env, NODE_OPTIONS: '' } }
+  const child = fork(file, [JSON.stringify(job)], options)
+  // A child that dies sends none: how it died is the message then.
+  const message = Promise.race([
+    once(child, 'message').then(([value]) => value),
+    once(child, 'exit').then(([code, signal]) => `the process ended: ${signal ?? `exit code ${code}`}`),
+  ])
+  return { child, message }
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+async function stop(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+/**
+ * @param {{ peer: string, client: string }} files
+ * @param {{ name: string, engine: string, bytes: number, calls: number, patience: number }} job
+ * @param {{ key: string, cert: string }} certificate
+ * @param {string} node
+ * @returns {Promise<Figures | string>} a string: what became of the process
+ */
+async function measure(files, job, certificate, node) {
+  const peer = start(files.peer, { name: job.name, ...certificate }, process.execPath)
+  try {
+    const { origin } = await peer.message
+    const client = start(files.client, { ...job, origin }, node, ['--expose-gc'])
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
+    // A client that is stuck natively reaches no limit of its own.
+    const hang = new Promise((resolve) => {
+      timer = setTimeout(resolve, 3 * job.patience + 10_000, 'the process hangs')
+    })
+    try {
+      return await Promise.race([client.message, hang])
+    } finally {
+      clearTimeout(timer)
+      await stop(client.child)
+    }
+  } finally {
+    await stop(peer.child)
+  }
+}
+
+/** @param {number} bytes */
+const toMegabytes = (bytes) => (bytes / MEGABYTE).toFixed(bytes < MEGABYTE ? 2 : 1)
+
+/** @param {Row} row */
+function toMarkdown({ name, engine, figures }) {
+  if (typeof figures === 'string') return `| ${name} | \`${engine}\` | ${figures} | | | | | | |`
+  const { call, sibling, next, bytesRead, cpu, peak, held } = figures
+  const outcomes = [call, sibling === 'sibling' ? 'served' : sibling, next === '/next' ? 'served' : next]
+  // A few bytes tell nothing of the cost of many.
+  const ns = bytesRead < 10_000 ? '' : ((cpu * MEGABYTE) / bytesRead).toFixed(0)
+  const cells = [name, `\`${engine}\``, ...outcomes, toMegabytes(bytesRead), cpu.toFixed(0), ns]
+  return `| ${[...cells, `${toMegabytes(peak)}, ${toMegabytes(held)}`].join(' | ')} |`
+}
+
+const HEAD = [
+  '| attack | engine | the call | its sibling | the next call | MB read | CPU, ms | ns a byte | MB of memory: peak, held |',
+  '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+]
+
+/** @param {string} table */
+async function writePage(table) {
+  const page = await readFile(PAGE, 'utf8')
+  const marked = /(<!-- figures -->\n)[\s\S]*?(\n<!-- end of figures -->)/
+  if (!marked.test(page)) throw new Error('SECURITY.md has no marks for the figures')
+  await writeFile(
+    PAGE,
+    page.replace(marked, (_all, begin, end) => `${begin}${table}${end}`),
+  )
+}
+
+async function main() {
+  const { attacks, engines, bytes, patience, node, write, help } = readOptions()
+  if (help) {
+    process.stdout.write(usage)
+    return
+  }
+  const { ATTACKS } = await loadModules(`export { ATTACKS } from '../test/support/attacks.ts'`)
+  /** @type {string[]} */
+  const all = ATTACKS.map((/** @type {{ name: string }} */ { name }) => name)
+  const names = all.filter((name) => name.includes(attacks))
+  if (names.length === 0) throw new UsageError(`--attacks: none has ${attacks} in its name`)
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+  })
+  const [peer, client] = ['peer', 'client'].map((script) => compileScript(`../bench/attacks/${script}.mjs`))
+  if (peer === undefined || client === undefined) throw new Error('The scripts were not compiled')
+  /** @type {Row[]} */
+  const rows = []
+  try {
+    for (const name of names) {
+      for (const engine of engines) {
+        process.stderr.write(`${name}, ${engine}\n`)
+        const job = { name, engine, bytes, calls: CALLS, patience }
+        const figures = await measure({ peer: peer.file, client: client.file }, job, { key, cert }, node)
+        rows.push({ name, engine, figures })
+      }
+    }
+  } finally {
+    peer.remove()
+    client.remove()
+  }
+  const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' })
+  const about = `Node ${version.trim()}, ${bytes / MEGABYTE} MB of each attack, 4 MB or less where the peer cannot send more.`
+  const table = [about, '', ...HEAD, ...rows.map(toMarkdown)].join('\n')
+  process.stdout.write(`${table}\n`)
+  if (write) await writePage(table)
+}
+
+await runMain(main)

@@ -18,6 +18,7 @@ const MEANT = [
   'CHANGELOG.md',
   'LICENSE',
   'README.md',
+  'SECURITY.md',
   'dist/index.cjs',
   'dist/index.cjs.map',
   'dist/index.d.cts',

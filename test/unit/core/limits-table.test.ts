@@ -22,6 +22,7 @@ const INTERFACES: readonly (readonly [file: string, name: string, table: LimitTa
 
 const PAGES = [
   'README.md',
+  'SECURITY.md',
   ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),
@@ -78,19 +79,25 @@ describe('the pages', () => {
     )
   })
 
-  test.each(['README.md', 'docs/connections.md'])('say the units: %s', (page) => {
+  test('have every limit, with what its calls fail by, in SECURITY.md', () => {
+    expect(findDocumented(read('SECURITY.md')).withError).toEqual(Object.keys(LIMITS))
+  })
+
+  test.each(['README.md', 'SECURITY.md', 'docs/connections.md'])('say the units: %s', (page) => {
     expect(read(page)).toMatch(/Durations\sare\sin\smilliseconds, sizes\sin\sbytes/)
   })
 
-  test.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
-    const told = checkDocs(read('README.md'), withOtherDefault(LIMITS, name))
-    expect(told).toContainEqual(expect.stringContaining(`the default of ${name} is `))
-  })
+  describe.each(['README.md', 'SECURITY.md'])('such as %s', (page) => {
+    test.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
+      const told = checkDocs(read(page), withOtherDefault(LIMITS, name))
+      expect(told).toContainEqual(expect.stringContaining(`the default of ${name} is `))
+    })
 
-  test.each(Object.keys(CALL_LIMITS))('are told from a table with another error: %s', (name) => {
-    const table: LimitTable = { ...LIMITS, [name]: { ...LIMITS.pingTimeout, default: toRow(name).default } }
-    const told = checkDocs(read('README.md'), table)
-    expect(told).toContainEqual(expect.stringContaining(`the error of ${name} is `))
+    test.each(Object.keys(CALL_LIMITS))('are told from a table with another error: %s', (name) => {
+      const table: LimitTable = { ...LIMITS, [name]: { ...LIMITS.pingTimeout, default: toRow(name).default } }
+      const told = checkDocs(read(page), table)
+      expect(told).toContainEqual(expect.stringContaining(`the error of ${name} is `))
+    })
   })
 })
 

@@ -21,7 +21,7 @@ const usage = `Plays the attacks of a hostile server to clients of both engines,
   npm run bench:attacks                        all of them
   npm run bench:attacks -- --attacks TEXT      only those with TEXT in their names, such as PING
   npm run bench:attacks -- --engine wire       one engine
-  npm run bench:attacks -- --megabytes N       how much of each attack is sent (default: 4)
+  npm run bench:attacks -- --megabytes N       how much of most attacks is sent (default: 4)
   npm run bench:attacks -- --patience N        how many seconds a client bears it (default: 20)
   npm run bench:attacks -- --node FILE         another Node
   npm run bench:attacks -- --write             put the table into SECURITY.md
@@ -170,7 +170,7 @@ async function main() {
     client.remove()
   }
   const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' })
-  const about = `Node ${version.trim()}, ${bytes / MEGABYTE} MB of each attack, 4 MB or less where the peer cannot send more.`
+  const about = `Node ${version.trim()}, ${bytes / MEGABYTE} MB of most attacks.`
   const table = [about, '', ...HEAD, ...rows.map(toMarkdown)].join('\n')
   process.stdout.write(`${table}\n`)
   if (write) await writePage(table)

@@ -2,6 +2,7 @@
  * A client that suffers one attack, in a process of its own, started with --expose-gc. It sends its figures as a message.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import * as dodici from '../../src/index.ts'
 import { sufferAttack } from '../../test/support/attack-client.ts'
 import { findAttack } from '../../test/support/attacks.ts'
@@ -27,6 +28,8 @@ import { findAttack } from '../../test/support/attacks.ts'
 
 /** Requests before the attack: the code that serves them is compiled then, and the memory that it needs is there. */
 const WARMUP = 2_000
+/** Milliseconds. */
+const SETTLED = 100
 const STATUS = '/proc/self/status'
 
 /** @type {Job} */
@@ -67,10 +70,12 @@ const meter = {
     before.peak = readPeak()
     before.cpu = process.cpuUsage()
   },
-  end() {
+  async end() {
     const { user, system } = process.cpuUsage(before.cpu)
     figures.cpu = (user + system) / 1_000
     figures.peak = Math.max(0, readPeak() - before.peak)
+    // A connection that has ended is let go of in a later turn.
+    await setTimeout(SETTLED)
     figures.held = Math.max(0, readHeld() - before.held)
   },
 }

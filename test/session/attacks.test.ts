@@ -4,7 +4,8 @@ import { sufferAttack } from '../support/attack-client.ts'
 import { toAttackScript } from '../support/attack-peer.ts'
 import type { Attack } from '../support/attacks.ts'
 import { ATTACKS } from '../support/attacks.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
+import { Flag, frames, Type } from '../support/frames.ts'
+import { ask, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 import { toTlsPeer } from '../support/scripted-peer-tls.ts'
 
 /** What is sent of each attack: some 30,000 of the smallest frames. */
@@ -19,8 +20,8 @@ const SERVED = { outcome: 'end', isLethal: false, most: Number.POSITIVE_INFINITY
 interface Expected {
   /** How the attacked call ends. */
   readonly outcome: string
-  /** Whether the connection ends, and the sibling's call with it. */
-  readonly isLethal: boolean
+  /** Whether the connection ends, and the sibling's call with it. Null: that depends on how much was sent before. */
+  readonly isLethal: boolean | null
   /** What the client reads before that, at most. Bytes. */
   readonly most: number
 }
@@ -57,8 +58,9 @@ const ON_WIRE: Readonly<Record<string, Expected>> = {
   'requests that are refused': only('StreamError, REFUSED_STREAM'),
   'DATA of 1 byte': only('32773 bytes'),
   'DATA of 1 byte, unread': only('held'),
+  'DATA of 1 byte between junk': only('299 bytes'),
   'DATA of 1 byte between junk, unread': only('held'),
-  'DATA of 1 byte after an abort': only('Enough'),
+  'DATA of 1 byte after an abort': { ...SERVED, outcome: 'Enough', isLethal: null },
   'DATA of 16 KiB after an abort': only('Enough'),
   'trailer sections after an abort': only('Enough'),
   'decompression bomb, unread': only('200'),
@@ -89,8 +91,8 @@ describe('a hostile peer, on engine wire', () => {
     const { call, sibling, next, bytesRead } = await suffer(attack, 'wire')
     const expected = ON_WIRE[attack.name]
     expect(call).toBe(expected?.outcome)
-    if (expected?.isLethal === true) expect(sibling).toMatch(/^SocketError/)
-    else expect(sibling).toBe('sibling')
+    if (expected?.isLethal !== false) expect(sibling).toMatch(/^SocketError|^sibling$/)
+    if (expected?.isLethal !== null) expect(sibling === 'sibling').toBe(expected?.isLethal === false)
     expect(bytesRead).toBeLessThan(expected?.most ?? 0)
     expect(next).toBe('/next')
   })
@@ -114,5 +116,45 @@ describe('a hostile peer, on engine node', () => {
     if (attack === undefined) throw new Error('There is no such attack')
     const { call, sibling, next } = await suffer(attack, 'node')
     expect([call, sibling, next]).toEqual(['SocketError', 'SocketError', '/next'])
+  })
+
+  it.each([
+    { frames: 9, expected: ['HeadersOverflowError', 'sibling'] },
+    { frames: 10, expected: ['SocketError', 'SocketError'] },
+  ])('that sends a header section in $frames frames › fails its call; with more than 8 CONTINUATION frames, the session', async ({
+    frames: count,
+    expected,
+  }) => {
+    const fields = frames.headers(1, [
+      [':status', '200'],
+      ['x', 'v'.repeat(count * 1_000)],
+    ])
+    const block = fields.subarray(9)
+    const size = Math.ceil(block.length / count)
+    const pieces = Array.from({ length: count }, (_none, index) =>
+      frames.frame(
+        index === 0 ? Type.HEADERS : Type.CONTINUATION,
+        index === count - 1 ? Flag.END_HEADERS : 0,
+        1,
+        block.subarray(index * size, (index + 1) * size),
+      ),
+    )
+    const peer = await startPeer({
+      onRequest: (stream, connection) => {
+        if (stream.id !== 3) return
+        connection.write(...pieces)
+        stream.respondWith('sibling')
+      },
+    })
+    const harness = startHarness(peer, {
+      engine: 'node',
+      maxHeaderSize: 1_024,
+      replaySafe: false,
+      pingInterval: 1_000,
+      pingTimeout: 1_000,
+    })
+    const calls = [ask(harness, 'GET /1'), ask(harness, 'GET /3')]
+    await Promise.all(calls.map(({ settled }) => settled))
+    expect(calls.map(({ text, errors }) => errors[0]?.name ?? text)).toEqual(expected)
   })
 })

@@ -22,7 +22,7 @@ interface Dodici {
 export interface AttackOptions {
   readonly origin: string
   readonly engine: NonNullable<ClientOptions['engine']>
-  /** How much of it the peer sends. */
+  /** How much of it the peer sends, but for the attack's weight. */
   readonly bytes: number
   /** How often a client that repeats its request does so at most. */
   readonly calls: number
@@ -33,7 +33,7 @@ export interface AttackOptions {
 /** Looks at the process from the first byte of an attack to its last. */
 export interface AttackMeter {
   begin(): void
-  end(): void
+  end(): Promise<void>
 }
 
 /** How each call ended: its text, or its error, such as `SocketError, ENHANCE_YOUR_CALM`. */
@@ -48,6 +48,10 @@ export interface AttackOutcome {
 const IMPATIENT = 'not over in time'
 /** Of one turn of a client that repeats its request. */
 const AT_ONCE = 20
+/** Fetches whose bodies aren't read. */
+const UNREAD = 50
+/** Milliseconds: a decoder that runs ahead of its reader has threads, which report nothing. */
+const AHEAD = 500
 /** Characters of a response's text that an outcome shows. */
 const SHOWN = 20
 const LIMIT = 1_048_576
@@ -111,6 +115,10 @@ class Victim {
     return this.#sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)
   }
 
+  get #bytes(): number {
+    return this.#options.bytes * (this.#attack.weight ?? 1)
+  }
+
   async suffer(meter: AttackMeter, warmup: number): Promise<AttackOutcome> {
     try {
       for (let count = 0; count <= warmup; count++) await this.#get('/next')
@@ -119,7 +127,7 @@ class Victim {
       const before = this.bytesRead
       const call = await this.#within(this.#call(sibling))
       const bytesRead = this.bytesRead - before
-      meter.end()
+      await meter.end()
       return {
         call,
         sibling: await this.#within(sibling),
@@ -144,7 +152,7 @@ class Victim {
 
   /** Settles when the attack is over. */
   async #call(sibling: Promise<string>): Promise<string> {
-    const path = toPath(this.#attack, this.#options.bytes)
+    const path = toPath(this.#attack, this.#bytes)
     switch (this.#attack.reader) {
       case 'text':
         return this.#get(path)
@@ -160,9 +168,11 @@ class Victim {
       case 'aborts':
         return Promise.all([this.#abort(path), sibling]).then(([name]) => name)
       case 'fetch, unread': {
-        const held = this.#fetch(path)
+        const held = Promise.all(Array.from({ length: UNREAD }, () => this.#fetch(path)))
+        const outcome = await held.then(([first]) => `${first?.status}`, toName)
         await sibling
-        return held.then(({ status }) => `${status}`, toName)
+        await delay(AHEAD)
+        return held.then(() => outcome, toName)
       }
       case 'fetch, limited':
         return this.#fetch(path)
@@ -180,10 +190,10 @@ class Victim {
   }
 
   async #repeat(path: string): Promise<string> {
-    const { bytes, calls: most } = this.#options
+    const { calls: most } = this.#options
     const outcomes = new Set<string>()
     const before = this.bytesRead
-    for (let count = 0; count < most && this.bytesRead - before < bytes; count += AT_ONCE) {
+    for (let count = 0; count < most && this.bytesRead - before < this.#bytes; count += AT_ONCE) {
       if (performance.now() > this.#until) break
       const calls = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#get(path)))
       for (const outcome of calls) outcomes.add(outcome)
@@ -214,7 +224,7 @@ class Victim {
   }
 }
 
-const NO_METER: AttackMeter = { begin: () => {}, end: () => {} }
+const NO_METER: AttackMeter = { begin: () => {}, end: () => Promise.resolve() }
 
 /** A client of its own suffers an attack. @param warmup calls that it has made before */
 export function sufferAttack(

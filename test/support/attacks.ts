@@ -21,7 +21,7 @@ type Reader =
   | 'uploads'
   /** The same request over and over, as long as there are bytes left. */
   | 'repeats'
-  /** `fetch()`, and never reads the body. */
+  /** `fetch()` fifty times at once, and never reads the bodies. */
   | 'fetch, unread'
   /** `fetch()` and `text()`, with a `maxResponseSize` of 1 MiB. */
   | 'fetch, limited'
@@ -37,6 +37,8 @@ export interface Attack {
   ahead?(id: number): Buffer
   /** Over and over; `count` is how often it was sent before. Without it the attack is all in `ahead`. */
   round?(id: number, count: number): Buffer
+  /** How many times as many bytes as of other attacks are sent. @default 1 */
+  readonly weight?: number
   /** Whether every round is another one. Otherwise the first is repeated. */
   readonly varies?: true
   /** The peer reads nothing while it sends. */
@@ -87,10 +89,14 @@ const MANY_FIELDS = Buffer.concat([
   ...Array.from({ length: 30_000 }, (_none, index) => toLiteral(0, `x${index}`, 'v')),
 ])
 
-/** Zeros, in `layers` codings. */
-function toBomb(bytes: number, layers: number): Buffer {
-  let bomb: Buffer = Buffer.alloc(bytes)
-  for (let layer = 0; layer < layers; layer++) bomb = gzipSync(bomb, { level: 9 })
+/** 64 MiB of zeros, in so many codings; made once, since that takes long. */
+const bombs = new Map<number, Buffer>()
+
+function toBomb(layers: number): Buffer {
+  const made = bombs.get(layers)
+  if (made !== undefined) return made
+  const bomb = gzipSync(layers === 1 ? Buffer.alloc(64 * 1_048_576) : toBomb(layers - 1), { level: 9 })
+  bombs.set(layers, bomb)
   return bomb
 }
 
@@ -112,7 +118,7 @@ function toCoded(id: number, layers: number): Buffer {
       [':status', '200'],
       ['content-encoding', codings],
     ]),
-    toDataFrames(id, toBomb(64 * 1_048_576, layers)),
+    toDataFrames(id, toBomb(layers)),
   ])
 }
 
@@ -165,7 +171,7 @@ export const ATTACKS: readonly Attack[] = [
   { name: 'RST_STREAM', reader: 'text', end: null, round: (id) => frames.reset(id, 8) },
   { name: 'GOAWAY', reader: 'text', ahead: respond, round: (id) => frames.goAway(id, 0) },
   { name: 'unknown frames, small', reader: 'text', ahead: respond, round: () => frame(0xbe, 0, 0) },
-  { name: 'unknown frames, large', reader: 'text', ahead: respond, round: () => JUNK },
+  { name: 'unknown frames, large', reader: 'text', weight: 4, ahead: respond, round: () => JUNK },
   {
     name: 'ORIGIN',
     reader: 'text',
@@ -216,8 +222,16 @@ export const ATTACKS: readonly Attack[] = [
   { name: 'DATA of 1 byte', reader: 'text', ahead: respond, round: (id) => toData(id, 1) },
   { name: 'DATA of 1 byte, unread', reader: 'holds', ahead: respond, round: (id) => toData(id, 1) },
   {
+    name: 'DATA of 1 byte between junk',
+    reader: 'text',
+    weight: 16,
+    ahead: respond,
+    round: (id) => Buffer.concat([toData(id, 1), JUNK]),
+  },
+  {
     name: 'DATA of 1 byte between junk, unread',
     reader: 'holds',
+    weight: 16,
     ahead: respond,
     round: (id) => Buffer.concat([toData(id, 1), JUNK]),
   },
@@ -225,6 +239,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: 'DATA of 16 KiB after an abort',
     reader: 'aborts',
+    weight: 4,
     ahead: respond,
     round: (id) => toData(id, FRAME_SIZE),
   },

@@ -46,7 +46,7 @@ export class SessionSet implements SessionOwner {
   readonly #usable = new Set<Session>()
   readonly #reconnects: ReconnectPolicy
   readonly #relief: Relief
-  /** The session that was opened last; null before the first. */
+  /** The session that was opened last; null before the first, and once it has closed. */
   #newest: Session | null = null
   /** Sessions opened so far. */
   #opened = 0
@@ -236,6 +236,8 @@ export class SessionSet implements SessionOwner {
     if (this.#leave(session) && wasReady) this.#isReplacing = this.waiting() > 0
     if (wasReady) this.#judge(session, cause)
     this.#all.delete(session)
+    // A closed one keeps what had come of its peer: up to a header block of 1 MiB.
+    if (session === this.#newest) this.#newest = null
     this.#relief.onClosed(session)
     // Before events are emitted: a listener that throws must not keep a destroy() from settling.
     if (this.#all.size === 0) this.#onAllClosed()

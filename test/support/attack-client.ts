@@ -56,15 +56,33 @@ const AHEAD = 500
 const SHOWN = 20
 const LIMIT = 1_048_576
 
-/** A connector that keeps what it opens. */
-function toConnector(sockets: Socket[]): Connector {
+/** What came in on a client's connections. It keeps none that has closed: that would keep what its session held. */
+class Traffic {
+  readonly #open = new Set<Socket>()
+  #closed = 0
+
+  get bytesRead(): number {
+    return [...this.#open].reduce((sum, { bytesRead }) => sum + bytesRead, this.#closed)
+  }
+
+  add(socket: Socket): void {
+    this.#open.add(socket)
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      this.#closed += socket.bytesRead
+    })
+  }
+}
+
+/** A connector that counts what comes in. */
+function toConnector(traffic: Traffic): Connector {
   return ({ hostname, port, protocol }, callback) => {
     const options = { host: hostname, port: Number(port) }
     const isTls = protocol === 'https:'
     const socket = isTls
       ? connectTls({ ...options, ALPNProtocols: ['h2'], rejectUnauthorized: false })
       : connectTcp(options)
-    sockets.push(socket)
+    traffic.add(socket)
     socket.once(isTls ? 'secureConnect' : 'connect', () => callback(null, socket))
     socket.once('error', (error) => callback(error, null))
   }
@@ -92,7 +110,9 @@ class Victim {
   readonly #attack: Attack
   readonly #options: AttackOptions
   readonly #client: Client
-  readonly #sockets: Socket[] = []
+  readonly #traffic = new Traffic()
+  /** What isn't read is kept until the attack is over. */
+  readonly #unread = new Set<unknown>()
   readonly #until: number
 
   constructor(dodici: Dodici, attack: Attack, options: AttackOptions) {
@@ -103,16 +123,12 @@ class Victim {
     this.#until = performance.now() + patience
     this.#client = new dodici.Client(origin, {
       engine,
-      connect: toConnector(this.#sockets),
+      connect: toConnector(this.#traffic),
       // An attack is suffered once.
       replaySafe: false,
       // Node 20 says nothing of some connection errors: a PING notices.
       ...{ pingInterval: 1_000, pingTimeout: 3_000, uploadTimeout: 1_000 },
     })
-  }
-
-  get bytesRead(): number {
-    return this.#sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)
   }
 
   get #bytes(): number {
@@ -124,10 +140,11 @@ class Victim {
       for (let count = 0; count <= warmup; count++) await this.#get('/next')
       const sibling = this.#get('/sibling')
       meter.begin()
-      const before = this.bytesRead
+      const before = this.#traffic.bytesRead
       const call = await this.#within(this.#call(sibling))
-      const bytesRead = this.bytesRead - before
+      const bytesRead = this.#traffic.bytesRead - before
       await meter.end()
+      this.#unread.clear()
       return {
         call,
         sibling: await this.#within(sibling),
@@ -162,6 +179,7 @@ class Victim {
         return this.#upload(path)
       case 'holds': {
         const held = this.#client.request({ path, method: 'GET' })
+        this.#unread.add(held)
         await sibling
         return held.then(() => 'held', toName)
       }
@@ -169,10 +187,11 @@ class Victim {
         return Promise.all([this.#abort(path), sibling]).then(([name]) => name)
       case 'fetch, unread': {
         const held = Promise.all(Array.from({ length: UNREAD }, () => this.#fetch(path)))
+        this.#unread.add(held)
         const outcome = await held.then(([first]) => `${first?.status}`, toName)
         await sibling
         await delay(AHEAD)
-        return held.then(() => outcome, toName)
+        return outcome
       }
       case 'fetch, limited':
         return this.#fetch(path)
@@ -192,8 +211,8 @@ class Victim {
   async #repeat(path: string): Promise<string> {
     const { calls: most } = this.#options
     const outcomes = new Set<string>()
-    const before = this.bytesRead
-    for (let count = 0; count < most && this.bytesRead - before < this.#bytes; count += AT_ONCE) {
+    const before = this.#traffic.bytesRead
+    for (let count = 0; count < most && this.#traffic.bytesRead - before < this.#bytes; count += AT_ONCE) {
       if (performance.now() > this.#until) break
       const calls = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#get(path)))
       for (const outcome of calls) outcomes.add(outcome)

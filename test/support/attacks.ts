@@ -5,6 +5,7 @@
 
 import { gzipSync } from 'node:zlib'
 import { Flag, frames, Setting, Type } from './frames.ts'
+import { toBlock, toLiteral } from './header-blocks.ts'
 import type { PeerScript } from './scripted-peer-connection.ts'
 
 const { frame } = frames
@@ -51,35 +52,6 @@ const OK = Buffer.of(0x88)
 const BYTE = 'x'
 const BLOCK_SIZE = 1_000_000
 const FRAME_SIZE = 16_384
-
-/** A literal that isn't Huffman's (RFC 7541 §6.2). @param pattern 0x40: it goes into the table; 0: it doesn't */
-function toLiteral(pattern: number, name: string, value: string): Buffer {
-  return Buffer.concat([Buffer.of(pattern), toText(name), toText(value)])
-}
-
-/** RFC 7541 §5.2, with a length of §5.1. */
-function toText(text: string): Buffer {
-  const octets: number[] = []
-  if (text.length < 127) octets.push(text.length)
-  else {
-    octets.push(127)
-    let rest = text.length - 127
-    for (; rest >= 128; rest = Math.floor(rest / 128)) octets.push((rest % 128) | 0x80)
-    octets.push(rest)
-  }
-  return Buffer.concat([Buffer.from(octets), Buffer.from(text, 'latin1')])
-}
-
-/** A header block in as many frames as it needs. */
-function toBlock(id: number, block: Buffer, flags = 0): Buffer {
-  const pieces: Buffer[] = []
-  for (let at = 0; at < block.length; at += FRAME_SIZE) {
-    const end = at + FRAME_SIZE >= block.length ? Flag.END_HEADERS : 0
-    const type = at === 0 ? Type.HEADERS : Type.CONTINUATION
-    pieces.push(frame(type, end | (at === 0 ? flags : 0), id, block.subarray(at, at + FRAME_SIZE)))
-  }
-  return Buffer.concat(pieces)
-}
 
 /** One field of 4 KB in the table, named 16,000 times: 64 MB of fields in 20 KB. */
 const HPACK_BOMB = Buffer.concat([OK, toLiteral(0x40, 'x', 'v'.repeat(4_000)), Buffer.alloc(16_000, 0xbe)])

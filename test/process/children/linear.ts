@@ -25,11 +25,11 @@ const PIECES = 16_384
 const TIMES = 4
 /** The best of as many rounds counts; fewer do where that is well within the bound, but not at first: code is compiled. */
 const ROUNDS = 6
-const FEWEST_ROUNDS = 3
+const FEWEST_ROUNDS = 2
 const GOOD_COST = 5
 const GOOD_TURN = 2.5
 /** No further round after so many microseconds of CPU time. */
-const ENOUGH = 8_000_000
+const ENOUGH = 4_000_000
 /** What the peer sends before it waits, while turns are measured: the client reads as much at once for n as for 4n. */
 const PORTION = 1_024
 

@@ -157,7 +157,7 @@ async function measure(hold: Holder, size: number, count: number, junk: number) 
   const client = toClient(origin, engine)
   const key = `${process.pid}-${name}-${size}-${count}-${junk}`.replaceAll(/[^\w-]/g, '')
   // The connection, and what it takes to ask, are there before.
-  await toSent(client, key)
+  await toSent(client, key, true)
   const before = await toMemory()
   const { held, consumed } = await hold(client, { key, size, total: size * count, junk }, origin)
   const bytes = (await toSent(client, key)) - consumed

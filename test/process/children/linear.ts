@@ -245,7 +245,7 @@ function watchTurns(): () => number {
 async function look(read: Reader, total: number, isOfTurns: boolean): Promise<Look> {
   const client = toClient(origin, engine)
   const key = `${process.pid}-${++looks}`
-  await toSent(client, key)
+  await toSent(client, key, true)
   globalThis.gc?.()
   const portion = isOfTurns ? { portion: PORTION } : {}
   const plan = { key, size: 1, total, junk: 0, ends: true, ...portion }

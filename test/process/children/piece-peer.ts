@@ -49,6 +49,9 @@ class PieceConnection extends FrameConnection {
   readonly #sendings = new Map<number, Sending>()
   /** Bytes of DATA, by the key of the plan. */
   readonly #sent = new Map<string, number>()
+  /** The fields of requests whose body hasn't begun: a response before it would have them sent again. */
+  readonly #begun = new Map<number, Readonly<Record<string, string>>>()
+  readonly #closed = new Promise<void>((resolve) => this.transport.once('close', resolve))
   #window = FIRST_WINDOW
   #firstWindow = FIRST_WINDOW
 
@@ -63,7 +66,7 @@ class PieceConnection extends FrameConnection {
       const isWaiting = [...this.#sendings.values()].some((sending) => sending.isWaiting)
       if (total === before && !isWaiting) return
       before = total
-      await this.ping()
+      await Promise.race([this.ping(), this.#closed])
     }
   }
 
@@ -78,7 +81,14 @@ class PieceConnection extends FrameConnection {
     } else if (type === Type.RST_STREAM) this.#sendings.delete(streamId)
     else if (type === Type.HEADERS) {
       const hasPriority = (flags & Flag.PRIORITY) !== 0
-      this.#respond(streamId, Object.fromEntries(this.#decoder.decode(payload.subarray(hasPriority ? 5 : 0))))
+      const block = payload.subarray(hasPriority ? 5 : 0)
+      const fields = Object.fromEntries(this.#decoder.decode(block))
+      if (fields[':method'] === 'POST') this.#begun.set(streamId, fields)
+      else this.#respond(streamId, fields)
+    } else if (type === Type.DATA) {
+      const fields = this.#begun.get(streamId)
+      this.#begun.delete(streamId)
+      if (fields !== undefined) this.#respond(streamId, fields)
     }
   }
 

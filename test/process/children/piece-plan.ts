@@ -41,14 +41,18 @@ export function toClient(origin: string, engine: string): Client {
   })
 }
 
-/** Bytes that the peer has sent of a key, once it can send no more, and all of them have come. */
-export async function toSent(client: Client, key: string): Promise<number> {
-  for (let before = -1; ; ) {
+/**
+ * Bytes that the peer has sent of a key, once it can send no more, and all of them have come.
+ *
+ * @param mayBeNone false: the request is on its way, so that there will be some
+ */
+export async function toSent(client: Client, key: string, mayBeNone = false): Promise<number> {
+  for (let before = mayBeNone ? -1 : 0; ; ) {
     const headers = { 'x-key': key }
     const { headers: fields, body } = await client.request({ path: '/sent', method: 'GET', headers })
     await body.text()
     const sent = Number(fields['x-sent'])
-    if (sent === before) return sent
+    if (sent === before && (mayBeNone || sent > 0)) return sent
     before = sent
   }
 }

@@ -77,7 +77,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** After a failure of the call, the stream fails once the last piece was read. */
   override read(size?: number): ReturnType<Readable['read']> {
     const chunk: unknown = super.read(size)
-    if (this.#feed?.afterRead(size, chunk) === true && this.#feed.hasRoom) this.#controller.resume()
+    if (this.#feed?.afterRead(size) === true && this.#feed.hasRoom) this.#controller.resume()
     if (this.#failure !== null && !this.hasUnread) this.destroy(this.#failure)
     return chunk
   }

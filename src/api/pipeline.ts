@@ -11,6 +11,7 @@ import type { PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
+import { toCompact } from '../core/piece-list.ts'
 import { invalid, invalidKind, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
@@ -69,7 +70,7 @@ class PipelineDuplex extends Duplex {
   /** A reader that asks for a number of bytes may wait for more, although some are in node's buffer. */
   override read(size?: number): ReturnType<Duplex['read']> {
     const chunk: unknown = super.read(size)
-    const mayWait = chunk === null || size !== undefined || this.readableLength === 0
+    const mayWait = size !== undefined || this.readableLength === 0
     if (size !== 0 && mayWait) this.#owner.resumeResponse()
     return chunk
   }
@@ -167,7 +168,8 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
     const { duplex } = this
     // Node's buffer gets no second piece: it takes an entry of more than 100 bytes for each, and pins its chunk.
     response.on('data', (chunk: unknown) => {
-      if (!duplex.push(chunk) || duplex.readableLength > 0) response.pause()
+      const isKept = duplex.readableFlowing !== true && Buffer.isBuffer(chunk)
+      if (!duplex.push(isKept ? toCompact(chunk) : chunk) || duplex.readableLength > 0) response.pause()
     })
     response.on('end', () => duplex.push(null))
     response.on('error', (error) => duplex.destroy(error))

@@ -38,6 +38,11 @@ export function toCopy(piece: Buffer): Buffer {
   return copy
 }
 
+/** The piece itself, or a copy if it pins much more memory than it has bytes. */
+export function toCompact(piece: Buffer): Buffer {
+  return piece.buffer.byteLength > piece.length * MAX_RATIO + SPARE ? toCopy(piece) : piece
+}
+
 /**
  * A view pins the whole ArrayBuffer of its chunk. The list counts each ArrayBuffer once, since the pieces of one chunk
  * come one behind another (a run). When the ArrayBuffers get too large for what is kept of them, the runs that take

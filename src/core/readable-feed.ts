@@ -6,6 +6,7 @@
 
 import type { Readable } from 'node:stream'
 import type { KeptPieces } from './kept-pieces.ts'
+import { toCompact } from './piece-list.ts'
 
 /**
  * Gives a Readable its pieces as its reader asks. Node's own buffer takes an entry of more than 100 bytes for each
@@ -18,7 +19,7 @@ export class ReadableFeed {
   readonly #kept: KeptPieces
   /** Node has called `_read()`, or `push()` has returned true. */
   #isWanted = false
-  /** The reader may wait for `readable` although there are bytes in node's buffer: each push makes that event. */
+  /** The reader asks for a number of bytes. With fewer in node's buffer it waits for `readable`, which a push makes. */
   #isAwaited = false
   #isEnded = false
 
@@ -41,7 +42,7 @@ export class ReadableFeed {
   /** A piece has come. @returns false when no more should come before the reader reads */
   receive(piece: Buffer): boolean {
     const readable = this.#readable
-    if (this.#mayPush && this.#kept.size === 0) {
+    if (this.#kept.size === 0 && this.#mayPush && !this.#isPaused) {
       this.#push(piece)
       return this.#isWanted
     }
@@ -65,13 +66,11 @@ export class ReadableFeed {
    * The reader has called `read()`.
    *
    * @param size what it asked for; 0 isn't a read
-   * @param chunk what it got
    * @returns whether the Readable got kept pieces
    */
-  afterRead(size: number | undefined, chunk: unknown): boolean {
+  afterRead(size: number | undefined): boolean {
     if (size === 0) return false
-    // A reader that asks for a number of bytes may leave some in node's buffer, and wait for more.
-    this.#isAwaited = chunk === null || size !== undefined
+    this.#isAwaited = size !== undefined
     if (this.#kept.size === 0 || !this.#mayPush) return false
     this.#give()
     return true
@@ -79,6 +78,11 @@ export class ReadableFeed {
 
   get #mayPush(): boolean {
     return this.#isWanted && (this.#isAwaited || this.#readable.readableLength === 0)
+  }
+
+  /** A reader by `data` has paused it. A reader by `readable` has to hear of a piece. */
+  get #isPaused(): boolean {
+    return this.#readable.readableFlowing === false && this.#readable.listenerCount('readable') === 0
   }
 
   #give(): void {
@@ -93,7 +97,9 @@ export class ReadableFeed {
 
   #push(piece: Buffer): void {
     this.#isWanted = false
+    // If it doesn't flow, the piece may stay in node's buffer for long.
+    const kept = this.#readable.readableFlowing === true ? piece : toCompact(piece)
     // A reader's callback may run inside, and make node ask again.
-    if (this.#readable.push(piece)) this.#isWanted = true
+    if (this.#readable.push(kept)) this.#isWanted = true
   }
 }

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { usePieceRig } from '../support/piece-rig.ts'
+import { MOST_TIMES, STREAM_SHARE } from './children/piece-plan.ts'
 
 /** One response, or ten, of frames of one size: how many bytes had come, and the memory that they took. */
 interface Cell {
@@ -39,10 +40,6 @@ const HOLDERS = [
   'a 421 for fetch',
 ] as const
 
-/** What is kept may be as many times the bytes that have come, */
-const MOST_TIMES = 3
-/** and this for each stream. */
-const STREAM_SHARE = 65_536
 /** Cells of a holder: four sizes of frames, with other frames between them and without. */
 const CELLS = 8
 /** The fewest bytes that have come of each: a client that takes less would pass without having kept anything. */

@@ -60,7 +60,8 @@ export function usePieceRig(child: string): PieceRig {
       return origins
     },
     async run(args, node = process.execPath) {
-      const flags = ['--expose-gc', toPath('child')]
+      // Optimized code would count as memory that is kept.
+      const flags = ['--expose-gc', ...(child === 'kept-memory' ? ['--no-opt'] : []), toPath('child')]
       const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
       const running = spawn(node, [...flags, ...args], { stdio, env, timeout: TIMEOUT })
       let [stdout, stderr] = ['', '']

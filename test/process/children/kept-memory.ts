@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import type { Client } from '../../../src/index.ts'
 import { fetch } from '../../../src/index.ts'
 import type { PiecePlan } from './piece-plan.ts'
-import { toClient, toRequest, toSent } from './piece-plan.ts'
+import { MOST_TIMES, STREAM_SHARE, toClient, toRequest, toSent } from './piece-plan.ts'
 import { report } from './report.ts'
 
 /** What keeps a response, and how many bytes it was given to consume. */
@@ -16,12 +16,26 @@ interface Held {
 
 type Holder = (client: Client, plan: PiecePlan, origin: string) => Promise<Held>
 
-/** The frames of one response, by their size. What they are together stays below each window, and below each budget. */
-const COUNTS: Readonly<Record<number, number>> = { 1: 30_000, 100: 3_000, 1000: 1_000, 16384: 60 }
-/** With a frame of an unknown type behind each of them: charged by size, they have to stay within the client's budget. */
-const COUNTS_WITH_JUNK: Readonly<Record<number, number>> = { 1: 1_000, 100: 1_000, 1000: 600, 16384: 60 }
+/** How often a cell is measured that seems to take more than it may. */
+const MOST_MEASUREMENTS = 6
+
+/** Bytes of the frame of an unknown type behind each DATA frame. */
 const JUNK = 3_000
-const WARM_UP = 100
+
+/**
+ * The DATA frames of one response: their size, their number, and the junk between them. What they are together stays
+ * below each window, and below the client's budget, since junk is charged by its size.
+ */
+const CELLS = [
+  { size: 1, count: 30_000, junk: 0 },
+  { size: 100, count: 3_000, junk: 0 },
+  { size: 1_000, count: 1_000, junk: 0 },
+  { size: 16_384, count: 60, junk: 0 },
+  { size: 1, count: 1_000, junk: JUNK },
+  { size: 100, count: 1_000, junk: JUNK },
+  { size: 1_000, count: 600, junk: JUNK },
+  { size: 16_384, count: 60, junk: JUNK },
+] as const
 
 const [, , name = '', engine = '', origin = ''] = process.argv
 const request = { bodyTimeout: 0 } as const
@@ -153,9 +167,13 @@ async function toMemory(): Promise<number> {
   return least
 }
 
-async function measure(hold: Holder, size: number, count: number, junk: number) {
+type Cell = (typeof CELLS)[number]
+
+let measurements = 0
+
+async function measure(hold: Holder, { size, count, junk }: Cell) {
   const client = toClient(origin, engine)
-  const key = `${process.pid}-${name}-${size}-${count}-${junk}`.replaceAll(/[^\w-]/g, '')
+  const key = `${process.pid}-${++measurements}`
   // The connection, and what it takes to ask, are there before.
   await toSent(client, key, true)
   const before = await toMemory()
@@ -166,14 +184,24 @@ async function measure(hold: Holder, size: number, count: number, junk: number) 
   return { size, junk, bytes, kept, isHeld: held !== undefined }
 }
 
+/**
+ * What runs first compiles code, which stays: the least of some measurements is what the response takes. It takes its
+ * bytes at least: with less, garbage of before was collected meanwhile.
+ */
+async function measureLeast(hold: Holder, cell: Cell) {
+  let least = await measure(hold, cell)
+  for (let more = 1; more < MOST_MEASUREMENTS; more++) {
+    if (least.kept >= least.bytes && least.kept <= least.bytes * MOST_TIMES + STREAM_SHARE) break
+    const next = await measure(hold, cell)
+    if (next.kept >= next.bytes && (least.kept < least.bytes || next.kept < least.kept)) least = next
+  }
+  return least
+}
+
 const hold = HOLDERS[name]
 if (hold === undefined) throw new Error(`There is no holder ${name}`)
 process.on('unhandledRejection', ignore)
-// What runs first compiles code, and makes what stays.
-for (const junk of [0, JUNK]) for (const size of [1, 16_384]) await measure(hold, size, WARM_UP, junk)
 const cells = []
-for (const [size, count] of Object.entries(COUNTS)) cells.push(await measure(hold, Number(size), count, 0))
-for (const [size, count] of Object.entries(COUNTS_WITH_JUNK))
-  cells.push(await measure(hold, Number(size), count, JUNK))
+for (const cell of CELLS) cells.push(await measureLeast(hold, cell))
 report({ node: process.version, streams: name.startsWith('ten') ? 10 : 1, cells })
 process.exit()

@@ -3,6 +3,11 @@
 import { Client } from '../../../src/index.ts'
 import type { ClientOptions } from '../../../types/index.ts'
 
+/** What is kept may be as many times the bytes that have come, */
+export const MOST_TIMES = 3
+/** and this for each stream. Bytes. */
+export const STREAM_SHARE = 65_536
+
 /** The response that a request gets. */
 export interface PiecePlan {
   /** What `/sent` finds it by. */

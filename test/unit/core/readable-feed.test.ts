@@ -24,7 +24,7 @@ class Fed extends Readable {
 
   override read(size?: number): ReturnType<Readable['read']> {
     const chunk: unknown = super.read(size)
-    if (this.feed.afterRead(size, chunk) && this.feed.hasRoom) this.asked++
+    if (this.feed.afterRead(size) && this.feed.hasRoom) this.asked++
     return chunk
   }
 
@@ -124,6 +124,33 @@ describe('a Readable that is fed', () => {
     for (let turn = 0; turn < 10 && !ended; turn++) await nextTurn()
     expect(Buffer.concat(heard).toString()).toBe('abc'.repeat(50))
     expect(ended).toBe(true)
+  })
+
+  it('when it is paused and read by hand › gives what there is', async () => {
+    const readable = new Fed()
+    const heard: string[] = []
+    readable.on('data', (chunk) => heard.push(String(chunk)))
+    await nextTurn()
+    readable.receive('a')
+    readable.pause()
+    readable.receive('b', 'c')
+    expect(readable.readableLength).toBe(0)
+    const read: string[] = []
+    for (let turn = 0; turn < 4; turn++) {
+      const chunk: unknown = readable.read()
+      if (chunk !== null) read.push(String(chunk))
+    }
+    expect(read.join('')).toBe('bc')
+    expect(heard.join('')).toBe('abc')
+  })
+
+  it('when a piece stays in its buffer › has a copy of it that pins nothing else', async () => {
+    const readable = new Fed()
+    readable.on('readable', () => {})
+    await nextTurn()
+    readable.feed.receive(Buffer.alloc(65_536).subarray(0, 10))
+    const chunk: unknown = readable.read()
+    expect((chunk as Buffer).buffer.byteLength).toBe(10)
   })
 
   it('when it ends with pieces that wait › gives them, and then ends', async () => {

@@ -17,7 +17,7 @@ interface Held {
 type Holder = (client: Client, plan: PiecePlan, origin: string) => Promise<Held>
 
 /** How often a cell is measured that seems to take more than it may. */
-const MOST_MEASUREMENTS = 6
+const MOST_MEASUREMENTS = 15
 
 /** Bytes of the frame of an unknown type behind each DATA frame. */
 const JUNK = 3_000

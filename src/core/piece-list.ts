@@ -22,7 +22,9 @@ const SPARE_FOR_REST = 57_344
 /** Views may pin so many times the bytes that are kept … */
 const MAX_RATIO = 2
 /** … and this much in addition: below, a copy would cost more than it saves. Bytes. */
-const SPARE = 32_768
+const SPARE = 16_384
+/** The same of a single piece that may stay for long. Bytes. */
+const SPARE_FOR_COMPACT = 32_768
 /** While pieces are taken out, the rest of one chunk isn't worth a copy. Bytes. */
 const SPARE_WHILE_TAKING = 65_536
 
@@ -38,9 +40,9 @@ export function toCopy(piece: Buffer): Buffer {
   return copy
 }
 
-/** The piece itself, or a copy if it pins much more memory than it has bytes. */
+/** The piece itself, or a copy if it pins more than twice its bytes and {@link SPARE_FOR_COMPACT}. */
 export function toCompact(piece: Buffer): Buffer {
-  return piece.buffer.byteLength > piece.length * MAX_RATIO + SPARE ? toCopy(piece) : piece
+  return piece.buffer.byteLength > piece.length * MAX_RATIO + SPARE_FOR_COMPACT ? toCopy(piece) : piece
 }
 
 /**

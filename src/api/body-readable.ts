@@ -77,7 +77,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** After a failure of the call, the stream fails once the last piece was read. */
   override read(size?: number): ReturnType<Readable['read']> {
     const chunk: unknown = super.read(size)
-    if (this.#feed?.afterRead(size) === true && this.#feed.hasRoom) this.#controller.resume()
+    this.#feed?.afterRead(size)
     if (this.#failure !== null && !this.hasUnread) this.destroy(this.#failure)
     return chunk
   }

@@ -6,6 +6,7 @@
 
 import type { Readable } from 'node:stream'
 import type { KeptPieces } from './kept-pieces.ts'
+import { originalSetImmediate } from './original-timers.ts'
 import { toCompact } from './piece-list.ts'
 
 /**
@@ -22,6 +23,8 @@ export class ReadableFeed {
   /** The reader asks for a number of bytes. With fewer in node's buffer it waits for `readable`, which a push makes. */
   #isAwaited = false
   #isEnded = false
+  /** A reader by `readable` gets what is kept in the next turn of the event loop, unless it reads before. */
+  #isGiveDue = false
 
   /** @param kept the pieces that have come already */
   constructor(readable: Readable, kept: KeptPieces) {
@@ -36,7 +39,7 @@ export class ReadableFeed {
 
   /** The peer may send more. */
   get hasRoom(): boolean {
-    return this.#kept.size < this.#readable.readableHighWaterMark
+    return this.#kept.size === 0 || this.#kept.size < this.#readable.readableHighWaterMark
   }
 
   /** A piece has come. @returns false when no more should come before the reader reads */
@@ -47,6 +50,7 @@ export class ReadableFeed {
       return this.#isWanted
     }
     this.#kept.add(piece)
+    if (this.#isWanted && readable.readableFlowing === false && !this.#isPaused) this.#requestGive()
     return this.#kept.size + readable.readableLength < readable.readableHighWaterMark
   }
 
@@ -60,20 +64,34 @@ export class ReadableFeed {
   onRead(): void {
     this.#isWanted = true
     if (this.#mayPush) this.#give()
+    // Only here: outside of `_read()` node emits `readable` from inside `push(null)`, and the reader would get what
+    // follows before its own `read()` has returned.
+    if (this.#isEnded && this.#kept.size === 0) this.#readable.push(null)
   }
 
   /**
    * The reader has called `read()`.
    *
    * @param size what it asked for; 0 isn't a read
-   * @returns whether the Readable got kept pieces
    */
-  afterRead(size: number | undefined): boolean {
-    if (size === 0) return false
+  afterRead(size: number | undefined): void {
+    if (size === 0) return
     this.#isAwaited = size !== undefined
-    if (this.#kept.size === 0 || !this.#mayPush) return false
-    this.#give()
-    return true
+    // Node calls `_read()` again behind that: only there the end may come, and the call be resumed.
+    if (this.#mayPush) this.#give()
+  }
+
+  /** It may look at `readableLength`, and wait for as many bytes as it needs. All pieces of a turn are one event. */
+  #requestGive(): void {
+    if (this.#isGiveDue) return
+    this.#isGiveDue = true
+    originalSetImmediate(giveLater, this)
+  }
+
+  /** The next turn has begun. */
+  onTurn(): void {
+    this.#isGiveDue = false
+    if (!this.#readable.destroyed && !this.#isPaused) this.#give()
   }
 
   get #mayPush(): boolean {
@@ -86,13 +104,11 @@ export class ReadableFeed {
   }
 
   #give(): void {
-    if (this.#kept.size === 0) return
     while (this.#isWanted) {
       const piece = this.#kept.shift()
-      if (piece === null) break
+      if (piece === null) return
       this.#push(piece)
     }
-    if (this.#isEnded && this.#kept.size === 0) this.#readable.push(null)
   }
 
   #push(piece: Buffer): void {
@@ -102,4 +118,8 @@ export class ReadableFeed {
     // A reader's callback may run inside, and make node ask again.
     if (this.#readable.push(kept)) this.#isWanted = true
   }
+}
+
+function giveLater(feed: ReadableFeed): void {
+  feed.onTurn()
 }

@@ -46,7 +46,7 @@ export class WritableFeed {
 
   #give(): void {
     const writable = this.#writable
-    if (writable.destroyed || writable.writableEnded) this.#kept.clear()
+    if (writable.destroyed) this.#kept.clear()
     while (!this.#isWaiting) {
       const piece = this.#kept.shift()
       if (piece === null) return

@@ -130,7 +130,7 @@ export class Tunnel extends Duplex {
 
   override read(size?: number): ReturnType<Duplex['read']> {
     const chunk: unknown = super.read(size)
-    if (this.#feed.afterRead(size)) this.#readOn()
+    this.#feed.afterRead(size)
     return chunk
   }
 

@@ -24,7 +24,7 @@ class Fed extends Readable {
 
   override read(size?: number): ReturnType<Readable['read']> {
     const chunk: unknown = super.read(size)
-    if (this.feed.afterRead(size) && this.feed.hasRoom) this.asked++
+    this.feed.afterRead(size)
     return chunk
   }
 
@@ -41,16 +41,35 @@ describe('a Readable that is fed', () => {
     expect(readable.feed.size).toBe(3)
   })
 
-  it('when its reader waits for `readable` and never reads › has one piece in its own buffer', async () => {
+  it('when its reader waits for `readable` and never reads › gets what comes in one turn as one piece', async () => {
     const readable = new Fed()
+    let pushes = 0
+    const push = readable.push.bind(readable)
+    readable.push = (chunk) => {
+      pushes++
+      return push(chunk)
+    }
     readable.on('readable', () => {})
     await nextTurn()
-    for (let turn = 0; turn < 20; turn++) {
-      readable.receive('a', 'b')
+    for (let count = 0; count < 100; count++) readable.receive('ab')
+    await nextTurn()
+    expect(readable.readableLength).toBe(200)
+    expect(pushes).toBeLessThan(4)
+  })
+
+  it('when its reader looks at `readableLength` before it reads › hears of each piece', async () => {
+    const readable = new Fed()
+    const heard: string[] = []
+    readable.on('readable', () => {
+      while (readable.readableLength >= 8) heard.push(String(readable.read(8)))
+    })
+    await nextTurn()
+    for (const text of ['abc', 'd', 'ef', 'gh', 'ijklm', 'nop']) {
+      readable.receive(text)
       await nextTurn()
     }
-    expect(readable.readableLength).toBe(1)
-    expect(readable.feed.size).toBe(39)
+    await nextTurn()
+    expect(heard).toEqual(['abcdefgh', 'ijklmnop'])
   })
 
   it('when as much waits as its high-water mark › says so, and asks again once that was read', async () => {
@@ -168,5 +187,35 @@ describe('a Readable that is fed', () => {
     readable.resume()
     await once(readable, 'end')
     expect(readable.readableEnded).toBe(true)
+  })
+
+  it('when its end waits behind kept pieces › emits no `readable` from inside read()', async () => {
+    const readable = new Fed(100)
+    let heard = ''
+    let isReading = false
+    let nested = 0
+    for (const byte of 'abcd') readable.feed.receive(Buffer.alloc(80, byte))
+    readable.feed.receive(Buffer.alloc(5_000, 'e'))
+    readable.feed.end()
+    readable.on('readable', () => {
+      if (isReading) nested++
+      for (;;) {
+        isReading = true
+        const chunk: unknown = readable.read()
+        isReading = false
+        if (chunk === null) break
+        heard += String(chunk)
+      }
+    })
+    for (let turn = 0; turn < 30; turn++) await nextTurn()
+    expect(nested).toBe(0)
+    expect(heard).toBe([...heard].sort().join(''))
+    expect(heard).toHaveLength(5_320)
+    expect(readable.readableEnded).toBe(true)
+  })
+
+  it('with a high-water mark of 0 › has room when it has given all', () => {
+    const readable = new Fed(0)
+    expect(readable.feed.hasRoom).toBe(true)
   })
 })

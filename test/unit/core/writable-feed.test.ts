@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { WritableFeed } from '../../../src/core/writable-feed.ts'
 
@@ -66,5 +67,29 @@ describe('a Writable that is fed', () => {
     await writable.finishWrite()
     expect(feed.write(Buffer.from('d'))).toBe(true)
     expect(writable.written).toEqual(['a'])
+  })
+
+  it('when its owner ends it while pieces wait › fails, and loses none quietly', async () => {
+    let taken = 0
+    const writable = new Writable({
+      write: (chunk, _encoding, callback) => {
+        taken += chunk.length
+        setImmediate(callback)
+      },
+      final: () => {},
+    })
+    let failure: NodeJS.ErrnoException | null = null
+    writable.on('error', (error) => {
+      failure = error
+    })
+    writable.write('0')
+    const feed = new WritableFeed(writable, () => {})
+    for (const piece of ['1', '2', '3']) feed.write(Buffer.from(piece))
+    writable.end()
+    for (let turn = 0; turn < 10; turn++) await nextTurn()
+    feed.end()
+    await nextTurn()
+    expect(taken).toBe(2)
+    expect(failure).toMatchObject({ code: 'ERR_STREAM_WRITE_AFTER_END' })
   })
 })

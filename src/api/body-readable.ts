@@ -141,7 +141,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** From now on it is a stream like any other. */
   #startStreaming(): ReadableFeed {
-    this.#kept ??= new KeptPieces()
+    this.#kept ??= this.#createKept()
     const feed = new ReadableFeed(this, this.#kept)
     if (this.#isComplete && this.#failure === null && !this.destroyed) feed.end()
     return feed

@@ -200,8 +200,10 @@ export class Exchange implements DispatchHandler {
 
   /** Undefined when the response was refused. */
   #toBody(controller: DispatchController, headers: IncomingHttpHeaders): ResponseBody | undefined {
-    const body = new ResponseBody(controller, this.#fetching, this.#toMaxSize(controller))
-    if (headers['content-encoding'] === undefined) return body
+    const isCoded = headers['content-encoding'] !== undefined
+    const expected = isCoded ? -1 : Number(headers['content-length'] ?? -1)
+    const body = new ResponseBody(controller, this.#fetching, this.#toMaxSize(controller), expected)
+    if (!isCoded) return body
     try {
       const codings = toCodings(toContentEncoding(controller, headers))
       if (codings !== null) body.decode(codings)

@@ -59,7 +59,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   /** Why it failed. */
   #error: unknown = null
   /** Pieces that weren't read yet, or those of the collector. */
-  readonly #kept = new KeptPieces()
+  readonly #kept: KeptPieces
   /** Null where the bytes are handed on as they come. */
   #decoder: BodyDecoder | null = null
   /** Null unless text() or one of its like waits for the end. */
@@ -74,8 +74,17 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   /** Bytes that were handed on, decoded. */
   #decoded = 0
 
-  /** @param maxSize how many bytes may come out of it, decoded; -1: any number */
-  constructor(controller: DispatchController | null, owner: BodyOwner | null, maxSize: number) {
+  /**
+   * @param maxSize how many bytes may come out of it, decoded; -1: any number
+   * @param expected its size as it was announced, decoded; -1 when it isn't known
+   */
+  constructor(
+    controller: DispatchController | null,
+    owner: BodyOwner | null,
+    maxSize: number,
+    expected = -1,
+  ) {
+    this.#kept = new KeptPieces(expected)
     this.#controller = controller
     this.#owner = owner
     this.#maxSize = maxSize

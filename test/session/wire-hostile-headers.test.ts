@@ -3,11 +3,10 @@ import { toResponseHeaders } from '../../src/core/header-object.ts'
 import { errors } from '../../src/index.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { Flag, frames, Setting, Type } from '../support/frames.ts'
+import { toBlock, toLength, toLiteral, toText } from '../support/header-blocks.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 vi.mock('../../src/core/header-object.ts', { spy: true })
-
-const { frame } = frames
 
 /** RFC 9113 §7. */
 const COMPRESSION_ERROR = 9
@@ -15,36 +14,6 @@ const ENHANCE_YOUR_CALM = 11
 
 /** `:status: 200`. */
 const OK = 0x88
-const FRAME_SIZE = 16_384
-
-/** A whole header block, in as many frames as it takes. */
-function toBlock(streamId: number, block: Buffer, flags = 0): Buffer {
-  const pieces: Buffer[] = []
-  for (let at = 0; at < block.length || at === 0; at += FRAME_SIZE) {
-    const end = at + FRAME_SIZE >= block.length ? Flag.END_HEADERS : 0
-    const type = at === 0 ? Type.HEADERS : Type.CONTINUATION
-    pieces.push(frame(type, end | (at === 0 ? flags : 0), streamId, block.subarray(at, at + FRAME_SIZE)))
-  }
-  return Buffer.concat(pieces)
-}
-
-/** A literal that isn't Huffman's; `pattern` is 0x40 for one that goes into the table, 0 for one that doesn't. */
-function toLiteral(pattern: number, name: string, value: string): Buffer {
-  return Buffer.concat([Buffer.of(pattern), toText(name), toText(value)])
-}
-
-function toText(text: string): Buffer {
-  return Buffer.concat([toLength(text.length), Buffer.from(text, 'latin1')])
-}
-
-/** RFC 7541 §5.1, with a prefix of seven bits. */
-function toLength(value: number): Buffer {
-  if (value < 127) return Buffer.of(value)
-  const octets = [127]
-  let rest = value - 127
-  for (; rest >= 128; rest >>>= 7) octets.push(0x80 | (rest & 0x7f))
-  return Buffer.of(...octets, rest)
-}
 
 /**
  * The call of stream 1 gets a header section that is a decompression bomb; then the call of stream 3 gets its response.

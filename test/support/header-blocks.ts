@@ -21,12 +21,13 @@ export function toLiteral(pattern: number, name: string, value: string): Buffer 
   return Buffer.concat([Buffer.of(pattern), toText(name), toText(value)])
 }
 
-function toText(text: string): Buffer {
+/** A string literal (RFC 7541 §5.2) that isn't Huffman's. */
+export function toText(text: string): Buffer {
   return Buffer.concat([toLength(text.length), Buffer.from(text, 'latin1')])
 }
 
 /** RFC 7541 §5.1, with a prefix of seven bits. */
-function toLength(value: number): Buffer {
+export function toLength(value: number): Buffer {
   if (value < 127) return Buffer.of(value)
   const octets = [127]
   let rest = value - 127

@@ -12,6 +12,9 @@ import { PieceList, toCopy } from './piece-list.ts'
  */
 const SPARE_FOR_ONE = 65_536
 
+/** A reader gets no larger piece at once. Bytes. */
+const MAX_PIECE = 65_536
+
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -51,8 +54,12 @@ export class KeptPieces {
     else if (start < end) this.#toList().add(chunk, start, end)
   }
 
-  /** Takes out the oldest piece, or its first `limit` bytes; null when there is none. */
-  shift(limit = Number.POSITIVE_INFINITY): Buffer | null {
+  /**
+   * Takes out the oldest piece, or its first `limit` bytes; null when there is none.
+   *
+   * @param limit @default 65536 as large are the chunks that a socket reads; joined pieces may be larger
+   */
+  shift(limit = MAX_PIECE): Buffer | null {
     const only = this.#only
     if (only !== null) {
       if (only.length <= limit) {

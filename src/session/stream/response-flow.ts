@@ -47,6 +47,9 @@ const DONE: FlowState = { name: 'done' }
  */
 export type DataEnd = 'none' | 'due' | 'whole' | 'closed'
 
+/** A slow reader gets held data in pieces no larger than most frames: it may pause after each. Bytes. */
+const MAX_HELD_PIECE = 16_384
+
 interface Trailers {
   readonly headers: IncomingHttpHeaders
   readonly raw: readonly string[]
@@ -228,7 +231,7 @@ export class ResponseFlow implements ResponseMeter {
   #giveHeld(isForced: boolean): void {
     this.#isHandingOn = true
     while (this.#held !== null && this.#state === RESPONDED && (isForced || !this.call.paused)) {
-      const piece = this.#held.shift()
+      const piece = this.#held.shift(MAX_HELD_PIECE)
       if (this.#held.size === 0) this.#held = null
       if (piece === null) break
       this.#side.onTaken(piece.length)

@@ -20,9 +20,9 @@ const REQUEST = [':method', 'GET', ':scheme', 'http', ':authority', 'localhost',
 /** Four times as many frames may cost this many times as much. */
 const MOST_FOR_FOUR = 6
 /** A frame that is offered may cost this many times as much as a DATA frame of a byte on a live stream. */
-const MOST_FOR_ONE = 4
+const MOST_FOR_ONE = 12
 /** Rounds until the best of them has to keep to these ratios. */
-const ROUNDS = 25
+const ROUNDS = 60
 
 const STATES = ['live', 'paused', 'abandoned', 'gone', 'waiting'] as const
 /** `waiting` is a live stream without a response. */

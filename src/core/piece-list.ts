@@ -23,7 +23,7 @@ const SPARE_FOR_REST = 57_344
 const MAX_RATIO = 2
 /** … and this much in addition: below, a copy would cost more than it saves. Bytes. */
 const SPARE = 16_384
-/** The same of a single piece that may stay for long. Bytes. */
+/** A small piece that may stay for long may pin so much. Bytes. */
 const SPARE_FOR_COMPACT = 32_768
 /** While pieces are taken out, the rest of one chunk isn't worth a copy. Bytes. */
 const SPARE_WHILE_TAKING = 65_536
@@ -40,9 +40,10 @@ export function toCopy(piece: Buffer): Buffer {
   return copy
 }
 
-/** The piece itself, or a copy if it pins more than twice its bytes and {@link SPARE_FOR_COMPACT}. */
+/** The piece itself, or a copy of a small one that pins much more than its bytes. */
 export function toCompact(piece: Buffer): Buffer {
-  return piece.buffer.byteLength > piece.length * MAX_RATIO + SPARE_FOR_COMPACT ? toCopy(piece) : piece
+  const isLoosePiece = piece.length < SMALL_SIZE && piece.buffer.byteLength > SPARE_FOR_COMPACT
+  return isLoosePiece ? toCopy(piece) : piece
 }
 
 /**

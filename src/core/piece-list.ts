@@ -100,16 +100,16 @@ export class PieceList {
   shift(limit: number): Buffer {
     if (this.#head === this.#pieces.length) this.#closeRoom()
     const piece = this.#pieces[this.#head] as Buffer
-    if (piece.length > limit) {
+    const taken = piece.length > limit ? piece.subarray(0, limit) : piece
+    this.#size -= taken.length
+    if (taken === piece) {
+      this.#drop(1)
+      if (this.#pieces[this.#head]?.buffer !== piece.buffer) this.#pinned -= piece.buffer.byteLength
+    } else {
       this.#pieces[this.#head] = piece.subarray(limit)
-      this.#size -= limit
-      return piece.subarray(0, limit)
     }
-    this.#size -= piece.length
-    this.#drop(1)
-    if (this.#pieces[this.#head]?.buffer !== piece.buffer) this.#pinned -= piece.buffer.byteLength
     if (this.#isAbove(SPARE_WHILE_TAKING)) this.#compact(SPARE_WHILE_TAKING)
-    return piece
+    return taken
   }
 
   /** All pieces, joined. A single piece is returned itself, uncopied. The list can't be used after that. */
@@ -185,7 +185,7 @@ export class PieceList {
       end = toRunEnd(pieces, at)
       const run = pieces.slice(at, end)
       if (isLoose(run)) {
-        loose.push(...run)
+        for (const piece of run) loose.push(piece)
         continue
       }
       if (loose.length > 0) pieces[kept++] = this.#copy(loose.splice(0))

@@ -201,6 +201,14 @@ describe('a list of pieces', () => {
     expect(list.join().toString()).toBe('r'.repeat(10_000))
   })
 
+  it('when most of a large piece was taken in parts › copies the rest of it', () => {
+    const list = new PieceList(Buffer.alloc(500_000, 'p'), -1)
+    list.add(Buffer.alloc(3_000, 'q'), 0, 3_000)
+    for (let part = 0; part < 49; part++) list.shift(10_000)
+    expect(list.pinned).toBeLessThanOrEqual(2 * 13_000 + CHUNK)
+    expect(list.join().toString()).toBe('p'.repeat(10_000) + 'q'.repeat(3_000))
+  })
+
   it('when the newest chunks are small, and the larger ones are taken › copies the newest', () => {
     const list = new PieceList(Buffer.alloc(CHUNK), -1)
     for (let count = 0; count < 20; count++) list.add(Buffer.alloc(CHUNK), 0, CHUNK)

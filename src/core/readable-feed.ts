@@ -11,8 +11,9 @@ import { toCompact } from './piece-list.ts'
 
 /**
  * Gives a Readable its pieces as its reader asks. Node's own buffer takes an entry of more than 100 bytes for each
- * piece, and pins its chunk. So it gets no further piece while it has one: pieces that come meanwhile are kept here, and
- * joined. Only a reader by `readable` gets them in the next turn: it may wait for more bytes than node's buffer has.
+ * piece, and pins its chunk. So it gets no further piece while it has one: pieces that come meanwhile are kept here,
+ * and joined. Only a reader by `readable` gets them in the next turn: it may wait for more bytes than node's buffer
+ * has.
  *
  * The owner of the Readable calls {@link onRead} from `_read()`, and {@link afterRead} from a `read()` of its own.
  */

@@ -1,16 +1,12 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { bundle } from '../support/bundled.ts'
 
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = zlib.constants
 const COUNT = 50
@@ -25,22 +21,7 @@ const ENCODERS: Record<string, (bytes: Buffer) => Buffer> = {
     zlib.brotliCompressSync(bytes, { params: { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_QUALITY]: 9 } }),
 }
 
-let folder = ''
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dodici-bombs-'))
-  await build({
-    entryPoints: [fileURLToPath(new URL('./children/bombs.ts', import.meta.url))],
-    outdir: folder,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-  })
-})
-
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const toPath = bundle({ bombs: new URL('./children/bombs.ts', import.meta.url) })
 
 async function serve(bomb: Buffer, coding: string): Promise<string> {
   const server = createServer()
@@ -70,14 +51,10 @@ describe(`${COUNT} decompression bombs, layers deep, that nothing reads`, () => 
     )
     expect(bomb.length).toBeLessThan(400)
     const origin = await serve(bomb, codings.join(', '))
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [join(folder, 'bombs.mjs'), origin, String(COUNT)],
-      {
-        env: { ...process.env, NODE_OPTIONS: '' },
-        timeout: 30_000,
-      },
-    )
+    const { stdout } = await promisify(execFile)(process.execPath, [toPath('bombs'), origin, String(COUNT)], {
+      env: { ...process.env, NODE_OPTIONS: '' },
+      timeout: 30_000,
+    })
     const facts: { grown: number; arrayBuffers: number; unread: number } = JSON.parse(stdout)
     expect(facts.unread).toBe(COUNT)
     expect(facts.grown).toBeLessThan(COUNT * MAX_AHEAD + SPARE)

@@ -69,15 +69,17 @@ export class BodyReadable extends Readable implements BodyReadableType {
   }
 
   override _read(): void {
-    this.#feed ??= this.#startStreaming()
-    this.#feed.onRead()
-    if (this.#feed.hasRoom) this.#controller.resume()
+    const feed = this.#startStreaming()
+    feed.onRead()
+    if (feed.hasRoom) this.#controller.resume()
   }
 
   /** After a failure of the call, the stream fails once the last piece was read. */
   override read(size?: number): ReturnType<Readable['read']> {
+    const feed = this.#startStreaming()
+    feed.beforeRead(size)
     const chunk: unknown = super.read(size)
-    this.#feed?.afterRead(size)
+    feed.afterRead(size)
     if (this.#failure !== null && !this.hasUnread) this.destroy(this.#failure)
     return chunk
   }
@@ -141,8 +143,10 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** From now on it is a stream like any other. */
   #startStreaming(): ReadableFeed {
+    if (this.#feed !== null) return this.#feed
     this.#kept ??= this.#createKept()
     const feed = new ReadableFeed(this, this.#kept)
+    this.#feed = feed
     if (this.#isComplete && this.#failure === null && !this.destroyed) feed.end()
     return feed
   }

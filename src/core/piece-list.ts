@@ -87,7 +87,8 @@ export class PieceList {
   add(chunk: Buffer, start: number, end: number): void {
     const size = end - start
     if (size <= this.#free) this.#gather(chunk, start, end)
-    else if (size >= SMALL_SIZE) this.#push(size === chunk.length ? chunk : chunk.subarray(start, end))
+    else if (size >= SMALL_SIZE || this.#isBehindLarge)
+      this.#push(size === chunk.length ? chunk : chunk.subarray(start, end))
     else {
       this.#openRoom(Math.min(Math.max(this.#size, MIN_ROOM), MAX_ROOM))
       this.#gather(chunk, start, end)
@@ -121,6 +122,14 @@ export class PieceList {
 
   #isAbove(spare: number): boolean {
     return this.#pinned > this.#size * MAX_RATIO + spare
+  }
+
+  /**
+   * The newest piece is a large view. A single small piece behind it is kept as a view, too: a frame that two chunks
+   * share has often such an end, and a room for it alone would take more memory.
+   */
+  get #isBehindLarge(): boolean {
+    return this.#room === null && (this.#pieces.at(-1)?.length ?? 0) >= SMALL_SIZE
   }
 
   #push(piece: Buffer): void {

@@ -15,7 +15,8 @@ import { toCompact } from './piece-list.ts'
  * and joined. Only a reader by `readable` gets them in the next turn: it may wait for more bytes than node's buffer
  * has.
  *
- * The owner of the Readable calls {@link onRead} from `_read()`, and {@link afterRead} from a `read()` of its own.
+ * The owner of the Readable calls {@link onRead} from `_read()`. Its own `read()` calls {@link beforeRead} and
+ * {@link afterRead}.
  */
 export class ReadableFeed {
   readonly #readable: Readable
@@ -24,6 +25,8 @@ export class ReadableFeed {
   #isWanted = false
   /** The reader asks for a number of bytes. With fewer in node's buffer it waits for `readable`, which a push makes. */
   #isAwaited = false
+  /** A `read()` takes all that node's buffer has when it returns: no piece stays there. */
+  #isEmptied = false
   #isEnded = false
   /** A reader by `readable` gets what is kept in the next turn of the event loop, unless it reads before. */
   #isGiveDue = false
@@ -72,11 +75,23 @@ export class ReadableFeed {
   }
 
   /**
+   * The reader calls `read()`. Without a size it gets all that node's buffer has, as one Buffer: so it gets what is
+   * kept with it, rather than by a `read()` of its own.
+   *
+   * @param size what it asks for; undefined for all
+   */
+  beforeRead(size: number | undefined): void {
+    this.#isEmptied = size === undefined && this.#readable.readableFlowing !== true
+    if (this.#isEmptied && this.#kept.size > 0) this.#give()
+  }
+
+  /**
    * The reader has called `read()`.
    *
    * @param size what it asked for; 0 isn't a read
    */
   afterRead(size: number | undefined): void {
+    this.#isEmptied = false
     if (size === 0) return
     this.#isAwaited = size !== undefined
     // Node calls `_read()` again behind that: only there the end may come, and the call be resumed.
@@ -115,8 +130,9 @@ export class ReadableFeed {
 
   #push(piece: Buffer): void {
     this.#isWanted = false
-    // If it doesn't flow, the piece may stay in node's buffer for long.
-    const kept = this.#readable.readableFlowing === true ? piece : toCompact(piece)
+    // Otherwise the piece may stay in node's buffer for long.
+    const isTaken = this.#isEmptied || this.#readable.readableFlowing === true
+    const kept = isTaken ? piece : toCompact(piece)
     // A reader's callback may run inside, and make node ask again.
     if (this.#readable.push(kept)) this.#isWanted = true
   }

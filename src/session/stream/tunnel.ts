@@ -129,6 +129,7 @@ export class Tunnel extends Duplex {
   }
 
   override read(size?: number): ReturnType<Duplex['read']> {
+    this.#feed.beforeRead(size)
     const chunk: unknown = super.read(size)
     this.#feed.afterRead(size)
     return chunk

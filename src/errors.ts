@@ -32,25 +32,46 @@ const undiciClasses = new Map<unknown, OwnClass>()
 
 const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
 
+/** undici's mark on the errors with a code of its own. */
+export const undiciMark = (code: string): symbol => Symbol.for(`undici.error.${code}`)
+
+/**
+ * Lets `instanceof` hold for each value that has one of the marks, whichever copy of Dodici or undici has made it. A
+ * user's own subclass has no mark: for it the prototype chain is checked.
+ */
+export function recognise(errorClass: new (...args: never[]) => Error, marks: readonly symbol[]): void {
+  Object.defineProperty(errorClass, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
+      return (
+        typeof value === 'object' && value !== null && marks.some((mark) => Reflect.get(value, mark) === true)
+      )
+    },
+  })
+}
+
+/** A property of a prototype that logs don't show. */
+export const hidden = (value: unknown): PropertyDescriptor => ({
+  value,
+  enumerable: false,
+  configurable: true,
+  writable: true,
+})
+
 /** Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents. */
 function brand(errorClass: OwnClass, name: string, code: string, undiciCode: string | null = code) {
   ownClasses.add(errorClass)
   const { prototype } = errorClass
-  const hidden = (value: unknown) => ({ value, enumerable: false, configurable: true, writable: true })
-  Object.defineProperty(prototype, 'name', hidden(name))
-  Object.defineProperty(prototype, 'code', hidden(code))
-  Object.defineProperty(prototype, ownMark(code), hidden(true))
+  const marks = [ownMark(code)]
   if (undiciCode !== null) {
     undiciClasses.set(undiciCode, errorClass)
-    Object.defineProperty(prototype, Symbol.for(`undici.error.${undiciCode}`), hidden(true))
+    marks.push(undiciMark(undiciCode))
   }
-  Object.defineProperty(errorClass, Symbol.hasInstance, {
-    value(this: unknown, value: unknown): boolean {
-      // A user's own subclass has no mark: the prototype chain is checked.
-      if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
-      return typeof value === 'object' && value !== null && Reflect.get(value, ownMark(code)) === true
-    },
-  })
+  Object.defineProperty(prototype, 'name', hidden(name))
+  Object.defineProperty(prototype, 'code', hidden(code))
+  for (const mark of marks) Object.defineProperty(prototype, mark, hidden(true))
+  // An error of undici's has none of the fields of a DodiciError, and isn't one. `UndiciError` is for both.
+  recognise(errorClass, errorClass === DodiciError ? marks.slice(0, 1) : marks)
 }
 
 /**
@@ -59,8 +80,8 @@ function brand(errorClass: OwnClass, name: string, code: string, undiciCode: str
  * Its `code` is a string such as `UND_ERR_SOCKET` (undici's, where undici has the same error) or `DODICI_ERR_STREAM`.
  */
 export class DodiciError extends Error implements CallErrorFields {
-  /** The error's code, undici's where the meaning is undici's. */
-  declare readonly code: string
+  /** The error's code, undici's where the meaning is undici's. An own property: logs and `JSON.stringify()` show it. */
+  readonly code: string
   /** Whether the server may have acted on the call. @default 'no' */
   processed: Processed
   /** How many streams the call was tried on. @default 0 */
@@ -74,6 +95,7 @@ export class DodiciError extends Error implements CallErrorFields {
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = String(Reflect.get(new.target.prototype, 'code'))
     this.processed = details.processed ?? 'no'
     this.http2ErrorCode = details.http2ErrorCode ?? null
     this.goawayDebugData = details.goawayDebugData ?? null
@@ -134,9 +156,7 @@ export class RequestAbortedError extends DodiciError {
 }
 brand(RequestAbortedError, 'AbortError', 'UND_ERR_ABORTED')
 // undici's RequestAbortedError is an AbortError too, and users test for either.
-Object.defineProperty(RequestAbortedError.prototype, Symbol.for('undici.error.UND_ERR_ABORT'), {
-  value: true,
-})
+Object.defineProperty(RequestAbortedError.prototype, undiciMark('UND_ERR_ABORT'), hidden(true))
 
 /** The request's body is shorter or longer than its `content-length`. */
 export class RequestContentLengthMismatchError extends DodiciError {}
@@ -271,9 +291,7 @@ export function toConnectError(cause: unknown, origin: string): DodiciError {
 function toPlainConnectError(cause: unknown, origin: string): ConnectError {
   const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}`, { cause })
   const code = toCode(cause)
-  if (typeof code === 'string') {
-    Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true })
-  }
+  if (typeof code === 'string') error.code = code
   return error
 }
 
@@ -306,7 +324,6 @@ export function toOwnError(error: DodiciError): DodiciError {
   const details: ErrorDetails = { cause, http2ErrorCode, goawayDebugData, processed }
   const copy: DodiciError = Reflect.construct(error.constructor, [message, details])
   if (error instanceof AlpnError && copy instanceof AlpnError) copy.alpnProtocol = error.alpnProtocol
-  if (copy.code !== code)
-    Object.defineProperty(copy, 'code', { value: code, configurable: true, writable: true })
+  if (copy instanceof ConnectError) copy.code = code
   return copy
 }

@@ -19,7 +19,7 @@ export interface DispatcherEvents {
   /** A connection couldn't be made. */
   connectionError: [origin: URL, targets: readonly Dispatcher[], error: CodedError]
   /** There is room again, after `dispatch()` had returned `false`. */
-  drain: [origin: URL]
+  drain: [origin: URL, targets: readonly Dispatcher[]]
 }
 
 /** The options of `close()`. */

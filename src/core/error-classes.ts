@@ -1,5 +1,5 @@
 /**
- * The error classes of `errors.ts` that are public, without its helper functions.
+ * The error classes that are public: ours, and those of undici alone.
  *
  * @module
  */
@@ -30,3 +30,19 @@ export {
   TunnelRefusedError,
   UploadTimeoutError,
 } from '../errors.ts'
+export {
+  AbortError,
+  BalancedPoolMissingUpstreamError,
+  HTTPParserError,
+  InformationalError,
+  MaxRedirectsError,
+  MessageSizeExceededError,
+  ProxyConnectionError,
+  RequestRetryError,
+  ResponseError,
+  ResponseStatusCodeError,
+  SecureProxyConnectionError,
+  Socks5ProxyError,
+  UndiciError,
+  WebAssemblyNotSupportedError,
+} from './undici-errors.ts'

@@ -171,7 +171,7 @@ export class Agent extends LivingDispatcher {
     // A dispatcher of the caller's `factory` may have no events.
     if (typeof dispatcher.on !== 'function') return
     dispatcher.on('connect', (url, targets) => this.emit('connect', url, [this, ...targets]))
-    dispatcher.on('drain', (url) => this.emit('drain', url))
+    dispatcher.on('drain', (url, targets) => this.emit('drain', url, [this, ...targets]))
     dispatcher.on('disconnect', (url, targets, error) =>
       this.emit('disconnect', url, [this, ...targets], error),
     )

@@ -97,6 +97,6 @@ class Announcer implements ConnectionEvents {
   }
 
   onDrain(): void {
-    this.#dispatcher.emit('drain', this.#origin)
+    this.#dispatcher.emit('drain', this.#origin, [this.#dispatcher])
   }
 }

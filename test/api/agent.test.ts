@@ -92,7 +92,9 @@ describe('Agent', () => {
     const [url, targets] = await connected
     expect(url.origin).toBe(origin)
     expect(targets).toEqual([agent, expect.any(Pool)])
-    expect((await drained)[0].origin).toBe(origin)
+    const [drainedUrl, drainedTargets] = await drained
+    expect(drainedUrl.origin).toBe(origin)
+    expect(drainedTargets).toEqual(targets)
     sessions[0]?.destroy()
     const [goneUrl, goneTargets, error] = await disconnected
     expect(goneUrl.origin).toBe(origin)

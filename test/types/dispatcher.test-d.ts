@@ -237,7 +237,7 @@ export function useEvents() {
     const code: string = error.code
     return code
   })
-  client.emit('drain', new URL('https://example.com'))
+  client.emit('drain', new URL('https://example.com'), [client])
   // @ts-expect-error: the origin is missing
   client.emit('drain')
   // @ts-expect-error: the origin isn't a string

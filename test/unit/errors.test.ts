@@ -177,7 +177,7 @@ describe('the error classes', () => {
     test('shows none of its marks', () => {
       const seen: string[] = []
       for (const key in error) seen.push(key)
-      const fields = ['attempts', 'goawayDebugData', 'http2ErrorCode', 'processed', 'streamId']
+      const fields = ['attempts', 'code', 'goawayDebugData', 'http2ErrorCode', 'processed', 'streamId']
       if (name === 'AlpnError') fields.unshift('alpnProtocol')
       expect(seen.sort()).toEqual(fields)
       expect(Object.getOwnPropertySymbols({ ...error })).toEqual([])
@@ -230,7 +230,6 @@ describe('the error classes', () => {
   describe('when a value is not one of ours', () => {
     const foreign: [string, unknown][] = [
       ['an Error', new Error('It broke')],
-      ["undici's error", new undici.SocketError('It broke')],
       ['an Error with our code', Object.assign(new Error('It broke'), { code: 'UND_ERR_SOCKET' })],
       ['a plain object', {}],
       ['an object without a prototype', Object.create(null)],
@@ -242,6 +241,17 @@ describe('the error classes', () => {
     test.each(foreign)('is an instance of none: %s', (_kind, value) => {
       expect(toMatches(value, ours)).toEqual([])
     })
+  })
+})
+
+describe("undici's own errors", () => {
+  test.each([
+    'SocketError',
+    'BodyTimeoutError',
+    'InvalidArgumentError',
+    'RequestAbortedError',
+  ])('are instances of our class of that name, and of no DodiciError: %s', (name) => {
+    expect(toMatches(construct(undici, name), ours)).toEqual([name])
   })
 })
 
@@ -333,7 +343,7 @@ describe('toConnectError', () => {
       const error = ours.toConnectError(cause, origin)
       expect(error.code).toBe('ECONNREFUSED')
       expect(error.cause).toBe(cause)
-      expect(Object.keys(error)).not.toContain('code')
+      expect(Object.keys(error)).toContain('code')
     })
 
     test('leaves the code of other errors as it is', () => {

@@ -1,0 +1,212 @@
+/**
+ * The error classes of undici that Dodici's own errors don't need. The tools of undici over our dispatchers throw such
+ * errors: so `instanceof` holds for those of undici 6, 7 and 8, by undici's marks.
+ *
+ * Names, codes and constructors are undici's.
+ *
+ * @module
+ */
+
+import { hidden, recognise, undiciMark } from '../errors.ts'
+
+type Fields = Record<string, unknown> | string[] | null
+
+/**
+ * The parent of undici's errors. Dodici's errors are instances of it as well.
+ */
+export class UndiciError extends Error {
+  /** The error's code. */
+  readonly code: string
+
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = String(Reflect.get(new.target.prototype, 'code'))
+  }
+}
+brand(UndiciError, 'UndiciError', 'UND_ERR')
+
+/** A call was aborted. Dodici's RequestAbortedError is an instance of it as well. */
+export class AbortError extends UndiciError {
+  constructor(message = 'The operation was aborted') {
+    super(message)
+  }
+}
+brand(AbortError, 'AbortError', 'UND_ERR_ABORT')
+
+/** Tells of something that is no failure of its own. */
+export class InformationalError extends UndiciError {
+  constructor(message = 'Request information', options?: ErrorOptions) {
+    super(message, options)
+  }
+}
+brand(InformationalError, 'InformationalError', 'UND_ERR_INFO')
+
+/** A BalancedPool has no upstream. */
+export class BalancedPoolMissingUpstreamError extends UndiciError {
+  constructor(message = 'No upstream has been added to the BalancedPool') {
+    super(message)
+  }
+}
+brand(BalancedPoolMissingUpstreamError, 'MissingUpstreamError', 'UND_ERR_BPL_MISSING_UPSTREAM')
+
+/** A RetryHandler can't go on with a response. */
+export class RequestRetryError extends UndiciError {
+  /** The response's status. */
+  readonly statusCode: number
+  readonly data: unknown
+  readonly headers: Fields
+
+  constructor(
+    message = 'Request retry error',
+    statusCode = 0,
+    details: { headers?: Fields; data?: unknown } = {},
+  ) {
+    super(message)
+    this.statusCode = statusCode
+    this.data = details.data
+    this.headers = details.headers ?? null
+  }
+}
+brand(RequestRetryError, 'RequestRetryError', 'UND_ERR_REQ_RETRY')
+
+/** The interceptor `responseError` has turned a status of 400 or more into an error. */
+export class ResponseError extends UndiciError {
+  /** The response's status. */
+  readonly statusCode: number
+  readonly body: Record<string, unknown> | string | null
+  readonly bodyTruncated: boolean
+  readonly headers: Fields
+
+  constructor(
+    message = 'Response error',
+    statusCode = 0,
+    details: {
+      headers?: Fields
+      body?: Record<string, unknown> | string | null
+      bodyTruncated?: boolean
+    } = {},
+  ) {
+    super(message)
+    this.statusCode = statusCode
+    this.body = details.body ?? null
+    this.bodyTruncated = details.bodyTruncated ?? false
+    this.headers = details.headers ?? null
+  }
+}
+brand(ResponseError, 'ResponseError', 'UND_ERR_RESPONSE')
+
+/** undici 6: `throwOnError` has turned a status of 400 or more into an error. */
+export class ResponseStatusCodeError extends UndiciError {
+  /** The response's status. */
+  readonly status: number
+  /** The response's status. */
+  readonly statusCode: number
+  readonly headers: Fields
+  readonly body: unknown
+
+  constructor(
+    message = 'Response Status Code Error',
+    statusCode = 0,
+    headers: Fields = null,
+    body: unknown = null,
+  ) {
+    super(message)
+    this.status = statusCode
+    this.statusCode = statusCode
+    this.headers = headers
+    this.body = body
+  }
+}
+brand(ResponseStatusCodeError, 'ResponseStatusCodeError', 'UND_ERR_RESPONSE_STATUS_CODE')
+
+/** No TLS connection through a proxy. */
+export class SecureProxyConnectionError extends UndiciError {
+  constructor(cause?: unknown, message = 'Secure Proxy Connection failed', options: ErrorOptions = {}) {
+    super(message, { cause, ...options })
+  }
+}
+brand(SecureProxyConnectionError, 'SecureProxyConnectionError', 'UND_ERR_PRX_TLS')
+
+/** No connection through a proxy. */
+export class ProxyConnectionError extends UndiciError {
+  constructor(cause?: unknown, message = 'Proxy Connection failed', options: ErrorOptions = {}) {
+    super(message, { cause, ...options })
+  }
+}
+brand(ProxyConnectionError, 'ProxyConnectionError', 'UND_ERR_PRX_CONN')
+
+/** A response redirects once more than was allowed. */
+export class MaxRedirectsError extends UndiciError {
+  constructor(message = 'max redirects') {
+    super(message)
+  }
+}
+brand(MaxRedirectsError, 'MaxRedirectsError', 'UND_ERR_REDIRECT_MAX')
+
+/** A message of a WebSocket is too large once decompressed. */
+export class MessageSizeExceededError extends UndiciError {
+  constructor(message = 'Max decompressed message size exceeded') {
+    super(message)
+  }
+}
+brand(MessageSizeExceededError, 'MessageSizeExceededError', 'UND_ERR_WS_MESSAGE_SIZE_EXCEEDED')
+
+/** A SOCKS5 proxy refused. undici's own has no mark: its name says what it is. */
+export class Socks5ProxyError extends UndiciError {
+  override readonly code: string
+
+  constructor(message = 'SOCKS5 proxy error', code = 'UND_ERR_SOCKS5') {
+    super(message)
+    this.code = code
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof UndiciError && value.name === 'Socks5ProxyError'
+  }
+}
+name(Socks5ProxyError, 'Socks5ProxyError', 'UND_ERR_SOCKS5')
+
+/** The HTTP/1.1 parser of undici refused a message. */
+export class HTTPParserError extends Error {
+  /** `HPE_` and the parser's code; undefined for none. */
+  readonly code: string | undefined
+  readonly data: string | undefined
+
+  constructor(message?: string, code?: string, data?: { toString(): string }) {
+    super(message)
+    this.code = code === undefined ? undefined : `HPE_${code}`
+    this.data = data?.toString()
+  }
+}
+name(HTTPParserError, 'HTTPParserError', undefined)
+markBy(HTTPParserError, 'UND_ERR_HTTP_PARSER')
+
+/** undici's HTTP/1.1 parser needs WebAssembly. */
+export class WebAssemblyNotSupportedError extends Error {
+  readonly code = 'ERR_WEBASSEMBLY_NOT_SUPPORTED'
+
+  constructor(
+    message = 'WebAssembly is not supported in this environment, but is required for HTTP/1 parsing',
+  ) {
+    super(message)
+  }
+}
+markBy(WebAssemblyNotSupportedError, 'ERR_WEBASSEMBLY_NOT_SUPPORTED')
+
+type ErrorClass = new (...args: never[]) => Error
+
+function name({ prototype }: ErrorClass, text: string, code: string | undefined): void {
+  Object.defineProperty(prototype, 'name', hidden(text))
+  Object.defineProperty(prototype, 'code', hidden(code))
+}
+
+function markBy(errorClass: ErrorClass, code: string): void {
+  const mark = undiciMark(code)
+  Object.defineProperty(errorClass.prototype, mark, hidden(true))
+  recognise(errorClass, [mark])
+}
+
+function brand(errorClass: ErrorClass, text: string, code: string): void {
+  name(errorClass, text, code)
+  markBy(errorClass, code)
+}

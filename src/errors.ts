@@ -35,14 +35,17 @@ const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
 /** undici's mark on the errors with a code of its own. */
 export const undiciMark = (code: string): symbol => Symbol.for(`undici.error.${code}`)
 
+/** A class, also an abstract one. */
+export type AnyClass = abstract new (...args: never[]) => object
+
 /**
  * Lets `instanceof` hold for each value that has one of the marks, whichever copy of Dodici or undici has made it. A
  * user's own subclass has no mark: for it the prototype chain is checked.
  */
-export function recognise(errorClass: new (...args: never[]) => Error, marks: readonly symbol[]): void {
-  Object.defineProperty(errorClass, Symbol.hasInstance, {
+export function recognise(markedClass: AnyClass, marks: readonly symbol[]): void {
+  Object.defineProperty(markedClass, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
-      if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
+      if (this !== markedClass) return Function.prototype[Symbol.hasInstance].call(this, value)
       return (
         typeof value === 'object' && value !== null && marks.some((mark) => Reflect.get(value, mark) === true)
       )

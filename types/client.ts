@@ -210,6 +210,15 @@ export interface ClientOptions extends CallLimits {
   strictContentLength?: boolean | undefined
 
   /**
+   * Whether an error of a request has the stack of the caller: where `dispatch()`, `request()` or `fetch()` was called.
+   * It is appended to the error's own `stack`. A request's own {@link DispatchOptions.captureStack} wins. It costs some
+   * microseconds for each request.
+   *
+   * @default false
+   */
+  captureStack?: boolean | null | undefined
+
+  /**
    * The implementation of HTTP/2.
    *
    * @default 'node'

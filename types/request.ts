@@ -146,6 +146,14 @@ export interface DispatchOptions extends CallLimits {
    */
   priority?: RequestPriority | null | undefined
 
+  /**
+   * Whether an error of this request has the stack of its caller, appended to its own `stack`. `null`: what the
+   * dispatcher's option of the same name says.
+   *
+   * @default null
+   */
+  captureStack?: boolean | null | undefined
+
   /** Accepted for undici's sake, where it is the IP type of service of the socket. */
   typeOfService?: number | null | undefined
 
@@ -221,6 +229,9 @@ export interface PipelineOptions<TOpaque = null, TSignal extends CallSignal = Ca
  * apply.
  */
 export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
+  /** See {@link DispatchOptions.captureStack}. @default null */
+  captureStack?: boolean | null | undefined
+
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
 
@@ -263,6 +274,9 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
  * The options of `upgrade()`: extended CONNECT (RFC 8441). Once it is established, limits and signal no longer apply.
  */
 export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
+  /** See {@link DispatchOptions.captureStack}. @default null */
+  captureStack?: boolean | null | undefined
+
   /** Where to send it. A `Client` has its own; an `Agent` needs one. */
   origin?: string | URL | undefined
 

@@ -15,11 +15,13 @@ import type {
 import type { EngineName } from '../../types/engine.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import { isHost } from './authority.ts'
+import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { toLimit, toLimits } from './limits.ts'
 import { isUrl } from './realms.ts'
 import type { SessionOptions } from './session-options.ts'
 import { toSessionOptions } from './session-options.ts'
+import { warnOfUnknownOptions } from './unknown-options.ts'
 import { invalid, invalidKind, show, showTarget, toBoolean, toInvalid } from './validate.ts'
 
 /** Where a client connects to, taken apart once. */
@@ -48,6 +50,7 @@ export interface ResolvedClientOptions {
   readonly session: SessionOptions
   readonly strictContentLength: boolean
   readonly replaySafe: boolean
+  readonly captureStack: boolean
 }
 
 /** The engine where the option isn't set. */
@@ -98,6 +101,7 @@ function toConnect(value: unknown): ConnectTlsOptions | Connector {
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw invalidKind('connect', value, 'TLS and socket options, or a function that yields a socket')
   }
+  warnOfUnknownOptions(value, CONNECT_OPTIONS, false)
   return Object.freeze({ ...value })
 }
 
@@ -126,6 +130,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     throw invalidKind('options', input, 'an object')
   }
   const options: ClientOptions = given
+  warnOfUnknownOptions(options, DISPATCHER_OPTIONS, false)
   const engine: unknown = options.engine ?? DEFAULT_ENGINE
   if (!isEngine(engine))
     throw invalid('engine', engine, `one of ${Object.keys(ENGINES).map(show).join(', ')}`)
@@ -140,6 +145,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     session: toSessionOptions(options),
     strictContentLength: toBoolean('strictContentLength', options.strictContentLength, true),
     replaySafe: toBoolean('replaySafe', options.replaySafe, true),
+    captureStack: toBoolean('captureStack', options.captureStack, false),
   })
 }
 

@@ -5,8 +5,10 @@
  */
 
 import type { ClientOptions, H2Options, Http2Settings } from '../../types/client.ts'
+import { H2_OPTIONS } from './known-options.ts'
 import type { SessionLimits } from './limits.ts'
 import { MAX_RESPONSE_HEADER_SIZE, MAX_SETTING, toSessionLimits } from './limits.ts'
+import { warnOfUnknownOptions } from './unknown-options.ts'
 import { invalid, toBoolean, toInteger } from './validate.ts'
 import { FIRST_CONNECTION_WINDOW } from './window-size.ts'
 
@@ -98,6 +100,7 @@ function toSettings(given: object): SentSettings {
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
 export function toSessionOptions(options: ClientOptions): SessionOptions {
   const h2Options: H2Options = toObject('h2Options', options.h2Options)
+  warnOfUnknownOptions(h2Options, H2_OPTIONS, false)
   const settings: Http2Settings = toObject('h2Options.settings', h2Options.settings)
   const toGiven = (name: keyof SessionLimits): [string, unknown] => {
     const value = options[name]

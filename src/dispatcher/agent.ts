@@ -9,6 +9,7 @@ import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { AgentStats, ClientStats, PoolStats } from '../../types/stats.ts'
+import { markClass } from '../core/class-mark.ts'
 import { systemClock } from '../core/clock.ts'
 import { toLimitError } from '../core/limits.ts'
 import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
@@ -71,9 +72,9 @@ export class Agent extends LivingDispatcher {
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   constructor(options?: AgentOptions) {
-    super(systemClock)
     // Bad options throw here, not at the first request.
     const resolved = toClientOptions(options)
+    super(systemClock, resolved.captureStack)
     const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
     toConnections(poolOptions)
     this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved, systemClock) : null
@@ -98,6 +99,23 @@ export class Agent extends LivingDispatcher {
       if (stats !== null) all[origin] = stats
     }
     return all
+  }
+
+  protected override toShown(): object {
+    const origins: Record<string, object> = {}
+    for (const [origin, { dispatcher }] of this.#entries) {
+      const stats = toStats(dispatcher)
+      if (stats === null) continue
+      const { pending, running } = stats
+      const streams = stats.sessions?.map((session) => session.streams) ?? []
+      origins[origin] = {
+        pending,
+        running,
+        sessions: streams.length,
+        streams: streams.reduce((a, b) => a + b, 0),
+      }
+    }
+    return { ...super.toShown(), origins }
   }
 
   protected override dispatchChecked(options: DispatchOptions, handler: DispatchHandler): boolean {
@@ -227,6 +245,8 @@ async function settleAll(promises: Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(promises)
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
+
+markClass(Agent, 'Agent')
 
 export declare namespace Agent {
   /** undici's name for {@link AgentOptions}. */

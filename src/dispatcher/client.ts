@@ -6,6 +6,7 @@
 
 import type { ClientOptions } from '../../types/client.ts'
 import type { ClientStats } from '../../types/stats.ts'
+import { markClass } from '../core/class-mark.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**
@@ -40,6 +41,8 @@ export class Client extends OriginDispatcher {
     return { connected: connected > 0, pending, running, size: pending + running, sessions }
   }
 }
+
+markClass(Client, 'Client')
 
 export declare namespace Client {
   /** undici's name for {@link ClientOptions}. */

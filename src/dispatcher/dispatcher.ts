@@ -5,6 +5,8 @@
  */
 
 import { EventEmitter } from 'node:events'
+import type { InspectOptions } from 'node:util'
+import { inspect } from 'node:util'
 import type {
   CloseOptions,
   Dispatch,
@@ -13,6 +15,7 @@ import type {
 } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
+import { markClass } from '../core/class-mark.ts'
 import { invalid } from '../core/validate.ts'
 import { checkHandler } from '../handler/check-handler.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
@@ -23,6 +26,13 @@ import { ApiDispatcher } from './api-dispatcher.ts'
  * them.
  */
 export abstract class Dispatcher extends ApiDispatcher implements DispatcherType {
+  #isComposed = false
+
+  /** Whether interceptors stand in front of it: these may have options of their own in a request's. */
+  protected get isComposed(): boolean {
+    return this.#isComposed
+  }
+
   /** The origin of a dispatcher for one origin, as `URL.origin` writes it; `null` when each request names its own. */
   get origin(): string | null {
     return null
@@ -57,6 +67,26 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   abstract destroy(callback: () => void): void
   abstract destroy(error: Error | null, callback: () => void): void
 
+  /** For `await using`: the same as `close()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** What `console.log()` shows: the origin, the state, and how busy it is. Nothing of its options. */
+  [inspect.custom](depth: number | null, options: InspectOptions, show: typeof inspect): string {
+    const { name } = this.constructor
+    return depth !== null && depth < 0
+      ? `[${name}]`
+      : `${name} ${show(this.toShown(), { ...options, depth })}`
+  }
+
+  /** What `console.log()` shows of it. */
+  protected toShown(): object {
+    const { origin, closed, destroyed } = this
+    const state = destroyed ? 'destroyed' : closed ? 'closing' : 'open'
+    return origin === null ? { state } : { origin, state }
+  }
+
   /**
    * A dispatcher whose requests pass through the interceptors, the last one first.
    *
@@ -65,6 +95,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   compose(interceptors: DispatcherComposeInterceptor[]): Dispatcher
   compose(...interceptors: DispatcherComposeInterceptor[]): Dispatcher
   compose(...given: DispatcherComposeInterceptor[] | [DispatcherComposeInterceptor[]]): Dispatcher {
+    this.#isComposed = true
     let dispatch: Dispatch = (options, handler) => this.dispatch(options, handler)
     for (const interceptor of given.flat()) {
       if (interceptor === null || interceptor === undefined) continue
@@ -78,6 +109,8 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
     return new ComposedDispatcher(this, dispatch)
   }
 }
+
+markClass(Dispatcher, 'Dispatcher')
 
 /** The methods by which an EventEmitter is listened to. */
 const EMITTER_METHODS = [
@@ -110,6 +143,10 @@ class ComposedDispatcher extends Dispatcher {
 
   override get origin(): string | null {
     return this.#inner.origin
+  }
+
+  protected override toShown(): object {
+    return { ...super.toShown(), inner: this.#inner }
   }
 
   override get maxResponseSize(): number {

@@ -8,10 +8,13 @@ import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Clock } from '../core/clock.ts'
+import { REQUEST_OPTIONS } from '../core/known-options.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
-import { invalid, invalidKind, toDelay } from '../core/validate.ts'
+import { warnOfUnknownOptions } from '../core/unknown-options.ts'
+import { invalid, invalidKind, toBoolean, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
+import { CallerStackHandler } from '../handler/caller-stack.ts'
 import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
 import { toNativeHandler } from '../handler/legacy-handler.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -33,11 +36,16 @@ export abstract class LivingDispatcher extends Dispatcher {
   /** The running end may still wait for tunnels, and for peers that don't close their side. */
   #isGraceful = false
   readonly #clock: Clock
+  readonly #captureStack: boolean
 
-  /** @param clock for the timeout of `close()` */
-  protected constructor(clock: Clock) {
+  /**
+   * @param clock for the timeout of `close()`
+   * @param captureStack whether errors have the stack of their caller, where the request doesn't say
+   */
+  protected constructor(clock: Clock, captureStack = false) {
     super()
     this.#clock = clock
+    this.#captureStack = captureStack
   }
 
   /**
@@ -86,8 +94,9 @@ export abstract class LivingDispatcher extends Dispatcher {
     try {
       this.#requireOpen()
       if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
+      warnOfUnknownOptions(options, REQUEST_OPTIONS, this.isComposed)
       checkTunnelHandler(options, handler)
-      return this.dispatchChecked(options, native)
+      return this.dispatchChecked(options, this.#toTraced(options, native))
     } catch (thrown) {
       const error = toError(thrown)
       native.onResponseError?.(new RefusedController(error), error)
@@ -112,6 +121,16 @@ export abstract class LivingDispatcher extends Dispatcher {
   override destroy(error?: Error | null | (() => void), callback?: () => void): unknown {
     if (typeof error === 'function') return settle(this.#destroy(null), error)
     return settle(this.#destroy(error ?? null), callback)
+  }
+
+  /** The handler, or one in front of it that adds the stack of the caller to an error. */
+  #toTraced({ captureStack }: DispatchOptions, handler: DispatchHandler): DispatchHandler {
+    const { dispatch } = LivingDispatcher.prototype
+    const isWanted =
+      captureStack === undefined
+        ? this.#captureStack
+        : toBoolean('captureStack', captureStack, this.#captureStack)
+    return isWanted ? new CallerStackHandler(handler, dispatch) : handler
   }
 
   #requireOpen(): void {

@@ -33,10 +33,10 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     connections: number,
     protocol: OriginProtocol = 'unknown',
   ) {
-    super(systemClock)
     const where = toOrigin(origin)
-    this.#origin = where.href
     const resolved = toClientOptions(options)
+    super(systemClock, resolved.captureStack)
+    this.#origin = where.href
     this.#maxResponseSize = resolved.limits.maxResponseSize
     const memory = new OriginMemory(protocol)
     const announcer = new Announcer(this, where.url)
@@ -54,6 +54,12 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   /** Whether it has no request at all. */
   get isIdle(): boolean {
     return this.#scheduler.pending + this.#scheduler.running === 0
+  }
+
+  protected override toShown(): object {
+    const { pending, running } = this.#scheduler
+    const sessions = this.#scheduler.toSessionStats().map(({ state, streams }) => ({ state, streams }))
+    return { ...super.toShown(), pending, running, sessions }
   }
 
   /** The source of the stats. */

@@ -6,6 +6,7 @@
 
 import type { PoolOptions } from '../../types/client.ts'
 import type { PoolStats } from '../../types/stats.ts'
+import { markClass } from '../core/class-mark.ts'
 import { toConnections } from '../core/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
@@ -44,6 +45,8 @@ export class Pool extends OriginDispatcher {
     return { connected, free, pending, queued: pending, running, size: pending + running, sessions }
   }
 }
+
+markClass(Pool, 'Pool')
 
 export declare namespace Pool {
   /** undici's name for {@link PoolOptions}. */

@@ -6,6 +6,8 @@
 
 import type { RequestLike } from '../../types/fetch.ts'
 import { isToken } from '../core/field-names.ts'
+import { FETCH_OPTIONS } from '../core/known-options.ts'
+import { warnOfUnknownOptions } from '../core/unknown-options.ts'
 import { show, showKind } from '../core/validate.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { getField } from '../core/wire-headers.ts'
@@ -81,7 +83,12 @@ const REDIRECTS: ReadonlySet<unknown> = new Set(['follow', 'error', 'manual'])
 
 /** @throws TypeError for an init that is neither an object nor missing */
 export function checkInit(init: unknown): asserts init is UncheckedInit | null | undefined {
-  if (init === undefined || init === null || typeof init === 'object' || typeof init === 'function') return
+  if (init === undefined || init === null) return
+  if (typeof init === 'object' || typeof init === 'function') {
+    // The standard lets other members pass: frameworks have some of their own.
+    warnOfUnknownOptions(init, FETCH_OPTIONS, true)
+    return
+  }
   throw new TypeError(`Invalid init of fetch: got ${showKind(init)}, expected an object`)
 }
 

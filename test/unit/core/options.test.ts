@@ -49,6 +49,7 @@ const defaults = {
   session,
   strictContentLength: true,
   replaySafe: true,
+  captureStack: false,
 }
 
 /** The defaults, with what was given in its place: a limit among the limits, but for the connection attempts' own. */
@@ -207,7 +208,7 @@ describe('toClientOptions', () => {
     })
   })
 
-  describe.each(['strictContentLength', 'replaySafe'])('when %s is given', (name) => {
+  describe.each(['strictContentLength', 'replaySafe', 'captureStack'])('when %s is given', (name) => {
     test.each([true, false])('accepts %s', (value) => {
       expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })

@@ -1,0 +1,15 @@
+/**
+ * The ESM and the CJS copy of this package in one process know each other's classes.
+ *
+ * @module
+ */
+
+import type { AnyClass } from '../errors.ts'
+import { recognise } from '../errors.ts'
+
+/** Lets `instanceof` hold for the objects of the same class of another copy, and of its subclasses. */
+export function markClass(markedClass: AnyClass, name: string): void {
+  const mark = Symbol.for(`dodici.${name}.1`)
+  Object.defineProperty(markedClass.prototype, mark, { value: true })
+  recognise(markedClass, [mark])
+}

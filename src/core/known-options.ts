@@ -1,0 +1,116 @@
+/**
+ * The names of all options: those of Dodici, and those of undici 6, 7 and 8 that have no effect here.
+ *
+ * The tables of our own options are objects, so that the compiler requires each name of the types.
+ *
+ * @module
+ */
+
+import type { AgentOptions, ConnectTlsOptions, H2Options } from '../../types/client.ts'
+import type { FetchInit } from '../../types/fetch.ts'
+import type { ConnectOptions, PipelineOptions, UpgradeOptions } from '../../types/request.ts'
+
+/** The names of one kind of options. */
+export interface KnownOptions {
+  /** Whose options they are, as a warning says it. */
+  readonly owner: string
+  /** Names that have an effect: a warning may propose them. */
+  readonly names: readonly string[]
+  /** These and the names of undici, node:http2 or interceptors that are accepted without effect. */
+  readonly accepted: ReadonlySet<string>
+}
+
+type Names<TOptions> = Readonly<Record<keyof TOptions, true>>
+
+function toKnown(owner: string, own: object, others: readonly string[]): KnownOptions {
+  const names = Object.keys(own)
+  return { owner, names, accepted: new Set([...names, ...others]) }
+}
+
+/** One table for Client, Pool and Agent: an option of another class is no typo, and undici accepts it, too. */
+const DISPATCHER: Names<AgentOptions> = {
+  ...{ bodyTimeout: true, captureStack: true, connect: true, connections: true, connectTimeout: true },
+  ...{ connectionWindowSize: true, engine: true, factory: true, fallback: true, h2Options: true, h2c: true },
+  ...{ headersTimeout: true, initialWindowSize: true, keepAliveTimeout: true, maxConcurrentStreams: true },
+  ...{ maxHeaderSize: true, maxHeadersCount: true, maxOrigins: true, maxResponseSize: true },
+  ...{ maxSessionBuffer: true, pingInterval: true, pingTimeout: true, queueTimeout: true, replaySafe: true },
+  ...{ requestTimeout: true, socketPath: true, strictContentLength: true, uploadTimeout: true },
+}
+
+/** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */
+const DISPATCHER_OF_UNDICI = [
+  ...['allowH2', 'autoSelectFamily', 'autoSelectFamilyAttemptTimeout', 'clientTtl', 'eventSource'],
+  ...['idleTimeout', 'interceptors', 'keepAlive', 'keepAliveMaxTimeout', 'keepAliveTimeoutThreshold'],
+  ...['localAddress', 'maxCachedSessions', 'maxKeepAliveTimeout', 'maxRedirections', 'maxRequestsPerClient'],
+  ...['pipelining', 'preferH2', 'socketTimeout', 'throwOnError', 'tls', 'typeOfService', 'useMilo'],
+  ...['webSocket', 'auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
+  ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent'],
+]
+
+const H2: Names<H2Options> = {
+  connectionWindowSize: true,
+  maxConcurrentStreams: true,
+  pingInterval: true,
+  settings: true,
+}
+
+/** undici passes the options of node:http2's `connect()` on. */
+const H2_OF_NODE = [
+  ...['createConnection', 'maxDeflateDynamicTableSize', 'maxHeaderListPairs', 'maxOutstandingPings'],
+  ...['maxReservedRemoteStreams', 'maxSendHeaderBlockLength', 'maxSessionMemory', 'maxSettings'],
+  ...['paddingStrategy', 'peerMaxConcurrentStreams', 'protocol', 'remoteCustomSettings', 'useH2c'],
+  ...['selectPadding', 'strictFieldWhitespaceValidation', 'strictSingleValueFields'],
+  ...['unknownProtocolTimeout', 'streamResetBurst', 'streamResetRate'],
+]
+
+/** All APIs pass their own options on to `dispatch()`: one table for a request. */
+const REQUEST: Names<PipelineOptions & ConnectOptions & UpgradeOptions> = {
+  ...{ allowH2: true, blocking: true, body: true, bodyTimeout: true, captureStack: true },
+  ...{ connectTimeout: true, expectContinue: true, headers: true, headersTimeout: true, highWaterMark: true },
+  ...{ idempotent: true, maxHeaderSize: true, maxHeadersCount: true, maxRedirections: true },
+  ...{ maxResponseSize: true, method: true, objectMode: true, onInfo: true, opaque: true, origin: true },
+  ...{ path: true, priority: true, protocol: true, query: true, queueTimeout: true, requestTimeout: true },
+  ...{ reset: true, responseHeaders: true, sensitiveHeaders: true, servername: true, signal: true },
+  ...{ throwOnError: true, trailers: true, typeOfService: true, upgrade: true, uploadTimeout: true },
+}
+
+/** What undici's interceptors, their handlers and its agents read from a request's options, or put there. */
+const REQUEST_OF_UNDICI = [
+  ...['context', 'dispatcher', 'dumpMaxSize', 'history', 'host', 'hostname', 'port', 'responseHeader'],
+  ...['retryOptions', 'throwOnMaxRedirect', 'webSocket', 'maxRequestsPerClient', 'timestamp'],
+  ...['__mockAgentBodyForDispatch'],
+]
+
+const FETCH: Names<FetchInit> & { readonly cache: true } = {
+  ...{ body: true, cache: true, credentials: true, dispatcher: true, duplex: true, headers: true },
+  ...{ integrity: true, keepalive: true, method: true, mode: true, priority: true, redirect: true },
+  ...{ referrer: true, referrerPolicy: true, signal: true, window: true },
+}
+
+/** The options of `net.connect()`, `tls.connect()` and `tls.createSecureContext()`. */
+const CONNECT: Names<ConnectTlsOptions> = {
+  ...{ ALPNCallback: true, SNICallback: true, allowPartialTrustChain: true, autoSelectFamily: true },
+  ...{ autoSelectFamilyAttemptTimeout: true, ca: true, cert: true, certificateCompression: true },
+  ...{ checkServerIdentity: true, ciphers: true, clientCertEngine: true, crl: true, dhparam: true },
+  ...{ ecdhCurve: true, enableTrace: true, family: true, hints: true, honorCipherOrder: true },
+  ...{ keepAlive: true, keepAliveInitialDelay: true, key: true, localAddress: true, localPort: true },
+  ...{ lookup: true, maxVersion: true, minDHSize: true, minVersion: true, noDelay: true },
+  ...{ passphrase: true, pfx: true, privateKeyEngine: true, privateKeyIdentifier: true },
+  ...{ pskCallback: true, rejectUnauthorized: true, requestCert: true, requestOCSP: true },
+  ...{ secureContext: true, secureOptions: true, secureProtocol: true, servername: true, session: true },
+  ...{ sessionIdContext: true, sessionTimeout: true, sigalgs: true, ticketKeys: true },
+}
+
+/** Options of Node that its types lack, those that Dodici sets itself, and those of undici's connector. */
+const CONNECT_OF_NODE = [
+  ...['ALPNProtocols', 'allowH2', 'blockList', 'fd', 'host', 'hostname', 'maxCachedSessions', 'onread'],
+  ...['path', 'port', 'preferH2', 'singleUse', 'socket', 'socketPath', 'timeout', 'typeOfService'],
+  ...['allowHalfOpen', 'httpSocket', 'signal', 'readable', 'writable', 'isServer', 'server', 'protocol'],
+  ...['highWaterMark', 'objectMode', 'NPNProtocols', 'origin'],
+]
+
+export const DISPATCHER_OPTIONS = toKnown('a dispatcher', DISPATCHER, DISPATCHER_OF_UNDICI)
+export const H2_OPTIONS = toKnown('h2Options', H2, H2_OF_NODE)
+export const CONNECT_OPTIONS = toKnown('connect', CONNECT, CONNECT_OF_NODE)
+export const REQUEST_OPTIONS = toKnown('a request', REQUEST, REQUEST_OF_UNDICI)
+export const FETCH_OPTIONS = toKnown('fetch()', FETCH, [])

@@ -1,0 +1,54 @@
+/**
+ * Typos are heard: an option with an unknown name is warned of, once.
+ *
+ * @module
+ */
+
+import type { KnownOptions } from './known-options.ts'
+import { toNearestName } from './nearest-name.ts'
+import { show } from './validate.ts'
+
+/** Names that were judged: a further option of the same name costs a look. */
+type Judged = Map<KnownOptions, Set<string>>
+
+const judged: Judged = new Map()
+/** Those that were judged where other code may have options of its own. */
+const judgedOpen: Judged = new Map()
+
+/** Names that are kept for one kind: a caller that makes up names must not fill the memory. Later ones are silent. */
+const MAX_JUDGED = 500
+
+/**
+ * Warns of each name that isn't known, once in the life of the process. It runs for each request: a loop over the names
+ * and a look into a set each.
+ *
+ * @param isOpen other code may have options of its own here, such as an interceptor: only a name near a known one is
+ *   warned of
+ */
+export function warnOfUnknownOptions(options: object, known: KnownOptions, isOpen: boolean): void {
+  const { accepted } = known
+  for (const name in options) if (!accepted.has(name)) judge(name, known, isOpen)
+}
+
+function judge(name: string, known: KnownOptions, isOpen: boolean): void {
+  if (!remember(name, known, isOpen ? judgedOpen : judged)) return
+  const nearest = toNearestName(name, known.names)
+  if (isOpen && nearest === null) return
+  const hint = nearest === null ? '' : `. Did you mean ${show(nearest)}?`
+  process.emitWarning(`Unknown option of ${known.owner}: ${show(name)} has no effect${hint}`, {
+    type: 'DodiciWarning',
+    code: 'DODICI_UNKNOWN_OPTION',
+  })
+}
+
+/** @returns whether it is the first time */
+function remember(name: string, known: KnownOptions, all: Judged): boolean {
+  let names = all.get(known)
+  if (names === undefined) {
+    names = new Set()
+    all.set(known, names)
+  }
+  if (names.size >= MAX_JUDGED || names.has(name)) return false
+  names.add(name)
+  return true
+}

@@ -1,0 +1,48 @@
+/**
+ * `captureStack`: errors with the stack of the caller.
+ *
+ * @module
+ */
+
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import { DodiciError } from '../errors.ts'
+import { ForwardingHandler } from './forwarding-handler.ts'
+
+/** Frames of Dodici itself between `dispatch()` and the caller of `fetch()`, at most. */
+const OWN_FRAMES = 20
+
+/** What stands between the stack of an error and that of its caller. */
+const HEADING = '\n    at the call:\n'
+
+/** Where `dispatch()` was called: the lines of a stack. @param below the function whose caller is the first line */
+function toCallerStack(below: (...args: never[]) => unknown): string {
+  const { stackTraceLimit } = Error
+  const holder = { stack: '' }
+  try {
+    Error.stackTraceLimit = stackTraceLimit + OWN_FRAMES
+    Error.captureStackTrace(holder, below)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+  return holder.stack.slice(holder.stack.indexOf('\n') + 1)
+}
+
+/** Appends the stack of the caller to the error of the call. */
+export class CallerStackHandler extends ForwardingHandler {
+  readonly #stack: string
+
+  constructor(handler: DispatchHandler, below: (...args: never[]) => unknown) {
+    super(handler)
+    this.#stack = toCallerStack(below)
+  }
+
+  override onResponseError(controller: DispatchController, error: Error): void {
+    // The caller's own errors, such as the reason of a signal, are left as they are. If two dispatchers stand one behind
+    // the other, the inner one has appended it already.
+    if (error instanceof DodiciError) {
+      const own = error.stack ?? error.message
+      if (!own.includes(HEADING)) error.stack = own + HEADING + this.#stack
+    }
+    super.onResponseError(controller, error)
+  }
+}

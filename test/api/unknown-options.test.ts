@@ -1,0 +1,114 @@
+/** Typos are heard: a warning for each unknown name, once. */
+
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Agent, Client, fetch, Pool } from '../../src/index.ts'
+import type { Dispatcher as DispatcherType } from '../../types/index.ts'
+import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+
+const ORIGIN = 'https://localhost:1'
+
+const heard: string[] = []
+
+beforeEach(() => {
+  heard.length = 0
+  vi.spyOn(process, 'emitWarning').mockImplementation((warning, options) => {
+    if (Reflect.get(Object(options), 'code') === 'DODICI_UNKNOWN_OPTION') heard.push(String(warning))
+  })
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+function make(options: object): void {
+  for (const dispatcher of [new Client(ORIGIN, options), new Pool(ORIGIN, options), new Agent(options)]) {
+    void dispatcher.destroy()
+  }
+}
+
+async function start(): Promise<{ client: Client; origin: string }> {
+  const peer = await startPeer(SERVE)
+  const client = new Client(peer.origin)
+  onTestFinished(() => client.destroy())
+  return { client, origin: peer.origin }
+}
+
+async function send(dispatcher: DispatcherType, options: object): Promise<void> {
+  const { body } = await dispatcher.request({ path: '/', method: 'GET', ...options })
+  await body.dump()
+}
+
+describe('an unknown option of a constructor', () => {
+  test('is warned of once, with the nearest name', () => {
+    make({ keepAliveTimeot: 1 })
+    expect(heard).toEqual([
+      'Unknown option of a dispatcher: "keepAliveTimeot" has no effect. Did you mean "keepAliveTimeout"?',
+    ])
+  })
+
+  test('is warned of where no name is near', () => {
+    make({ colour: 'red' })
+    expect(heard).toEqual(['Unknown option of a dispatcher: "colour" has no effect'])
+  })
+
+  test('is warned of within connect and h2Options', () => {
+    make({ connect: { rejectUnauthorised: true }, h2Options: { pingIntervall: 1 } })
+    expect(heard.toSorted()).toEqual([
+      'Unknown option of connect: "rejectUnauthorised" has no effect. Did you mean "rejectUnauthorized"?',
+      'Unknown option of h2Options: "pingIntervall" has no effect. Did you mean "pingInterval"?',
+    ])
+  })
+
+  test('is not warned of when it is an option of undici', () => {
+    make({
+      ...{ pipelining: 10, keepAliveMaxTimeout: 1, keepAliveTimeoutThreshold: 1, allowH2: true },
+      ...{ maxCachedSessions: 1, maxRequestsPerClient: 1, autoSelectFamily: true, localAddress: '::1' },
+      ...{
+        webSocket: {},
+        eventSource: {},
+        clientTtl: 1,
+        interceptors: {},
+        maxRedirections: 0,
+        useMilo: true,
+      },
+      connect: { allowH2: true, timeout: 1, maxCachedSessions: 1, keepAlive: true, ca: [] },
+      h2Options: { maxSessionMemory: 1, useH2c: true },
+    })
+    expect(heard).toEqual([])
+  })
+})
+
+describe('an unknown option of a request', () => {
+  test('is warned of once, with the nearest name', async () => {
+    const { client } = await start()
+    await send(client, { headersTimeot: 1 })
+    await send(client, { headersTimeot: 1, flavour: 'sweet' })
+    expect(heard).toEqual([
+      'Unknown option of a request: "headersTimeot" has no effect. Did you mean "headersTimeout"?',
+      'Unknown option of a request: "flavour" has no effect',
+    ])
+  })
+
+  test('is not warned of when it is an option of undici', async () => {
+    const { client } = await start()
+    await send(client, { blocking: true, reset: false, maxRedirections: 0, throwOnError: false, opaque: 1 })
+    await send(client, { retryOptions: {}, typeOfService: 0, servername: null, highWaterMark: 1 })
+    expect(heard).toEqual([])
+  })
+
+  test('may be an interceptor’s own, but not a typo', async () => {
+    const { client } = await start()
+    const composed = client.compose((dispatch) => (options, handler) => dispatch(options, handler))
+    await send(composed, { cacheTags: ['a'], bodyTimeot: 1 })
+    expect(heard).toEqual([
+      'Unknown option of a request: "bodyTimeot" has no effect. Did you mean "bodyTimeout"?',
+    ])
+  })
+
+  test('of fetch() is warned of only near a known name', async () => {
+    const { client, origin } = await start()
+    const init: object = { dispatcher: client, agent: null, redirects: 'follow' }
+    await (await fetch(origin, init)).text()
+    expect(heard).toEqual(['Unknown option of fetch(): "redirects" has no effect. Did you mean "redirect"?'])
+  })
+})

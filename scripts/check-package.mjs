@@ -25,6 +25,12 @@ const MEANT = [
   'dist/index.d.ts',
   'dist/index.js',
   'dist/index.js.map',
+  'dist/undici.cjs',
+  'dist/undici.cjs.map',
+  'dist/undici.d.cts',
+  'dist/undici.d.ts',
+  'dist/undici.js',
+  'dist/undici.js.map',
   'package.json',
 ]
 

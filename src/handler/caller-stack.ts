@@ -37,8 +37,8 @@ export class CallerStackHandler extends ForwardingHandler {
   }
 
   override onResponseError(controller: DispatchController, error: Error): void {
-    // The caller's own errors, such as the reason of a signal, are left as they are. If two dispatchers stand one behind
-    // the other, the inner one has appended it already.
+    // The caller's own errors, such as the reason of a signal, are left as they are. If two dispatchers stand one
+    // behind the other, the inner one has appended it already.
     if (error instanceof DodiciError) {
       const own = error.stack ?? error.message
       if (!own.includes(HEADING)) error.stack = own + HEADING + this.#stack

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { AgentOptions, Dispatcher } from '../../src/index.ts'
-import { Agent, Client, Pool } from '../../src/index.ts'
+import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import type { AccessLine } from '../support/access-log.ts'
 import { countConnections, countRequests } from '../support/access-log.ts'
 import { lacksApache, startApache } from '../support/apache.ts'
@@ -107,7 +107,7 @@ describe.skipIf(lacksApache)('Apache that is restarted gracefully', () => {
   const PAUSE = 100
 
   describe.each(POOLS)('when a $what has $inFlight requests out', ({ make, inFlight }) => {
-    it('responds to each GET; a POST that it cuts off fails as maybe, and none is processed twice', async () => {
+    it('responds to each GET that one restart cuts off; a POST fails as maybe, and none is processed twice', async () => {
       const apache = await startApache()
       const dispatcher = connect(make, apache.origin)
       const toMethod = (index: number) => (index % 2 === 0 ? 'GET' : 'POST')
@@ -119,7 +119,11 @@ describe.skipIf(lacksApache)('Apache that is restarted gracefully', () => {
         }
         await load.pass(PAUSE)
       })
-      expect(findLosses(load.outcomes.filter(({ method }) => method === 'GET'))).toEqual([])
+      // A failed repeat isn't repeated (RFC 9110 §9.2.2): on a busy machine the next restart may cut that off as well.
+      const wasCutTwice = (error: unknown) => error instanceof errors.SocketError && error.attempts === 2
+      const gets = load.outcomes.filter(({ method }) => method === 'GET')
+      expect(findLosses(gets.filter(({ error }) => !wasCutTwice(error)))).toEqual([])
+      expect(gets.filter(({ error }) => wasCutTwice(error)).length).toBeLessThanOrEqual(inFlight)
       const lost = load.outcomes.filter(({ method, error }) => method === 'POST' && error !== null)
       expect(
         lost.map(({ error }) => toProcessed(error)).filter((processed) => processed !== 'maybe'),

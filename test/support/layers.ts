@@ -26,6 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['dispatcher'],
   ['fetch', 'install'],
   ['index'],
+  ['undici'],
 ]
 
 /** The units that are a single file of src/; every other unit is a folder. */
@@ -158,6 +159,8 @@ function checkExternal(unit: string, reference: ModuleReference): string | undef
   if (unit === 'errors') return `imports '${reference.specifier}': errors.ts imports nothing at runtime`
   // A module of Node's; anything else would be a runtime dependency.
   if (reference.specifier.startsWith('node:')) return undefined
+  // An optional peer, for its users alone: they have it.
+  if (unit === 'undici' && /^undici(\/package\.json)?$/.test(reference.specifier)) return undefined
   return `imports '${reference.specifier}' at runtime: only node: modules are there at runtime`
 }
 

@@ -1,0 +1,62 @@
+/**
+ * Every name of undici 6, 7 and 8. `names.ts` says whose each is.
+ *
+ * @module
+ */
+
+export {
+  Agent,
+  Client,
+  connect,
+  errors,
+  getGlobalDispatcher,
+  Pool,
+  pipeline,
+  request,
+  stream,
+  upgrade,
+} from '../index.ts'
+export { BalancedPool } from './balanced-pool.ts'
+export { Dispatcher } from './dispatcher.ts'
+export { fetch, getGlobalOrigin, install, setGlobalDispatcher, setGlobalOrigin } from './global.ts'
+export { MockAgent, SnapshotAgent } from './mock-agent.ts'
+export { File, FormData, Headers, Request, Response } from './node.ts'
+export {
+  buildConnector,
+  CloseEvent,
+  cacheStores,
+  caches,
+  createRedirectInterceptor,
+  DecoratorHandler,
+  Dispatcher1Wrapper,
+  deleteCookie,
+  EnvHttpProxyAgent,
+  ErrorEvent,
+  EventSource,
+  FileReader,
+  getCookies,
+  getSetCookies,
+  H2CClient,
+  interceptors,
+  MessageEvent,
+  MockCallHistory,
+  MockCallHistoryLog,
+  MockClient,
+  MockPool,
+  mockErrors,
+  ProxyAgent,
+  parseCookie,
+  parseMIMEType,
+  ping,
+  RedirectHandler,
+  RetryAgent,
+  RetryHandler,
+  RoundRobinPool,
+  Socks5ProxyAgent,
+  serializeAMimeType,
+  setCookie,
+  util,
+  WebSocket,
+  WebSocketError,
+  WebSocketStream,
+} from './theirs.ts'

@@ -1,0 +1,82 @@
+/**
+ * What is global, with undici's meaning: one dispatcher for Dodici's functions, undici's, and Node's own.
+ *
+ * @module
+ */
+
+import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
+import type { FetchInit } from '../../types/fetch.ts'
+import {
+  Dispatcher as OwnDispatcher,
+  fetch as ownFetch,
+  install as putIntoSlots,
+  setGlobalDispatcher as setOwnDispatcher,
+} from '../index.ts'
+import { installed, toName } from './installed.ts'
+
+/**
+ * Replaces the dispatcher of all: Dodici's functions, the user's undici, and Node's own fetch, WebSocket and
+ * EventSource. The one before is neither closed nor destroyed.
+ *
+ * @throws InvalidArgumentError when it can't dispatch
+ */
+export function setGlobalDispatcher(dispatcher: DispatcherType): void {
+  setOwnDispatcher(dispatcher)
+  // Dispatchers of undici 6 take its own handlers alone, and those of undici 8 need a wrapper for older handlers: its
+  // own function knows how. Dodici's dispatchers, and those of undici 7, take the handlers of each.
+  const isOurs = dispatcher instanceof OwnDispatcher
+  if (!isOurs && installed.state === 'loaded' && !installed.version.startsWith('7.')) {
+    Reflect.apply(Reflect.get(installed.names, 'setGlobalDispatcher'), undefined, [dispatcher])
+  } else {
+    putIntoSlots(dispatcher)
+  }
+}
+
+/** Where undici keeps it. */
+const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')
+
+/** The URL against which `fetch()` resolves a relative one; undefined for none. */
+export function getGlobalOrigin(): URL | undefined {
+  const origin: unknown = Reflect.get(globalThis, GLOBAL_ORIGIN)
+  return origin instanceof URL ? origin : undefined
+}
+
+/**
+ * Sets the URL against which `fetch()` resolves a relative one, here and in undici.
+ *
+ * @param origin undefined for none
+ * @throws TypeError when it is no URL of http: or https:
+ */
+export function setGlobalOrigin(origin: string | URL | undefined): void {
+  const value = origin === undefined ? undefined : new URL(origin)
+  if (value !== undefined && value.protocol !== 'http:' && value.protocol !== 'https:') {
+    throw new TypeError(`Only http & https urls are allowed, received ${value.protocol}`)
+  }
+  // The attributes are those of undici: it may define the property itself before or after.
+  Object.defineProperty(globalThis, GLOBAL_ORIGIN, {
+    value,
+    writable: true,
+    enumerable: false,
+    configurable: false,
+  })
+}
+
+/** Dodici's fetch. A relative URL is resolved against {@link getGlobalOrigin}. */
+export function fetch(input: Parameters<typeof ownFetch>[0], init?: FetchInit): Promise<Response> {
+  const origin = getGlobalOrigin()
+  if (origin === undefined || typeof input !== 'string') return ownFetch(input, init)
+  return ownFetch(URL.canParse(input, origin) ? new URL(input, origin) : input, init)
+}
+
+/** The classes that undici's `install()` makes global beside fetch and those of Node's fetch. */
+const EVENTS = ['WebSocket', 'CloseEvent', 'ErrorEvent', 'MessageEvent', 'EventSource'] as const
+
+/**
+ * Makes Dodici's fetch global, with the classes of Node's that it uses, and the WebSocket and EventSource of the
+ * installed undici. Without one, Node's own stay.
+ */
+export function install(): void {
+  Object.assign(globalThis, { fetch, Headers, Response, Request, FormData })
+  if (installed.state !== 'loaded') return
+  for (const name of EVENTS) Reflect.set(globalThis, name, toName(name, installed))
+}

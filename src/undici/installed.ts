@@ -1,0 +1,70 @@
+/**
+ * The undici that the user has installed beside Dodici.
+ *
+ * @module
+ */
+
+import { createRequire } from 'node:module'
+import { errors } from '../index.ts'
+import { NAMES } from './names.ts'
+
+/** How it went to load undici. */
+export type Installed =
+  | { readonly state: 'loaded'; readonly names: object; readonly version: string }
+  | { readonly state: 'missing'; readonly cause: unknown }
+  | { readonly state: 'broken'; readonly version: string; readonly cause: unknown }
+
+/** @param require resolves `undici` from where Dodici is */
+export function loadUndici(require: NodeJS.Require): Installed {
+  let version: string
+  try {
+    version = String(require('undici/package.json').version)
+  } catch (cause) {
+    return { state: 'missing', cause }
+  }
+  try {
+    return { state: 'loaded', names: require('undici'), version }
+  } catch (cause) {
+    return { state: 'broken', version, cause }
+  }
+}
+
+/** Why a name isn't there, and what helps. */
+export function toReason(name: string, installed: Installed): Error {
+  const majors = NAMES.get(name)?.since ?? []
+  const wanted = `undici ${majors.join(' or ')}`
+  switch (installed.state) {
+    case 'missing':
+      return new errors.NotSupportedError(
+        `${name} is undici's own, and undici isn't installed: install ${wanted} beside dodici (npm install undici)`,
+        { cause: installed.cause },
+      )
+    case 'broken':
+      return new errors.NotSupportedError(
+        `${name} is undici's own, and Node ${process.version} can't load undici ${installed.version}: see the cause`,
+        { cause: installed.cause },
+      )
+    case 'loaded':
+      return new errors.NotSupportedError(`undici ${installed.version} has no ${name}: ${wanted} has it`)
+  }
+}
+
+/**
+ * What stands for a name that isn't there. It can be imported. Each use of it throws: a call, `new`, `extends`, and a
+ * property.
+ */
+export function toStandIn(name: string, installed: Installed): unknown {
+  const fail = (): never => {
+    throw toReason(name, installed)
+  }
+  return new Proxy(function standIn() {}, { apply: fail, construct: fail, get: fail, set: fail })
+}
+
+/** A name of undici's, or what stands for it. */
+export function toName(name: string, installed: Installed): unknown {
+  const present = installed.state === 'loaded' && name in installed.names
+  return present ? Reflect.get(installed.names, name) : toStandIn(name, installed)
+}
+
+/** The user's undici, loaded once. */
+export const installed = loadUndici(createRequire(import.meta.url))

@@ -1,0 +1,107 @@
+/**
+ * undici's MockAgent and SnapshotAgent, over an agent of ours.
+ *
+ * @module
+ */
+
+import type { DispatchOptions } from '../../types/request.ts'
+import { Dispatcher } from '../index.ts'
+import { installed, toName } from './installed.ts'
+import { findSymbol, recogniseParents, requireSymbol } from './symbols.ts'
+
+interface MockAgentOptions {
+  readonly agent?: unknown
+}
+
+interface Closable {
+  close(): Promise<void>
+}
+
+type MockAgentClass = new (options?: MockAgentOptions) => Closable
+
+type Handler = Parameters<Dispatcher['dispatch']>[1]
+
+/** The handler of undici 7's SnapshotAgent has no method for errors. An Agent of undici's throws one then. */
+function throwError(_controller: unknown, error: Error): never {
+  throw error
+}
+
+/** What a SnapshotAgent has to send requests by. */
+class RecordedAgent {
+  readonly #agent: Dispatcher
+
+  constructor(agent: Dispatcher) {
+    this.#agent = agent
+  }
+
+  dispatch(options: DispatchOptions, handler: Handler): boolean {
+    return this.#agent.dispatch(options, { onResponseError: throwError, ...handler })
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close()
+  }
+}
+
+/**
+ * undici's MockAgent keeps its mocks in the agent that it is given, by a symbol of undici's own. With an agent of ours
+ * it keeps them in an Agent of undici's, which sends nothing: the requests that no mock takes go to ours.
+ */
+function toMockAgent(parent: MockAgentClass): MockAgentClass {
+  const factory = requireSymbol(parent.prototype, 'factory')
+  const make: (this: unknown, origin: string) => object = Reflect.get(parent.prototype, factory)
+
+  class MockAgent extends parent {
+    readonly #agent: Dispatcher | null
+
+    constructor(options?: MockAgentOptions) {
+      const agent = options?.agent instanceof Dispatcher ? options.agent : null
+      super(agent === null ? options : { ...options, agent: undefined })
+      this.#agent = agent
+      // By which a SnapshotAgent sends what it records.
+      const real = findSymbol(this, 'kRealAgent')
+      if (agent !== null && real !== undefined) Reflect.set(this, real, new RecordedAgent(agent))
+    }
+
+    /** Makes a MockPool or a MockClient. */
+    static make(mockAgent: MockAgent, origin: string): object {
+      const mock = Reflect.apply(make, mockAgent, [origin])
+      const agent = mockAgent.#agent
+      if (agent === null) return mock
+      const value = (options: DispatchOptions, handler: Handler): boolean =>
+        agent.dispatch({ ...options, origin: options.origin ?? origin }, handler)
+      // Below its own dispatch(), which asks the mocks first.
+      Object.defineProperty(mock, requireSymbol(mock, 'dispatch'), { value })
+      return mock
+    }
+
+    /** Closes the agent, too, as undici's own does. */
+    override async close(): Promise<void> {
+      await super.close()
+      if (this.#agent?.closed === false) await this.#agent.close()
+    }
+  }
+
+  Object.defineProperty(MockAgent.prototype, factory, {
+    value(this: MockAgent, origin: string): object {
+      return MockAgent.make(this, origin)
+    },
+  })
+  recogniseParents(MockAgent)
+  return MockAgent
+}
+
+function isMockAgentClass(value: unknown): value is MockAgentClass {
+  return typeof value === 'function'
+}
+
+function wrap(name: 'MockAgent' | 'SnapshotAgent'): unknown {
+  const theirs = installed.state === 'loaded' ? Reflect.get(installed.names, name) : undefined
+  return isMockAgentClass(theirs) ? toMockAgent(theirs) : toName(name, installed)
+}
+
+/** undici's MockAgent; its option `agent` may be a dispatcher of ours. */
+export const MockAgent = wrap('MockAgent')
+
+/** undici's SnapshotAgent; its option `agent` may be a dispatcher of ours. */
+export const SnapshotAgent = wrap('SnapshotAgent')

@@ -1,0 +1,61 @@
+/**
+ * Whose each name of undici is in the entry `dodici/undici`.
+ *
+ * @module
+ */
+
+/** A major version of undici. */
+export type Major = 6 | 7 | 8
+
+/**
+ * - `dodici`: the name of Dodici, which has undici's meaning.
+ * - `both`: a function or class of this entry, which uses Dodici's and undici's.
+ * - `node`: Node's global, which Dodici's fetch uses; undici's objects are taken as input, too.
+ * - `undici`: that of the undici that the user has installed.
+ */
+export type Owner = 'dodici' | 'both' | 'node' | 'undici'
+
+/** A name of undici. */
+export interface Name {
+  readonly owner: Owner
+  /** The major versions of undici that have it. */
+  readonly since: readonly Major[]
+}
+
+const ALL: readonly Major[] = [6, 7, 8]
+const FROM_7: readonly Major[] = [7, 8]
+const ONLY_6: readonly Major[] = [6]
+
+const by = (owner: Owner, since: readonly Major[], ...names: string[]): [string, Name][] =>
+  names.map((name) => [name, { owner, since }])
+
+/** Every export of undici 6, 7 and 8. */
+export const NAMES: ReadonlyMap<string, Name> = new Map([
+  ...by('dodici', ALL, 'Agent', 'Client', 'Pool', 'errors'),
+  ...by('dodici', ALL, 'connect', 'pipeline', 'request', 'stream', 'upgrade'),
+  ...by(
+    'both',
+    ALL,
+    'BalancedPool',
+    'Dispatcher',
+    'MockAgent',
+    'fetch',
+    'getGlobalDispatcher',
+    'setGlobalDispatcher',
+  ),
+  ...by('both', ALL, 'getGlobalOrigin', 'setGlobalOrigin'),
+  ...by('both', FROM_7, 'SnapshotAgent', 'install'),
+  ...by('node', ALL, 'FormData', 'Headers', 'Request', 'Response'),
+  ...by('node', ONLY_6, 'File'),
+  ...by('undici', ALL, 'EnvHttpProxyAgent', 'ProxyAgent', 'RetryAgent'),
+  ...by('undici', ALL, 'DecoratorHandler', 'RedirectHandler', 'RetryHandler', 'interceptors'),
+  ...by('undici', ALL, 'MockClient', 'MockPool', 'mockErrors', 'buildConnector', 'util'),
+  ...by('undici', ALL, 'CloseEvent', 'ErrorEvent', 'EventSource', 'MessageEvent', 'WebSocket'),
+  ...by('undici', ALL, 'caches', 'deleteCookie', 'getCookies', 'getSetCookies', 'setCookie'),
+  ...by('undici', ALL, 'parseMIMEType', 'serializeAMimeType'),
+  ...by('undici', FROM_7, 'H2CClient', 'RoundRobinPool', 'Socks5ProxyAgent'),
+  ...by('undici', FROM_7, 'MockCallHistory', 'MockCallHistoryLog', 'cacheStores', 'parseCookie'),
+  ...by('undici', FROM_7, 'WebSocketError', 'WebSocketStream', 'ping'),
+  ...by('undici', [8], 'Dispatcher1Wrapper'),
+  ...by('undici', ONLY_6, 'FileReader', 'createRedirectInterceptor'),
+])

@@ -34,6 +34,8 @@ const MEANT = [
   'package.json',
 ]
 
+const FLAGS = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
+
 const TSCONFIG = {
   compilerOptions: {
     target: 'ES2022',
@@ -45,6 +47,11 @@ const TSCONFIG = {
   },
   files: ['typescript.ts', 'typescript-cjs.cts'],
 }
+
+/** Which declarations a project may have: TypeScript, `@types/node`, and undici. The first of each are the newest. */
+const TYPESCRIPTS = ['5.9.3', '5.8.3', '5.7.3', '5.6.3', '5.5.4', '5.4.5']
+const NODE_TYPES = ['node', 'node-24', 'node-22', 'node-20']
+const UNDICIS = ['undici-8', 'undici', 'undici-6']
 
 const temporary = await mkdtemp(join(tmpdir(), 'dodici-package-'))
 try {
@@ -59,6 +66,8 @@ try {
     console.log(`import and require: a request each, the same ${esm.length} names: ${esm.join(', ')}`)
     await checkTypeScript(consumer, url)
   })
+  await checkEverything(consumer)
+  await checkPublished(tarball)
 } catch (error) {
   // What the child printed says more than that it failed; tsc reports on stdout.
   console.error(error.stdout ? `${error.message}\n${error.stdout}` : error)
@@ -97,8 +106,7 @@ async function install(tarball) {
 
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
-  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
-  await run('npm', ['install', ...flags, tarball, ...tools], { cwd: consumer })
+  await run('npm', ['install', ...FLAGS, tarball, ...tools], { cwd: consumer })
   return consumer
 }
 
@@ -119,6 +127,63 @@ async function checkTypeScript(consumer, url) {
     await node(consumer, ['out/typescript.js', url])
     console.log('typescript: a request, transpiled by tsc')
   }
+}
+
+/** Compiles the project that uses everything, with each TypeScript, each `@types/node` and each undici. */
+async function checkEverything(consumer) {
+  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const project = join(temporary, 'everything')
+  await mkdir(project)
+  await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  await cp(join(consumer, 'everything.ts'), join(project, 'everything.ts'))
+  const toTypes = (name) => {
+    const version = devDependencies[`@types/${name}`]
+    return `types-${name}@${version.startsWith('npm:') ? version : `npm:@types/node@${version}`}`
+  }
+  const toUndici = (name) => {
+    const version = devDependencies[name]
+    return `the-${name}@${version.startsWith('npm:') ? version : `npm:undici@${version}`}`
+  }
+  const versions = [
+    ...TYPESCRIPTS.map((version) => `typescript-${version}@npm:typescript@${version}`),
+    ...NODE_TYPES.map(toTypes),
+    ...UNDICIS.map(toUndici),
+  ]
+  await run('npm', ['install', ...FLAGS, ...versions], { cwd: project })
+  await cp(join(consumer, 'node_modules/dodici'), join(project, 'node_modules/dodici'), { recursive: true })
+
+  const settings = [
+    ...UNDICIS.map((undici) => ({ typescript: TYPESCRIPTS[0], types: NODE_TYPES[0], undici })),
+    ...NODE_TYPES.slice(1).map((types) => ({ typescript: TYPESCRIPTS[0], types, undici: UNDICIS[0] })),
+    // Those of Node 26 need TypeScript 5.6.
+    ...TYPESCRIPTS.slice(1).map((typescript) => ({ typescript, types: 'node-24', undici: UNDICIS[0] })),
+  ]
+  for (const setting of settings) await compileEverything(project, setting)
+  console.log(`typescript: a project that uses everything compiles in ${settings.length} settings`)
+}
+
+async function compileEverything(project, { typescript, types, undici }) {
+  const put = async (name, from) => {
+    await rm(join(project, 'node_modules', name), { recursive: true, force: true })
+    await cp(join(project, 'node_modules', from), join(project, 'node_modules', name), { recursive: true })
+  }
+  await put('@types/node', `types-${types}`)
+  await put('undici', `the-${undici}`)
+  const tsc = `node_modules/typescript-${typescript}/bin/tsc`
+  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false']
+  const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022', '--types', 'node']
+  await node(project, [tsc, ...options, ...libraries, 'everything.ts'])
+}
+
+/** What others look at in a package: whether its types and entries are those that they say. */
+async function checkPublished(tarball) {
+  const tools = join(temporary, 'tools')
+  await mkdir(tools)
+  await writeFile(join(tools, 'package.json'), JSON.stringify({ private: true }))
+  await run('npm', ['install', ...FLAGS, 'publint@0.3.25', '@arethetypeswrong/cli@0.18.5'], { cwd: tools })
+  await run('npx', ['--no-install', 'publint', 'run', '--strict', tarball], { cwd: tools })
+  await run('npx', ['--no-install', 'attw', tarball], { cwd: tools })
+  console.log('publint and attw have no objection')
 }
 
 /** Runs a file with this Node. @returns what it printed */

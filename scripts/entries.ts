@@ -17,13 +17,18 @@ export const splitEntries: Plugin = {
   },
 }
 
+/** As undici has a default export. A file can't import itself in the sources: imports have no cycles there. */
+const toDefault = (script: string) => `
+/** All of it in one object, as undici's default export is. */
+declare const all: typeof import('./undici.${script}')
+export default all
+`
+
 /** Writes the declarations of `dodici/undici` for both formats. */
 export async function copyDeclarations(): Promise<void> {
   const source = await readFile('src/undici/declarations.ts', 'utf8')
   for (const [extension, script] of Object.entries({ 'd.ts': 'js', 'd.cts': 'cjs' })) {
-    const declarations = source
-      .replaceAll("'../index.ts'", `'./index.${script}'`)
-      .replaceAll("'./declarations.ts'", `'./undici.${script}'`)
-    await writeFile(`dist/undici.${extension}`, declarations)
+    const declarations = source.replaceAll("'../index.ts'", `'./index.${script}'`)
+    await writeFile(`dist/undici.${extension}`, declarations + toDefault(script))
   }
 }

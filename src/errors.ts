@@ -107,11 +107,15 @@ export class DodiciError extends Error implements CallErrorFields {
 brand(DodiciError, 'DodiciError', 'UND_ERR')
 
 /** An argument or an option is not what it has to be: the message names it, its value, and what would be accepted. */
-export class InvalidArgumentError extends DodiciError {}
+export class InvalidArgumentError extends DodiciError {
+  declare readonly code: 'UND_ERR_INVALID_ARG'
+}
 brand(InvalidArgumentError, 'InvalidArgumentError', 'UND_ERR_INVALID_ARG')
 
 /** The request makes no sense over HTTP/2, the peer doesn't support it, or Dodici doesn't support it yet. */
-export class NotSupportedError extends DodiciError {}
+export class NotSupportedError extends DodiciError {
+  declare readonly code: 'UND_ERR_NOT_SUPPORTED'
+}
 brand(NotSupportedError, 'NotSupportedError', 'UND_ERR_NOT_SUPPORTED')
 
 /** No connection was made: refused, not resolved, not trusted. `code` and `cause` are those of Node's error. */
@@ -122,37 +126,53 @@ brand(ConnectError, 'ConnectError', 'DODICI_ERR_CONNECT', null)
 
 /** The connection was made, but the peer did not choose `h2` by ALPN (RFC 9113 §3.2). */
 export class AlpnError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_ALPN'
+
   /** The protocol that the peer chose; `false` for none; `null` when it refused all that were offered. @default null */
   alpnProtocol: string | false | null = null
 }
 brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
 
 /** No connection within `connectTimeout`. */
-export class ConnectTimeoutError extends DodiciError {}
+export class ConnectTimeoutError extends DodiciError {
+  declare readonly code: 'UND_ERR_CONNECT_TIMEOUT'
+}
 brand(ConnectTimeoutError, 'ConnectTimeoutError', 'UND_ERR_CONNECT_TIMEOUT')
 
 /** No stream for the call within `queueTimeout`: the peer's limit was reached, or there was no connection. */
-export class QueueTimeoutError extends DodiciError {}
+export class QueueTimeoutError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_QUEUE_TIMEOUT'
+}
 brand(QueueTimeoutError, 'QueueTimeoutError', 'DODICI_ERR_QUEUE_TIMEOUT', null)
 
 /** No progress of the request's body within `uploadTimeout`: its source stood still, or the peer took nothing. */
-export class UploadTimeoutError extends DodiciError {}
+export class UploadTimeoutError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_UPLOAD_TIMEOUT'
+}
 brand(UploadTimeoutError, 'UploadTimeoutError', 'DODICI_ERR_UPLOAD_TIMEOUT', null)
 
 /** The whole call took longer than `requestTimeout`. */
-export class RequestTimeoutError extends DodiciError {}
+export class RequestTimeoutError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_REQUEST_TIMEOUT'
+}
 brand(RequestTimeoutError, 'RequestTimeoutError', 'DODICI_ERR_REQUEST_TIMEOUT', null)
 
 /** No response within `headersTimeout` of the request. */
-export class HeadersTimeoutError extends DodiciError {}
+export class HeadersTimeoutError extends DodiciError {
+  declare readonly code: 'UND_ERR_HEADERS_TIMEOUT'
+}
 brand(HeadersTimeoutError, 'HeadersTimeoutError', 'UND_ERR_HEADERS_TIMEOUT')
 
 /** No progress of the response's body within `bodyTimeout`. */
-export class BodyTimeoutError extends DodiciError {}
+export class BodyTimeoutError extends DodiciError {
+  declare readonly code: 'UND_ERR_BODY_TIMEOUT'
+}
 brand(BodyTimeoutError, 'BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT')
 
 /** The call was aborted without a reason of the caller's own. */
 export class RequestAbortedError extends DodiciError {
+  declare readonly code: 'UND_ERR_ABORTED'
+
   constructor(message = 'Request aborted', details?: ErrorDetails) {
     super(message, details)
   }
@@ -162,7 +182,9 @@ brand(RequestAbortedError, 'AbortError', 'UND_ERR_ABORTED')
 Object.defineProperty(RequestAbortedError.prototype, undiciMark('UND_ERR_ABORT'), hidden(true))
 
 /** The request's body is shorter or longer than its `content-length`. */
-export class RequestContentLengthMismatchError extends DodiciError {}
+export class RequestContentLengthMismatchError extends DodiciError {
+  declare readonly code: 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH'
+}
 brand(
   RequestContentLengthMismatchError,
   'RequestContentLengthMismatchError',
@@ -170,7 +192,9 @@ brand(
 )
 
 /** The response's body is shorter or longer than its `content-length`. */
-export class ResponseContentLengthMismatchError extends DodiciError {}
+export class ResponseContentLengthMismatchError extends DodiciError {
+  declare readonly code: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+}
 brand(
   ResponseContentLengthMismatchError,
   'ResponseContentLengthMismatchError',
@@ -178,31 +202,43 @@ brand(
 )
 
 /** The response's body is larger than `maxResponseSize`. */
-export class ResponseExceededMaxSizeError extends DodiciError {}
+export class ResponseExceededMaxSizeError extends DodiciError {
+  declare readonly code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
+}
 brand(ResponseExceededMaxSizeError, 'ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
 
 /**
  * The fields of a response's header or trailers are larger than `maxHeaderSize`, or the informational responses are.
  */
-export class HeadersOverflowError extends DodiciError {}
+export class HeadersOverflowError extends DodiciError {
+  declare readonly code: 'UND_ERR_HEADERS_OVERFLOW'
+}
 brand(HeadersOverflowError, 'HeadersOverflowError', 'UND_ERR_HEADERS_OVERFLOW')
 
 /**
  * A response's header or trailers have more fields than `maxHeadersCount`, or too many informational responses came.
  */
-export class HeadersCountError extends DodiciError {}
+export class HeadersCountError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_HEADERS_COUNT'
+}
 brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
 
 /** A function of the caller's returned something else than it has to: the message says what was expected. */
-export class InvalidReturnValueError extends DodiciError {}
+export class InvalidReturnValueError extends DodiciError {
+  declare readonly code: 'UND_ERR_INVALID_RETURN_VALUE'
+}
 brand(InvalidReturnValueError, 'InvalidReturnValueError', 'UND_ERR_INVALID_RETURN_VALUE')
 
 /** An agent has as many origins as `maxOrigins` allows, and each of them has requests. */
-export class MaxOriginsReachedError extends DodiciError {}
+export class MaxOriginsReachedError extends DodiciError {
+  declare readonly code: 'UND_ERR_MAX_ORIGINS_REACHED'
+}
 brand(MaxOriginsReachedError, 'MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED')
 
 /** The dispatcher was destroyed, before or during the call. */
 export class ClientDestroyedError extends DodiciError {
+  declare readonly code: 'UND_ERR_DESTROYED'
+
   constructor(message = 'The client is destroyed', details?: ErrorDetails) {
     super(message, details)
   }
@@ -211,6 +247,8 @@ brand(ClientDestroyedError, 'ClientDestroyedError', 'UND_ERR_DESTROYED')
 
 /** The dispatcher was closed before the call. */
 export class ClientClosedError extends DodiciError {
+  declare readonly code: 'UND_ERR_CLOSED'
+
   constructor(message = 'The client is closed', details?: ErrorDetails) {
     super(message, details)
   }
@@ -218,11 +256,15 @@ export class ClientClosedError extends DodiciError {
 brand(ClientClosedError, 'ClientClosedError', 'UND_ERR_CLOSED')
 
 /** The session died under the call: its socket broke, or the peer sent GOAWAY with an error. */
-export class SocketError extends DodiciError {}
+export class SocketError extends DodiciError {
+  declare readonly code: 'UND_ERR_SOCKET' | 'DODICI_ERR_TUNNEL_REFUSED'
+}
 brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
 
 /** The response to a CONNECT, or an extended CONNECT, has another status than 2xx: there is no tunnel. */
 export class TunnelRefusedError extends SocketError {
+  declare readonly code: 'DODICI_ERR_TUNNEL_REFUSED'
+
   /** The response's status. */
   readonly statusCode: number
 
@@ -236,7 +278,9 @@ brand(TunnelRefusedError, 'TunnelRefusedError', 'DODICI_ERR_TUNNEL_REFUSED', nul
 ownClasses.delete(TunnelRefusedError)
 
 /** The peer reset the call's stream, or closed it without a complete response. `http2ErrorCode` says why. */
-export class StreamError extends DodiciError {}
+export class StreamError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_STREAM'
+}
 brand(StreamError, 'StreamError', 'DODICI_ERR_STREAM', null)
 
 /**

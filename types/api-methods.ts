@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type {
-  CallSignal,
   ConnectOptions,
+  HeaderForm,
   PipelineOptions,
   RequestOptions,
   UpgradeOptions,
@@ -12,7 +12,6 @@ import type {
   ResponseData,
   StreamData,
   StreamFactory,
-  UndiciBodyReadable,
   UpgradeData,
 } from './response.ts'
 
@@ -22,32 +21,37 @@ export type Callback<TData> = (error: Error | null, data: TData) => void
 /**
  * undici's core API, as methods: all that they need of their object is `dispatch()`.
  *
- * Three things are there only so that a `Dispatcher` is one of undici-types 6, 7 and 8, too:
- * - the body of a response is typed as undici's, whose `formData()` is `Promise<never>`; at run time it is a
- *   `BodyReadable`;
- * - `TSignal`, because undici 6 and 7 declare `signal: unknown`. TypeScript compares overloads with their type
- *   parameters erased, so a parameter fits there, while a call is still held to {@link CallSignal};
- * - the overload of `pipeline()` that no call can match. undici's `pipeline()` isn't overloaded, so only bivariance
- *   helps.
+ * `TOpaque` and `TForm` are inferred from the options `opaque` and `responseHeaders`. The overloads with `never` are
+ * there only so that a `Dispatcher` is one of undici-types 6, 7 and 8, too, although ours say more: no call matches
+ * them. The last overload of each method is what `ReturnType` and `Parameters` take.
  */
 export interface ApiMethods {
   /** Sends a request and gives the response when its headers have come. */
-  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
-    callback: Callback<ResponseData<TOpaque, UndiciBodyReadable>>,
+  request(options: never, callback: never): void
+  request(options: never): Promise<never>
+  request<TOpaque = null, TForm extends HeaderForm = null>(
+    options: RequestOptions<TOpaque, TForm>,
+    callback: Callback<ResponseData<TOpaque, TForm>>,
   ): void
-  request<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
-  ): Promise<ResponseData<TOpaque, UndiciBodyReadable>>
+  request<TOpaque = null, TForm extends HeaderForm = null>(
+    options: RequestOptions<TOpaque, TForm>,
+  ): Promise<ResponseData<TOpaque, TForm>>
+  request<TOpaque = null>(options: RequestOptions<TOpaque, null>): Promise<ResponseData<TOpaque>>
 
   /** Sends a request and writes the response's body to the stream that `factory` makes. */
-  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
-    factory: StreamFactory<TOpaque>,
-    callback: Callback<StreamData<TOpaque>>,
+  stream(options: never, factory: never, callback: never): void
+  stream(options: never, factory: never): Promise<never>
+  stream<TOpaque = null, TForm extends HeaderForm = null>(
+    options: RequestOptions<TOpaque, TForm>,
+    factory: StreamFactory<TOpaque, TForm>,
+    callback: Callback<StreamData<TOpaque, TForm>>,
   ): void
-  stream<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: RequestOptions<TOpaque, TSignal>,
+  stream<TOpaque = null, TForm extends HeaderForm = null>(
+    options: RequestOptions<TOpaque, TForm>,
+    factory: StreamFactory<TOpaque, TForm>,
+  ): Promise<StreamData<TOpaque, TForm>>
+  stream<TOpaque = null>(
+    options: RequestOptions<TOpaque, null>,
     factory: StreamFactory<TOpaque>,
   ): Promise<StreamData<TOpaque>>
 
@@ -56,26 +60,33 @@ export interface ApiMethods {
    * returns.
    */
   pipeline(options: never, handler: never): Duplex
-  pipeline<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: PipelineOptions<TOpaque, TSignal>,
-    handler: PipelineHandler<TOpaque, UndiciBodyReadable>,
+  pipeline<TOpaque = null, TForm extends HeaderForm = null>(
+    options: PipelineOptions<TOpaque, TForm>,
+    handler: PipelineHandler<TOpaque, TForm>,
   ): Duplex
+  pipeline<TOpaque = null>(options: PipelineOptions<TOpaque, null>, handler: PipelineHandler<TOpaque>): Duplex
 
   /** Opens a tunnel (RFC 9113 §8.5). */
-  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: ConnectOptions<TOpaque, TSignal>,
-    callback: Callback<ConnectData<TOpaque>>,
+  connect(options: never, callback: never): void
+  connect(options: never): Promise<never>
+  connect<TOpaque = null, TForm extends HeaderForm = null>(
+    options: ConnectOptions<TOpaque, TForm>,
+    callback: Callback<ConnectData<TOpaque, TForm>>,
   ): void
-  connect<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: ConnectOptions<TOpaque, TSignal>,
-  ): Promise<ConnectData<TOpaque>>
+  connect<TOpaque = null, TForm extends HeaderForm = null>(
+    options: ConnectOptions<TOpaque, TForm>,
+  ): Promise<ConnectData<TOpaque, TForm>>
+  connect<TOpaque = null>(options: ConnectOptions<TOpaque, null>): Promise<ConnectData<TOpaque>>
 
   /** Speaks another protocol on a stream: extended CONNECT (RFC 8441). */
-  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: UpgradeOptions<TOpaque, TSignal>,
-    callback: Callback<UpgradeData<TOpaque>>,
+  upgrade(options: never, callback: never): void
+  upgrade(options: never): Promise<never>
+  upgrade<TOpaque = null, TForm extends HeaderForm = null>(
+    options: UpgradeOptions<TOpaque, TForm>,
+    callback: Callback<UpgradeData<TOpaque, TForm>>,
   ): void
-  upgrade<TOpaque = null, TSignal extends CallSignal = CallSignal>(
-    options: UpgradeOptions<TOpaque, TSignal>,
-  ): Promise<UpgradeData<TOpaque>>
+  upgrade<TOpaque = null, TForm extends HeaderForm = null>(
+    options: UpgradeOptions<TOpaque, TForm>,
+  ): Promise<UpgradeData<TOpaque, TForm>>
+  upgrade<TOpaque = null>(options: UpgradeOptions<TOpaque, null>): Promise<UpgradeData<TOpaque>>
 }

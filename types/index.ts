@@ -45,6 +45,7 @@ export type {
   CallSignal,
   ConnectOptions,
   DispatchOptions,
+  HeaderForm,
   HttpMethod,
   PipelineOptions,
   QueryPrimitive,
@@ -56,9 +57,9 @@ export type {
 } from './request.ts'
 export type {
   BodyReadable,
-  BodyReadableBase,
   ConnectData,
   DumpOptions,
+  HeadersIn,
   PipelineHandler,
   PipelineHandlerData,
   RawResponseData,
@@ -66,7 +67,7 @@ export type {
   StreamData,
   StreamFactory,
   StreamFactoryData,
-  UndiciBodyReadable,
+  TrailersIn,
   UpgradeData,
 } from './response.ts'
 export type { AgentStats, ClientStats, OpenReason, PoolStats, SessionStats } from './stats.ts'

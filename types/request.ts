@@ -170,13 +170,16 @@ export interface DispatchOptions extends CallLimits {
 /** What ends a call: an `AbortSignal`, or an emitter of `'abort'`. `null`: nothing. */
 export type CallSignal = AbortSignal | EventEmitter | null
 
+/** How headers and trailers are given. `'raw'`: as flat lists, in wire order. `null`: as objects. */
+export type HeaderForm = 'raw' | null
+
 /**
  * The options of `request()` and `stream()`.
  *
  * @typeParam TOpaque - the type of `opaque`.
- * @typeParam TSignal - inferred from `signal`; see {@link Dispatcher}.
+ * @typeParam TForm - the value of `responseHeaders`, from which the types of headers and trailers follow.
  */
-export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = CallSignal>
+export interface RequestOptions<TOpaque = null, TForm extends HeaderForm = HeaderForm>
   extends DispatchOptions {
   /**
    * Any value: it comes back with the response.
@@ -190,7 +193,7 @@ export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = Cal
    *
    * @default null
    */
-  signal?: TSignal | undefined
+  signal?: CallSignal | undefined
 
   /** Called for each 1xx response. `null`: they are ignored. */
   onInfo?:
@@ -203,7 +206,7 @@ export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = Cal
    *
    * @default null
    */
-  responseHeaders?: 'raw' | null | undefined
+  responseHeaders?: TForm | undefined
 
   /**
    * How many bytes of the response's body may wait for the reader before the stream is held back.
@@ -214,8 +217,8 @@ export interface RequestOptions<TOpaque = null, TSignal extends CallSignal = Cal
 }
 
 /** The options of `pipeline()`. */
-export interface PipelineOptions<TOpaque = null, TSignal extends CallSignal = CallSignal>
-  extends RequestOptions<TOpaque, TSignal> {
+export interface PipelineOptions<TOpaque = null, TForm extends HeaderForm = HeaderForm>
+  extends RequestOptions<TOpaque, TForm> {
   /**
    * Whether the handler returns a stream of objects.
    *
@@ -228,7 +231,7 @@ export interface PipelineOptions<TOpaque = null, TSignal extends CallSignal = Ca
  * The options of `connect()`: a tunnel (RFC 9113 §8.5). Once the tunnel is established, limits and signal no longer
  * apply.
  */
-export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
+export interface ConnectOptions<TOpaque = null, TForm extends HeaderForm = HeaderForm> extends CallLimits {
   /** See {@link DispatchOptions.captureStack}. @default null */
   captureStack?: boolean | null | undefined
 
@@ -253,7 +256,7 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
    *
    * @default null
    */
-  signal?: TSignal | undefined
+  signal?: CallSignal | undefined
 
   /**
    * Any value: it comes back with the response.
@@ -267,13 +270,13 @@ export interface ConnectOptions<TOpaque = null, TSignal extends CallSignal = Cal
    *
    * @default null
    */
-  responseHeaders?: 'raw' | null | undefined
+  responseHeaders?: TForm | undefined
 }
 
 /**
  * The options of `upgrade()`: extended CONNECT (RFC 8441). Once it is established, limits and signal no longer apply.
  */
-export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = CallSignal> extends CallLimits {
+export interface UpgradeOptions<TOpaque = null, TForm extends HeaderForm = HeaderForm> extends CallLimits {
   /** See {@link DispatchOptions.captureStack}. @default null */
   captureStack?: boolean | null | undefined
 
@@ -309,7 +312,7 @@ export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = Cal
    *
    * @default null
    */
-  signal?: TSignal | undefined
+  signal?: CallSignal | undefined
 
   /**
    * Any value: it comes back with the response.
@@ -323,5 +326,5 @@ export interface UpgradeOptions<TOpaque = null, TSignal extends CallSignal = Cal
    *
    * @default null
    */
-  responseHeaders?: 'raw' | null | undefined
+  responseHeaders?: TForm | undefined
 }

@@ -2,6 +2,7 @@ import type { Blob } from 'node:buffer'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { IncomingHttpHeaders, RawHeaders } from './headers.ts'
+import type { HeaderForm } from './request.ts'
 
 /** How much of an unwanted body `dump()` reads. */
 export interface DumpOptions {
@@ -16,8 +17,12 @@ export interface DumpOptions {
   signal?: AbortSignal | null | undefined
 }
 
-/** The members that {@link BodyReadable} and {@link UndiciBodyReadable} share. */
-export interface BodyReadableBase extends Readable {
+/**
+ * A response's body: a readable stream with the methods of the Fetch standard's Body mixin. It can be consumed once.
+ *
+ * @see https://fetch.spec.whatwg.org/#body-mixin
+ */
+export interface BodyReadable extends Readable {
   /** The body decoded as UTF-8, without a byte order mark. */
   text(): Promise<string>
   /** The body parsed as JSON. */
@@ -28,53 +33,38 @@ export interface BodyReadableBase extends Readable {
   bytes(): Promise<Uint8Array>
   /** The body's bytes, in an ArrayBuffer that has nothing else. */
   arrayBuffer(): Promise<ArrayBuffer>
+  /** The body parsed as `multipart/form-data` or `application/x-www-form-urlencoded`. */
+  formData(): Promise<FormData>
+  /** The body as a web stream. */
+  readonly body: ReadableStream<Uint8Array>
   /** Reads what is left and drops it, so that the stream can end without a reset. */
   dump(options?: DumpOptions): Promise<void>
   /** Whether the body was read, in part or entirely. */
   readonly bodyUsed: boolean
 }
 
-/**
- * A response's body, as it is at run time: a readable stream with the methods of the Fetch standard's Body
- * mixin. It can be consumed once.
- *
- * @see https://fetch.spec.whatwg.org/#body-mixin
- */
-export interface BodyReadable extends BodyReadableBase {
-  /** The body parsed as `multipart/form-data` or `application/x-www-form-urlencoded`. */
-  formData(): Promise<FormData>
-  /** The body as a web stream. */
-  readonly body: ReadableStream<Uint8Array>
-}
+/** The header fields in the form that was asked for. */
+export type HeadersIn<TForm extends HeaderForm> = TForm extends 'raw' ? RawHeaders : IncomingHttpHeaders
+
+/** The trailers in the form that was asked for. */
+export type TrailersIn<TForm extends HeaderForm> = TForm extends 'raw' ? RawHeaders : Record<string, string>
 
 /**
- * A response's body, as a dispatcher's own methods give it: the same object as {@link BodyReadable}, with the two
- * members that undici leaves unimplemented typed as in undici: otherwise a dispatcher wouldn't be assignable to
- * undici's `Dispatcher`.
- */
-export interface UndiciBodyReadable extends BodyReadableBase {
-  /** Typed as in undici. {@link BodyReadable} has the type at run time. */
-  formData(): Promise<never>
-  /** Typed as in undici. {@link BodyReadable} has the type at run time. */
-  readonly body: never
-}
-
-/**
- * The result of `request()`, as it is at run time.
+ * The result of `request()`.
  *
- * @typeParam TBody - the body's type; a dispatcher's own method speaks undici's.
+ * @typeParam TForm - the option `responseHeaders`.
  */
-export interface ResponseData<TOpaque = null, TBody = BodyReadable> {
+export interface ResponseData<TOpaque = null, TForm extends HeaderForm = null> {
   /** The final status: never 1xx. */
   statusCode: number
   /** HTTP/2 has none (RFC 9113 §8.3.2): an empty string. */
   statusText: string
-  /** The header fields, as the session made them. */
-  headers: IncomingHttpHeaders
+  /** The header fields: the object as the session made it, or `[name, value, …]`. */
+  headers: HeadersIn<TForm>
   /** The body. It must be consumed, dumped or destroyed. */
-  body: TBody
-  /** The trailers; empty until the body has ended. */
-  trailers: Record<string, string>
+  body: BodyReadable
+  /** The trailers: an object, or `[name, value, …]`. They are empty until the body has ended. */
+  trailers: TrailersIn<TForm>
   /** The request's own `opaque`. */
   opaque: TOpaque
   /** The object that the interceptors of the call shared, and may have filled. */
@@ -82,20 +72,14 @@ export interface ResponseData<TOpaque = null, TBody = BodyReadable> {
 }
 
 /** The result of `request()` with `responseHeaders: 'raw'`: headers and trailers as flat lists, in wire order. */
-export interface RawResponseData<TOpaque = null, TBody = BodyReadable>
-  extends Omit<ResponseData<TOpaque, TBody>, 'headers' | 'trailers'> {
-  /** The header fields, `[name, value, …]`. */
-  headers: RawHeaders
-  /** The trailers, `[name, value, …]`; empty until the body has ended. */
-  trailers: RawHeaders
-}
+export type RawResponseData<TOpaque = null> = ResponseData<TOpaque, 'raw'>
 
 /** The result of `connect()`. */
-export interface ConnectData<TOpaque = null> {
+export interface ConnectData<TOpaque = null, TForm extends HeaderForm = null> {
   /** The status: 2xx. */
   statusCode: number
-  /** The header fields, as the session made them. */
-  headers: IncomingHttpHeaders
+  /** The header fields: the object as the session made it, or `[name, value, …]`. */
+  headers: HeadersIn<TForm>
   /** The tunnel. Each half ends by itself; `destroy()` resets the stream. */
   socket: Duplex
   /** The request's own `opaque`. */
@@ -105,22 +89,23 @@ export interface ConnectData<TOpaque = null> {
 }
 
 /** The result of `upgrade()`: `socket` is the stream, on which the other protocol is spoken. */
-export interface UpgradeData<TOpaque = null> extends ConnectData<TOpaque> {}
+export interface UpgradeData<TOpaque = null, TForm extends HeaderForm = null>
+  extends ConnectData<TOpaque, TForm> {}
 
 /** The result of `stream()`, when the response has been written. */
-export interface StreamData<TOpaque = null> {
+export interface StreamData<TOpaque = null, TForm extends HeaderForm = null> {
   /** The request's own `opaque`. */
   opaque: TOpaque
-  /** The trailers. */
-  trailers: Record<string, string>
+  /** The trailers: an object, or `[name, value, …]`. */
+  trailers: TrailersIn<TForm>
 }
 
 /** The argument of a {@link StreamFactory}. */
-export interface StreamFactoryData<TOpaque = null> {
+export interface StreamFactoryData<TOpaque = null, TForm extends HeaderForm = null> {
   /** The final status: never 1xx. */
   statusCode: number
-  /** The header fields. */
-  headers: IncomingHttpHeaders
+  /** The header fields: the object as the session made it, or `[name, value, …]`. */
+  headers: HeadersIn<TForm>
   /** The request's own `opaque`. */
   opaque: TOpaque
   /** The object that the interceptors of the call shared, and may have filled. */
@@ -128,25 +113,20 @@ export interface StreamFactoryData<TOpaque = null> {
 }
 
 /** Makes the stream that a response's body is written to. */
-export type StreamFactory<TOpaque = null> = (data: StreamFactoryData<TOpaque>) => Writable
+export type StreamFactory<TOpaque = null, TForm extends HeaderForm = null> = (
+  data: StreamFactoryData<TOpaque, TForm>,
+) => Writable
 
-/**
- * The argument of a {@link PipelineHandler}.
- *
- * @typeParam TBody - the body's type; a dispatcher's own method speaks undici's.
- */
-export interface PipelineHandlerData<TOpaque = null, TBody = BodyReadable>
-  extends StreamFactoryData<TOpaque> {
+/** The argument of a {@link PipelineHandler}. */
+export interface PipelineHandlerData<TOpaque = null, TForm extends HeaderForm = null>
+  extends StreamFactoryData<TOpaque, TForm> {
   /** The response's body. */
-  body: TBody
-  /**
-   * The trailers; empty until the body has ended. With `responseHeaders: 'raw'` a flat list at run time, like
-   * `headers`.
-   */
-  trailers: Record<string, string>
+  body: BodyReadable
+  /** The trailers: an object, or `[name, value, …]`. They are empty until the body has ended. */
+  trailers: TrailersIn<TForm>
 }
 
 /** Makes the readable half of a pipeline from the response. */
-export type PipelineHandler<TOpaque = null, TBody = BodyReadable> = (
-  data: PipelineHandlerData<TOpaque, TBody>,
+export type PipelineHandler<TOpaque = null, TForm extends HeaderForm = null> = (
+  data: PipelineHandlerData<TOpaque, TForm>,
 ) => Readable

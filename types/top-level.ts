@@ -4,16 +4,15 @@ import type { Callback } from './api-methods.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type {
   ConnectOptions,
+  HeaderForm,
   HttpMethod,
   PipelineOptions,
   RequestOptions,
   UpgradeOptions,
 } from './request.ts'
 import type {
-  BodyReadable,
   ConnectData,
   PipelineHandler,
-  RawResponseData,
   ResponseData,
   StreamData,
   StreamFactory,
@@ -45,65 +44,85 @@ type TopLevel<TOptions> = TopLevelOptions & Partial<TOptions>
 
 /** `request()` as a function of a URL. */
 export interface RequestFunction {
-  <TOpaque = null>(
+  <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
-    options: TopLevel<RequestOptions<TOpaque>> & { responseHeaders: 'raw' },
-  ): Promise<RawResponseData<TOpaque>>
-  <TOpaque = null>(
-    url: RequestUrl,
-    options?: TopLevel<RequestOptions<TOpaque>> | null,
-  ): Promise<ResponseData<TOpaque, BodyReadable>>
-  <TOpaque = null>(
-    url: RequestUrl,
-    options: TopLevel<RequestOptions<TOpaque>> | null,
-    callback: Callback<ResponseData<TOpaque, BodyReadable>>,
+    options: TopLevel<RequestOptions<TOpaque, TForm>> | null,
+    callback: Callback<ResponseData<TOpaque, TForm>>,
   ): void
+  <TOpaque = null, TForm extends HeaderForm = null>(
+    url: RequestUrl,
+    options?: TopLevel<RequestOptions<TOpaque, TForm>> | null,
+  ): Promise<ResponseData<TOpaque, TForm>>
+  <TOpaque = null>(
+    url: RequestUrl,
+    options?: TopLevel<RequestOptions<TOpaque, null>> | null,
+  ): Promise<ResponseData<TOpaque>>
 }
 
 /** `stream()` as a function of a URL. */
 export interface StreamFunction {
+  <TOpaque = null, TForm extends HeaderForm = null>(
+    url: RequestUrl,
+    options: TopLevel<RequestOptions<TOpaque, TForm>> | null,
+    factory: StreamFactory<TOpaque, TForm>,
+    callback: Callback<StreamData<TOpaque, TForm>>,
+  ): void
+  <TOpaque = null, TForm extends HeaderForm = null>(
+    url: RequestUrl,
+    options: TopLevel<RequestOptions<TOpaque, TForm>> | null,
+    factory: StreamFactory<TOpaque, TForm>,
+  ): Promise<StreamData<TOpaque, TForm>>
   <TOpaque = null>(
     url: RequestUrl,
-    options: TopLevel<RequestOptions<TOpaque>> | null,
+    options: TopLevel<RequestOptions<TOpaque, null>> | null,
     factory: StreamFactory<TOpaque>,
   ): Promise<StreamData<TOpaque>>
-  <TOpaque = null>(
-    url: RequestUrl,
-    options: TopLevel<RequestOptions<TOpaque>> | null,
-    factory: StreamFactory<TOpaque>,
-    callback: Callback<StreamData<TOpaque>>,
-  ): void
 }
 
 /** `pipeline()` as a function of a URL. */
-export type PipelineFunction = <TOpaque = null>(
-  url: RequestUrl,
-  options: TopLevel<PipelineOptions<TOpaque>> | null,
-  handler: PipelineHandler<TOpaque, BodyReadable>,
-) => Duplex
+export interface PipelineFunction {
+  <TOpaque = null, TForm extends HeaderForm = null>(
+    url: RequestUrl,
+    options: TopLevel<PipelineOptions<TOpaque, TForm>> | null,
+    handler: PipelineHandler<TOpaque, TForm>,
+  ): Duplex
+  <TOpaque = null>(
+    url: RequestUrl,
+    options: TopLevel<PipelineOptions<TOpaque, null>> | null,
+    handler: PipelineHandler<TOpaque>,
+  ): Duplex
+}
 
 /** `connect()` as a function of a URL. */
 export interface ConnectFunction {
-  <TOpaque = null>(
+  <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
-    options?: TopLevel<ConnectOptions<TOpaque>> | null,
-  ): Promise<ConnectData<TOpaque>>
-  <TOpaque = null>(
-    url: RequestUrl,
-    options: TopLevel<ConnectOptions<TOpaque>> | null,
-    callback: Callback<ConnectData<TOpaque>>,
+    options: TopLevel<ConnectOptions<TOpaque, TForm>> | null,
+    callback: Callback<ConnectData<TOpaque, TForm>>,
   ): void
+  <TOpaque = null, TForm extends HeaderForm = null>(
+    url: RequestUrl,
+    options?: TopLevel<ConnectOptions<TOpaque, TForm>> | null,
+  ): Promise<ConnectData<TOpaque, TForm>>
+  <TOpaque = null>(
+    url: RequestUrl,
+    options?: TopLevel<ConnectOptions<TOpaque, null>> | null,
+  ): Promise<ConnectData<TOpaque>>
 }
 
 /** `upgrade()` as a function of a URL. */
 export interface UpgradeFunction {
-  <TOpaque = null>(
+  <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
-    options?: TopLevel<UpgradeOptions<TOpaque>> | null,
-  ): Promise<UpgradeData<TOpaque>>
-  <TOpaque = null>(
-    url: RequestUrl,
-    options: TopLevel<UpgradeOptions<TOpaque>> | null,
-    callback: Callback<UpgradeData<TOpaque>>,
+    options: TopLevel<UpgradeOptions<TOpaque, TForm>> | null,
+    callback: Callback<UpgradeData<TOpaque, TForm>>,
   ): void
+  <TOpaque = null, TForm extends HeaderForm = null>(
+    url: RequestUrl,
+    options?: TopLevel<UpgradeOptions<TOpaque, TForm>> | null,
+  ): Promise<UpgradeData<TOpaque, TForm>>
+  <TOpaque = null>(
+    url: RequestUrl,
+    options?: TopLevel<UpgradeOptions<TOpaque, null>> | null,
+  ): Promise<UpgradeData<TOpaque>>
 }

@@ -11,7 +11,7 @@ import { validateReadWriteMaxBytes } from '@connectrpc/connect/protocol'
 import { createTransport as createConnect } from '@connectrpc/connect/protocol-connect'
 import { createTransport as createGrpc } from '@connectrpc/connect/protocol-grpc'
 import { createTransport as createGrpcWeb } from '@connectrpc/connect/protocol-grpc-web'
-import type { BodyReadable, Dispatcher, RawResponseData, RequestBody } from 'dodici'
+import type { BodyReadable, Dispatcher, RequestBody } from 'dodici'
 import { toGrpcError } from './protocol.ts'
 
 const PROTOCOLS = { grpc: createGrpc, 'grpc-web': createGrpcWeb, connect: createConnect }
@@ -60,8 +60,7 @@ function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn
     // connect-es keeps the deadline, and aborts the signal when it has passed. PINGs find a dead connection.
     const clocks = { headersTimeout: 0, bodyTimeout: 0, uploadTimeout: 0 }
     try {
-      // The types of the methods' results are undici's, which have no raw form.
-      const response = (await dispatcher.request({
+      const response = await dispatcher.request({
         ...clocks,
         origin,
         path: `${pathname}${search}`,
@@ -70,7 +69,7 @@ function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn
         body: body === undefined ? null : await toBody(body),
         signal,
         responseHeaders: 'raw',
-      })) as unknown as RawResponseData
+      })
       const trailer = new Headers()
       return {
         status: response.statusCode,

@@ -1,6 +1,6 @@
 /** A gRPC client over `request()`. */
 
-import type { BodyReadable, Dispatcher, RawResponseData } from 'dodici'
+import type { BodyReadable, Dispatcher } from 'dodici'
 import type { CallOptions, Input } from './protocol.ts'
 import {
   checkHeader,
@@ -32,8 +32,7 @@ export async function* call(
   try {
     const { signal = null } = options
     const request = { ...toRequest(method, input, options), signal, responseHeaders: 'raw' as const }
-    // The types of the methods' results are undici's, which have no raw form.
-    const response = (await dispatcher.request(request)) as unknown as RawResponseData
+    const response = await dispatcher.request(request)
     body = response.body
     const header = toMetadata(response.headers)
     checkHeader(response.statusCode, header)

@@ -10,7 +10,8 @@ import type { Callback } from '../../types/api-methods.ts'
 import type { Dispatcher } from '../../types/dispatcher.ts'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { DispatchOptions } from '../../types/request.ts'
+import type { DispatchOptions, HeaderForm } from '../../types/request.ts'
+import type { HeadersIn, TrailersIn } from '../../types/response.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { originalNextTick, originalQueueMicrotask, throwUncaught } from '../core/original-timers.ts'
 import { invalid, invalidKind, toInteger } from '../core/validate.ts'
@@ -25,7 +26,7 @@ export type Dispatching = Pick<Dispatcher, 'dispatch'>
 export interface ApiOptions<TOpaque> {
   readonly signal?: AbortSignal | EventEmitter | null | undefined
   readonly opaque?: TOpaque | undefined
-  readonly responseHeaders?: 'raw' | null | undefined
+  readonly responseHeaders?: HeaderForm | undefined
   readonly onInfo?:
     | ((info: { statusCode: number; headers: Record<string, string | string[]> }) => void)
     | null
@@ -59,14 +60,14 @@ export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
 }
 
 /** Trailers as they are handed out: filled when they come, since the data is there before. */
-export type Trailers = Record<string, string | string[] | undefined> | string[]
+export type Trailers = TrailersIn<HeaderForm>
 
 /**
  * Defines a trailer, also one with the name `__proto__`: an assignment would call the setter of Object.prototype, or
  * the one that Node has put there.
  */
 function setTrailer(
-  target: Exclude<Trailers, string[]>,
+  target: Record<string, string | string[] | undefined>,
   name: string,
   value: string | string[] | undefined,
 ): void {
@@ -122,14 +123,8 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     this.#signal?.remove()
   }
 
-  /** The contract follows undici: it types headers as an object also where 'raw' makes them an array. */
-  protected toHanded(
-    controller: DispatchController,
-    headers: IncomingHttpHeaders,
-  ): Record<string, string | string[]> {
-    const handed =
-      this.options.responseHeaders === 'raw' ? toRawHeaders(controller.rawHeaders ?? headers) : headers
-    return handed as Record<string, string | string[]>
+  protected toHanded(controller: DispatchController, headers: IncomingHttpHeaders): HeadersIn<HeaderForm> {
+    return this.options.responseHeaders === 'raw' ? toRawHeaders(controller.rawHeaders ?? headers) : headers
   }
 
   protected makeTrailers(): Trailers {
@@ -158,8 +153,9 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
   /** An informational response came. */
   protected inform(controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
     const { onInfo } = this.options
-    if (onInfo !== undefined && onInfo !== null)
-      onInfo({ statusCode, headers: this.toHanded(controller, headers) })
+    if (onInfo === undefined || onInfo === null) return
+    // Typed as in undici, also where 'raw' makes it an array.
+    onInfo({ statusCode, headers: this.toHanded(controller, headers) as Record<string, string | string[]> })
   }
 
   /** Calls the caller's callback with the result; once. False when the callback has thrown. */

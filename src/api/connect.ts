@@ -6,9 +6,9 @@
 
 import type { Callback } from '../../types/api-methods.ts'
 import type { ConnectOptions } from '../../types/request.ts'
-import type { ConnectData } from '../../types/response.ts'
 import type { Dispatching } from './api-handler.ts'
 import { checkApiOptions, perform } from './api-handler.ts'
+import type { TunnelData } from './tunnel-handler.ts'
 import { TunnelHandler } from './tunnel-handler.ts'
 
 /**
@@ -21,9 +21,9 @@ import { TunnelHandler } from './tunnel-handler.ts'
 export function connect<TOpaque>(
   dispatcher: Dispatching,
   options: ConnectOptions<TOpaque>,
-  callback?: Callback<ConnectData<TOpaque>>,
-): Promise<ConnectData<TOpaque>> | undefined {
-  return perform<ConnectData<TOpaque>>(options?.opaque, callback, (settle) => {
+  callback?: Callback<TunnelData<TOpaque>>,
+): Promise<TunnelData<TOpaque>> | undefined {
+  return perform<TunnelData<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
     const handler = new TunnelHandler(options, settle, `a tunnel to ${options.path}`)
     handler.dispatchBy(dispatcher, { ...options, method: 'CONNECT' })

@@ -7,8 +7,8 @@
 import { Duplex, Readable } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { PipelineOptions } from '../../types/request.ts'
-import type { PipelineHandler, UndiciBodyReadable } from '../../types/response.ts'
+import type { HeaderForm, PipelineOptions } from '../../types/request.ts'
+import type { PipelineHandler } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { toCompact } from '../core/piece-list.ts'
@@ -95,7 +95,7 @@ class PipelineDuplex extends Duplex {
 class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements DispatchHandler, DuplexOwner {
   readonly request = new PipelineRequest()
   readonly duplex: PipelineDuplex
-  readonly #toResponse: PipelineHandler<TOpaque, UndiciBodyReadable>
+  readonly #toResponse: PipelineHandler<TOpaque, HeaderForm>
   readonly #callerContext = new CallerContext()
   readonly #isHead: boolean
   readonly #trailers: Trailers
@@ -106,7 +106,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   /** The Readable that the caller's handler has returned; null until then. */
   #response: Readable | null = null
 
-  constructor(options: PipelineOptions<TOpaque>, toResponse: PipelineHandler<TOpaque, UndiciBodyReadable>) {
+  constructor(options: PipelineOptions<TOpaque>, toResponse: PipelineHandler<TOpaque, HeaderForm>) {
     super(options, noop)
     this.#toResponse = toResponse
     this.#isHead = options.method === 'HEAD'
@@ -145,8 +145,8 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
       statusCode,
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,
-      body: body as unknown as UndiciBodyReadable,
-      trailers: this.#trailers as Record<string, string>,
+      body,
+      trailers: this.#trailers,
       context: this.context as object,
     })
     if (!isOpenReadable(response)) {
@@ -216,7 +216,7 @@ function isOpenReadable(value: unknown): value is Readable {
 export function pipeline<TOpaque>(
   dispatcher: Dispatching,
   options: PipelineOptions<TOpaque>,
-  handler: PipelineHandler<TOpaque, UndiciBodyReadable>,
+  handler: PipelineHandler<TOpaque, HeaderForm>,
 ): Duplex {
   let call: PipelineCall<TOpaque> | null = null
   try {

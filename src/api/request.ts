@@ -7,13 +7,13 @@
 import type { Callback } from '../../types/api-methods.ts'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { RequestOptions } from '../../types/request.ts'
-import type { ResponseData, UndiciBodyReadable } from '../../types/response.ts'
+import type { HeaderForm, RequestOptions } from '../../types/request.ts'
+import type { ResponseData } from '../../types/response.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK, perform } from './api-handler.ts'
 import { BodyReadable } from './body-readable.ts'
 
-type Data<TOpaque> = ResponseData<TOpaque, UndiciBodyReadable>
+type Data<TOpaque> = ResponseData<TOpaque, HeaderForm>
 
 /** Gives the caller a body as soon as the header is there, and fills that body. */
 class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implements DispatchHandler {
@@ -55,8 +55,8 @@ class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> impleme
       statusCode,
       statusText,
       headers: this.toHanded(controller, headers),
-      body: body as unknown as UndiciBodyReadable,
-      trailers: this.#trailers as Record<string, string>,
+      body,
+      trailers: this.#trailers,
       opaque: this.opaque,
       context: this.context as object,
     }

@@ -8,7 +8,7 @@ import type { Writable } from 'node:stream'
 import type { Callback } from '../../types/api-methods.ts'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import type { RequestOptions } from '../../types/request.ts'
+import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
@@ -16,6 +16,8 @@ import { WritableFeed } from '../core/writable-feed.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
+
+type Data<TOpaque> = StreamData<TOpaque, HeaderForm>
 
 function isOpenWritable(value: unknown): value is Writable {
   if (typeof value !== 'object' || value === null) return false
@@ -25,8 +27,8 @@ function isOpenWritable(value: unknown): value is Writable {
 }
 
 /** Has a Writable made as soon as the header is there, and writes the body to it. */
-class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> implements DispatchHandler {
-  readonly #factory: StreamFactory<TOpaque>
+class StreamHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implements DispatchHandler {
+  readonly #factory: StreamFactory<TOpaque, HeaderForm>
   readonly #callerContext = new CallerContext()
   readonly #trailers: Trailers
   /** Null until the factory has made it. */
@@ -53,8 +55,8 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
 
   constructor(
     options: RequestOptions<TOpaque>,
-    factory: StreamFactory<TOpaque>,
-    callback: Callback<StreamData<TOpaque>>,
+    factory: StreamFactory<TOpaque, HeaderForm>,
+    callback: Callback<Data<TOpaque>>,
   ) {
     super(options, callback)
     this.#factory = factory
@@ -133,7 +135,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
       return
     }
     this.removeSignal()
-    this.succeed({ opaque: this.opaque, trailers: this.#trailers as Record<string, string> })
+    this.succeed({ opaque: this.opaque, trailers: this.#trailers })
   }
 
   /**
@@ -159,10 +161,10 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, StreamData<TOpaque>> im
 export function stream<TOpaque>(
   dispatcher: Dispatching,
   options: RequestOptions<TOpaque>,
-  factory: StreamFactory<TOpaque>,
-  callback?: Callback<StreamData<TOpaque>>,
-): Promise<StreamData<TOpaque>> | undefined {
-  return perform<StreamData<TOpaque>>(options?.opaque, callback, (settle) => {
+  factory: StreamFactory<TOpaque, HeaderForm>,
+  callback?: Callback<Data<TOpaque>>,
+): Promise<Data<TOpaque>> | undefined {
+  return perform<Data<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
     checkNoTunnel(options)
     if (typeof factory !== 'function') throw invalid('factory', factory, 'a function that returns a Writable')

@@ -8,20 +8,24 @@ import type { Duplex } from 'node:stream'
 import type { Callback } from '../../types/api-methods.ts'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { HeaderForm } from '../../types/request.ts'
 import type { ConnectData } from '../../types/response.ts'
 import { TunnelRefusedError } from '../errors.ts'
 import type { ApiOptions } from './api-handler.ts'
 import { ApiHandler } from './api-handler.ts'
 
+/** The result, for the caller. */
+export type TunnelData<TOpaque> = ConnectData<TOpaque, HeaderForm>
+
 /** Gives the caller the tunnel. From then on it is the caller's: a signal doesn't end it any more. */
 export class TunnelHandler<TOpaque>
-  extends ApiHandler<TOpaque, ConnectData<TOpaque>>
+  extends ApiHandler<TOpaque, TunnelData<TOpaque>>
   implements DispatchHandler
 {
   readonly #what: string
 
   /** @param what the name of the tunnel in an error */
-  constructor(options: ApiOptions<TOpaque>, callback: Callback<ConnectData<TOpaque>>, what: string) {
+  constructor(options: ApiOptions<TOpaque>, callback: Callback<TunnelData<TOpaque>>, what: string) {
     super(options, callback)
     this.#what = what
   }

@@ -6,10 +6,10 @@
 
 import type { Callback } from '../../types/api-methods.ts'
 import type { UpgradeOptions } from '../../types/request.ts'
-import type { UpgradeData } from '../../types/response.ts'
 import { invalid } from '../core/validate.ts'
 import type { Dispatching } from './api-handler.ts'
 import { checkApiOptions, perform } from './api-handler.ts'
+import type { TunnelData } from './tunnel-handler.ts'
 import { TunnelHandler } from './tunnel-handler.ts'
 
 /**
@@ -22,9 +22,9 @@ import { TunnelHandler } from './tunnel-handler.ts'
 export function upgrade<TOpaque>(
   dispatcher: Dispatching,
   options: UpgradeOptions<TOpaque>,
-  callback?: Callback<UpgradeData<TOpaque>>,
-): Promise<UpgradeData<TOpaque>> | undefined {
-  return perform<UpgradeData<TOpaque>>(options?.opaque, callback, (settle) => {
+  callback?: Callback<TunnelData<TOpaque>>,
+): Promise<TunnelData<TOpaque>> | undefined {
+  return perform<TunnelData<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
     const { protocol = 'websocket', method = 'GET' } = options
     if (typeof protocol !== 'string' || protocol === '') {

@@ -27,6 +27,8 @@ brand(UndiciError, 'UndiciError', 'UND_ERR')
 
 /** A call was aborted. Dodici's RequestAbortedError is an instance of it as well. */
 export class AbortError extends UndiciError {
+  declare readonly code: 'UND_ERR_ABORT'
+
   constructor(message = 'The operation was aborted') {
     super(message)
   }
@@ -35,6 +37,8 @@ brand(AbortError, 'AbortError', 'UND_ERR_ABORT')
 
 /** Tells of something that is no failure of its own. */
 export class InformationalError extends UndiciError {
+  declare readonly code: 'UND_ERR_INFO'
+
   constructor(message = 'Request information', options?: ErrorOptions) {
     super(message, options)
   }
@@ -43,6 +47,8 @@ brand(InformationalError, 'InformationalError', 'UND_ERR_INFO')
 
 /** A BalancedPool has no upstream. */
 export class BalancedPoolMissingUpstreamError extends UndiciError {
+  declare readonly code: 'UND_ERR_BPL_MISSING_UPSTREAM'
+
   constructor(message = 'No upstream has been added to the BalancedPool') {
     super(message)
   }
@@ -51,6 +57,8 @@ brand(BalancedPoolMissingUpstreamError, 'MissingUpstreamError', 'UND_ERR_BPL_MIS
 
 /** A RetryHandler can't go on with a response. */
 export class RequestRetryError extends UndiciError {
+  declare readonly code: 'UND_ERR_REQ_RETRY'
+
   /** The response's status. */
   readonly statusCode: number
   readonly data: unknown
@@ -71,6 +79,8 @@ brand(RequestRetryError, 'RequestRetryError', 'UND_ERR_REQ_RETRY')
 
 /** The interceptor `responseError` has turned a status of 400 or more into an error. */
 export class ResponseError extends UndiciError {
+  declare readonly code: 'UND_ERR_RESPONSE'
+
   /** The response's status. */
   readonly statusCode: number
   readonly body: Record<string, unknown> | string | null
@@ -97,6 +107,8 @@ brand(ResponseError, 'ResponseError', 'UND_ERR_RESPONSE')
 
 /** undici 6: `throwOnError` has turned a status of 400 or more into an error. */
 export class ResponseStatusCodeError extends UndiciError {
+  declare readonly code: 'UND_ERR_RESPONSE_STATUS_CODE'
+
   /** The response's status. */
   readonly status: number
   /** The response's status. */
@@ -121,6 +133,8 @@ brand(ResponseStatusCodeError, 'ResponseStatusCodeError', 'UND_ERR_RESPONSE_STAT
 
 /** No TLS connection through a proxy. */
 export class SecureProxyConnectionError extends UndiciError {
+  declare readonly code: 'UND_ERR_PRX_TLS'
+
   constructor(cause?: unknown, message = 'Secure Proxy Connection failed', options: ErrorOptions = {}) {
     super(message, { cause, ...options })
   }
@@ -129,6 +143,8 @@ brand(SecureProxyConnectionError, 'SecureProxyConnectionError', 'UND_ERR_PRX_TLS
 
 /** No connection through a proxy. */
 export class ProxyConnectionError extends UndiciError {
+  declare readonly code: 'UND_ERR_PRX_CONN'
+
   constructor(cause?: unknown, message = 'Proxy Connection failed', options: ErrorOptions = {}) {
     super(message, { cause, ...options })
   }
@@ -137,6 +153,8 @@ brand(ProxyConnectionError, 'ProxyConnectionError', 'UND_ERR_PRX_CONN')
 
 /** A response redirects once more than was allowed. */
 export class MaxRedirectsError extends UndiciError {
+  declare readonly code: 'UND_ERR_REDIRECT_MAX'
+
   constructor(message = 'max redirects') {
     super(message)
   }
@@ -145,6 +163,8 @@ brand(MaxRedirectsError, 'MaxRedirectsError', 'UND_ERR_REDIRECT_MAX')
 
 /** A message of a WebSocket is too large once decompressed. */
 export class MessageSizeExceededError extends UndiciError {
+  declare readonly code: 'UND_ERR_WS_MESSAGE_SIZE_EXCEEDED'
+
   constructor(message = 'Max decompressed message size exceeded') {
     super(message)
   }

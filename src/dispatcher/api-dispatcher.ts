@@ -12,6 +12,7 @@ import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type {
   ConnectOptions,
   DispatchOptions,
+  HeaderForm,
   PipelineOptions,
   RequestOptions,
   UpgradeOptions,
@@ -22,7 +23,6 @@ import type {
   ResponseData,
   StreamData,
   StreamFactory,
-  UndiciBodyReadable,
   UpgradeData,
 } from '../../types/response.ts'
 import { connect } from '../api/connect.ts'
@@ -35,30 +35,27 @@ import { upgrade } from '../api/upgrade.ts'
 abstract class UntypedApiDispatcher extends EventEmitter<DispatcherEvents> {
   abstract dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 
-  request(
-    options: RequestOptions<unknown>,
-    callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
-  ): unknown {
+  request(options: RequestOptions<unknown>, callback?: Callback<ResponseData<unknown, HeaderForm>>): unknown {
     return request(this, options, callback)
   }
 
   stream(
     options: RequestOptions<unknown>,
-    factory: StreamFactory<unknown>,
-    callback?: Callback<StreamData<unknown>>,
+    factory: StreamFactory<unknown, HeaderForm>,
+    callback?: Callback<StreamData<unknown, HeaderForm>>,
   ): unknown {
     return stream(this, options, factory, callback)
   }
 
-  pipeline(options: PipelineOptions<unknown>, handler: PipelineHandler<unknown, UndiciBodyReadable>): Duplex {
+  pipeline(options: PipelineOptions<unknown>, handler: PipelineHandler<unknown, HeaderForm>): Duplex {
     return pipeline(this, options, handler)
   }
 
-  connect(options: ConnectOptions<unknown>, callback?: Callback<ConnectData<unknown>>): unknown {
+  connect(options: ConnectOptions<unknown>, callback?: Callback<ConnectData<unknown, HeaderForm>>): unknown {
     return connect(this, options, callback)
   }
 
-  upgrade(options: UpgradeOptions<unknown>, callback?: Callback<UpgradeData<unknown>>): unknown {
+  upgrade(options: UpgradeOptions<unknown>, callback?: Callback<UpgradeData<unknown, HeaderForm>>): unknown {
     return upgrade(this, options, callback)
   }
 }

@@ -4,15 +4,22 @@
  * @module
  */
 
+import type { Duplex } from 'node:stream'
 import { format } from 'node:url'
 import type { Callback } from '../../types/api-methods.ts'
-import type { ConnectOptions, RequestOptions, UpgradeOptions } from '../../types/request.ts'
+import type {
+  ConnectOptions,
+  HeaderForm,
+  PipelineOptions,
+  RequestOptions,
+  UpgradeOptions,
+} from '../../types/request.ts'
 import type {
   ConnectData,
+  PipelineHandler,
   ResponseData,
   StreamData,
   StreamFactory,
-  UndiciBodyReadable,
   UpgradeData,
 } from '../../types/response.ts'
 import type {
@@ -109,7 +116,7 @@ type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
 export const request = ((
   url: RequestUrl,
   given?: Given<RequestOptions<unknown>>,
-  callback?: Callback<ResponseData<unknown, UndiciBodyReadable>>,
+  callback?: Callback<ResponseData<unknown, HeaderForm>>,
 ): unknown =>
   attempt(callback, () => {
     const { dispatcher, options } = aim(url, given)
@@ -120,8 +127,8 @@ export const request = ((
 export const stream = ((
   url: RequestUrl,
   given: Given<RequestOptions<unknown>>,
-  factory: StreamFactory<unknown>,
-  callback?: Callback<StreamData<unknown>>,
+  factory: StreamFactory<unknown, HeaderForm>,
+  callback?: Callback<StreamData<unknown, HeaderForm>>,
 ): unknown =>
   attempt(callback, () => {
     const { dispatcher, options } = aim(url, given)
@@ -129,10 +136,14 @@ export const stream = ((
   })) as StreamFunction
 
 /** A request as a Duplex. See the method of the same name of a dispatcher, and {@link request}. */
-export const pipeline: PipelineFunction = (url, given, handler) => {
+export const pipeline = ((
+  url: RequestUrl,
+  given: Given<PipelineOptions<unknown>>,
+  handler: PipelineHandler<unknown, HeaderForm>,
+): Duplex => {
   const { dispatcher, options } = aim(url, given)
-  return pipelineBy(dispatcher, options, handler as unknown as Parameters<typeof pipelineBy<unknown>>[2])
-}
+  return pipelineBy(dispatcher, options, handler)
+}) as PipelineFunction
 
 /**
  * Opens a tunnel through the server at `url`. See the method of the same name of a dispatcher, and {@link request}.
@@ -142,7 +153,7 @@ export const pipeline: PipelineFunction = (url, given, handler) => {
 export const connect = ((
   url: RequestUrl,
   given?: Given<ConnectOptions<unknown>>,
-  callback?: Callback<ConnectData<unknown>>,
+  callback?: Callback<ConnectData<unknown, HeaderForm>>,
 ): unknown =>
   attempt(callback, () => {
     const { dispatcher, options } = aim(url, { ...given, path: null })
@@ -153,7 +164,7 @@ export const connect = ((
 export const upgrade = ((
   url: RequestUrl,
   given?: Given<UpgradeOptions<unknown>>,
-  callback?: Callback<UpgradeData<unknown>>,
+  callback?: Callback<UpgradeData<unknown, HeaderForm>>,
 ): unknown =>
   attempt(callback, () => {
     const { dispatcher, options } = aim(url, given)

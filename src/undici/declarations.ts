@@ -5,26 +5,68 @@
  * @module
  */
 
-import type { FetchInit, RequestLike } from '../index.ts'
+import type * as types from '../index.ts'
 
 export * from 'undici'
 export {
   Agent,
   Client,
   connect,
-  Dispatcher,
   errors,
   getGlobalDispatcher,
   Pool,
   pipeline,
   request,
-  setGlobalDispatcher,
   stream,
   upgrade,
 } from '../index.ts'
 
+/** The abstract dispatcher. `instanceof` holds for undici's dispatchers, too. */
+export declare const Dispatcher: typeof types.Dispatcher
+/**
+ * A dispatcher of Dodici; each is a `Dispatcher` of undici, too. undici's own, such as a ProxyAgent, is none: its
+ * methods say less. Where a dispatcher is taken, both are.
+ */
+export type Dispatcher = ReturnType<typeof types.getGlobalDispatcher>
+
+/** undici's names for the types of the contract. */
+export declare namespace Dispatcher {
+  export type BodyMixin = Pick<
+    types.BodyReadable,
+    'arrayBuffer' | 'blob' | 'body' | 'bodyUsed' | 'bytes' | 'formData' | 'json' | 'text'
+  >
+  export type ComposedDispatcher = types.ComposedDispatcher
+  export type ConnectData<TOpaque = null> = types.ConnectData<TOpaque>
+  export type ConnectOptions<TOpaque = null> = types.ConnectOptions<TOpaque>
+  export type Dispatch = types.Dispatch
+  export type DispatchController = types.DispatchController
+  export type DispatchHandler = types.DispatchHandler
+  /** In undici 6. */
+  export type DispatchHandlers = types.LegacyDispatchHandler
+  export type DispatchInterceptor = types.DispatcherComposeInterceptor
+  export type DispatchOptions = types.DispatchOptions
+  export type DispatcherComposeInterceptor = types.DispatcherComposeInterceptor
+  export type HttpMethod = types.HttpMethod
+  export type PipelineHandler<TOpaque = null> = types.PipelineHandler<TOpaque>
+  export type PipelineHandlerData<TOpaque = null> = types.PipelineHandlerData<TOpaque>
+  export type PipelineOptions<TOpaque = null> = types.PipelineOptions<TOpaque, null>
+  export type RequestOptions<TOpaque = null> = types.RequestOptions<TOpaque, null>
+  export type ResponseData<TOpaque = null> = types.ResponseData<TOpaque>
+  export type StreamData<TOpaque = null> = types.StreamData<TOpaque>
+  export type StreamFactory<TOpaque = null> = types.StreamFactory<TOpaque>
+  export type StreamFactoryData<TOpaque = null> = types.StreamFactoryData<TOpaque>
+  export type UpgradeData<TOpaque = null> = types.UpgradeData<TOpaque>
+  export type UpgradeOptions<TOpaque = null> = types.UpgradeOptions<TOpaque>
+}
+
+/** @param dispatcher of Dodici or of undici; the one for Dodici's functions, undici's, and Node's own */
+export declare function setGlobalDispatcher(dispatcher: types.FallbackDispatcher): void
+
 /** Dodici's fetch. A relative URL is resolved against {@link getGlobalOrigin}. */
-export declare function fetch(input: string | URL | RequestLike, init?: FetchInit): Promise<Response>
+export declare function fetch(
+  input: string | URL | types.RequestLike,
+  init?: types.FetchInit,
+): Promise<Response>
 
 /** Makes {@link fetch}, its classes, and the installed undici's WebSocket and EventSource global. */
 export declare function install(): void
@@ -44,6 +86,12 @@ export type Request = globalThis.Request
 export declare const Response: typeof globalThis.Response
 export type Response = globalThis.Response
 
-/** All of it in one object, as undici's default export is. */
-declare const all: typeof import('./declarations.ts')
-export default all
+// undici's own say undici's `Headers`, which isn't always that of Node in the eyes of the compiler.
+export declare function getCookies(headers: Headers): Record<string, string>
+export declare function getSetCookies(headers: Headers): import('undici').Cookie[]
+export declare function setCookie(headers: Headers, cookie: import('undici').Cookie): void
+export declare function deleteCookie(
+  headers: Headers,
+  name: string,
+  attributes?: { name?: string; domain?: string },
+): void

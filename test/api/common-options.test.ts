@@ -6,6 +6,7 @@ import type {
   DispatcherComposeInterceptor,
   Dispatcher as DispatcherType,
   DispatchHandler,
+  HeaderForm,
   RequestOptions,
 } from '../../types/index.ts'
 import { watchHeaderObjects } from '../support/engines.ts'
@@ -64,8 +65,8 @@ const APIS: readonly Api[] = [
     name: 'request() with a callback',
     isTunnel: false,
     run: async (client, options) => {
-      const data = await byCallback<Awaited<ReturnType<typeof client.request<unknown>>>>((callback) =>
-        client.request(options, callback),
+      const data = await byCallback<Awaited<ReturnType<typeof client.request<unknown, HeaderForm>>>>(
+        (callback) => client.request(options, callback),
       )
       await data.body.text()
       return data
@@ -130,8 +131,8 @@ const APIS: readonly Api[] = [
     name: 'connect() with a callback',
     isTunnel: true,
     run: async (client, options) => {
-      const data = await byCallback<Awaited<ReturnType<typeof client.connect<unknown>>>>((callback) =>
-        client.connect({ ...options, path: 'example.test:443' }, callback),
+      const data = await byCallback<Awaited<ReturnType<typeof client.connect<unknown, HeaderForm>>>>(
+        (callback) => client.connect({ ...options, path: 'example.test:443' }, callback),
       )
       data.socket.destroy()
       return data
@@ -150,8 +151,8 @@ const APIS: readonly Api[] = [
     name: 'upgrade() with a callback',
     isTunnel: true,
     run: async (client, options) => {
-      const data = await byCallback<Awaited<ReturnType<typeof client.upgrade<unknown>>>>((callback) =>
-        client.upgrade(options, callback),
+      const data = await byCallback<Awaited<ReturnType<typeof client.upgrade<unknown, HeaderForm>>>>(
+        (callback) => client.upgrade(options, callback),
       )
       data.socket.destroy()
       return data

@@ -57,14 +57,14 @@ export const noSignal = request(url, { signal: new AbortController() })
 
 // What comes back: our own body, `opaque` by its type, raw fields where they were asked for.
 const plain = request(url, { opaque: 7 })
-export type Plain = Expect<Equal<typeof plain, Promise<ResponseData<number, BodyReadable>>>>
+export type Plain = Expect<Equal<typeof plain, Promise<ResponseData<number>>>>
 const raw = request(url, { opaque: 7, responseHeaders: 'raw' })
 export type Raw = Expect<Equal<typeof raw, Promise<RawResponseData<number>>>>
 export type RawFields = Expect<
   Equal<[Awaited<typeof raw>['headers'], Awaited<typeof raw>['trailers']], [string[], string[]]>
 >
 const notRaw = request(url, { responseHeaders: null })
-export type NotRaw = Expect<Equal<typeof notRaw, Promise<ResponseData<null, BodyReadable>>>>
+export type NotRaw = Expect<Equal<typeof notRaw, Promise<ResponseData>>>
 const called = request(url, { opaque: 'x' }, (error, { opaque, body }) => {
   const text: string = opaque
   const form: Promise<FormData> = body.formData()

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { errors as undici } from 'undici'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import * as ours from '../../src/errors.ts'
@@ -321,6 +322,31 @@ describe('toError', () => {
     ])('makes an Error where it cannot be made a string: %s', (_kind, thrown) => {
       expect(ours.toError(thrown)).toBeInstanceOf(ours.DodiciError)
     })
+  })
+})
+
+/** In both files: a class, the type of its code, and the code that it is branded with. */
+describe('the type of code', () => {
+  const text = ['errors.ts', 'core/undici-errors.ts']
+    .map((file) => readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8'))
+    .join('\n')
+  const declared = [
+    ...text.matchAll(/^export class (\w+) extends \w+ \{\n {2}declare readonly code: (.+)$/gm),
+  ]
+  const branded = new Map(
+    [...text.matchAll(/^brand\(\s*(\w+),\s*'[^']*',\s*'([^']*)'/gm)].map(([, name, code]) => [name, code]),
+  )
+
+  test.each(
+    declared.map(([, name, type]) => [name, type]),
+  )('of %s is %s, the one that it has', (name, type) => {
+    expect(type?.split(' | ')[0]).toBe(`'${branded.get(name)}'`)
+  })
+
+  test('is a literal for all branded classes but three, whose codes vary', () => {
+    const literal = declared.map(([, name]) => name)
+    const varying = ['DodiciError', 'UndiciError', 'ConnectError']
+    expect([...branded.keys()].filter((name) => !literal.includes(name)).sort()).toEqual(varying.sort())
   })
 })
 

@@ -14,6 +14,8 @@ type Judged = Map<KnownOptions, Set<string>>
 const judged: Judged = new Map()
 /** Those that were judged where other code may have options of its own. */
 const judgedOpen: Judged = new Map()
+/** Those that were warned of. */
+const warned: Judged = new Map()
 
 /** Names that are kept for one kind: a caller that makes up names must not fill the memory. Later ones are silent. */
 const MAX_JUDGED = 500
@@ -33,7 +35,7 @@ export function warnOfUnknownOptions(options: object, known: KnownOptions, isOpe
 function judge(name: string, known: KnownOptions, isOpen: boolean): void {
   if (!remember(name, known, isOpen ? judgedOpen : judged)) return
   const nearest = toNearestName(name, known.names)
-  if (isOpen && nearest === null) return
+  if ((isOpen && nearest === null) || !remember(name, known, warned)) return
   const hint = nearest === null ? '' : `. Did you mean ${show(nearest)}?`
   process.emitWarning(`Unknown option of ${known.owner}: ${show(name)} has no effect${hint}`, {
     type: 'DodiciWarning',

@@ -26,11 +26,16 @@ import { ApiDispatcher } from './api-dispatcher.ts'
  * them.
  */
 export abstract class Dispatcher extends ApiDispatcher implements DispatcherType {
-  #isComposed = false
+  #isBehindOthers = false
 
-  /** Whether interceptors stand in front of it: these may have options of their own in a request's. */
-  protected get isComposed(): boolean {
-    return this.#isComposed
+  /** Whether interceptors or an Agent stand in front of it: a request may have options of theirs. */
+  protected get isBehindOthers(): boolean {
+    return this.#isBehindOthers
+  }
+
+  /** Tells a dispatcher that another one stands in front of it. A no-op for those of other packages. */
+  protected static putBehind(dispatcher: object): void {
+    if (#isBehindOthers in dispatcher) dispatcher.#isBehindOthers = true
   }
 
   /** The origin of a dispatcher for one origin, as `URL.origin` writes it; `null` when each request names its own. */
@@ -95,7 +100,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   compose(interceptors: DispatcherComposeInterceptor[]): Dispatcher
   compose(...interceptors: DispatcherComposeInterceptor[]): Dispatcher
   compose(...given: DispatcherComposeInterceptor[] | [DispatcherComposeInterceptor[]]): Dispatcher {
-    this.#isComposed = true
+    this.#isBehindOthers = true
     let dispatch: Dispatch = (options, handler) => this.dispatch(options, handler)
     for (const interceptor of given.flat()) {
       if (interceptor === null || interceptor === undefined) continue

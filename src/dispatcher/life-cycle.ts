@@ -94,7 +94,7 @@ export abstract class LivingDispatcher extends Dispatcher {
     try {
       this.#requireOpen()
       if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
-      warnOfUnknownOptions(options, REQUEST_OPTIONS, this.isComposed)
+      warnOfUnknownOptions(options, REQUEST_OPTIONS, this.isBehindOthers)
       checkTunnelHandler(options, handler)
       return this.dispatchChecked(options, this.#toTraced(options, native))
     } catch (thrown) {

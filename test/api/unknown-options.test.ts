@@ -105,6 +105,19 @@ describe('an unknown option of a request', () => {
     ])
   })
 
+  test('may be one of an interceptor in front of an Agent, and a typo is warned of once', async () => {
+    const { origin } = await start()
+    const agent = new Agent({ h2c: true })
+    onTestFinished(() => agent.destroy())
+    const composed = agent.compose((dispatch) => (options, handler) => dispatch(options, handler))
+    await send(composed, { origin, cacheTagsOfAgent: ['a'], uploadTimeot: 1 })
+    await send(agent, { origin, uploadTimeot: 1, requestTimeot: 1 })
+    expect(heard).toEqual([
+      'Unknown option of a request: "uploadTimeot" has no effect. Did you mean "uploadTimeout"?',
+      'Unknown option of a request: "requestTimeot" has no effect. Did you mean "requestTimeout"?',
+    ])
+  })
+
   test('of fetch() is warned of only near a known name', async () => {
     const { client, origin } = await start()
     const init: object = { dispatcher: client, agent: null, redirects: 'follow' }

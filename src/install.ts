@@ -24,6 +24,9 @@ import {
  * Node's own undici is loaded first, and its dispatcher kept: {@link uninstall} puts it back, and the fallback is made
  * from it.
  *
+ * undici's function of this name makes its fetch and its classes global instead. That is what the `install()` of
+ * `dodici/undici` does.
+ *
  * @param dispatcher takes handlers of both shapes, as all of ours do. `uninstall()` doesn't close it.
  * @default getGlobalDispatcher()
  * @throws InvalidArgumentError when it can't dispatch

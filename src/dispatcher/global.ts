@@ -28,7 +28,8 @@ export function getGlobalDispatcher(): Dispatcher {
 }
 
 /**
- * Replaces it; the one before is neither closed nor destroyed.
+ * Replaces it; the one before is neither closed nor destroyed. undici, and Node's own fetch, have one of their own: for
+ * these there is `install()`. The function of this name of `dodici/undici` sets all of them.
  *
  * @throws InvalidArgumentError when it can't dispatch
  */

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Usage: scripts/install-runtimes.sh bun|deno
+# Usage: scripts/install-runtimes.sh bun|deno [--installed]
 #
 # Prints the path of the Bun or Deno that the tests are pinned to, and installs it first when it is not cached. Everything
-# but that path goes to stderr, so the output can be captured.
+# but that path goes to stderr, so the output can be captured. With --installed it installs nothing, and fails when it would.
 set -euo pipefail
 
 # Exact versions, as in install-node.sh. Without npm's install scripts: the binary is in a package of its own.
@@ -10,7 +10,7 @@ case "${1:-}" in
   bun) version=1.4.5 package=@oven/bun-linux-x64 path=bin/bun ;;
   deno) version=2.9.6 package=@deno/linux-x64-glibc path=deno ;;
   *)
-    echo "usage: $0 bun|deno" >&2
+    echo "usage: $0 bun|deno [--installed]" >&2
     exit 64
     ;;
 esac
@@ -29,6 +29,7 @@ runs() {
 }
 
 if ! runs "$binary"; then
+  [[ "${2:-}" != '--installed' ]] || exit 1
   echo "installing $1 $version into $dir" >&2
   mkdir -p "$(dirname "$dir")"
   # Installed beside the cache and moved in place, so an interrupted install is never taken for a good one.

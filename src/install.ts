@@ -5,9 +5,11 @@
  */
 
 import type { FallbackDispatcher } from '../types/client.ts'
+import { RUNTIME } from './core/runtime.ts'
 import { invalid } from './core/validate.ts'
 import { isDispatcher } from './dispatcher/dispatcher.ts'
 import { getGlobalDispatcher } from './dispatcher/global.ts'
+import { NotSupportedError } from './errors.ts'
 import {
   findBuiltinClass,
   loadBuiltin,
@@ -29,7 +31,8 @@ import {
  *
  * @param dispatcher takes handlers of both shapes, as all of ours do. `uninstall()` doesn't close it.
  * @default getGlobalDispatcher()
- * @throws InvalidArgumentError when it can't dispatch
+ * @throws InvalidArgumentError when it can't dispatch; NotSupportedError on Bun and Deno, whose fetch isn't undici's,
+ *   unless npm's undici was loaded before: then that one uses the dispatcher
  *
  * @example
  * ```ts
@@ -44,6 +47,11 @@ export function install(dispatcher: FallbackDispatcher = getGlobalDispatcher()):
   // Node 26 replaces the dispatcher in the older place when it loads its own.
   loadBuiltin()
   const loaded = readSlots()
+  if (RUNTIME !== 'Node.js' && loaded.legacy === undefined && loaded.native === undefined) {
+    throw new NotSupportedError(
+      `install() is for fetches of undici, and that of ${RUNTIME} isn't one: set globalThis.fetch to Dodici's fetch`,
+    )
+  }
   const present = { legacy: earlier.legacy ?? loaded.legacy, native: earlier.native ?? loaded.native }
   const before = readInstallation()
   // A dispatcher that other code has put there since our last `install()` is kept, otherwise the one that was kept

@@ -43,8 +43,12 @@ class SystemAlarm implements Alarm {
   }
 }
 
-/** Fake timers replace `now` of the object, or the global itself. The prototype keeps the real one. */
-const { now: realNow }: Pick<typeof performance, 'now'> = Object.getPrototypeOf(performance)
+/**
+ * Fake timers replace `now` of the object, or the global itself. The prototype keeps the real one. On Bun only the
+ * object has one.
+ */
+const { now: realNow = performance.now }: Partial<Pick<typeof performance, 'now'>> =
+  Object.getPrototypeOf(performance)
 
 /** The real time, also while a test fakes the timers. */
 export const systemClock: Clock = Object.freeze({

@@ -19,6 +19,8 @@ import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { toLimit, toLimits } from './limits.ts'
 import { isUrl } from './realms.ts'
+import type { Runtime } from './runtime.ts'
+import { RUNTIME } from './runtime.ts'
 import type { SessionOptions } from './session-options.ts'
 import { toSessionOptions } from './session-options.ts'
 import { warnOfUnknownOptions } from './unknown-options.ts'
@@ -53,8 +55,13 @@ export interface ResolvedClientOptions {
   readonly captureStack: boolean
 }
 
-/** The engine where the option isn't set. */
+/** The engine where the option isn't set, except on Bun. */
 export const DEFAULT_ENGINE: EngineName = 'node'
+
+/** Bun's node:http2 lacks too much (docs/runtimes.md). */
+function toDefaultEngine(runtime: Runtime): EngineName {
+  return runtime === 'Bun' ? 'wire' : DEFAULT_ENGINE
+}
 
 /** An object, so that the compiler requires each of the type's names. */
 const ENGINES: Readonly<Record<EngineName, true>> = { node: true, wire: true }
@@ -131,7 +138,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
   }
   const options: ClientOptions = given
   warnOfUnknownOptions(options, DISPATCHER_OPTIONS, false)
-  const engine: unknown = options.engine ?? DEFAULT_ENGINE
+  const engine: unknown = options.engine ?? toDefaultEngine(RUNTIME)
   if (!isEngine(engine))
     throw invalid('engine', engine, `one of ${Object.keys(ENGINES).map(show).join(', ')}`)
   return Object.freeze({

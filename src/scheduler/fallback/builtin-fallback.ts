@@ -11,6 +11,7 @@ import type { Clock } from '../../core/clock.ts'
 import { MAX_RESPONSE_HEADER_SIZE } from '../../core/limits.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
 import { toOrigin } from '../../core/options.ts'
+import { RUNTIME } from '../../core/runtime.ts'
 import { ClientDestroyedError, NotSupportedError } from '../../errors.ts'
 import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
@@ -70,8 +71,10 @@ export class BuiltinFallback implements FallbackDispatcher {
     const agentClass = this.#seen ?? findBuiltinClass()
     if (agentClass === null) {
       throw new NotSupportedError(
-        "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since another one " +
-          'had been put in its place before: set the fallback option',
+        RUNTIME === 'Node.js'
+          ? "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since another " +
+              'one had been put in its place before: set the fallback option'
+          : `HTTP/1.1 is needed, and ${RUNTIME} has no undici built in, which would serve it: set the fallback option`,
       )
     }
     const { connectTimeout, strictContentLength } = this.#options

@@ -44,8 +44,8 @@ export function openSocket(
   const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
   if (!isTls) return connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where })
   const name = connect.servername ?? hostname
-  // RFC 6066 §3: an IP address is not sent as a server name.
-  const servername = isIP(name) === 0 ? name : ''
+  // RFC 6066 §3: an IP address is not sent as a server name. Deno connects to no server with an empty one.
+  const servername = isIP(name) === 0 ? name : undefined
   // RFC 9113 §9.2.1: no renegotiation with TLS 1.2.
   const secureOptions = (connect.secureOptions ?? 0) | constants.SSL_OP_NO_RENEGOTIATION
   return connectTls({

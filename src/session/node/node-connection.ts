@@ -11,6 +11,7 @@ import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { MAX_RESPONSE_HEADERS_COUNT } from '../../core/limits.ts'
 import type { Origin } from '../../core/options.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
+import { RUNTIME } from '../../core/runtime.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
 import { SocketError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
@@ -145,7 +146,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   }
 
   growConnectionWindow(size: number): void {
-    if (size > this.#window && !this.http2.destroyed) this.http2.setLocalWindowSize(size)
+    if (size > this.#window && !this.http2.destroyed) setConnectionWindow(this.http2, size)
     this.#window = Math.max(size, this.#window)
   }
 
@@ -197,6 +198,11 @@ function connectHttp2(
     peerMaxConcurrentStreams: UNLIMITED,
   })
   if (http2.destroyed) throw new SocketError('The socket was closed before a session could begin')
-  http2.setLocalWindowSize(connectionWindowSize)
+  setConnectionWindow(http2, connectionWindowSize)
   return http2
+}
+
+/** On Bun the connection keeps its 65,535 bytes: with another window, Bun never grows those of streams again. */
+function setConnectionWindow(http2: ClientHttp2Session, size: number): void {
+  if (RUNTIME !== 'Bun') http2.setLocalWindowSize(size)
 }

@@ -9,6 +9,7 @@ import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node
 import { ErrorCode } from '../../core/error-codes.ts'
 import { noop } from '../../core/noop.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
+import { RUNTIME } from '../../core/runtime.ts'
 
 /** Who hears of one stream. */
 export interface NodeStreamListener {
@@ -87,10 +88,15 @@ function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
   if (chunk !== null) return ListenerSlot.get(this)?.onData(chunk) === true
   // Node pushes a last null while it destroys the stream, which is not END_STREAM.
   if (this.destroyed) return false
-  const mayGo = ListenerSlot.get(this)?.onEnd(this.closed) === true
+  const mayGo = ListenerSlot.get(this)?.onEnd(isReset(this)) === true
   // Otherwise node would wait for an `end` that never comes, and we would have to destroy the stream a tick later.
   if (mayGo) this.readable = false
   return false
+}
+
+/** Whether a stream ends otherwise than by END_STREAM. Bun tells of a RST_STREAM before it marks the stream as closed. */
+function isReset({ closed, rstCode }: ClientHttp2Stream): boolean {
+  return closed || (RUNTIME === 'Bun' && rstCode !== undefined && rstCode !== ErrorCode.NO_ERROR)
 }
 
 /**
@@ -159,6 +165,8 @@ export function listen(stream: ClientHttp2Stream, listener: NodeStreamListener):
   ListenerSlot.put(stream, listener)
   stream.push = onPush
   stream.emit = onEmit
+  // Without a listener Bun tells neither the code of a RST_STREAM nor the loss of the connection.
+  if (RUNTIME === 'Bun') stream.on('error', noop)
 }
 
 /** Begins to read, or continues after `onData` has stopped it. */

@@ -8,6 +8,8 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as Node
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
+import { RUNTIME } from '../../core/runtime.ts'
+import { NotSupportedError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { ResponseMeter } from '../../handler/response-limits.ts'
@@ -113,6 +115,11 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     if (wire === null) return
     const { call } = this.#flow
     const { body, request } = call
+    if (request.trailers !== null && RUNTIME === 'Bun') {
+      const what = "Bun's node:http2 sends no trailers of requests: set the engine option to 'wire'"
+      this.#flow.abort(new NotSupportedError(what))
+      return
+    }
     const options = toStreamOptions(request, body)
     let stream: ClientHttp2Stream
     try {

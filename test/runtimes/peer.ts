@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { generate } from 'selfsigned'
 import { onTestFinished } from 'vitest'
@@ -17,8 +17,10 @@ const TEXT = { 'content-type': 'text/plain' }
 /** The environment of `program.mjs`: origins, and the certificate of them all. They end with the test. */
 export async function startPeer(): Promise<Record<'PLAIN' | 'SECURE' | 'HTTP1' | 'CA', string>> {
   const { ca, leaf } = await toChain()
-  const onStream = toListener()
+  const sockets = new Set<Socket>()
+  const onStream = toListener(sockets)
   const secure = await startServer(onStream, { tls: leaf })
+  secure.server.on('secureConnection', (socket: Socket) => sockets.add(socket))
   const plain = await startServer(onStream)
   const http1 = createServer({ key: leaf.private, cert: leaf.cert }, (_request, response) => {
     response.writeHead(200, TEXT).end('hello')
@@ -52,10 +54,17 @@ async function toChain(): Promise<{ ca: string; leaf: { private: string; cert: s
 }
 
 /** The paths of one program, whose streams that were reset are kept. */
-function toListener(): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
+function toListener(
+  sockets: ReadonlySet<Socket>,
+): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
   const resets: Record<string, number> = {}
   const routes: Record<string, Route> = {
     ...ROUTES,
+    // As '/lost', without a GOAWAY.
+    '/torn': (stream) => {
+      stream.respond()
+      stream.write('a part', () => setImmediate(() => sockets.forEach((socket) => void socket.destroy())))
+    },
     '/resets': (stream) => {
       stream.respond()
       stream.end(JSON.stringify(resets))

@@ -182,11 +182,15 @@ await check('a reset during the response', secure, async (client) => {
   await hello(client)
 })
 
-await check('a connection that is lost during the response', secure, async (client) => {
-  const { body } = await get(client, '/lost')
-  await assert.rejects(body.text(), { processed: 'yes' })
-  await hello(client)
-})
+for (const path of ['/lost', '/torn']) {
+  await check(`a connection that is lost during the response: ${path}`, secure, async (client) => {
+    const { body } = await get(client, path)
+    await assert.rejects(body.text(), { processed: 'yes' })
+    const posted = await post(client, path, 'some')
+    await assert.rejects(posted.body.text(), { processed: 'yes' })
+    await hello(client)
+  })
+}
 
 await check('a server that retires the connection', secure, async (client) => {
   const requests = [get(client, '/retire'), get(client, '/hello'), get(client, '/hello')]

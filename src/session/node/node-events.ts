@@ -88,15 +88,10 @@ function onPush(this: ClientHttp2Stream, chunk: Buffer | null): boolean {
   if (chunk !== null) return ListenerSlot.get(this)?.onData(chunk) === true
   // Node pushes a last null while it destroys the stream, which is not END_STREAM.
   if (this.destroyed) return false
-  const mayGo = ListenerSlot.get(this)?.onEnd(isReset(this)) === true
+  const mayGo = ListenerSlot.get(this)?.onEnd(this.closed) === true
   // Otherwise node would wait for an `end` that never comes, and we would have to destroy the stream a tick later.
   if (mayGo) this.readable = false
   return false
-}
-
-/** Whether a stream ends otherwise than by END_STREAM. Bun tells of a RST_STREAM before it marks the stream as closed. */
-function isReset({ closed, rstCode }: ClientHttp2Stream): boolean {
-  return closed || (RUNTIME === 'Bun' && rstCode !== undefined && rstCode !== ErrorCode.NO_ERROR)
 }
 
 /**

@@ -177,7 +177,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** The session is gone: node may emit nothing more on this stream. */
   lose(): void {
     // The reader holds back a response that has come wholly: the call must get the rest now.
-    if (this.#flow.dataEnd === 'due' || this.#flow.dataEnd === 'whole') this.#flow.complete()
+    if (this.#isEndDue || this.#flow.dataEnd === 'whole') this.#flow.complete()
     this.onClose()
   }
 
@@ -235,7 +235,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#life = 'open'
     // Node emits `close` for a lost session and for a reset with a code. For everything else it waits for `end`.
     const isQuiet = this.#isQuiet
-    if (this.#flow.dataEnd === 'due') this.#flow.endData('whole')
+    if (this.#isEndDue) this.#flow.endData('whole')
     else if (this.#flow.dataEnd === 'closed' && isQuiet && !this.#flow.completeByLength()) this.#failEarly()
     if (stream.closed && !stream.destroyed && isQuiet) stream.destroy()
   }
@@ -248,6 +248,12 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** The peer has sent no error for this stream, and the connection is open. */
   get #isQuiet(): boolean {
     return this.#stream?.rstCode === ErrorCode.NO_ERROR && !this.#owner.isLost()
+  }
+
+  /** END_STREAM has come. Bun ends the data in the same way when a stream is reset, or lost with its connection. */
+  get #isEndDue(): boolean {
+    if (this.#flow.dataEnd !== 'due') return false
+    return RUNTIME !== 'Bun' || (!this.#stream?.rstCode && !this.#owner.isLost())
   }
 
   onComplete(): void {
@@ -277,7 +283,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   onClose(): void {
     this.#life = 'closed'
     const flow = this.#flow
-    if (flow.dataEnd === 'due') flow.endData('whole')
+    if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
     if (!flow.isWhole && !flow.isDone && !flow.endTunnel(this.#isQuiet))
       flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error))
     this.#upload?.stop()

@@ -74,7 +74,8 @@ export class BuiltinFallback implements FallbackDispatcher {
         RUNTIME === 'Node.js'
           ? "HTTP/1.1 is needed, and Node's own dispatcher, which would serve it, is not to be found, since another " +
               'one had been put in its place before: set the fallback option'
-          : `HTTP/1.1 is needed, and ${RUNTIME} has no undici built in, which would serve it: set the fallback option`,
+          : `HTTP/1.1 is needed, and ${RUNTIME} has no undici built in, which would serve it: set the fallback ` +
+              'option, for example to an Agent of undici from npm',
       )
     }
     const { connectTimeout, strictContentLength } = this.#options

@@ -112,16 +112,16 @@ const ROUTES: Record<string, Route> = {
   },
   '/cut': (stream) => {
     stream.respond()
-    stream.write('a part', () => stream.destroy(new Error('cut')))
+    stream.write('a part', () => setImmediate(() => stream.destroy(new Error('cut'))))
   },
   '/lost': (stream) => {
     stream.respond()
-    stream.write('a part', () => stream.session?.destroy())
+    stream.write('a part', () => setImmediate(() => stream.session?.destroy()))
   },
   '/retire': (stream) => {
-    stream.session?.close()
     stream.respond()
     stream.end('hello')
+    stream.session?.close()
   },
   '/reset': (stream) => stream.close(2),
   '/empty': (stream) => stream.respond({ ':status': 204 }, { endStream: true }),

@@ -1,39 +1,63 @@
-/** The server of the checks of runtimes: node:http2 on Node. Bun's and Deno's own servers aren't what they check. */
+/**
+ * The server of the checks of runtimes, as a program of its own: node:http2 on Node, since Bun's and Deno's own servers
+ * aren't what they check. Tells its parent the environment of `program.mjs`, and ends with it.
+ */
 
 import { once } from 'node:events'
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { createServer as createPlainServer, createSecureServer } from 'node:http2'
 import { createServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { generate } from 'selfsigned'
-import { onTestFinished } from 'vitest'
-import { read, startServer } from '../support/server.ts'
+
+/** The environment of `program.mjs`: origins, and the certificate that is to be trusted. */
+export interface PeerEnvironment {
+  readonly PLAIN: string
+  readonly SECURE: string
+  readonly HTTP1: string
+  readonly CA: string
+}
 
 type Route = (stream: ServerHttp2Stream, path: string) => void
 
 const LARGE = Buffer.alloc(3_000_000, 'x')
 const TEXT = { 'content-type': 'text/plain' }
 
-/** The environment of `program.mjs`: origins, and the certificate of them all. They end with the test. */
-export async function startPeer(): Promise<Record<'PLAIN' | 'SECURE' | 'HTTP1' | 'CA', string>> {
+async function start(): Promise<PeerEnvironment> {
   const { ca, leaf } = await toChain()
+  const { private: key, cert } = leaf
   const sockets = new Set<Socket>()
+  const secure = createSecureServer({ key, cert }).on('secureConnection', (socket) => sockets.add(socket))
+  const plain = createPlainServer()
   const onStream = toListener(sockets)
-  const secure = await startServer(onStream, { tls: leaf })
-  secure.server.on('secureConnection', (socket: Socket) => sockets.add(socket))
-  const plain = await startServer(onStream)
-  const http1 = createServer({ key: leaf.private, cert: leaf.cert }, (_request, response) => {
+  for (const server of [secure, plain]) {
+    // Clients that abort, and connections that end, are what it is about.
+    server.on('session', (session) => session.on('error', ignore))
+    server.on('sessionError', ignore)
+    server.on('stream', onStream)
+  }
+  const http1 = createServer({ key, cert }, (_request, response) => {
     response.writeHead(200, TEXT).end('hello')
   })
-  http1.listen(0, '127.0.0.1')
-  await once(http1, 'listening')
-  onTestFinished(() => {
-    http1.closeAllConnections()
-    http1.close()
-  })
-  const { port } = http1.address() as AddressInfo
-  return { PLAIN: plain.origin, SECURE: secure.origin, HTTP1: `https://localhost:${port}`, CA: ca }
+  return {
+    PLAIN: `http://127.0.0.1:${await listen(plain)}`,
+    SECURE: `https://localhost:${await listen(secure)}`,
+    HTTP1: `https://localhost:${await listen(http1)}`,
+    CA: ca,
+  }
 }
+
+/** Listens on a free port, which is returned. */
+async function listen(server: Server | Http2Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return port
+}
+
+function ignore(): void {}
 
 /** A certificate for `localhost` and 127.0.0.1, and that of its issuer: Deno trusts no certificate that is its own issuer. */
 async function toChain(): Promise<{ ca: string; leaf: { private: string; cert: string } }> {
@@ -71,6 +95,7 @@ function toListener(
     },
   }
   return (stream, headers) => {
+    stream.on('error', ignore)
     if (headers[':method'] === 'CONNECT') {
       stream.respond({ ':status': 200 })
       stream.pipe(stream)
@@ -140,7 +165,7 @@ const ROUTES: Record<string, Route> = {
     stream.on('trailers', (trailers) => {
       trailer = trailers['x-trailer']
     })
-    const body = await read(stream)
+    const body = (await buffer(stream)).toString()
     stream.respond()
     stream.end(JSON.stringify({ body, trailer }))
   },
@@ -155,3 +180,6 @@ const ROUTES: Record<string, Route> = {
     stream.end(String(stream.session?.state.remoteWindowSize))
   },
 }
+
+process.on('disconnect', () => process.exit())
+process.send?.(await start())

@@ -1,9 +1,14 @@
-/** The runtimes that the program of this folder runs on. */
+/** The runtimes that the program of this folder runs on, and its server. */
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, fork, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import type { PeerEnvironment } from './peer.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/install-runtimes.sh', import.meta.url))
+const INSTALL_NODE = fileURLToPath(new URL('../../scripts/install-node.sh', import.meta.url))
+const PEER = fileURLToPath(new URL('peer.ts', import.meta.url))
 
 /** A runtime, and how it runs a program. */
 export interface Runtime {
@@ -36,4 +41,20 @@ export function lacksRuntime({ name }: Runtime): boolean {
 export function requireRuntime({ name }: Runtime): string {
   if (name === 'Node') return process.execPath
   return execFileSync(SCRIPT, [name.toLowerCase()], { encoding: 'utf8' }).trim()
+}
+
+/**
+ * Starts the server, which ends with the test. On Node 20 it would run into heap corruption of node:http2 now and then, as
+ * connections end in the middle of responses: there the pinned Node 22 runs it.
+ */
+export async function startPeer(): Promise<PeerEnvironment> {
+  const execPath = isDefaultLine
+    ? execFileSync(INSTALL_NODE, ['22'], { encoding: 'utf8' }).trim()
+    : process.execPath
+  const child = fork(PEER, { execPath, execArgv: ['--disable-warning=ExperimentalWarning'] })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const [environment] = (await once(child, 'message')) as [PeerEnvironment]
+  return environment
 }

@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeProject } from '../undici/rig.ts'
-import { startPeer } from './peer.ts'
-import { lacksRuntime, RUNTIMES, requireRuntime } from './programs.ts'
+import { lacksRuntime, RUNTIMES, requireRuntime, startPeer } from './programs.ts'
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
 
@@ -40,7 +39,6 @@ for (const runtime of RUNTIMES) {
     it.each(['node', 'wire'])('does all that it should, engine %s', async (engine) => {
       const binary = requireRuntime(runtime)
       const outcome = await run(binary, [...runtime.args, 'program.mjs', engine], await startPeer())
-      if (process.env.SHOW) console.log(outcome.output)
       expect(outcome.output).toMatch(/^all done$/m)
       expect(outcome.output).not.toContain('FAILED')
       expect(outcome.code).toBe(0)

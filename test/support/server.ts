@@ -17,8 +17,7 @@ export interface TestServer {
 }
 
 interface ServerOptions {
-  /** With a key and a certificate of its own, or with {@link toCertificate}'s. */
-  readonly tls?: boolean | { readonly private: string; readonly cert: string }
+  readonly tls?: boolean
   readonly settings?: http2.Settings
   /** Where to listen; a free port of the loopback interface by default. */
   readonly path?: string
@@ -49,10 +48,8 @@ export async function startServer(
   options: ServerOptions = {},
 ): Promise<TestServer> {
   const { tls = false, settings = {}, path } = options
-  const { private: key, cert } =
-    tls === true ? await toCertificate() : tls === false ? { private: '', cert: '' } : tls
-  const isTls = tls !== false
-  const server = isTls
+  const { private: key, cert } = tls ? await toCertificate() : { private: '', cert: '' }
+  const server = tls
     ? (http2.createSecureServer({ key, cert, settings }) as unknown as Http2Server)
     : http2.createServer({ settings })
   const sessions: ServerHttp2Session[] = []
@@ -72,8 +69,8 @@ export async function startServer(
   onTestFinished(() => stopServer(server, sessions))
   const address = server.address() as AddressInfo | string
   const host =
-    typeof address === 'string' ? 'localhost' : `${isTls ? 'localhost' : '127.0.0.1'}:${address.port}`
-  return { origin: `${isTls ? 'https' : 'http'}://${host}`, server, sessions, ca: cert }
+    typeof address === 'string' ? 'localhost' : `${tls ? 'localhost' : '127.0.0.1'}:${address.port}`
+  return { origin: `${tls ? 'https' : 'http'}://${host}`, server, sessions, ca: cert }
 }
 
 async function stopServer(server: Http2Server, sessions: ServerHttp2Session[]): Promise<void> {

@@ -221,7 +221,7 @@ export interface ClientOptions extends CallLimits {
   /**
    * The implementation of HTTP/2.
    *
-   * @default 'node'
+   * @default 'node'; on Bun 'wire'
    */
   engine?: EngineName | undefined
 }

@@ -7,6 +7,7 @@
 import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { FetchInit } from '../../types/fetch.ts'
 import {
+  errors,
   Dispatcher as OwnDispatcher,
   fetch as ownFetch,
   install as putIntoSlots,
@@ -28,7 +29,16 @@ export function setGlobalDispatcher(dispatcher: DispatcherType): void {
   if (!isOurs && installed.state === 'loaded' && !installed.version.startsWith('7.')) {
     Reflect.apply(Reflect.get(installed.names, 'setGlobalDispatcher'), undefined, [dispatcher])
   } else {
+    putWhereThereAreSlots(dispatcher)
+  }
+}
+
+/** The fetch of Bun, and that of Deno, take no dispatcher: there it is Dodici's functions alone that have it. */
+function putWhereThereAreSlots(dispatcher: DispatcherType): void {
+  try {
     putIntoSlots(dispatcher)
+  } catch (error) {
+    if (!(error instanceof errors.NotSupportedError)) throw error
   }
 }
 

@@ -14,6 +14,12 @@ export type Installed =
   | { readonly state: 'missing'; readonly cause: unknown }
   | { readonly state: 'broken'; readonly version: string; readonly cause: unknown }
 
+/** Bun has a module of that name with classes that do nothing. */
+function isUndici(names: object): boolean {
+  const { Agent }: { Agent?: unknown } = names
+  return typeof Agent === 'function' && typeof Reflect.get(Object(Agent.prototype), 'dispatch') === 'function'
+}
+
 /** @param require resolves `undici` from where Dodici is */
 export function loadUndici(require: NodeJS.Require): Installed {
   let version: string
@@ -23,7 +29,10 @@ export function loadUndici(require: NodeJS.Require): Installed {
     return { state: 'missing', cause }
   }
   try {
-    return { state: 'loaded', names: require('undici'), version }
+    const names: object = require('undici')
+    if (!isUndici(names))
+      throw new Error(`This runtime has a module 'undici' of its own, which hides that of npm`)
+    return { state: 'loaded', names, version }
   } catch (cause) {
     return { state: 'broken', version, cause }
   }

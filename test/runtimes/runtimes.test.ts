@@ -5,10 +5,11 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import type { Version } from '../undici/rig.ts'
 import { makeProject } from '../undici/rig.ts'
 import { lacksRuntime, RUNTIMES, requireRuntime, startPeer } from './programs.ts'
 
-const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
+const here = fileURLToPath(new URL('.', import.meta.url))
 
 interface Outcome {
   /** Null: it was killed, since it didn't end. */
@@ -16,9 +17,15 @@ interface Outcome {
   readonly output: string
 }
 
-async function run(binary: string, args: readonly string[], env: object): Promise<Outcome> {
-  const folder = makeProject(null)
-  cpSync(PROGRAM, join(folder, 'program.mjs'))
+/** @param version the npm undici beside it; null for none */
+async function run(
+  binary: string,
+  args: readonly string[],
+  env: object,
+  version: Version | null,
+): Promise<Outcome> {
+  const folder = makeProject(version)
+  for (const name of ['program.mjs', 'undici.mjs']) cpSync(join(here, name), join(folder, name))
   return new Promise((resolve) => {
     const child = execFile(
       binary,
@@ -38,9 +45,18 @@ for (const runtime of RUNTIMES) {
   describe.skipIf(lacksRuntime(runtime))(`on ${runtime.name}`, () => {
     it.each(['node', 'wire'])('does all that it should, engine %s', async (engine) => {
       const binary = requireRuntime(runtime)
-      const outcome = await run(binary, [...runtime.args, 'program.mjs', engine], await startPeer())
+      const outcome = await run(binary, [...runtime.args, 'program.mjs', engine], await startPeer(), null)
       expect(outcome.output).toMatch(/^all done$/m)
       expect(outcome.output).not.toContain('FAILED')
+      expect(outcome.code).toBe(0)
+    })
+
+    it.each([null, 'undici 7'] as const)('has the names of dodici/undici, with %s', async (version) => {
+      const binary = requireRuntime(runtime)
+      const outcome = await run(binary, [...runtime.args, 'undici.mjs'], {}, version)
+      const hasUndici = version !== null && runtime.name !== 'Bun'
+      const mock = hasUndici ? 'a mock' : 'UND_ERR_NOT_SUPPORTED'
+      expect(outcome.output.split('\n')).toEqual(expect.arrayContaining(['ours: true', `undici's: ${mock}`]))
       expect(outcome.code).toBe(0)
     })
   })

@@ -44,7 +44,8 @@ const DISPATCHER_OF_UNDICI = [
   ...['localAddress', 'maxCachedSessions', 'maxKeepAliveTimeout', 'maxRedirections', 'maxRequestsPerClient'],
   ...['pipelining', 'preferH2', 'socketTimeout', 'throwOnError', 'tls', 'typeOfService', 'useMilo'],
   ...['webSocket', 'auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
-  ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent'],
+  ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent', 'useH2c', 'username'],
+  ...['password', 'maxWeightPerServer', 'errorPenalty'],
 ]
 
 const H2: Names<H2Options> = {
@@ -76,7 +77,17 @@ const REQUEST: Names<PipelineOptions & ConnectOptions & UpgradeOptions> = {
 
 /** What undici's interceptors, their handlers and its agents read from a request's options, or put there. */
 const REQUEST_OF_UNDICI = [
-  ...['context', 'dispatcher', 'dumpMaxSize', 'history', 'host', 'hostname', 'port', 'responseHeader'],
+  ...[
+    'context',
+    'dispatcher',
+    'redirectionLimitReached',
+    'dumpMaxSize',
+    'history',
+    'host',
+    'hostname',
+    'port',
+    'responseHeader',
+  ],
   ...['retryOptions', 'throwOnMaxRedirect', 'webSocket', 'maxRequestsPerClient', 'timestamp'],
   ...['__mockAgentBodyForDispatch'],
 ]

@@ -75,5 +75,8 @@ export function toName(name: string, installed: Installed): unknown {
   return present ? Reflect.get(installed.names, name) : toStandIn(name, installed)
 }
 
+// A bundler that makes CommonJS of this has no `import.meta.url`.
+const here = typeof __filename === 'string' ? __filename : import.meta.url
+
 /** The user's undici, loaded once. */
-export const installed = loadUndici(createRequire(import.meta.url))
+export const installed = loadUndici(createRequire(here))

@@ -224,6 +224,14 @@ export interface ClientOptions extends CallLimits {
    * @default 'node'; on Bun 'wire'
    */
   engine?: EngineName | undefined
+
+  /**
+   * Whether an `http:` origin speaks HTTP/2, by prior knowledge (RFC 9113 §3.3), or a function that tells it for the
+   * origin. `false`: its requests go to the {@link ClientOptions.fallback}.
+   *
+   * @default true; `false` for an `Agent`, which is for any origin, and in `dodici/undici`
+   */
+  h2c?: boolean | ((origin: URL) => boolean) | null | undefined
 }
 
 /** The options of a `Pool`: those of its sessions, and how many there may be. */
@@ -263,7 +271,7 @@ export interface AgentOptions extends PoolOptions {
    *
    * @default false
    */
-  h2c?: boolean | ((origin: URL) => boolean) | undefined
+  h2c?: boolean | ((origin: URL) => boolean) | null | undefined
 }
 
 /**

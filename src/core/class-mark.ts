@@ -7,9 +7,13 @@
 import type { AnyClass } from '../errors.ts'
 import { recognise } from '../errors.ts'
 
-/** Lets `instanceof` hold for the objects of the same class of another copy, and of its subclasses. */
+/**
+ * Lets `instanceof` hold for the objects of the same class of another copy, and of its subclasses. The class gets its
+ * name as well: a bundler may have given it another one, and `console.log()` shows it.
+ */
 export function markClass(markedClass: AnyClass, name: string): void {
   const mark = Symbol.for(`dodici.${name}.1`)
   Object.defineProperty(markedClass.prototype, mark, { value: true })
+  Object.defineProperty(markedClass, 'name', { value: name, configurable: true })
   recognise(markedClass, [mark])
 }

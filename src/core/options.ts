@@ -169,6 +169,19 @@ export function toConnections({ connections }: PoolOptions): number {
 /** How many origins without requests an agent keeps when `maxOrigins` isn't set. */
 const IDLE_ORIGINS = 1_000
 
+/**
+ * Whether a Client or a Pool is to serve its origin by HTTP/1.1.
+ *
+ * @param options they were checked by {@link toClientOptions}
+ * @throws InvalidArgumentError when the origin would need a fallback, and there is none
+ */
+export function isHttp1Origin(origin: Origin, options: ClientOptions | null | undefined): boolean {
+  const speaksHttp2 = toPredicate(options?.h2c ?? true)
+  if (origin.scheme === 'https' || speaksHttp2(new URL(origin.href))) return false
+  if (options?.fallback !== null) return true
+  throw invalid('h2c', false, 'true: HTTP/1.1 needs a fallback, and the fallback option is null')
+}
+
 /** The options that only an Agent has. */
 export interface ResolvedAgentOptions {
   /** Whether an `http:` origin is spoken to in HTTP/2. @throws what the caller's function throws */

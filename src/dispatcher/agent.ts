@@ -168,7 +168,7 @@ export class Agent extends LivingDispatcher {
     const entry = isHttp1
       ? toOwnEntry(new Http1Origin(origin.href, this.#poolOptions))
       : this.#make(origin, withServername(this.#poolOptions, servername))
-    Agent.putBehind(entry.dispatcher)
+    LivingDispatcher.putBehind(entry.dispatcher)
     this.#forward(entry.dispatcher)
     this.#entries.set(key, entry)
     return entry

@@ -198,3 +198,5 @@ export function isDispatcher(value: unknown): value is DispatcherType {
     typeof value === 'object' && value !== null && 'dispatch' in value && typeof value.dispatch === 'function'
   )
 }
+
+markClass(ComposedDispatcher, 'ComposedDispatcher')

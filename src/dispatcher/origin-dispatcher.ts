@@ -8,7 +8,7 @@ import type { ClientOptions } from '../../types/client.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
-import { toClientOptions, toOrigin } from '../core/options.ts'
+import { isHttp1Origin, toClientOptions, toOrigin } from '../core/options.ts'
 import { toCodedError } from '../errors.ts'
 import { CallScheduler } from '../scheduler/call-scheduler.ts'
 import type { ConnectionEvents } from '../scheduler/connection-events.ts'
@@ -38,7 +38,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     super(systemClock, resolved.captureStack)
     this.#origin = where.href
     this.#maxResponseSize = resolved.limits.maxResponseSize
-    const memory = new OriginMemory(protocol)
+    const memory = new OriginMemory(isHttp1Origin(where, options) ? 'http/1.1' : protocol)
     const announcer = new Announcer(this, where.url)
     this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, announcer)
   }

@@ -6,17 +6,16 @@
 
 export {
   Agent,
-  Client,
   connect,
   errors,
   getGlobalDispatcher,
-  Pool,
   pipeline,
   request,
   stream,
   upgrade,
 } from '../index.ts'
 export { BalancedPool } from './balanced-pool.ts'
+export { Client, Pool } from './clients.ts'
 export { Dispatcher } from './dispatcher.ts'
 export { fetch, getGlobalOrigin, install, setGlobalDispatcher, setGlobalOrigin } from './global.ts'
 export { MockAgent, SnapshotAgent } from './mock-agent.ts'

@@ -9,17 +9,43 @@ import type * as types from '../index.ts'
 
 export * from 'undici'
 export {
-  Agent,
-  Client,
   connect,
   errors,
   getGlobalDispatcher,
-  Pool,
   pipeline,
   request,
   stream,
   upgrade,
 } from '../index.ts'
+
+type Undici<TOptions> = Omit<TOptions, keyof types.AgentOptions>
+
+/** Dodici's Client. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
+export declare class Client extends types.Client {
+  constructor(origin: string | URL, options?: Client.Options)
+}
+export declare namespace Client {
+  /** Dodici's options, and those of undici that have no effect. */
+  export type Options = types.ClientOptions & Undici<import('undici').Client.Options>
+}
+
+/** Dodici's Pool. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
+export declare class Pool extends types.Pool {
+  constructor(origin: string | URL, options?: Pool.Options)
+}
+export declare namespace Pool {
+  /** Dodici's options, and those of undici that have no effect. */
+  export type Options = types.PoolOptions & Undici<import('undici').Pool.Options>
+}
+
+/** Dodici's Agent. */
+export declare class Agent extends types.Agent {
+  constructor(options?: Agent.Options)
+}
+export declare namespace Agent {
+  /** Dodici's options, and those of undici that have no effect. */
+  export type Options = types.AgentOptions & Undici<import('undici').Agent.Options>
+}
 
 /** The abstract dispatcher. `instanceof` holds for undici's dispatchers, too. */
 export declare const Dispatcher: typeof types.Dispatcher

@@ -9,7 +9,7 @@ export type Major = 6 | 7 | 8
 
 /**
  * - `dodici`: the name of Dodici, which has undici's meaning.
- * - `both`: a function or class of this entry, which uses Dodici's and undici's.
+ * - `both`: a function or class of this entry, over Dodici's, undici's, or both.
  * - `node`: Node's global, which Dodici's fetch uses; undici's objects are taken as input, too.
  * - `undici`: that of the undici that the user has installed.
  */
@@ -31,18 +31,10 @@ const by = (owner: Owner, since: readonly Major[], ...names: string[]): [string,
 
 /** Every export of undici 6, 7 and 8. */
 export const NAMES: ReadonlyMap<string, Name> = new Map([
-  ...by('dodici', ALL, 'Agent', 'Client', 'Pool', 'errors'),
+  ...by('dodici', ALL, 'Agent', 'errors'),
   ...by('dodici', ALL, 'connect', 'pipeline', 'request', 'stream', 'upgrade'),
-  ...by(
-    'both',
-    ALL,
-    'BalancedPool',
-    'Dispatcher',
-    'MockAgent',
-    'fetch',
-    'getGlobalDispatcher',
-    'setGlobalDispatcher',
-  ),
+  ...by('both', ALL, 'BalancedPool', 'Client', 'Dispatcher', 'MockAgent', 'Pool'),
+  ...by('both', ALL, 'fetch', 'getGlobalDispatcher', 'setGlobalDispatcher'),
   ...by('both', ALL, 'getGlobalOrigin', 'setGlobalOrigin'),
   ...by('both', FROM_7, 'SnapshotAgent', 'install'),
   ...by('node', ALL, 'FormData', 'Headers', 'Request', 'Response'),

@@ -23,11 +23,12 @@ export function requireSymbol(object: object, description: string): symbol {
 
 /** Lets the objects that undici itself has made of the parent be instances of the wrapper. */
 export function recogniseParents(wrapper: abstract new (...args: never[]) => object): void {
-  const parent: unknown = Object.getPrototypeOf(wrapper)
+  const parent: abstract new (...args: never[]) => object = Object.getPrototypeOf(wrapper)
   Object.defineProperty(wrapper, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
-      const checked = this === wrapper ? parent : this
-      return Function.prototype[Symbol.hasInstance].call(checked, value)
+      return this === wrapper
+        ? value instanceof parent
+        : Function.prototype[Symbol.hasInstance].call(this, value)
     },
   })
 }

@@ -43,11 +43,17 @@ import type { Dispatcher as UndiciDispatcher } from 'undici'
 
 const url = 'https://example.com'
 const agent: Agent = new Agent({ connections: 2, engine: 'wire', maxResponseSize: 1_000 })
-const options: Client.Options = { keepAliveTimeout: 1_000 }
+const options: Client.Options = { keepAliveTimeout: 1_000, pipelining: 10, allowH2: true, h2c: false }
 const client: Client = new Client(url, { ...options, connect: buildConnector({ allowH2: true }) })
 const poolOptions: Pool.Options = { connections: null }
 const agentOptions: Agent.Options = { maxOrigins: 5 }
-export const made = [new Pool(url, poolOptions), new Agent(agentOptions), client.stats.sessions, agent.stats]
+export const made = [
+  new Client(url, { allowH2: false }),
+  new Pool(url, poolOptions),
+  new Agent(agentOptions),
+  client.stats.sessions,
+  agent.stats,
+]
 
 // undici's own, over ours and the other way round.
 const mock = new MockAgent({ agent })

@@ -124,7 +124,6 @@ export const h2c: Agent[] = [
 export const textH2c = new Agent({ h2c: (origin: string): boolean => origin === url })
 // @ts-expect-error: it responds at once
 export const lateH2c = new Agent({ h2c: async () => true })
-// @ts-expect-error: an Agent's own option
 export const poolH2c = new Pool(url, { h2c: true })
 
 // Their interceptors around ours.

@@ -182,8 +182,7 @@ export const refusedAgentOptions: AgentOptions[] = [
   // @ts-expect-error: no such option
   { factory: () => null },
 ]
-// @ts-expect-error: a Client speaks h2c whenever its origin is http:
-export const refusedForClient: ClientOptions = { h2c: true }
+export const plainClient: ClientOptions = { h2c: false }
 declare const connectorOptions: ConnectorOptions
 declare const connectorOptions8: undici8.buildConnector.Options
 export const toOurs: ConnectorOptions = connectorOptions8

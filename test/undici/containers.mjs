@@ -34,6 +34,26 @@ const cases = {
     assert.ok(agent.destroyed)
   },
 
+  async plainOrigins() {
+    for (const dispatcher of [new Client(PLAIN), new Pool(PLAIN), new Agent()]) {
+      const { statusCode, body } = await dispatcher.request({
+        origin: PLAIN,
+        path: '/echo?plain',
+        method: 'GET',
+      })
+      assert.deepEqual([statusCode, await body.text()], [200, 'echo ?plain'])
+      await dispatcher.close()
+    }
+    const client = new Client(PLAIN, { useH2c: true })
+    const failed = await client.request({ path: '/', method: 'GET' }).catch((error) => error)
+    assert.ok(failed instanceof errors.SocketError)
+    await client.destroy()
+    const { createRequire } = await import('node:module')
+    const dodici = createRequire(import.meta.url)('dodici')
+    assert.ok(new dodici.Client(ORIGIN) instanceof Client && new Client(ORIGIN) instanceof dodici.Client)
+    assert.throws(() => new Client(ORIGIN, 5), errors.InvalidArgumentError)
+  },
+
   async mockClient() {
     const mock = new undici.MockAgent({ agent: new Agent({ connect }), connections: 1 })
     const client = mock.get(ORIGIN)

@@ -112,6 +112,15 @@ describe('with an undici that does not load', () => {
   })
 })
 
+test('the built classes have their names', async () => {
+  const source = `
+    const { Agent, Client, Dispatcher, Pool } = require('dodici')
+    const composed = new Agent().compose([])
+    console.log([Agent, Client, Dispatcher, Pool, composed.constructor].map(({ name }) => name).join())`
+  const { stdout } = await run(makeProject(null), source)
+  expect(stdout).toBe('Agent,Client,Dispatcher,Pool,ComposedDispatcher\n')
+})
+
 test('the table of docs/migrating.md names each', () => {
   const docs = readFileSync(new URL('../../docs/migrating.md', import.meta.url), 'utf8')
   const [, section = ''] = /^## From undici$(.*?)^## /ms.exec(docs) ?? []

@@ -125,7 +125,8 @@ export const REQUESTS: readonly Case[] = [
   },
   {
     what: 'four mebibytes are streamed there and back',
-    servers: ALL,
+    // Not nginx: 1.22 sometimes stalls when a large body comes back through it. curl's requests stand still there, too.
+    servers: ['nghttpd', 'apache', 'go', 'node'],
     async run(scene) {
       const bytes = Buffer.alloc(4 * MEBIBYTE, TEXT)
       const response = await scene.ask('/echo', { method: 'POST', body: toStream(bytes), duplex: 'half' })

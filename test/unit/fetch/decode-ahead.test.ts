@@ -100,9 +100,13 @@ describe.each(
       for (let turn = 0; turn < 3; turn++) await quiesce()
       most = Math.max(most, ahead(read))
     }
+    // The threads of node:zlib may be slower than all these turns.
+    while (most === 0) {
+      await quiesce()
+      most = ahead(read)
+    }
     expect(engines).toHaveLength(codings.length)
     expect(read).toBeGreaterThan(0)
-    expect(most).toBeGreaterThan(0)
     expect(most).toBeLessThanOrEqual(MAX_AHEAD)
   })
 })

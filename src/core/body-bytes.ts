@@ -23,9 +23,15 @@ export function toJson(bytes: Buffer): unknown {
   return JSON.parse(toText(bytes))
 }
 
-/** The same bytes, uncopied. */
-export function toUint8Array({ buffer, byteOffset, byteLength }: Buffer): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength)
+/**
+ * The bytes in an ArrayBuffer of their own, which may be transferred to another thread. Mostly a copy: a piece of a
+ * body is a view of what its socket has read, with other responses beside it.
+ */
+export function toUint8Array(bytes: Buffer): Uint8Array {
+  const { buffer, byteLength } = bytes
+  // No bytes are a constant, which all empty bodies share.
+  const isAlone = byteLength > 0 && byteLength === buffer.byteLength
+  return new Uint8Array(isAlone ? buffer : toArrayBuffer(bytes))
 }
 
 /** A copy in an ArrayBuffer of its own: it shares no memory with another Buffer. */

@@ -1,4 +1,4 @@
-import { copyDeclarations, splitEntries } from './scripts/entries.ts'
+import { finishEntries, splitEntries } from './scripts/entries.ts'
 
 // A plain object and no `defineConfig`: tsup's declarations need packages that aren't installed, and this project checks
 // the declarations that it imports (`skipLibCheck: false`).
@@ -7,7 +7,7 @@ export default {
   format: ['esm', 'cjs'],
   // Those of `dodici/undici` are written by hand: they name packages and globals that each consumer has of its own.
   dts: { entry: { index: 'src/index.ts' } },
-  onSuccess: copyDeclarations,
+  onSuccess: finishEntries,
   target: 'node20',
   platform: 'node',
   external: ['undici'],

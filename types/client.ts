@@ -1,5 +1,5 @@
 import type { Socket, TcpNetConnectOpts } from 'node:net'
-import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import type { ConnectionOptions, SecureContext, TLSSocket } from 'node:tls'
 import type { Dispatcher } from './dispatcher.ts'
 import type { EngineName } from './engine.ts'
 import type { AnyDispatchHandler } from './handler.ts'
@@ -37,6 +37,9 @@ export interface ConnectorOptions {
 
   /** An open socket on which to start TLS, such as a tunnel. */
   httpSocket?: Socket
+
+  /** Aborted when the socket isn't wanted any more: the connection has timed out, or its dispatcher is destroyed. */
+  signal?: AbortSignal
 }
 
 /** Serves what HTTP/2 can't: a dispatcher of Dodici, or of undici 6, 7 or 8. Its handlers have both shapes. */
@@ -69,7 +72,7 @@ export type Connector = (
  */
 export type ConnectTlsOptions = Omit<
   ConnectionOptions,
-  'host' | 'port' | 'path' | 'socket' | 'ALPNProtocols' | 'timeout'
+  'host' | 'port' | 'path' | 'socket' | 'ALPNProtocols' | 'timeout' | 'secureContext'
 > &
   Partial<
     Pick<
@@ -85,7 +88,15 @@ export type ConnectTlsOptions = Omit<
       | 'autoSelectFamily'
       | 'autoSelectFamilyAttemptTimeout'
     >
-  >
+  > & {
+    /**
+     * The CA, certificate and key, as `tls.createSecureContext()` makes them, in place of `ca`, `cert`, `key` and their
+     * like. A function is called for each connection, so that a certificate can be replaced while the dispatcher is in
+     * use. If it returns another object than before, no TLS session of the old one is resumed. If it returns
+     * `undefined`, the other options count.
+     */
+    secureContext?: SecureContext | (() => SecureContext | undefined) | undefined
+  }
 
 /** The options of a `Client`. Durations in milliseconds, sizes in bytes. A request's own {@link CallLimits} win. */
 export interface ClientOptions extends CallLimits {
@@ -103,6 +114,30 @@ export interface ClientOptions extends CallLimits {
    * @default null
    */
   socketPath?: string | null | undefined
+
+  /**
+   * The IP address to connect from. The host is connected to by an address of the same family. The `localAddress` of
+   * `connect` wins; a connect function gets this one. `null`: the system's choice.
+   *
+   * @default null
+   */
+  localAddress?: string | null | undefined
+
+  /**
+   * Whether the addresses of a name are tried one after the other, IPv6 and IPv4 in turn (RFC 8305). The
+   * `autoSelectFamily` of `connect` wins. No effect with a connect function, or with a `localAddress`.
+   *
+   * @default true
+   */
+  autoSelectFamily?: boolean | null | undefined
+
+  /**
+   * How long an address may take before the next one is tried, in milliseconds; less than 10 is taken for 10. The
+   * `autoSelectFamilyAttemptTimeout` of `connect` wins. No effect with a connect function.
+   *
+   * @default Node's: 250; 500 from Node 26 on
+   */
+  autoSelectFamilyAttemptTimeout?: number | null | undefined
 
   /**
    * The largest receive window of a stream, in bytes: SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2), from 1 to

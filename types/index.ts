@@ -42,6 +42,13 @@ export type {
 export type { IncomingHttpHeaders, RawHeaders, RequestHeaders, RequestHeaderValue } from './headers.ts'
 export type { CallLimits } from './limits.ts'
 export type {
+  EnvHttpProxyAgentOptions,
+  ProxyAgentOptions,
+  ProxyClientOptions,
+  ProxyOptions,
+  Socks5ProxyAgentOptions,
+} from './proxy.ts'
+export type {
   CallSignal,
   ConnectOptions,
   DispatchOptions,

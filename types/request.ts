@@ -76,7 +76,7 @@ export interface DispatchOptions extends CallLimits {
    * dies before any part of the response has come, if its body can be sent again. A request that is provably
    * unprocessed is retried in any case. It has no effect on a tunnel.
    *
-   * @default true for GET, HEAD, OPTIONS and TRACE, else false
+   * @default true for GET, HEAD, OPTIONS and TRACE, else false.
    */
   idempotent?: boolean | undefined
 

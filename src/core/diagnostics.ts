@@ -42,6 +42,12 @@ export const clientChannels = Object.freeze({
 })
 
 /**
+ * undici's channel of tunnels: `{ socket, connectParams }`. These have the proxy's origin and port, and the tunnel's
+ * target as `path`; no credentials.
+ */
+export const proxyConnected = channel('undici:proxy:connected')
+
+/**
  * Dodici's channels. Each message has `session`, one object for a session's whole life: `{ id, origin, openedFor }`.
  */
 export const sessionChannels = Object.freeze({

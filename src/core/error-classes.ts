@@ -30,6 +30,7 @@ export {
   TunnelRefusedError,
   UploadTimeoutError,
 } from '../errors.ts'
+export { ProxyConnectionError, SecureProxyConnectionError, Socks5ProxyError } from './proxy-errors.ts'
 export {
   AbortError,
   BalancedPoolMissingUpstreamError,
@@ -37,12 +38,9 @@ export {
   InformationalError,
   MaxRedirectsError,
   MessageSizeExceededError,
-  ProxyConnectionError,
   RequestRetryError,
   ResponseError,
   ResponseStatusCodeError,
-  SecureProxyConnectionError,
-  Socks5ProxyError,
   UndiciError,
   WebAssemblyNotSupportedError,
 } from './undici-errors.ts'

@@ -78,7 +78,7 @@ function showValue({ sensitiveHeaders }: HeaderTarget, name: string, value: stri
 }
 
 /** RFC 9113 §8.2.1: a value neither starts nor ends with SP or HTAB. By index: a pattern could be made to backtrack. */
-function trim(text: string): string {
+export function trim(text: string): string {
   let start = 0
   let end = text.length
   while (start < end && isSpace(text.charCodeAt(start))) start++

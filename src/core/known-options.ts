@@ -8,6 +8,7 @@
 
 import type { AgentOptions, ConnectTlsOptions, H2Options } from '../../types/client.ts'
 import type { FetchInit } from '../../types/fetch.ts'
+import type { EnvHttpProxyAgentOptions, ProxyAgentOptions } from '../../types/proxy.ts'
 import type { ConnectOptions, PipelineOptions, UpgradeOptions } from '../../types/request.ts'
 
 /** The names of one kind of options. */
@@ -18,17 +19,25 @@ export interface KnownOptions {
   readonly names: readonly string[]
   /** These and the names of undici, node:http2 or interceptors that are accepted without effect. */
   readonly accepted: ReadonlySet<string>
+  /** Other kinds that the same options are handed on to: a name that was judged here isn't judged there again. */
+  readonly covers: readonly KnownOptions[]
 }
 
 type Names<TOptions> = Readonly<Record<keyof TOptions, true>>
 
-function toKnown(owner: string, own: object, others: readonly string[]): KnownOptions {
+function toKnown(
+  owner: string,
+  own: object,
+  others: readonly string[],
+  covers: readonly KnownOptions[] = [],
+): KnownOptions {
   const names = Object.keys(own)
-  return { owner, names, accepted: new Set([...names, ...others]) }
+  return { owner, names, accepted: new Set([...names, ...others]), covers }
 }
 
 /** One table for Client, Pool and Agent: an option of another class is no typo, and undici accepts it, too. */
 const DISPATCHER: Names<AgentOptions> = {
+  ...{ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, localAddress: true },
   ...{ bodyTimeout: true, captureStack: true, connect: true, connections: true, connectTimeout: true },
   ...{ connectionWindowSize: true, engine: true, factory: true, fallback: true, h2Options: true, h2c: true },
   ...{ headersTimeout: true, initialWindowSize: true, keepAliveTimeout: true, maxConcurrentStreams: true },
@@ -39,14 +48,22 @@ const DISPATCHER: Names<AgentOptions> = {
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */
 const DISPATCHER_OF_UNDICI = [
-  ...['allowH2', 'autoSelectFamily', 'autoSelectFamilyAttemptTimeout', 'clientTtl', 'eventSource'],
+  ...['allowH2', 'clientTtl', 'eventSource'],
   ...['idleTimeout', 'interceptors', 'keepAlive', 'keepAliveMaxTimeout', 'keepAliveTimeoutThreshold'],
-  ...['localAddress', 'maxCachedSessions', 'maxKeepAliveTimeout', 'maxRedirections', 'maxRequestsPerClient'],
+  ...['maxCachedSessions', 'maxKeepAliveTimeout', 'maxRedirections', 'maxRequestsPerClient'],
   ...['pipelining', 'preferH2', 'socketTimeout', 'throwOnError', 'tls', 'typeOfService', 'useMilo'],
   ...['webSocket', 'auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
   ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent', 'useH2c', 'username'],
   ...['password', 'maxWeightPerServer', 'errorPenalty'],
 ]
+
+/** One table for all agents that go through proxies. */
+const PROXY: Names<ProxyAgentOptions & EnvHttpProxyAgentOptions> = {
+  ...DISPATCHER,
+  ...{ auth: true, clientFactory: true, headers: true, httpProxy: true, httpsProxy: true, noProxy: true },
+  ...{ password: true, proxyTls: true, proxyTunnel: true, requestTls: true, token: true, uri: true },
+  ...{ username: true },
+}
 
 const H2: Names<H2Options> = {
   connectionWindowSize: true,
@@ -121,6 +138,7 @@ const CONNECT_OF_NODE = [
 ]
 
 export const DISPATCHER_OPTIONS = toKnown('a dispatcher', DISPATCHER, DISPATCHER_OF_UNDICI)
+export const PROXY_OPTIONS = toKnown('a proxy agent', PROXY, DISPATCHER_OF_UNDICI, [DISPATCHER_OPTIONS])
 export const H2_OPTIONS = toKnown('h2Options', H2, H2_OF_NODE)
 export const CONNECT_OPTIONS = toKnown('connect', CONNECT, CONNECT_OF_NODE)
 export const REQUEST_OPTIONS = toKnown('a request', REQUEST, REQUEST_OF_UNDICI)

@@ -33,7 +33,8 @@ type NumberOption<TOptions> = {
 }[keyof TOptions]
 
 type CallLimitName = NumberOption<CallLimits>
-type SessionLimitName = Exclude<NumberOption<ClientOptions>, CallLimitName>
+/** Node has the default of `autoSelectFamilyAttemptTimeout`. */
+type SessionLimitName = Exclude<NumberOption<ClientOptions>, CallLimitName | 'autoSelectFamilyAttemptTimeout'>
 type PoolLimitName = Exclude<NumberOption<PoolOptions>, NumberOption<ClientOptions>>
 type AgentLimitName = Exclude<NumberOption<AgentOptions>, NumberOption<PoolOptions>>
 

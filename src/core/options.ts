@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isIP } from 'node:net'
 import type {
   AgentOptions,
   ClientOptions,
@@ -15,6 +16,7 @@ import type {
 import type { EngineName } from '../../types/engine.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import { isHost } from './authority.ts'
+import { MAX_DELAY } from './clock.ts'
 import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { toLimit, toLimits } from './limits.ts'
@@ -24,7 +26,7 @@ import { RUNTIME } from './runtime.ts'
 import type { SessionOptions } from './session-options.ts'
 import { toSessionOptions } from './session-options.ts'
 import { warnOfUnknownOptions } from './unknown-options.ts'
-import { invalid, invalidKind, show, showTarget, toBoolean, toInvalid } from './validate.ts'
+import { invalid, invalidKind, show, showTarget, toBoolean, toInteger, toInvalid } from './validate.ts'
 
 /** Where a client connects to, taken apart once. */
 export interface Origin {
@@ -44,6 +46,8 @@ export interface ResolvedClientOptions {
   readonly engine: EngineName
   readonly connect: ConnectTlsOptions | Connector
   readonly socketPath: string | null
+  /** For a connect function; options have it as well, where they had none. */
+  readonly localAddress: string | null
   readonly connectTimeout: number
   /** Undefined: the dispatcher that is built into Node. Null: no fallback. */
   readonly fallback: FallbackDispatcher | null | undefined
@@ -102,14 +106,36 @@ export function toOrigin(value: unknown): Origin {
   })
 }
 
-function toConnect(value: unknown): ConnectTlsOptions | Connector {
-  if (value === undefined || value === null) return {}
+/** The options for sockets that undici has at the top level; those of `connect` win. */
+function toConnect(
+  value: unknown,
+  { localAddress, autoSelectFamily, autoSelectFamilyAttemptTimeout }: ClientOptions,
+): ConnectTlsOptions | Connector {
+  const common: ConnectTlsOptions = {}
+  const address = toLocalAddress(localAddress)
+  if (address !== null) common.localAddress = address
+  if (autoSelectFamily !== undefined && autoSelectFamily !== null)
+    common.autoSelectFamily = toBoolean('autoSelectFamily', autoSelectFamily, true)
+  if (autoSelectFamilyAttemptTimeout !== undefined && autoSelectFamilyAttemptTimeout !== null)
+    common.autoSelectFamilyAttemptTimeout = toAttemptTimeout(autoSelectFamilyAttemptTimeout)
+  if (value === undefined || value === null) return Object.freeze(common)
   if (typeof value === 'function') return value as Connector
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw invalidKind('connect', value, 'TLS and socket options, or a function that yields a socket')
   }
   warnOfUnknownOptions(value, CONNECT_OPTIONS, false)
-  return Object.freeze({ ...value })
+  return Object.freeze({ ...common, ...value })
+}
+
+function toAttemptTimeout(value: unknown): number {
+  return toInteger('autoSelectFamilyAttemptTimeout', value, 0, 1, MAX_DELAY, 'milliseconds')
+}
+
+function toLocalAddress(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string' || isIP(value) === 0)
+    throw invalid('localAddress', value, 'an IP address, or null')
+  return value
 }
 
 function toFallback(value: unknown): FallbackDispatcher | null | undefined {
@@ -123,7 +149,24 @@ function toSocketPath(value: unknown): string | null {
   if (value === undefined || value === null) return null
   if (typeof value !== 'string' || value === '')
     throw invalid('socketPath', value, 'the path of a unix socket, or null')
+  if (isMalformedPath(value)) throw invalid('socketPath', value, 'a path without NUL')
+  // Node 20 and 22 would cut it off, and connect to whatever is there.
+  const length = Buffer.byteLength(value)
+  if (length > MAX_SOCKET_PATH)
+    throw invalid(
+      'socketPath',
+      value,
+      `the path of a unix socket, of at most ${MAX_SOCKET_PATH} bytes: it has ${length}`,
+    )
   return value
+}
+
+/** The size of `sun_path`: 108 bytes on Linux, 104 on BSD and macOS. A named pipe of Windows has 256 characters. */
+const MAX_SOCKET_PATH = { linux: 108, android: 108, win32: 1_024 }[process.platform as string] ?? 104
+
+/** The name of an abstract socket of Linux begins with NUL, and may have further ones. */
+function isMalformedPath(path: string): boolean {
+  return path.includes('\0') && !path.startsWith('\0')
 }
 
 /**
@@ -143,8 +186,9 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     throw invalid('engine', engine, `one of ${Object.keys(ENGINES).map(show).join(', ')}`)
   return Object.freeze({
     engine,
-    connect: toConnect(options.connect),
+    connect: toConnect(options.connect, options),
     socketPath: toSocketPath(options.socketPath),
+    localAddress: toLocalAddress(options.localAddress),
     connectTimeout: toLimit('connectTimeout', options.connectTimeout),
     fallback: toFallback(options.fallback),
     // A client's own connectTimeout is that of its connection attempts.

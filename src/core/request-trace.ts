@@ -87,10 +87,13 @@ export class RequestTrace {
     this.#caller.runInAsyncScope(act)
   }
 
-  /** The fields that are sent, as a flat list. */
+  /** The fields that are sent, as a flat list. Credentials for a proxy are left out: they aren't the caller's. */
   get headers(): string[] {
     const { wire } = this.#request
-    return wire.filter((_, index) => !wire[index - (index % 2)]?.startsWith(':'))
+    return wire.filter((_, index) => {
+      const name = wire[index - (index % 2)]
+      return name?.startsWith(':') === false && name !== 'proxy-authorization'
+    })
   }
 
   /**

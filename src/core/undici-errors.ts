@@ -131,26 +131,6 @@ export class ResponseStatusCodeError extends UndiciError {
 }
 brand(ResponseStatusCodeError, 'ResponseStatusCodeError', 'UND_ERR_RESPONSE_STATUS_CODE')
 
-/** No TLS connection through a proxy. */
-export class SecureProxyConnectionError extends UndiciError {
-  declare readonly code: 'UND_ERR_PRX_TLS'
-
-  constructor(cause?: unknown, message = 'Secure Proxy Connection failed', options: ErrorOptions = {}) {
-    super(message, { cause, ...options })
-  }
-}
-brand(SecureProxyConnectionError, 'SecureProxyConnectionError', 'UND_ERR_PRX_TLS')
-
-/** No connection through a proxy. */
-export class ProxyConnectionError extends UndiciError {
-  declare readonly code: 'UND_ERR_PRX_CONN'
-
-  constructor(cause?: unknown, message = 'Proxy Connection failed', options: ErrorOptions = {}) {
-    super(message, { cause, ...options })
-  }
-}
-brand(ProxyConnectionError, 'ProxyConnectionError', 'UND_ERR_PRX_CONN')
-
 /** A response redirects once more than was allowed. */
 export class MaxRedirectsError extends UndiciError {
   declare readonly code: 'UND_ERR_REDIRECT_MAX'
@@ -170,21 +150,6 @@ export class MessageSizeExceededError extends UndiciError {
   }
 }
 brand(MessageSizeExceededError, 'MessageSizeExceededError', 'UND_ERR_WS_MESSAGE_SIZE_EXCEEDED')
-
-/** A SOCKS5 proxy refused. undici's own has no mark: its name says what it is. */
-export class Socks5ProxyError extends UndiciError {
-  override readonly code: string
-
-  constructor(message = 'SOCKS5 proxy error', code = 'UND_ERR_SOCKS5') {
-    super(message)
-    this.code = code
-  }
-
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return value instanceof UndiciError && value.name === 'Socks5ProxyError'
-  }
-}
-name(Socks5ProxyError, 'Socks5ProxyError', 'UND_ERR_SOCKS5')
 
 /** The HTTP/1.1 parser of undici refused a message. */
 export class HTTPParserError extends Error {

@@ -34,6 +34,7 @@ export function warnOfUnknownOptions(options: object, known: KnownOptions, isOpe
 
 function judge(name: string, known: KnownOptions, isOpen: boolean): void {
   if (!remember(name, known, isOpen ? judgedOpen : judged)) return
+  for (const covered of known.covers) remember(name, covered, judged)
   const nearest = toNearestName(name, known.names)
   if ((isOpen && nearest === null) || !remember(name, known, warned)) return
   const hint = nearest === null ? '' : `. Did you mean ${show(nearest)}?`

@@ -22,6 +22,7 @@ import { Http1Origin } from './http1-origin.ts'
 import { LivingDispatcher } from './life-cycle.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 import { Pool } from './pool.ts'
+import { forwardEvents, settleAll } from './together.ts'
 
 /** One origin's dispatcher. */
 interface Entry {
@@ -189,14 +190,7 @@ export class Agent extends LivingDispatcher {
   #forward(dispatcher: DispatcherType): void {
     // A dispatcher of the caller's `factory` may have no events.
     if (typeof dispatcher.on !== 'function') return
-    dispatcher.on('connect', (url, targets) => this.emit('connect', url, [this, ...targets]))
-    dispatcher.on('drain', (url, targets) => this.emit('drain', url, [this, ...targets]))
-    dispatcher.on('disconnect', (url, targets, error) =>
-      this.emit('disconnect', url, [this, ...targets], error),
-    )
-    dispatcher.on('connectionError', (url, targets, error) =>
-      this.emit('connectionError', url, [this, ...targets], error),
-    )
+    forwardEvents(dispatcher, this)
   }
 
   /**
@@ -239,12 +233,6 @@ function toStats(dispatcher: object): ClientStats | PoolStats | null {
 /** A dispatcher without stats counts as busy. */
 function isIdle(dispatcher: object): boolean {
   return dispatcher instanceof OriginDispatcher ? dispatcher.isIdle : toStats(dispatcher)?.size === 0
-}
-
-/** Waits until all promises have settled, and fails with the error of the first that has failed. */
-async function settleAll(promises: Promise<void>[]): Promise<void> {
-  const outcomes = await Promise.allSettled(promises)
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
 markClass(Agent, 'Agent')

@@ -6,8 +6,8 @@
 
 import type { Dispatcher } from '../../types/dispatcher.ts'
 import { invalid } from '../core/validate.ts'
-import { Agent } from './agent.ts'
 import { isDispatcher } from './dispatcher.ts'
+import { GlobalAgent } from './proxy/global-agent.ts'
 
 /** The ESM and the CJS copy of this package in one process have one global dispatcher. */
 const GLOBAL_DISPATCHER = Symbol.for('dodici.globalDispatcher.1')
@@ -17,12 +17,12 @@ const GLOBAL_DISPATCHER = Symbol.for('dodici.globalDispatcher.1')
  * one.
  *
  * Made on first use: an {@link Agent} with the default options. `https:` origins speak HTTP/2 where they can, `http:`
- * origins HTTP/1.1 by its fallback.
+ * origins HTTP/1.1 by its fallback. Where Node's own fetch goes through the environment's proxy, so does this one.
  */
 export function getGlobalDispatcher(): Dispatcher {
   const present: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER)
   if (isDispatcher(present)) return present
-  const agent = new Agent()
+  const agent = new GlobalAgent()
   setGlobalDispatcher(agent)
   return agent
 }

@@ -7,7 +7,6 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { toUint8Array } from '../core/body-bytes.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { isError, RequestAbortedError, toError } from '../errors.ts'
@@ -234,7 +233,7 @@ export class Exchange implements DispatchHandler {
     const fetching = this.#fetching
     body
       .read((bytes) => {
-        if (integrity !== null && !matchesIntegrity(toUint8Array(bytes), integrity)) {
+        if (integrity !== null && !matchesIntegrity(bytes, integrity)) {
           throw new Error('integrity mismatch')
         }
         fetching.resolve(makeResponse(result, ResponseBody.of(bytes, fetching)))

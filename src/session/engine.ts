@@ -106,6 +106,8 @@ export interface StreamOwner extends FailureContext {
   reset(stream: EngineStream): void
   /** The stream no longer counts against the peer's limit. */
   onStreamClosed(stream: EngineStream): void
+  /** Whether a stream waits for anything may have changed. */
+  updateRef(): void
 }
 
 /** The session, as its connection sees it. */

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { SecureContext } from 'node:tls'
+
 /** The interval between PINGs grows to at most this many times the configured one. */
 const MAX_PING_FACTOR = 64
 
@@ -25,12 +27,19 @@ function isGrpc(contentType: unknown): boolean {
  */
 export type OriginProtocol = 'unknown' | 'h2' | 'http/1.1'
 
+/** A TLS session ticket (RFC 8446 §2.2), and the identity that it stands for at the server. */
+export interface TlsTicket {
+  readonly ticket: Buffer
+  /** The `secureContext` of the connection that got the ticket; undefined where the other options made one. */
+  readonly secureContext: SecureContext | undefined
+}
+
 /** Lives as long as the origin's dispatcher. Its size doesn't depend on the number of sessions. */
 export class OriginMemory {
   /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null before any. */
   streamLimit: number | null = null
-  /** The last TLS session ticket of the peer (RFC 8446 §2.2); null before any, and over cleartext. */
-  tlsSession: Buffer | null = null
+  /** The last TLS session ticket of the peer; null before any, and over cleartext. */
+  tlsTicket: TlsTicket | null = null
   #protocol: OriginProtocol
   #pingFactor = 1
   /** Whether the peer has responded in gRPC; null before any response. */
@@ -42,6 +51,14 @@ export class OriginMemory {
 
   get protocol(): OriginProtocol {
     return this.#protocol
+  }
+
+  /**
+   * The ticket for a connection with this `secureContext`; undefined for none. A server takes a resumed session for the
+   * client whose certificate has got the ticket: another context must not resume it.
+   */
+  getTicket(secureContext: SecureContext | undefined): Buffer | undefined {
+    return this.tlsTicket?.secureContext === secureContext ? this.tlsTicket?.ticket : undefined
   }
 
   /** A session is ready. This doesn't change `http/1.1`. */

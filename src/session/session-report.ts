@@ -118,11 +118,12 @@ export class SessionReport {
 
 /**
  * An attempt was sent. `headers` has the form of HTTP/1.1 that undici's subscribers expect, pseudo-header fields
- * included.
+ * included. Credentials for a proxy are left out.
  */
 export function reportSent(request: RequestTrace, socket: Socket | null, wire: WireHeaders): void {
   if (!clientChannels.sendHeaders.hasSubscribers) return
   let headers = ''
-  for (let i = 0; i < wire.length; i += 2) headers += `${wire[i]}: ${wire[i + 1]}\r\n`
+  for (let i = 0; i < wire.length; i += 2)
+    if (wire[i] !== 'proxy-authorization') headers += `${wire[i]}: ${wire[i + 1]}\r\n`
   clientChannels.sendHeaders.publish({ request, headers, socket })
 }

@@ -4,20 +4,23 @@
  * @module
  */
 
-export {
-  Agent,
-  connect,
-  errors,
-  getGlobalDispatcher,
-  pipeline,
-  request,
-  stream,
-  upgrade,
-} from '../index.ts'
+export { Agent, errors } from '../index.ts'
 export { BalancedPool } from './balanced-pool.ts'
 export { Client, Pool } from './clients.ts'
 export { Dispatcher } from './dispatcher.ts'
-export { fetch, getGlobalOrigin, install, setGlobalDispatcher, setGlobalOrigin } from './global.ts'
+export {
+  connect,
+  fetch,
+  getGlobalDispatcher,
+  getGlobalOrigin,
+  install,
+  pipeline,
+  request,
+  setGlobalDispatcher,
+  setGlobalOrigin,
+  stream,
+  upgrade,
+} from './global.ts'
 export { MockAgent, SnapshotAgent } from './mock-agent.ts'
 export { File, FormData, Headers, Request, Response } from './node.ts'
 export {

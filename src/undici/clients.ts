@@ -6,7 +6,11 @@
 
 import type { ClientOptions, PoolOptions } from '../../types/client.ts'
 import { Client as OwnClient, Pool as OwnPool } from '../index.ts'
+import { installed } from './installed.ts'
 import { recogniseParents } from './symbols.ts'
+
+/** undici's classes: a MockPool is an instance of Pool, as in undici. */
+const theirs: { Client?: unknown; Pool?: unknown } = installed.state === 'loaded' ? installed.names : {}
 
 /** undici's name for `h2c`. */
 interface UndiciOptions {
@@ -27,7 +31,7 @@ export class Client extends OwnClient {
     super(origin, toMeaning(options))
   }
 }
-recogniseParents(Client)
+recogniseParents(Client, theirs.Client)
 
 /** Dodici's Pool. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */
 export class Pool extends OwnPool {
@@ -35,4 +39,4 @@ export class Pool extends OwnPool {
     super(origin, toMeaning(options))
   }
 }
-recogniseParents(Pool)
+recogniseParents(Pool, theirs.Pool)

@@ -8,12 +8,20 @@ import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
 import type { FetchInit } from '../../types/fetch.ts'
 import {
   errors,
+  getGlobalDispatcher as getOwnDispatcher,
   Dispatcher as OwnDispatcher,
+  connect as ownConnect,
   fetch as ownFetch,
+  pipeline as ownPipeline,
+  request as ownRequest,
+  stream as ownStream,
+  upgrade as ownUpgrade,
   install as putIntoSlots,
   setGlobalDispatcher as setOwnDispatcher,
 } from '../index.ts'
+import { Dispatcher } from './dispatcher.ts'
 import { installed, toName } from './installed.ts'
+import { isInstance } from './symbols.ts'
 
 /**
  * Replaces the dispatcher of all: Dodici's functions, the user's undici, and Node's own fetch, WebSocket and
@@ -23,6 +31,11 @@ import { installed, toName } from './installed.ts'
  */
 export function setGlobalDispatcher(dispatcher: DispatcherType): void {
   setOwnDispatcher(dispatcher)
+  putIntoUndici(dispatcher)
+  known = readTheirs()
+}
+
+function putIntoUndici(dispatcher: DispatcherType): void {
   // Dispatchers of undici 6 take its own handlers alone, and those of undici 8 need a wrapper for older handlers: its
   // own function knows how. Dodici's dispatchers, and those of undici 7, take the handlers of each.
   const isOurs = dispatcher instanceof OwnDispatcher
@@ -32,6 +45,55 @@ export function setGlobalDispatcher(dispatcher: DispatcherType): void {
     putWhereThereAreSlots(dispatcher)
   }
 }
+
+/** The dispatcher that undici's functions use; undefined without undici. */
+function readTheirs(): unknown {
+  if (installed.state !== 'loaded') return undefined
+  return Reflect.apply(Reflect.get(installed.names, 'getGlobalDispatcher'), undefined, [])
+}
+
+/** What {@link readTheirs} gave at first, or behind our last {@link setGlobalDispatcher}. */
+let known = readTheirs()
+
+/**
+ * The dispatcher that other code has set by undici's own function; null for none. Node puts one of its own there as it
+ * loads its fetch: that one is of neither's classes.
+ */
+function findTheirs(): DispatcherType | null {
+  const present = readTheirs()
+  if (present === known || !(present instanceof Dispatcher) || installed.state !== 'loaded') return null
+  const { Dispatcher: theirs }: { Dispatcher?: unknown } = installed.names
+  return isInstance(present, theirs) || present instanceof OwnDispatcher ? present : null
+}
+
+/** The dispatcher of all: the one that was set last, by this function's counterpart or by that of undici. */
+export function getGlobalDispatcher(): DispatcherType {
+  return findTheirs() ?? getOwnDispatcher()
+}
+
+/** The options with the dispatcher that other code has set by undici's own function, unless they name one. */
+function withTheirs(options: unknown): unknown {
+  const dispatcher = findTheirs()
+  if (dispatcher === null || (options !== undefined && options !== null && typeof options !== 'object'))
+    return options
+  const { dispatcher: given }: { dispatcher?: unknown } = options ?? {}
+  return given === undefined || given === null ? { ...options, dispatcher } : options
+}
+
+/** A function of Dodici's that uses the dispatcher of all. */
+function toGlobal<TFunction extends (...args: never[]) => unknown>(send: TFunction): TFunction {
+  return new Proxy(send, {
+    apply: (target, self, [url, options, ...rest]: unknown[]) =>
+      Reflect.apply(target, self, [url, withTheirs(options), ...rest]),
+  })
+}
+
+export const request = toGlobal(ownRequest)
+export const stream = toGlobal(ownStream)
+export const pipeline = toGlobal(ownPipeline)
+export const connect = toGlobal(ownConnect)
+export const upgrade = toGlobal(ownUpgrade)
+const sendFetch = toGlobal(ownFetch)
 
 /** The fetch of Bun, and that of Deno, take no dispatcher: there it is Dodici's functions alone that have it. */
 function putWhereThereAreSlots(dispatcher: DispatcherType): void {
@@ -74,8 +136,8 @@ export function setGlobalOrigin(origin: string | URL | undefined): void {
 /** Dodici's fetch. A relative URL is resolved against {@link getGlobalOrigin}. */
 export function fetch(input: Parameters<typeof ownFetch>[0], init?: FetchInit): Promise<Response> {
   const origin = getGlobalOrigin()
-  if (origin === undefined || typeof input !== 'string') return ownFetch(input, init)
-  return ownFetch(URL.canParse(input, origin) ? new URL(input, origin) : input, init)
+  const isRelative = origin !== undefined && typeof input === 'string' && URL.canParse(input, origin)
+  return sendFetch(isRelative ? new URL(input, origin) : input, init)
 }
 
 /** The classes that undici's `install()` makes global beside fetch and those of Node's fetch. */

@@ -58,6 +58,12 @@ export function toReason(name: string, installed: Installed): Error {
   }
 }
 
+/** Properties by which Node and libraries look at any value: nothing is an instance of what isn't there. */
+function toProbed(key: string | symbol): { readonly value: unknown } | null {
+  if (key === Symbol.hasInstance) return { value: () => false }
+  return typeof key === 'symbol' || key === 'then' || key === 'toJSON' ? { value: undefined } : null
+}
+
 /**
  * What stands for a name that isn't there. It can be imported. Each use of it throws: a call, `new`, `extends`, and a
  * property.
@@ -66,7 +72,12 @@ export function toStandIn(name: string, installed: Installed): unknown {
   const fail = (): never => {
     throw toReason(name, installed)
   }
-  return new Proxy(function standIn() {}, { apply: fail, construct: fail, get: fail, set: fail })
+  const get = (_target: object, key: string | symbol): unknown => {
+    const probed = toProbed(key)
+    return probed === null ? fail() : probed.value
+  }
+  const changes = { set: fail, has: fail, ownKeys: fail, defineProperty: fail, deleteProperty: fail }
+  return new Proxy(function standIn() {}, { apply: fail, construct: fail, get, ...changes })
 }
 
 /** A name of undici's, or what stands for it. */

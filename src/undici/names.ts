@@ -32,7 +32,7 @@ const by = (owner: Owner, since: readonly Major[], ...names: string[]): [string,
 /** Every export of undici 6, 7 and 8. */
 export const NAMES: ReadonlyMap<string, Name> = new Map([
   ...by('dodici', ALL, 'Agent', 'errors'),
-  ...by('dodici', ALL, 'connect', 'pipeline', 'request', 'stream', 'upgrade'),
+  ...by('both', ALL, 'connect', 'pipeline', 'request', 'stream', 'upgrade'),
   ...by('both', ALL, 'BalancedPool', 'Client', 'Dispatcher', 'MockAgent', 'Pool'),
   ...by('both', ALL, 'fetch', 'getGlobalDispatcher', 'setGlobalDispatcher'),
   ...by('both', ALL, 'getGlobalOrigin', 'setGlobalOrigin'),

@@ -21,13 +21,25 @@ export function requireSymbol(object: object, description: string): symbol {
   return found
 }
 
-/** Lets the objects that undici itself has made of the parent be instances of the wrapper. */
-export function recogniseParents(wrapper: abstract new (...args: never[]) => object): void {
-  const parent: abstract new (...args: never[]) => object = Object.getPrototypeOf(wrapper)
+type AnyClass = abstract new (...args: never[]) => object
+
+/** @param type a class; false for what is none */
+export function isInstance(value: unknown, type: unknown): boolean {
+  return typeof type === 'function' && value instanceof type
+}
+
+/**
+ * Lets the objects of the parent be instances of the wrapper, which gets the parent's name.
+ *
+ * @param theirs undici's class of that name, whose objects are instances, too; undefined for none
+ */
+export function recogniseParents(wrapper: AnyClass, theirs?: unknown): void {
+  const parent: AnyClass = Object.getPrototypeOf(wrapper)
+  Object.defineProperty(wrapper, 'name', { value: parent.name, configurable: true })
   Object.defineProperty(wrapper, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
       return this === wrapper
-        ? value instanceof parent
+        ? value instanceof parent || isInstance(value, theirs)
         : Function.prototype[Symbol.hasInstance].call(this, value)
     },
   })

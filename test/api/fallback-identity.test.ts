@@ -92,35 +92,16 @@ const toNamed = (name: string, ip?: string) =>
     ],
   })
 
-describe('behind a proxy of the environment, the fallback', () => {
-  test("refuses a request's own servername", async () => {
-    await goByProxy()
+describe("where Node's own dispatcher has a proxy of the environment, the fallback of an Agent", () => {
+  test('goes around it, as the sessions of the Agent do', async () => {
+    const from = await goByProxy()
     const { private: key, cert } = await toNamed('inner.test')
     const server = await startHttp1(serveHello, { key, cert })
     const agent = toAgent({ connect: { ca: cert } })
-    const outcome = await fail(agent, server.origin, { servername: 'inner.test' })
-    expect(outcome).toBeInstanceOf(errors.NotSupportedError)
-    // By the connection that has found HTTP/1.1.
-    expect(server.handshakes.map(({ servername }) => servername)).toEqual(['inner.test'])
-    expect(server.requests).toEqual([])
-  })
-
-  test('sends all of several fields of one name', async () => {
-    await goByProxy()
-    const server = await startHttp1()
-    const agent = toAgent({ connect: { ca: server.ca } })
-    await ask(agent, server.origin, { headers: ['x-twice', 'a', 'x-twice', 'b'] })
-    const { rawHeaders } = server.requests[0] ?? { rawHeaders: [] }
-    expect(rawHeaders.filter((_, index) => rawHeaders[index - 1] === 'x-twice')).toEqual(['a, b'])
-  })
-
-  test('connects from the localAddress, or fails because it could not', async () => {
-    const from = await goByProxy()
-    const server = await startHttp1(serveHello, { tls: false })
-    const agent = toAgent({ connect: { localAddress: '127.0.0.2' } })
-    const outcome = await fail(agent, server.origin)
-    if (outcome === HELLO) expect(from).toEqual(['127.0.0.2'])
-    else expect(outcome).toBeInstanceOf(errors.NotSupportedError)
+    expect(await ask(agent, server.origin, { servername: 'inner.test' })).toBe(HELLO)
+    // The first connection has found HTTP/1.1.
+    expect(server.handshakes.map(({ servername }) => servername)).toEqual(['inner.test', 'inner.test'])
+    expect(from).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 /** A client's end of a WebSocket, of any implementation: the members that the tests use, with promises. */
 
-import type { Agent } from '../../src/index.ts'
+import type { Agent, ProxyAgent } from '../../src/index.ts'
 
 /** What the WebSockets of Node and of undici have in common. */
 export interface ClientSocket {
@@ -24,7 +24,7 @@ export interface CloseFacts {
 
 /** Without a dispatcher it takes the global one. */
 export interface SocketOptions {
-  readonly dispatcher?: Agent
+  readonly dispatcher?: Agent | ProxyAgent
   readonly protocols?: string[]
 }
 

@@ -292,6 +292,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
             socketPath: null,
             ALPNProtocols: ['h2'],
             allowH2: true,
+            signal: expect.any(AbortSignal),
           },
         ])
         expect(harness.connections).toEqual(['connect'])
@@ -320,7 +321,7 @@ describe.each(ENGINES)('connecting with engine %s', (engine) => {
         const host = `localhost:${port}`
         const names = { hostname: 'localhost', host, servername: 'localhost' }
         const more = { protocol: 'https:', port: `${port}`, socketPath, ALPNProtocols: ['h2'], allowH2: true }
-        expect(asked).toEqual([{ ...names, ...more }])
+        expect(asked).toEqual([{ ...names, ...more, signal: expect.any(AbortSignal) }])
         expect(handshakes).toEqual([{ servername: 'localhost', authorized: false }])
       })
 

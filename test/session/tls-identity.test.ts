@@ -162,6 +162,20 @@ describe.each(ENGINES)('with engine %s', (engine) => {
       ])
     }
 
+    it('that fails at once, by a lookup that calls back at once › fails the request, and not the process', async () => {
+      const { origin, cert } = await startTls()
+      const client = toClient(origin, {
+        connect: {
+          ca: cert,
+          // No TCP connection can be made to a broadcast address.
+          lookup: (_hostname, _options, callback) => {
+            callback(null, [{ address: '255.255.255.255', family: 4 }])
+          },
+        },
+      })
+      await expect(client.request(GET)).rejects.toThrow('255.255.255.255')
+    })
+
     it('is reached by the one that responds (RFC 8305), though the first refuses', async () => {
       const { origin, handshakes, cert } = await startTls()
       await expectHello(toClient(origin, { connect: { ca: cert, lookup } }))

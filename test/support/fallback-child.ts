@@ -5,7 +5,7 @@
 
 import { createRequire } from 'node:module'
 import type { Client } from '../../src/index.ts'
-import { Agent } from '../../src/index.ts'
+import { Agent, EnvHttpProxyAgent } from '../../src/index.ts'
 
 const [, , mode = '', root = '', origin = '', ca = ''] = process.argv
 const connect = ca === '' ? {} : { ca: Buffer.from(ca, 'base64').toString() }
@@ -19,7 +19,7 @@ function load(name: string): { Agent: new () => object; setGlobalDispatcher(disp
   return createRequire(`${root}/`)(name)
 }
 
-async function ask(dispatcher: Agent | Client): Promise<void> {
+async function ask(dispatcher: Agent | Client | EnvHttpProxyAgent): Promise<void> {
   try {
     const { statusCode, body } = await dispatcher.request({ origin, path: '/', method: 'GET' })
     say([statusCode, await body.text()])
@@ -81,13 +81,11 @@ const MODES: Record<string, () => Promise<void>> = {
     await agent.close()
     say([place, placeOf8].map((slot) => Reflect.get(globalThis, slot) === foreign))
   },
-  /** Node's own dispatcher goes by the environment's proxy. */
+  /** Node's own dispatcher goes by the environment's proxy; an Agent of the caller's goes where the caller said. */
   async proxy() {
     Reflect.get(globalThis, 'Headers')
     await ask(new Agent({ connect }))
-    await ask(new Agent({ connect: { ...connect, lookup: () => {} } }))
-    await ask(new Agent({ connect: () => {} }))
-    await ask(new Agent({ socketPath: '/nowhere' }))
+    await ask(new EnvHttpProxyAgent({ connect }))
   },
   /** A great many sites by one agent and built-in fetch, each by its own protocol. */
   async sites() {

@@ -1,15 +1,13 @@
-import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { findFreePort } from './free-port.ts'
 import { lacks, requireProgram } from './programs.ts'
 import { toCertificate } from './server.ts'
+import { isListening } from './server-process.ts'
 
 /** A running nghttpd: the HTTP/2 server of nghttp2, which is none of Node's. */
 export interface Nghttpd {
@@ -32,8 +30,6 @@ export const lacksNghttpd = lacks('nghttpd')
 
 /** Another process may take a port between our look and nghttpd's. */
 const MAX_STARTS = 3
-/** Between two looks whether it listens, in milliseconds. */
-const START_STEP = 10
 
 /** Starts an nghttpd on the loopback interface that ends with the test, with all that it left on the disk. */
 export async function startNghttpd(options: NghttpdOptions = {}): Promise<Nghttpd> {
@@ -79,22 +75,4 @@ export async function startNghttpd(options: NghttpdOptions = {}): Promise<Nghttp
     await stop()
     if (starts === MAX_STARTS) throw new Error(`nghttpd did not start ${starts} times. It said: ${log}`)
   }
-}
-
-/** Tries to connect until the process listens. False when the process has ended; if it does neither, the test hangs. */
-async function isListening(child: ChildProcess, port: number): Promise<boolean> {
-  while (child.exitCode === null && child.signalCode === null) {
-    const socket = connect(port, '127.0.0.1')
-    try {
-      await once(socket, 'connect')
-      // The open port must be this process's: if the port is taken, the process has ended.
-      await setTimeout(START_STEP)
-      return child.exitCode === null
-    } catch {
-      await setTimeout(START_STEP)
-    } finally {
-      socket.destroy()
-    }
-  }
-  return false
 }

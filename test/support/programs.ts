@@ -10,6 +10,9 @@ const PROGRAMS = {
   apache2: '-v',
   go: 'version',
   chromium: '--version',
+  squid: '-v',
+  nghttpx: '--version',
+  microsocks: '-h',
 } as const
 
 /** A program that `scripts/install-servers.sh` installs. */

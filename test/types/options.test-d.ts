@@ -2,7 +2,7 @@ import { Blob as NodeBlob } from 'node:buffer'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { ReadableStream as NodeReadableStream } from 'node:stream/web'
-import { connect as tlsConnect } from 'node:tls'
+import { createSecureContext, connect as tlsConnect } from 'node:tls'
 import type * as undici6 from 'undici-types-6'
 import type * as undici7 from 'undici-types-7'
 import type * as undici8 from 'undici-types-8'
@@ -158,6 +158,10 @@ export const clientOptions: ClientOptions[] = [
   { initialWindowSize: 1_048_576, connectionWindowSize: 1_048_576, maxConcurrentStreams: 10, engine: 'node' },
   { engine: 'wire' },
   { engine: undefined },
+  { localAddress: '127.0.0.2', autoSelectFamily: false, autoSelectFamilyAttemptTimeout: 100 },
+  { localAddress: null, autoSelectFamily: null, autoSelectFamilyAttemptTimeout: null },
+  { connect: { secureContext: createSecureContext() } },
+  { connect: { secureContext: () => createSecureContext() } },
 ]
 export const refusedClientOptions: ClientOptions[] = [
   // @ts-expect-error: no such engine

@@ -278,6 +278,46 @@ const cases = {
     await agent.close()
   },
 
+  async globalDispatcherOfOthers() {
+    const { createRequire } = await import('node:module')
+    const theirs = createRequire(import.meta.url)('undici')
+    const mock = new theirs.MockAgent()
+    mock.disableNetConnect()
+    mock.get(ORIGIN).intercept({ path: '/echo?mocked' }).reply(200, 'mocked').times(3)
+    await (await globalThis.fetch(`${PLAIN}/echo?loads-node's-own`)).text()
+    undici.setGlobalDispatcher(new Agent({ connect }))
+    assert.equal(await (await request(`${ORIGIN}/echo?ours`)).body.text(), 'echo ?ours')
+    theirs.setGlobalDispatcher(mock)
+    assert.equal(undici.getGlobalDispatcher(), mock)
+    assert.equal(await (await request(`${ORIGIN}/echo?mocked`)).body.text(), 'mocked')
+    assert.equal(await (await undici.fetch(`${ORIGIN}/echo?mocked`)).text(), 'mocked')
+    assert.ok((await request(`${ORIGIN}/echo?refused`).catch((error) => error)) instanceof Error)
+    const own = new Agent({ connect })
+    assert.equal(await (await request(`${ORIGIN}/echo?own`, { dispatcher: own })).body.text(), 'echo ?own')
+    undici.setGlobalDispatcher(own)
+    assert.equal(await (await request(`${ORIGIN}/echo?again`)).body.text(), 'echo ?again')
+    assert.equal(undici.getGlobalDispatcher(), own)
+    await Promise.all([own.close(), mock.close()])
+  },
+
+  async patched() {
+    const { createRequire } = await import('node:module')
+    const required = createRequire(import.meta.url)('dodici/undici')
+    for (const all of [undici.default, required]) {
+      const { fetch } = all
+      all.fetch = () => 'a stub'
+      assert.equal(all.fetch(), 'a stub')
+      all.fetch = fetch
+    }
+    for (const name of ['BalancedPool', 'Client', 'MockAgent', 'Pool'])
+      assert.equal(undici.default[name].name, name)
+    const error = new errors.SocketError('It broke', null)
+    assert.equal(error.message, 'It broke')
+    const mock = new undici.MockAgent()
+    assert.ok(mock.get(ORIGIN) instanceof Pool)
+    await mock.close()
+  },
+
   async installed() {
     undici.setGlobalDispatcher(new Agent({ connect }))
     undici.install()

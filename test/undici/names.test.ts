@@ -38,7 +38,7 @@ describe.each(LOADABLE)('%s', (version) => {
     expect(list.undici.filter((name: string) => theirs.includes(name)).sort()).toEqual(
       theirs.filter(has).sort(),
     )
-    expect(list.dodici.sort()).toEqual([...owned('dodici'), 'getGlobalDispatcher'].sort())
+    expect(list.dodici.sort()).toEqual(owned('dodici').sort())
     expect(list.node).toEqual(expect.arrayContaining(owned('node')))
   })
 
@@ -94,6 +94,17 @@ describe('without undici', () => {
       console.log((await fetch('/relative').catch((reason) => reason)).cause.code, globalThis.fetch === fetch)`
     expect((await run(makeProject(null), source)).stdout).toBe('ECONNREFUSED true\nECONNREFUSED true\n')
   })
+})
+
+test('what stands for a missing name can be looked at', async () => {
+  const source = `
+    const { interceptors, WebSocket } = require('dodici/undici')
+    console.log({} instanceof WebSocket, JSON.stringify({ WebSocket }), await Promise.resolve(interceptors) === interceptors)
+    for (const look of [() => 'retry' in interceptors, () => Object.keys(interceptors)]) {
+      try { look() } catch ({ message }) { console.log(message.includes('install')) }
+    }`
+  const { stdout } = await run(makeProject(null), `(async () => {${source}})()`)
+  expect(stdout).toBe('false {} true\ntrue\ntrue\n')
 })
 
 describe('with an undici that does not load', () => {

@@ -17,13 +17,7 @@ import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
 
-/** Options for sockets that connections through a proxy would ignore. */
-const NOT_BY_PROXY = ['lookup', 'localAddress', 'localPort', 'family'] as const
-
-/**
- * The Agent is made on first use. Its connections are made by the same code as those of sessions, except those through
- * a proxy.
- */
+/** The Agent is made on first use. Its connections are made by the same code as those of sessions. */
 export class BuiltinFallback implements FallbackDispatcher {
   readonly #options: ResolvedClientOptions
   readonly #clock: Clock
@@ -33,7 +27,6 @@ export class BuiltinFallback implements FallbackDispatcher {
    */
   readonly #seen: BuiltinAgentClass | null
   #agent: BuiltinAgent | null = null
-  #isProxy = false
   #isDestroyed = false
 
   constructor(options: ResolvedClientOptions, clock: Clock) {
@@ -50,14 +43,7 @@ export class BuiltinFallback implements FallbackDispatcher {
     const given = typeof this.#options.connect === 'function' ? undefined : this.#options.connect.servername
     // Always given, also for an address: undici would take the name from a `host` field.
     const servername = options.servername ?? given ?? hostname
-    if (!this.#isProxy) return this.#agent.dispatch({ ...options, servername }, handler)
-    if (servername !== (given ?? hostname)) {
-      const what = `${servername} as the server name of an origin at ${hostname}`
-      throw new NotSupportedError(
-        `HTTP/1.1 is needed, and the proxy of the environment would not take ${what}`,
-      )
-    }
-    return this.#agent.dispatch({ ...options, headers: joinFields(options.headers) }, handler)
+    return this.#agent.dispatch({ ...options, servername }, handler)
   }
 
   /** Settles when its connections are gone. */
@@ -86,38 +72,7 @@ export class BuiltinFallback implements FallbackDispatcher {
       bodyTimeout: 0,
       maxHeaderSize: MAX_RESPONSE_HEADER_SIZE,
     }
-    this.#isProxy = agentClass.name !== 'Agent'
-    const connect = this.#isProxy
-      ? this.#toProxyTls()
-      : { connect: toHttp1Connector(this.#options, this.#clock) }
-    return new agentClass({ ...common, connectTimeout, strictContentLength, ...connect })
+    const connect = toHttp1Connector(this.#options, this.#clock)
+    return new agentClass({ ...common, connectTimeout, strictContentLength, connect })
   }
-
-  /** As Node's own dispatcher, the fallback uses the proxies that the environment names. */
-  #toProxyTls(): object {
-    const { connect, socketPath } = this.#options
-    const lost =
-      typeof connect === 'function'
-        ? 'connect function'
-        : (NOT_BY_PROXY.find((name) => connect[name] !== undefined) ??
-          (socketPath === null ? null : 'socketPath'))
-    if (lost === null) return { connect: { ...connect, allowH2: false }, requestTls: { ...connect } }
-    throw new NotSupportedError(
-      'HTTP/1.1 is needed through the proxy of the environment, which would not connect by the ' +
-        `${lost} that was given: set the fallback option`,
-    )
-  }
-}
-
-/** Joins fields of one name: undici's proxies make an object of the fields, which would keep only the last of them. */
-function joinFields(headers: DispatchOptions['headers']): DispatchOptions['headers'] {
-  if (!Array.isArray(headers)) return headers
-  const joined = new Map<string, string>()
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = String(headers[i])
-    const value = String(headers[i + 1])
-    const present = joined.get(name)
-    joined.set(name, present === undefined ? value : `${present}, ${value}`)
-  }
-  return [...joined].flat()
 }

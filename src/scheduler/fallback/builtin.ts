@@ -23,8 +23,8 @@ export interface BuiltinAgent extends FallbackDispatcher {
 /** The class of an undici Agent. */
 export type BuiltinAgentClass = new (options: object) => BuiltinAgent
 
-/** Classes of undici that can be made anew from options alone, and reach any origin. */
-const AGENTS: ReadonlySet<unknown> = new Set(['Agent', 'EnvHttpProxyAgent'])
+/** undici's class that can be made anew from options alone, and reaches any origin without a proxy of its own. */
+const AGENT = 'Agent'
 
 /** The global dispatchers in both slots; undefined for an empty slot. */
 export function readSlots(): { legacy: unknown; native: unknown } {
@@ -93,7 +93,10 @@ export function writeInstallation(installation: Installation | undefined): void 
     })
 }
 
-/** The class of a dispatcher, or of its inner Agent: undici's ProxyAgent and MockAgent have one behind a symbol. */
+/**
+ * The class of a dispatcher, or of its inner Agent: undici's EnvHttpProxyAgent, ProxyAgent and MockAgent have one
+ * behind a symbol.
+ */
 function toAgentClass(dispatcher: unknown): BuiltinAgentClass | null {
   if (typeof dispatcher !== 'object' || dispatcher === null) return null
   const own = toOwnClass(dispatcher)
@@ -115,7 +118,7 @@ function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
   while (typeof agentClass === 'function') {
     const parent: unknown = Object.getPrototypeOf(agentClass)
     const isOfUndici = typeof parent === 'function' && parent.name === 'DispatcherBase'
-    if (isOfUndici) return AGENTS.has(agentClass.name) ? (agentClass as BuiltinAgentClass) : null
+    if (isOfUndici) return agentClass.name === AGENT ? (agentClass as BuiltinAgentClass) : null
     agentClass = parent
   }
   return null

@@ -6,7 +6,9 @@
 
 import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
+import type { SecureContext } from 'node:tls'
 import { TLSSocket } from 'node:tls'
+import type { ConnectTlsOptions } from '../../../types/client.ts'
 import type { Origin } from '../../core/options.ts'
 import type { DodiciError } from '../../errors.ts'
 import { AlpnError, toConnectError } from '../../errors.ts'
@@ -15,6 +17,7 @@ import type { SessionContext } from '../session.ts'
 import type { Dial, DialListener } from './dial.ts'
 import type { DialTarget } from './dialer.ts'
 import { Dialer } from './dialer.ts'
+import { toSecureContext } from './socket.ts'
 
 /** The result of a connection attempt: a socket that HTTP/2 can be spoken on, or the error. */
 export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
@@ -35,6 +38,8 @@ export class ConnectionAttempt implements DialListener {
   readonly #memory: OriginMemory
   readonly #onResult: (result: ConnectionResult) => void
   readonly #dial: Dial
+  /** Undefined where none was given. */
+  #secureContext: SecureContext | undefined
 
   constructor(
     { origin, options, clock, memory }: SessionContext,
@@ -44,9 +49,25 @@ export class ConnectionAttempt implements DialListener {
     this.#memory = memory
     this.#onResult = onResult
     const alpnProtocols = options.fallback === null ? ONLY_HTTP2 : EITHER_PROTOCOL
-    const given = typeof options.connect === 'function' ? undefined : options.connect.session
-    const session = given ?? memory.tlsSession ?? undefined
-    this.#dial = new Dialer(options, clock).dial(toTarget(origin, alpnProtocols, session), this)
+    const tls = typeof options.connect === 'function' ? {} : this.#toIdentity(options.connect)
+    this.#dial = new Dialer(options, clock).dial(toTarget(origin, alpnProtocols, tls), this)
+  }
+
+  /** The certificate of this connection, and a ticket that was got with the same one. */
+  #toIdentity({ secureContext: given, session }: ConnectTlsOptions): ConnectTlsOptions {
+    try {
+      this.#secureContext = toSecureContext(given)
+    } catch (thrown) {
+      // The caller's function has failed. It is the dial that fails with it, later.
+      return {
+        secureContext: () => {
+          throw thrown
+        },
+      }
+    }
+    const secureContext = this.#secureContext
+    const ticket = session ?? this.#memory.getTicket(secureContext)
+    return secureContext === undefined ? { session: ticket } : { session: ticket, secureContext }
   }
 
   /** Ends the attempt without a result. */
@@ -63,7 +84,7 @@ export class ConnectionAttempt implements DialListener {
     // With TLS 1.3 tickets may come at any time after the handshake.
     if (socket instanceof TLSSocket)
       socket.on('session', (ticket: Buffer) => {
-        this.#memory.tlsSession = ticket
+        this.#memory.tlsTicket = { ticket, secureContext: this.#secureContext }
       })
     // HTTP/2 by prior knowledge. undici marks the socket in the same way, and instrumentation reads the mark.
     else Object.assign(socket, { alpnProtocol: 'h2' })
@@ -84,7 +105,7 @@ export class ConnectionAttempt implements DialListener {
 
   onFailed(cause: unknown): void {
     // If the ticket was the cause, the next attempt must not fail because of it again.
-    this.#memory.tlsSession = null
+    this.#memory.tlsTicket = null
     this.#onResult({ error: toConnectError(cause, this.#origin.href) })
   }
 }
@@ -92,7 +113,7 @@ export class ConnectionAttempt implements DialListener {
 function toTarget(
   { href, hostname, scheme, authority, port, url }: Origin,
   alpnProtocols: string[],
-  session: Buffer | undefined,
+  tls: ConnectTlsOptions,
 ): DialTarget {
   const asked = {
     hostname,
@@ -101,5 +122,5 @@ function toTarget(
     port: url.port,
     ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
   }
-  return { name: href, asked, port, alpnProtocols, tls: { session } }
+  return { name: href, asked, port, alpnProtocols, tls }
 }

@@ -47,6 +47,8 @@ export class Dial {
   /** Null until the dialer, or the caller's connect function, has made it. */
   #socket: Socket | null = null
   #isOver = false
+  /** Tells the caller's connect function that its socket isn't wanted any more; null for a socket of our own. */
+  #abandonment: AbortController | null = null
   /** `setRef(false)` was called: the socket may have to be referenced again. */
   #wasUnreferenced = false
 
@@ -59,11 +61,16 @@ export class Dial {
       connectTimeout === 0 ? null : clock.after(connectTimeout, () => this.#onTimeout(connectTimeout))
   }
 
+  /** Aborted when the dial ends without a socket. */
+  get signal(): AbortSignal {
+    this.#abandonment ??= new AbortController()
+    return this.#abandonment.signal
+  }
+
   /** Ends the dial without a result. Idempotent, and a no-op after the result. */
   cancel(): void {
     if (this.#isOver) return
-    this.#end()
-    this.#socket?.destroy()
+    this.#abandon()
   }
 
   /** Sets whether a call waits for it, so that it keeps the process alive. */
@@ -118,9 +125,14 @@ export class Dial {
   /** Fails the dial: there will be no socket. A no-op after the end of the dial. */
   fail(cause: unknown): void {
     if (this.#isOver) return
+    this.#abandon()
+    this.#listener.onFailed(cause)
+  }
+
+  #abandon(): void {
     this.#end()
     this.#socket?.destroy()
-    this.#listener.onFailed(cause)
+    this.#abandonment?.abort()
   }
 
   /** The listener for `error` stays for the socket's life, so that no error of the socket is ever an unhandled one. */

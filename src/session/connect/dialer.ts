@@ -13,7 +13,8 @@ import { Dial } from './dial.ts'
 import { openSocket } from './socket.ts'
 
 /** The options of a dispatcher for connecting, the same for HTTP/2 and HTTP/1.1. */
-export type DialerOptions = Pick<ResolvedClientOptions, 'connect' | 'connectTimeout' | 'socketPath'>
+export type DialerOptions = Pick<ResolvedClientOptions, 'connect' | 'connectTimeout' | 'socketPath'> &
+  Partial<Pick<ResolvedClientOptions, 'localAddress'>>
 
 /** The target of one dial, and the protocols that are offered to it. */
 export interface DialTarget {
@@ -40,13 +41,17 @@ export class Dialer {
 
   /** Begins to connect. The caller's connect function is called at once, the listener never before this returns. */
   dial(target: DialTarget, listener: DialListener): Dial {
-    const { connect, connectTimeout, socketPath } = this.#options
-    const { asked, port, alpnProtocols, tls } = target
+    const { connect, connectTimeout, socketPath, localAddress } = this.#options
+    const { port, alpnProtocols, tls } = target
+    const asked = toAsked(target.asked, localAddress)
     const dial = new Dial(target.name, connectTimeout, this.#clock, listener)
     if (typeof connect === 'function') {
       askConnector(
         connect,
-        { ...asked, socketPath, ALPNProtocols: alpnProtocols, allowH2: alpnProtocols.includes('h2') },
+        {
+          ...{ ...asked, socketPath, ALPNProtocols: alpnProtocols, allowH2: alpnProtocols.includes('h2') },
+          signal: dial.signal,
+        },
         (socket) => dial.accept(socket),
         (error) => dial.fail(error),
       )
@@ -57,4 +62,9 @@ export class Dialer {
     }
     return dial
   }
+}
+
+/** undici's connectors get `localAddress` in this way, too. */
+function toAsked(asked: ConnectorOptions, localAddress: string | null | undefined): ConnectorOptions {
+  return localAddress === null || localAddress === undefined ? asked : { ...asked, localAddress }
 }

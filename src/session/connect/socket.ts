@@ -5,12 +5,14 @@
  */
 
 import { constants } from 'node:crypto'
-import type { Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { connect as connectSocket, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { SecureContext } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
 import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
 import { noop } from '../../core/noop.ts'
+import { originalNextTick } from '../../core/original-timers.ts'
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
@@ -42,21 +44,48 @@ export function openSocket(
 ): Socket {
   // With a path the host is only used to check the certificate: without it Node would check for 'localhost'.
   const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
-  if (!isTls) return connectSocket({ ...SOCKET_OPTIONS, ...connect, ...where })
+  const { family = toFamily(connect), lookup } = connect
+  const options = { ...SOCKET_OPTIONS, ...connect, ...where, family, lookup: lookup && toLaterLookup(lookup) }
+  if (!isTls) return connectSocket(options)
   const name = connect.servername ?? hostname
   // RFC 6066 §3: an IP address is not sent as a server name. Deno connects to no server with an empty one.
   const servername = isIP(name) === 0 ? name : undefined
   // RFC 9113 §9.2.1: no renegotiation with TLS 1.2.
   const secureOptions = (connect.secureOptions ?? 0) | constants.SSL_OP_NO_RENEGOTIATION
   return connectTls({
-    ...SOCKET_OPTIONS,
-    ...connect,
-    ...where,
+    ...options,
+    secureContext: toSecureContext(connect.secureContext),
     ...(over === undefined ? {} : { socket: over }),
     servername,
     secureOptions,
     ALPNProtocols: alpnProtocols,
   })
+}
+
+/**
+ * The address family of `localAddress`; undefined for either. Node doesn't try the addresses of a name one after the
+ * other with a `localAddress`: it takes the first one, and binding fails if that is of the other family.
+ */
+function toFamily({ localAddress = '' }: ConnectTlsOptions): number | undefined {
+  return isIP(localAddress) || undefined
+}
+
+/**
+ * A lookup that never calls back from within. If it did, and the address failed at once, the socket would be destroyed
+ * before `tls.connect()` has set it up: that throws then, and the socket's error would be an uncaught exception.
+ */
+function toLaterLookup(lookup: LookupFunction): LookupFunction {
+  return (hostname, options, callback) =>
+    lookup(hostname, options, (error, address, family) => originalNextTick(callback, error, address, family))
+}
+
+/**
+ * The caller's secure context for the next connection; undefined when none was given.
+ *
+ * @throws what the caller's function throws
+ */
+export function toSecureContext(given: ConnectTlsOptions['secureContext']): SecureContext | undefined {
+  return typeof given === 'function' ? given() : given
 }
 
 /**
@@ -93,4 +122,10 @@ export function isSocket(value: unknown): value is Socket {
   return (
     typeof value === 'object' && value !== null && 'destroy' in value && 'write' in value && 'on' in value
   )
+}
+
+/** All that a socket has read; null for nothing. */
+export function readFrom(socket: Socket): Buffer | null {
+  const chunk: unknown = socket.read()
+  return Buffer.isBuffer(chunk) ? chunk : null
 }

@@ -16,6 +16,7 @@ import type { SessionOptions } from '../../core/session-options.ts'
 import { SocketError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
 import { PingLedger } from '../../protocol/ping-ledger.ts'
+import { setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
@@ -122,8 +123,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   }
 
   setRef(isNeeded: boolean): void {
-    if (isNeeded) this.http2.ref()
-    else this.http2.unref()
+    // Not by node:http2: over a Duplex, such as a tunnel, it has a wrapper, whose handle never keeps the process alive.
+    setRef(this.socket, isNeeded)
   }
 
   ping(onAck: () => void): boolean {

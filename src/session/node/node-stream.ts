@@ -103,7 +103,11 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   get isIdle(): boolean {
-    return this.#flow.isDone || (this.#requestEnd === 'with-header' && this.#flow.isHeldBack)
+    return (
+      this.#flow.isDone ||
+      this.#flow.isUnreferenced ||
+      (this.#requestEnd === 'with-header' && this.#flow.isHeldBack)
+    )
   }
 
   get isClosed(): boolean {
@@ -193,7 +197,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   toTunnelSide(): TunnelSide | null {
     if (this.#stream === null) return null
-    return new NodeTunnelSide(this.#stream, this.#owner.socket, () => this.#release())
+    return new NodeTunnelSide(this.#stream, this.#owner, () => this.#release())
   }
 
   onData(chunk: Buffer): boolean {

@@ -7,6 +7,7 @@
 import type { ClientHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { StreamError } from '../../errors.ts'
+import type { StreamOwner } from '../engine.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { read } from './node-events.ts'
 
@@ -14,12 +15,18 @@ import { read } from './node-events.ts'
 export class NodeTunnelSide implements TunnelSide {
   readonly socket: Socket | null
   readonly #stream: ClientHttp2Stream
+  readonly #owner: Pick<StreamOwner, 'socket' | 'updateRef'>
   readonly #reset: () => void
 
   /** @param reset resets the stream, as soon as the reset budget allows */
-  constructor(stream: ClientHttp2Stream, socket: Socket | null, reset: () => void) {
-    this.socket = socket
+  constructor(
+    stream: ClientHttp2Stream,
+    owner: Pick<StreamOwner, 'socket' | 'updateRef'>,
+    reset: () => void,
+  ) {
+    this.socket = owner.socket
     this.#stream = stream
+    this.#owner = owner
     this.#reset = reset
   }
 
@@ -40,6 +47,10 @@ export class NodeTunnelSide implements TunnelSide {
 
   resetTunnel(): void {
     this.#reset()
+  }
+
+  refTunnel(): void {
+    this.#owner.updateRef()
   }
 
   /** Calls back, with an error if the stream was destroyed in the meantime: Node reports success for such a write. */

@@ -143,6 +143,11 @@ export class ResponseFlow implements ResponseMeter {
     return this.#state === RESPONDED && this.call.paused
   }
 
+  /** Its tunnel doesn't keep the process alive. */
+  get isUnreferenced(): boolean {
+    return this.tunnel?.isReferenced === false
+  }
+
   get isHeld(): boolean {
     return this.#held !== null || this.call.paused
   }

@@ -27,6 +27,8 @@ export interface TunnelSide {
   closeTunnel(): void
   /** Resets the stream, as soon as the reset budget allows. */
   resetTunnel(): void
+  /** Whether the tunnel keeps the process alive may have changed. */
+  refTunnel(): void
 }
 
 /**
@@ -43,6 +45,7 @@ export class Tunnel extends Duplex {
   /** The callback of an end that wasn't sent. No data is lost with it, if the stream ends well. Null for none. */
   #failedEnd: Callback | null = null
   #hasPeerEnded = false
+  #isReferenced = true
   /** The stream is gone: `close()` was called. */
   #isClosed = false
   /** Why the stream was lost; null before that, and after the caller's own `destroy()`. */
@@ -74,6 +77,27 @@ export class Tunnel extends Duplex {
   /** The local address of the connection, as `socket.address()` has it. */
   address(): AddressInfo | Record<string, never> {
     return this.session.socket?.address() ?? {}
+  }
+
+  /** Whether it keeps the process alive. */
+  get isReferenced(): boolean {
+    return this.#isReferenced
+  }
+
+  /** As that of a socket: from now on the tunnel keeps the process alive. */
+  ref(): this {
+    return this.#setRef(true)
+  }
+
+  /** As that of a socket: the tunnel doesn't keep the process alive by itself. */
+  unref(): this {
+    return this.#setRef(false)
+  }
+
+  #setRef(isReferenced: boolean): this {
+    this.#isReferenced = isReferenced
+    if (!this.#isClosed) this.#side.refTunnel()
+    return this
   }
 
   /** A piece of data has come. Its bytes must not change. @returns whether the reader wants more */

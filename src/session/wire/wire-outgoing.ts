@@ -22,6 +22,8 @@ export interface OutgoingOwner {
   readonly socket: Socket | null
   /** An upload is held up. @param sessionWindow bytes that the peer still takes on this session */
   onStall(streamId: number, sessionWindow: number): void
+  /** Whether its tunnel keeps the process alive may have changed. */
+  updateRef(): void
 }
 
 type Callback = (error?: Error | null) => void
@@ -216,6 +218,10 @@ export class WireOutgoing implements UploadSink, TunnelSide {
 
   resetTunnel(): void {
     this.#reset()
+  }
+
+  refTunnel(): void {
+    this.#owner.updateRef()
   }
 
   /** Sends the first slice, joined with those behind it that are small enough. */

@@ -67,7 +67,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
 
   get isIdle(): boolean {
     const isSent = this.#stream.state === 'half-closed (local)' || this.#stream.state === 'closed'
-    return this.#flow.isDone || (isSent && this.#flow.isHeldBack)
+    return this.#flow.isDone || this.#flow.isUnreferenced || (isSent && this.#flow.isHeldBack)
   }
 
   get isClosed(): boolean {

@@ -43,6 +43,7 @@ const defaults = {
   engine: 'node',
   connect: {},
   socketPath: null,
+  localAddress: null,
   connectTimeout: 10_000,
   fallback: undefined,
   limits,

@@ -3,10 +3,10 @@ import { OriginMemory } from '../../../src/session/origin-memory.ts'
 
 describe('OriginMemory', () => {
   test('knows nothing at first', () => {
-    const { streamLimit, tlsSession, pingFactor } = new OriginMemory()
-    expect({ streamLimit, tlsSession, pingFactor }).toEqual({
+    const { streamLimit, tlsTicket, pingFactor } = new OriginMemory()
+    expect({ streamLimit, tlsTicket, pingFactor }).toEqual({
       streamLimit: null,
-      tlsSession: null,
+      tlsTicket: null,
       pingFactor: 1,
     })
   })

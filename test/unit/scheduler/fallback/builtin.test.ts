@@ -36,7 +36,7 @@ describe('the class of the global dispatcher', () => {
     },
     { name: 'one of the same name', made: new (class Agent extends Undici7 {})(), agentClass: Undici7 },
     { name: 'the Agent of a MockAgent', made: new MockAgent(), agentClass: Undici7 },
-    { name: 'an EnvHttpProxyAgent', made: new EnvHttpProxyAgent(), agentClass: EnvHttpProxyAgent },
+    { name: 'the Agent of an EnvHttpProxyAgent', made: new EnvHttpProxyAgent(), agentClass: Undici7 },
   ])('is that of $name', ({ made, agentClass }) => {
     put(made)
     expect(peekBuiltinClass()).toBe(agentClass)

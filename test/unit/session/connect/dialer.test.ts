@@ -139,11 +139,22 @@ describe('a dialer with a connect function', () => {
     const { dialer, results } = toScene((options) => void asked.push(options))
     dialer.dial(toTarget(8443, BOTH), results)
     dialer.dial(toTarget(8443, ['http/1.1']), results)
-    const common = { hostname: 'localhost', host: 'localhost:8443', protocol: 'https:', port: '8443' }
+    const place = { hostname: 'localhost', host: 'localhost:8443', protocol: 'https:', port: '8443' }
+    const common = { ...place, signal: expect.any(AbortSignal) }
     expect(asked).toEqual([
       { ...common, socketPath: null, ALPNProtocols: BOTH, allowH2: true },
       { ...common, socketPath: null, ALPNProtocols: ['http/1.1'], allowH2: false },
     ])
+  })
+
+  it.each(['cancelled', 'late'])('tells it when a dial that is %s needs no socket any more', (how) => {
+    const signals: unknown[] = []
+    const { clock, dialer, results } = toScene(({ signal }) => void signals.push(signal))
+    const dial = dialer.dial(toTarget(8443, BOTH), results)
+    expect(signals).toMatchObject([{ aborted: false }])
+    if (how === 'cancelled') dial.cancel()
+    else clock.advance(1_000)
+    expect(signals).toMatchObject([{ aborted: true }])
   })
 
   it.each([

@@ -15,6 +15,7 @@ const NO_TUNNEL_SIDE: TunnelSide = {
   writeTunnel: (_chunk, callback) => callback(),
   endTunnel: (callback) => callback(),
   closeTunnel() {},
+  refTunnel() {},
   resetTunnel() {},
 }
 

@@ -87,3 +87,4 @@ export type {
   TopLevelOptions,
   UpgradeFunction,
 } from './top-level.ts'
+export type { UpstreamInit, UpstreamPoolOptions, UpstreamPoolStats, UpstreamStats } from './upstream.ts'

@@ -76,7 +76,8 @@ export interface DispatchOptions extends CallLimits {
    * dies before any part of the response has come, if its body can be sent again. A request that is provably
    * unprocessed is retried in any case. It has no effect on a tunnel.
    *
-   * @default true for GET, HEAD, OPTIONS and TRACE, else false.
+   * @default true for GET, HEAD, OPTIONS and TRACE, else false. An `UpstreamPool` sends a PUT or a DELETE to another
+   *   upstream as well, unless this is `false`.
    */
   idempotent?: boolean | undefined
 

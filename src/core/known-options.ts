@@ -10,6 +10,7 @@ import type { AgentOptions, ConnectTlsOptions, H2Options } from '../../types/cli
 import type { FetchInit } from '../../types/fetch.ts'
 import type { EnvHttpProxyAgentOptions, ProxyAgentOptions } from '../../types/proxy.ts'
 import type { ConnectOptions, PipelineOptions, UpgradeOptions } from '../../types/request.ts'
+import type { UpstreamPoolOptions } from '../../types/upstream.ts'
 
 /** The names of one kind of options. */
 export interface KnownOptions {
@@ -35,8 +36,11 @@ function toKnown(
   return { owner, names, accepted: new Set([...names, ...others]), covers }
 }
 
-/** One table for Client, Pool and Agent: an option of another class is no typo, and undici accepts it, too. */
-const DISPATCHER: Names<AgentOptions> = {
+/**
+ * One table for Client, Pool, Agent and UpstreamPool: an option of another class is no typo, and undici accepts it,
+ * too.
+ */
+const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: true, localAddress: true },
   ...{ bodyTimeout: true, captureStack: true, connect: true, connections: true, connectTimeout: true },
   ...{ connectionWindowSize: true, engine: true, factory: true, fallback: true, h2Options: true, h2c: true },
@@ -44,6 +48,8 @@ const DISPATCHER: Names<AgentOptions> = {
   ...{ maxHeaderSize: true, maxHeadersCount: true, maxOrigins: true, maxResponseSize: true },
   ...{ maxSessionBuffer: true, pingInterval: true, pingTimeout: true, queueTimeout: true, replaySafe: true },
   ...{ requestTimeout: true, socketPath: true, strictContentLength: true, uploadTimeout: true },
+  ...{ ejectionTime: true, failureStatuses: true, latencyWindow: true, maxEjectionTime: true },
+  ...{ maxFailures: true, maxRetries: true },
 }
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */

@@ -1,0 +1,87 @@
+/**
+ * Pure: what a failed call tells of its upstream, and whether another upstream may get the request.
+ *
+ * @module
+ */
+
+import type { Processed } from '../../../types/errors.ts'
+import type { DispatchOptions } from '../../../types/request.ts'
+import { isFormData } from '../../core/body.ts'
+import { toBytes } from '../../core/chunk-source.ts'
+import { isBlobLike } from '../../core/multipart.ts'
+import {
+  ProxyConnectionError,
+  SecureProxyConnectionError,
+  Socks5ProxyError,
+} from '../../core/proxy-errors.ts'
+import { isUrlSearchParams } from '../../core/realms.ts'
+import {
+  AlpnError,
+  BodyTimeoutError,
+  ConnectError,
+  ConnectTimeoutError,
+  DodiciError,
+  HeadersTimeoutError,
+  QueueTimeoutError,
+  RequestTimeoutError,
+  SocketError,
+  StreamError,
+  TunnelRefusedError,
+} from '../../errors.ts'
+
+/** RFC 9110 §9.2.2. */
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
+  ...['GET', 'HEAD', 'OPTIONS', 'TRACE'],
+  ...['PUT', 'DELETE'],
+])
+
+/** No connection, a lost one, a reset stream, and no response in time. */
+const FAILURES = [
+  ...[ConnectError, ConnectTimeoutError, AlpnError, SocketError, StreamError],
+  ...[HeadersTimeoutError, BodyTimeoutError, QueueTimeoutError, RequestTimeoutError],
+  ...[ProxyConnectionError, SecureProxyConnectionError, Socks5ProxyError],
+]
+
+/** Node's own errors before there is a connection, as dispatchers of undici report them. */
+const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
+const OF_SOCKETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
+
+/** Whether an error of a call is a failure of its upstream, and not of the caller or of the response's content. */
+export function isUpstreamFailure(error: Error): boolean {
+  // The server has responded to the CONNECT: its status says what that means.
+  if (error instanceof TunnelRefusedError) return false
+  if (FAILURES.some((errorClass) => error instanceof errorClass)) return true
+  return CONNECTING.has(Reflect.get(error, 'syscall')) || OF_SOCKETS.has(Reflect.get(error, 'code'))
+}
+
+/** Whether the server may have acted on the request. */
+export function toProcessed(error: Error): Processed {
+  if (error instanceof DodiciError && isProcessed(error.processed)) return error.processed
+  const isUnconnected = CONNECTING.has(Reflect.get(error, 'syscall')) || error instanceof ConnectTimeoutError
+  return isUnconnected ? 'no' : 'maybe'
+}
+
+/** undici's errors pass for ours by their marks, and have no such field. */
+function isProcessed(value: unknown): value is Processed {
+  return value === 'no' || value === 'maybe' || value === 'yes'
+}
+
+/** Whether another upstream may get the request although the first one may have acted on it. */
+export function isSafeToRepeat({ method, idempotent, upgrade }: DispatchOptions): boolean {
+  if (method === 'CONNECT' || (upgrade !== undefined && upgrade !== null && upgrade !== false)) return false
+  return idempotent ?? IDEMPOTENT_METHODS.has(method)
+}
+
+/** Whether a body can be sent by a further call. A stream can't: the call that has failed destroyed it. */
+export function isReplayableBody(body: unknown): boolean {
+  if (body === undefined || body === null || typeof body === 'function' || toBytes(body) !== null) return true
+  return typeof body === 'object' && (isBlobLike(body) || isFormData(body) || isUrlSearchParams(body))
+}
+
+/** Whether another upstream may get the request after this error. No part of a response has come. */
+export function mayFailOver(options: DispatchOptions, error: Error, replaySafe: boolean): boolean {
+  // The time of the whole call is over.
+  if (error instanceof RequestTimeoutError || !isUpstreamFailure(error)) return false
+  if (!isReplayableBody(options.body)) return false
+  return toProcessed(error) === 'no' || (replaySafe && isSafeToRepeat(options))
+}

@@ -4,6 +4,9 @@
  * @module
  */
 
+/** The length of the longest code, in bits. */
+const MAX_LENGTH = 30
+
 /** The end-of-string symbol, which is never sent (RFC 7541 §5.2). */
 export const EOS = 256
 
@@ -26,15 +29,17 @@ export const HUFFMAN_LENGTHS: Readonly<Uint8Array> = Uint8Array.from([
 ])
 
 function toCodes(lengths: Readonly<Uint8Array>): Uint32Array {
-  const codes = new Uint32Array(lengths.length)
-  let code = 0
-  for (let length = 1; length <= 30; length++) {
-    code *= 2
-    for (let symbol = 0; symbol < lengths.length; symbol++) {
-      if (lengths[symbol] === length) codes[symbol] = code++
-    }
-  }
-  return codes
+  const counts = new Uint32Array(MAX_LENGTH + 1)
+  for (const length of lengths) counts[length] = (counts[length] ?? 0) + 1
+  // The next code of each length.
+  const next = new Uint32Array(MAX_LENGTH + 1)
+  for (let length = 1; length < MAX_LENGTH; length++)
+    next[length + 1] = 2 * ((next[length] ?? 0) + (counts[length] ?? 0))
+  return Uint32Array.from(lengths, (length) => {
+    const code = next[length] ?? 0
+    next[length] = code + 1
+    return code
+  })
 }
 
 /** Each symbol's code, right-aligned: the 256 octets, and EOS. */

@@ -95,8 +95,8 @@ interface Decoding {
   /** The nodes at which a string may end: the root, and the seven nodes below it on the path of ones. */
   readonly ends: ReadonlySet<number>
   /**
-   * 256 entries for each state. They are made when the decoder first enters the state: most states are never entered,
-   * and making all of them would add 40 ms to a process's start.
+   * 256 entries for each state, each of them made when it is first needed: most never are, and making all of them would
+   * add 40 ms to a process's start.
    */
   readonly table: Int32Array
 }
@@ -122,33 +122,28 @@ function toDecoding(): Decoding {
   return { tree, ends, table: new Int32Array(256 * 256) }
 }
 
-/** Makes the entries of a state. @returns the entry for `octet` */
-function makeState({ tree, ends, table }: Decoding, state: number, octet: number): number {
-  for (let next = 0; next < 256; next++) {
-    let node = state
-    let symbols = 0
-    let count = 0
-    let classes = 0
-    for (let bit = 7; bit >= 0; bit--) {
-      node = tree[2 * node + ((next >>> bit) & 1)] ?? 0
-      if (node >= 0) continue
-      const symbol = ~node
-      node = 0
-      if (symbol === EOS) {
-        symbols |= FAILS
-        continue
-      }
-      symbols |= symbol << (SECOND_SYMBOL_SHIFT * count++)
-      classes |= toClass(symbol)
+/** Makes the entry of a state for the next eight bits. */
+function makeEntry({ tree, ends, table }: Decoding, state: number, octet: number): number {
+  let node = state
+  let symbols = 0
+  let count = 0
+  let classes = 0
+  for (let bit = 7; bit >= 0; bit--) {
+    node = tree[2 * node + ((octet >>> bit) & 1)] ?? 0
+    if (node >= 0) continue
+    const symbol = ~node
+    node = 0
+    if (symbol === EOS) {
+      symbols |= FAILS
+      continue
     }
-    table[256 * state + next] =
-      symbols |
-      (count << COUNT_SHIFT) |
-      (node << STATE_SHIFT) |
-      (ends.has(node) ? MAY_END : 0) |
-      (classes << CLASSES_SHIFT)
+    symbols |= symbol << (SECOND_SYMBOL_SHIFT * count++)
+    classes |= toClass(symbol)
   }
-  return table[256 * state + octet] ?? 0
+  const end = ends.has(node) ? MAY_END : 0
+  const entry = symbols | (count << COUNT_SHIFT) | (node << STATE_SHIFT) | end | (classes << CLASSES_SHIFT)
+  table[256 * state + octet] = entry
+  return entry
 }
 
 /**
@@ -167,7 +162,7 @@ export function readHuffman(bytes: Uint8Array, start: number, end: number, out: 
     const octet = bytes[at] ?? 0
     const state = (entry >> STATE_SHIFT) & 0xff
     entry = table[256 * state + octet] ?? 0
-    if (entry === 0) entry = makeState(decoding, state, octet)
+    if (entry === 0) entry = makeEntry(decoding, state, octet)
     // Written even when there are no such symbols: branches that can't be predicted cost more.
     out[to] = entry
     out[to + 1] = entry >> SECOND_SYMBOL_SHIFT

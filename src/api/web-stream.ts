@@ -5,7 +5,8 @@
  */
 
 import type { Readable } from 'node:stream'
-import { ReadableStream } from 'node:stream/web'
+import type { ReadableStream } from 'node:stream/web'
+import { loadWebStreams } from '../core/builtin.ts'
 import { noop } from '../core/noop.ts'
 import { RequestAbortedError } from '../errors.ts'
 
@@ -16,6 +17,7 @@ import { RequestAbortedError } from '../errors.ts'
  */
 export function toWebStream(readable: Readable): ReadableStream<Uint8Array> {
   let iterator: AsyncIterator<Uint8Array> | null = null
+  const { ReadableStream } = loadWebStreams()
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

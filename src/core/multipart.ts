@@ -4,8 +4,8 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto'
 import type { BlobLike, FormDataLike } from '../../types/body.ts'
+import { loadCrypto } from './builtin.ts'
 import { invalid } from './validate.ts'
 
 /** A form as it will be sent, as often as it has to be. */
@@ -62,7 +62,7 @@ function toFileType(name: string, { type }: BlobLike): string {
  * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
 export function toMultipart(form: FormDataLike): Multipart {
-  const boundary = `----formdata-dodici-${randomBytes(12).toString('hex')}`
+  const boundary = `----formdata-dodici-${loadCrypto().randomBytes(12).toString('hex')}`
   const parts: (Uint8Array | BlobLike)[] = []
   let text = ''
   let length = 0

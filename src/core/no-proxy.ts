@@ -4,7 +4,8 @@
  * @module
  */
 
-import { BlockList, isIP } from 'node:net'
+import { BlockList } from 'node:net'
+import { toIpVersion } from './ip-address.ts'
 
 /** One entry of the list. */
 interface Entry {
@@ -22,7 +23,7 @@ const BRACKETED = /^\[(.+)\](?::(\d+))?$/
 const WITH_PORT = /^([^:]+):(\d+)$/
 
 function toFamily(address: string): 'ipv4' | 'ipv6' | null {
-  const version = isIP(address)
+  const version = toIpVersion(address)
   return version === 0 ? null : version === 4 ? 'ipv4' : 'ipv6'
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { isIP } from 'node:net'
 import type {
   AgentOptions,
   ClientOptions,
@@ -17,6 +16,7 @@ import type { EngineName } from '../../types/engine.ts'
 import { InvalidReturnValueError } from '../errors.ts'
 import { isHost } from './authority.ts'
 import { MAX_DELAY } from './clock.ts'
+import { toIpVersion } from './ip-address.ts'
 import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { toLimit, toLimits } from './limits.ts'
@@ -133,7 +133,7 @@ function toAttemptTimeout(value: unknown): number {
 
 function toLocalAddress(value: unknown): string | null {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'string' || isIP(value) === 0)
+  if (typeof value !== 'string' || toIpVersion(value) === 0)
     throw invalid('localAddress', value, 'an IP address, or null')
   return value
 }

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { isIP } from 'node:net'
 import type { Connector, ConnectTlsOptions, PoolOptions } from '../../types/client.ts'
 import { isHost } from './authority.ts'
+import { toIpVersion } from './ip-address.ts'
 import type { Origin } from './options.ts'
 import { invalid } from './validate.ts'
 
@@ -49,7 +49,7 @@ export function toServername(
   const accepted = 'the name of a server in ASCII, or null'
   if (typeof value !== 'string') throw invalid('servername', value, accepted)
   if (scheme === 'http' || isSame(value, toOwn(connect) ?? hostname)) return null
-  if (isIP(value) !== 0 || value.startsWith('[') || !isHost(value))
+  if (toIpVersion(value) !== 0 || value.startsWith('[') || !isHost(value))
     throw invalid('servername', value, accepted)
   return value
 }

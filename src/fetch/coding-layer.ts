@@ -4,7 +4,8 @@
  * @module
  */
 
-import zlib from 'node:zlib'
+import type * as zlib from 'node:zlib'
+import { loadZlib } from '../core/builtin.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { toError } from '../errors.ts'
 
@@ -26,23 +27,18 @@ export interface DecodedSink {
   onDecoderDrain(): void
 }
 
-const { constants } = zlib
-
 /** While it is paused, a decoder of node:zlib goes on until its buffer is full: here with one piece, of 16 KiB. */
 const UNBUFFERED = { readableHighWaterMark: 1 }
 
 /** As in curl and Node's fetch: each piece is decoded at once, and a truncated body is no error. */
-export const ZLIB_OPTIONS: zlib.ZlibOptions = {
-  flush: constants.Z_SYNC_FLUSH,
-  finishFlush: constants.Z_SYNC_FLUSH,
-  ...UNBUFFERED,
+export function toZlibOptions({ constants }: typeof zlib): zlib.ZlibOptions {
+  return { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH, ...UNBUFFERED }
 }
 
-/** As {@link ZLIB_OPTIONS}. */
-export const BROTLI_OPTIONS: zlib.BrotliOptions = {
-  flush: constants.BROTLI_OPERATION_FLUSH,
-  finishFlush: constants.BROTLI_OPERATION_FLUSH,
-  ...UNBUFFERED,
+/** As {@link toZlibOptions}. */
+export function toBrotliOptions({ constants }: typeof zlib): zlib.BrotliOptions {
+  const { BROTLI_OPERATION_FLUSH: flush } = constants
+  return { flush, finishFlush: flush, ...UNBUFFERED }
 }
 
 /** RFC 9659 §3: no window of more than 8 MiB. */
@@ -57,13 +53,16 @@ type Engine = ReturnType<typeof createEngine>
 
 /** A decoder of node:zlib for a body that begins with that byte. */
 function createEngine(coding: Coding, firstByte: number | undefined) {
+  const zlib = loadZlib()
+  const { constants } = zlib
+  const options = toZlibOptions(zlib)
   switch (coding) {
     case 'gzip':
-      return zlib.createGunzip(ZLIB_OPTIONS)
+      return zlib.createGunzip(options)
     case 'deflate':
-      return isDeflateRaw(firstByte) ? zlib.createInflateRaw(ZLIB_OPTIONS) : zlib.createInflate(ZLIB_OPTIONS)
+      return isDeflateRaw(firstByte) ? zlib.createInflateRaw(options) : zlib.createInflate(options)
     case 'br':
-      return zlib.createBrotliDecompress(BROTLI_OPTIONS)
+      return zlib.createBrotliDecompress(toBrotliOptions(zlib))
     case 'zstd':
       return zlib.createZstdDecompress({
         flush: constants.ZSTD_e_continue,

@@ -4,9 +4,9 @@
  * @module
  */
 
-import zlib from 'node:zlib'
+import { loadZlib } from '../core/builtin.ts'
 import type { Coding } from './coding-layer.ts'
-import { BROTLI_OPTIONS, isDeflateRaw, ZLIB_OPTIONS } from './coding-layer.ts'
+import { isDeflateRaw, toBrotliOptions, toZlibOptions } from './coding-layer.ts'
 
 /** At most this much is decoded in one step, in all codings together: more would hold up the event loop. Bytes. */
 const MAX_DECODED = 65_536
@@ -33,7 +33,8 @@ export function decodeWhole(encoded: Buffer, codings: readonly Coding[], maxSize
 }
 
 function undo(bytes: Buffer, coding: Coding, maxOutputLength: number): Buffer | null {
-  const options = { ...ZLIB_OPTIONS, maxOutputLength }
+  const zlib = loadZlib()
+  const options = { ...toZlibOptions(zlib), maxOutputLength }
   switch (coding) {
     case 'gzip':
       return zlib.gunzipSync(bytes, options)
@@ -41,7 +42,7 @@ function undo(bytes: Buffer, coding: Coding, maxOutputLength: number): Buffer | 
       return isDeflateRaw(bytes[0]) ? zlib.inflateRawSync(bytes, options) : zlib.inflateSync(bytes, options)
     case 'br':
       if (toBrotliSize(bytes) > maxOutputLength) return null
-      return zlib.brotliDecompressSync(bytes, { ...BROTLI_OPTIONS, maxOutputLength })
+      return zlib.brotliDecompressSync(bytes, { ...toBrotliOptions(zlib), maxOutputLength })
     case 'zstd':
       // Node 22 and 24 lose frames that follow another one. The Decoder works around that.
       return null

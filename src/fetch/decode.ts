@@ -4,7 +4,7 @@
  * @module
  */
 
-import zlib from 'node:zlib'
+import { loadZlib } from '../core/builtin.ts'
 import { toLimitError } from '../core/limits.ts'
 import { HeadersCountError } from '../errors.ts'
 import type { Coding, DecodedSink } from './coding-layer.ts'
@@ -16,10 +16,14 @@ import { Layer } from './coding-layer.ts'
 export const MAX_CODINGS = 5
 
 /** Node 22.15 and newer have it. */
-const hasZstd = 'createZstdDecompress' in zlib
+function hasZstd(): boolean {
+  return 'createZstdDecompress' in loadZlib()
+}
 
 /** The codings that can be decoded, as the value of an `accept-encoding`. */
-export const SUPPORTED_CODINGS: string = hasZstd ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
+export function toSupportedCodings(): string {
+  return hasZstd() ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
+}
 
 const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
   ['gzip', 'gzip'],
@@ -27,7 +31,7 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
   ['x-gzip', 'gzip'],
   ['deflate', 'deflate'],
   ['br', 'br'],
-  ...(hasZstd ? [['zstd', 'zstd'] as const] : []),
+  ['zstd', 'zstd'],
 ])
 
 /**
@@ -48,7 +52,7 @@ export function toCodings(contentEncoding: string): readonly Coding[] | null {
     // RFC 9110 §5.6.1.2: empty elements of a list are ignored.
     if (name === '' || name === 'identity') continue
     const coding = CODINGS.get(name)
-    if (coding === undefined) return null
+    if (coding === undefined || (coding === 'zstd' && !hasZstd())) return null
     codings.unshift(coding)
   }
   return codings.length === 0 ? null : codings

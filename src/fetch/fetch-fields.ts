@@ -8,7 +8,7 @@ import { respell, toFieldName } from '../core/field-names.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { deleteField, getField } from '../core/wire-headers.ts'
 import { isError } from '../errors.ts'
-import { SUPPORTED_CODINGS } from './decode.ts'
+import { toSupportedCodings } from './decode.ts'
 import type { FetchRequest } from './fetch-request.ts'
 
 /** A value that needs no further check: no white space around it, and only visible ASCII and spaces in it. */
@@ -128,7 +128,7 @@ export function toWireFields(request: FetchRequest): WireHeaders {
   if (request.cache !== 'default' || hasCondition(fields)) addCacheFields(fields, request.cache)
   // A part of an encoded body can't be decoded.
   if (getField(fields, 'range') !== undefined) addMissing(fields, 'accept-encoding', 'identity')
-  addMissing(fields, 'accept-encoding', origin.startsWith('https:') ? SUPPORTED_CODINGS : PLAIN_CODINGS)
+  addMissing(fields, 'accept-encoding', origin.startsWith('https:') ? toSupportedCodings() : PLAIN_CODINGS)
   if (request.spellings !== null) respell(fields, request.spellings)
   return fields
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { hash } from 'node:crypto'
+import { loadCrypto } from '../core/builtin.ts'
 
 /** The algorithms of the standard, the weakest first. */
 const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const
@@ -50,7 +50,7 @@ export function parseIntegrity(metadata: string): Integrity | null {
  * Whether the bytes have one of the hashes. They are those of the whole body, after its content codings were undone.
  */
 export function matchesIntegrity(bytes: Uint8Array, integrity: Integrity): boolean {
-  return integrity.digests.includes(toPlainBase64(hash(integrity.algorithm, bytes, 'base64')))
+  return integrity.digests.includes(toPlainBase64(loadCrypto().hash(integrity.algorithm, bytes, 'base64')))
 }
 
 /** Base64 without padding, also of base64url. */

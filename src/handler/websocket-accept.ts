@@ -4,8 +4,8 @@
  * @module
  */
 
-import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { loadCrypto } from '../core/builtin.ts'
 
 /** RFC 6455 §1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
@@ -29,7 +29,7 @@ export function acceptKey(
 ): readonly string[] {
   if (key === null || headers[NAME] !== undefined) return raw
   // RFC 6455 §4.2.2: the value that a server computes from the key.
-  const response = createHash('sha1').update(`${key}${GUID}`).digest('base64')
+  const response = loadCrypto().createHash('sha1').update(`${key}${GUID}`).digest('base64')
   headers[NAME] = response
   return [...raw, NAME, response]
 }

@@ -279,6 +279,15 @@ describe('a process', () => {
       expect(rest.listenersAfter).toEqual(rest.listenersBefore)
     })
 
+    it('finds no module of Node loaded that takes milliseconds, and that not every program needs', async () => {
+      const [facts = {}] = await runChild('import', 'dispatchers')
+      const late = ['http2', 'http', 'https', 'tls', 'crypto', 'zlib', 'stream/web', 'dns']
+      const loaded = new Set(facts.loaded as string[])
+      // Otherwise the list has other names on this Node.
+      expect(loaded).toContain('NativeModule net')
+      expect(late.filter((name) => loaded.has(`NativeModule ${name}`))).toEqual([])
+    })
+
     it('finds no global replaced', async () => {
       const [facts = {}] = await runChild('import', 'all')
       expect(facts).toMatchObject({ exports: expect.arrayContaining(['Client']), changed: [] })

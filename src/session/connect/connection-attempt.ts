@@ -5,10 +5,10 @@
  */
 
 import type { Socket } from 'node:net'
-import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import { TLSSocket } from 'node:tls'
 import type { ConnectTlsOptions } from '../../../types/client.ts'
+import { isTlsSocket } from '../../core/builtin.ts'
+import { toIpVersion } from '../../core/ip-address.ts'
 import type { Origin } from '../../core/options.ts'
 import type { DodiciError } from '../../errors.ts'
 import { AlpnError, toConnectError } from '../../errors.ts'
@@ -82,7 +82,7 @@ export class ConnectionAttempt implements DialListener {
 
   onConnecting(socket: Socket): void {
     // With TLS 1.3 tickets may come at any time after the handshake.
-    if (socket instanceof TLSSocket)
+    if (isTlsSocket(socket))
       socket.on('session', (ticket: Buffer) => {
         this.#memory.tlsTicket = { ticket, secureContext: this.#secureContext }
       })
@@ -91,7 +91,7 @@ export class ConnectionAttempt implements DialListener {
   }
 
   toRefusal(socket: Socket): Error | null {
-    if (this.#origin.scheme !== 'https' || !(socket instanceof TLSSocket)) return null
+    if (this.#origin.scheme !== 'https' || !isTlsSocket(socket)) return null
     const { alpnProtocol } = socket
     if (alpnProtocol === 'h2') return null
     const choice = alpnProtocol === false ? 'no protocol' : `'${alpnProtocol}'`
@@ -120,7 +120,7 @@ function toTarget(
     host: authority,
     protocol: `${scheme}:`,
     port: url.port,
-    ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
+    ...(toIpVersion(hostname) === 0 ? { servername: hostname } : {}),
   }
   return { name: href, asked, port, alpnProtocols, tls }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { isTlsSocket } from '../../core/builtin.ts'
 import type { Alarm, Clock } from '../../core/clock.ts'
 import { Hold } from '../../core/clock.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
@@ -181,5 +181,5 @@ export class Dial {
 }
 
 function toConnectEvent(socket: Socket): 'secureConnect' | 'connect' {
-  return socket instanceof TLSSocket ? 'secureConnect' : 'connect'
+  return isTlsSocket(socket) ? 'secureConnect' : 'connect'
 }

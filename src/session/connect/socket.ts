@@ -4,13 +4,13 @@
  * @module
  */
 
-import { constants } from 'node:crypto'
 import type { LookupFunction, Socket } from 'node:net'
-import { connect as connectSocket, isIP } from 'node:net'
+import { connect as connectSocket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContext } from 'node:tls'
-import { connect as connectTls } from 'node:tls'
 import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
+import { loadCrypto, loadTls } from '../../core/builtin.ts'
+import { toIpVersion } from '../../core/ip-address.ts'
 import { noop } from '../../core/noop.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 
@@ -49,10 +49,10 @@ export function openSocket(
   if (!isTls) return connectSocket(options)
   const name = connect.servername ?? hostname
   // RFC 6066 §3: an IP address is not sent as a server name. Deno connects to no server with an empty one.
-  const servername = isIP(name) === 0 ? name : undefined
+  const servername = toIpVersion(name) === 0 ? name : undefined
   // RFC 9113 §9.2.1: no renegotiation with TLS 1.2.
-  const secureOptions = (connect.secureOptions ?? 0) | constants.SSL_OP_NO_RENEGOTIATION
-  return connectTls({
+  const secureOptions = (connect.secureOptions ?? 0) | loadCrypto().constants.SSL_OP_NO_RENEGOTIATION
+  return loadTls().connect({
     ...options,
     secureContext: toSecureContext(connect.secureContext),
     ...(over === undefined ? {} : { socket: over }),
@@ -67,7 +67,7 @@ export function openSocket(
  * other with a `localAddress`: it takes the first one, and binding fails if that is of the other family.
  */
 function toFamily({ localAddress = '' }: ConnectTlsOptions): number | undefined {
-  return isIP(localAddress) || undefined
+  return toIpVersion(localAddress) || undefined
 }
 
 /**

@@ -5,9 +5,9 @@
  */
 
 import type { ClientHttp2Session } from 'node:http2'
-import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import { loadHttp2 } from '../../core/builtin.ts'
 import { MAX_RESPONSE_HEADERS_COUNT } from '../../core/limits.ts'
 import type { Origin } from '../../core/options.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
@@ -188,7 +188,7 @@ function connectHttp2(
   socket: Socket,
   streamWindow: number,
 ): ClientHttp2Session {
-  const http2 = connect(origin.href, {
+  const http2 = loadHttp2().connect(origin.href, {
     createConnection: () => socket,
     settings: { ...settings, initialWindowSize: streamWindow },
     // Above either limit node resets the stream with ENHANCE_YOUR_CALM and no reason. The call's own limits are lower.

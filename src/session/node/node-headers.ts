@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { IncomingHttpHeaders as NodeHeaders, OutgoingHttpHeaders } from 'node:http2'
-import { sensitiveHeaders } from 'node:http2'
+import type { IncomingHttpHeaders as NodeHeaders, OutgoingHttpHeaders, sensitiveHeaders } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import { loadHttp2 } from '../../core/builtin.ts'
 import { toRawHeaders } from '../../core/headers.ts'
 import type { Request } from '../../core/request.ts'
 import type { WireHeaders } from '../../core/wire-headers.ts'
@@ -17,6 +17,15 @@ const TAKES_LIST = takesList(process.versions.node)
 function takesList(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   return major >= 24 || (major === 22 && minor >= 17)
+}
+
+/** Null until the first session has loaded node:http2. */
+let sensitiveKey: typeof sensitiveHeaders | null = null
+
+/** The key under which node:http2 has the names of sensitive fields. */
+function toSensitiveKey(): typeof sensitiveHeaders {
+  sensitiveKey ??= loadHttp2().sensitiveHeaders
+  return sensitiveKey
 }
 
 /**
@@ -55,7 +64,7 @@ export function toNodeHeaders(
   if (sensitive === null) return TAKES_LIST ? wire : toFieldObject(wire)
   // A copy, since the list belongs to the request and serves all its attempts.
   const fields = TAKES_LIST ? [...wire] : toFieldObject(wire)
-  return Object.assign(fields, { [sensitiveHeaders]: [...sensitive] })
+  return Object.assign(fields, { [toSensitiveKey()]: [...sensitive] })
 }
 
 /** Trailers for `stream.sendTrailers()`. */
@@ -64,13 +73,13 @@ export function toNodeTrailers(
   { sensitiveHeaders: names }: Pick<Request, 'sensitiveHeaders'>,
 ): OutgoingHttpHeaders {
   const fields = toFieldObject(wire)
-  return names === null ? fields : Object.assign(fields, { [sensitiveHeaders]: [...names] })
+  return names === null ? fields : Object.assign(fields, { [toSensitiveKey()]: [...names] })
 }
 
 /** The object that Node made, without the keys that are no fields. It isn't copied. */
 export function toHandedHeaders(headers: NodeHeaders): IncomingHttpHeaders {
   Reflect.deleteProperty(headers, ':status')
-  Reflect.deleteProperty(headers, sensitiveHeaders)
+  Reflect.deleteProperty(headers, toSensitiveKey())
   return headers
 }
 

@@ -25,8 +25,6 @@ function toListeners(): string[] {
 }
 
 const [, , mode = ''] = process.argv
-// With it comes a pipe, which is Node's own.
-await import('node:http2')
 // All of them: what loads when it is looked at does so now.
 if (mode === 'all') toGlobals(Reflect.ownKeys(globalThis))
 
@@ -35,14 +33,18 @@ const watched = mode === 'all' ? keysBefore : DISPATCHERS
 const before = toGlobals(watched)
 const listenersBefore = toListeners()
 const resourcesBefore = toResources()
+const modules = process as unknown as { readonly moduleLoadList: readonly string[] }
+const loadedBefore = new Set(modules.moduleLoadList)
 const imported = await import('../../../src/index.ts')
 const resourcesAfter = toResources()
+const loaded = modules.moduleLoadList.filter((name) => !loadedBefore.has(name))
 const listenersAfter = toListeners()
 const after = toGlobals(watched)
 const keysAfter = Reflect.ownKeys(globalThis)
 
 report({
   exports: Object.keys(imported),
+  loaded,
   watched: watched.length,
   changed: watched.filter((key) => !isSame(before.get(key), after.get(key))).map(String),
   dispatchers: DISPATCHERS.filter((key) => keysAfter.includes(key)).map(String),

@@ -8,10 +8,13 @@ export function report(facts: unknown): void {
   writeSync(1, `${JSON.stringify(facts)}\n`)
 }
 
-/** The active resources of this process, without the file requests that the module loader may still have. */
+/**
+ * The active resources of this process, without the file requests that the module loader may still have, and without
+ * the pipe that comes with node:http2: it is that of `process.stderr`, and Node's own.
+ */
 export function toResources(): string[] {
   return process
     .getActiveResourcesInfo()
-    .filter((name) => name !== 'CloseReq' && !name.startsWith('FSReq'))
+    .filter((name) => name !== 'CloseReq' && name !== 'PipeWrap' && !name.startsWith('FSReq'))
     .sort()
 }

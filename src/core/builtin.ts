@@ -1,0 +1,42 @@
+/**
+ * Modules of Node that take milliseconds to load, and that not every program needs: loaded when they are first used, and
+ * not with the package.
+ *
+ * @module
+ */
+
+import type * as crypto from 'node:crypto'
+import type * as http2 from 'node:http2'
+import type * as web from 'node:stream/web'
+import type * as tls from 'node:tls'
+import type * as zlib from 'node:zlib'
+
+/** For digests, and for what TLS is told. */
+export function loadCrypto(): typeof crypto {
+  return process.getBuiltinModule('node:crypto')
+}
+
+/** For engine `node`. */
+export function loadHttp2(): typeof http2 {
+  return process.getBuiltinModule('node:http2')
+}
+
+/** For `https:` origins. */
+export function loadTls(): typeof tls {
+  return process.getBuiltinModule('node:tls')
+}
+
+/** For `body` as a web stream. */
+export function loadWebStreams(): typeof web {
+  return process.getBuiltinModule('node:stream/web')
+}
+
+/** For `fetch()`. */
+export function loadZlib(): typeof zlib {
+  return process.getBuiltinModule('node:zlib')
+}
+
+/** Whether a socket is node:tls's, without loading that for one that isn't. */
+export function isTlsSocket(socket: object): socket is tls.TLSSocket {
+  return 'encrypted' in socket && socket.encrypted === true && socket instanceof loadTls().TLSSocket
+}

@@ -21,8 +21,13 @@ import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine
 import { toBytesRead } from '../engine.ts'
 import { WireStream } from './wire-stream.ts'
 
-/** How much data is framed at a time: about as much as a socket takes before it asks to wait for `drain`. Bytes. */
-const UPLOAD_SIZE = 65_536
+/**
+ * How much data is framed at a time, at first, and while the socket asks to wait for `drain`: about as much as it takes
+ * before it does. What waits there can't be reset any more. Bytes.
+ */
+const MIN_BATCH = 65_536
+/** The same after the socket has taken all of several batches at once: a write costs less for each byte. Bytes. */
+const MAX_BATCH = 1_048_576
 
 /**
  * Gathers the frames of a tick and writes them at its end, in one write: requests and the data behind them. ACKs go out
@@ -36,6 +41,8 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
   #isFlushDue = false
   /** The socket takes no more before its `drain`. */
   #isBlocked = false
+  /** How much data is framed at a time. Bytes. */
+  #batch = MIN_BATCH
   /** No frame follows those that are due now. */
   #isLast = false
   #isCut = false
@@ -143,14 +150,17 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     this.#isFlushDue = false
     const { http2, socket } = this
     while (!this.#isBlocked && !this.isDestroyed && !socket.writableEnded) {
-      http2.frameUploads(UPLOAD_SIZE)
+      http2.frameUploads(this.#batch)
       const { pieces } = http2
       if (pieces > 1) socket.cork()
       http2.flush(this)
       if (pieces > 1) socket.uncork()
-      if (http2.hasUploads) continue
-      if (this.#isLast) socket.end()
-      return
+      if (!http2.hasUploads) {
+        if (this.#isLast) socket.end()
+        return
+      }
+      // A connector's substitute for a socket may have no such property: then it isn't known.
+      this.#batch = socket.writableLength === 0 ? Math.min(2 * this.#batch, MAX_BATCH) : MIN_BATCH
     }
   }
 

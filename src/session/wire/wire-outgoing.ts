@@ -68,8 +68,11 @@ function sendTrailers(
   }
 }
 
-/** Bytes that an upload hands over at once: more would only wait here. */
-const SLICE_SIZE = 65_536
+/** Bytes that an upload hands over at once: as many as the connection may frame at a time. */
+const SLICE_SIZE = 1_048_576
+
+/** An upload waits while this much or more of it waits here. Bytes. */
+const MAX_WAITING = 65_536
 
 /** Pieces that come while another one waits are sent as one, up to about this size. Bytes. */
 const GATHERED_SIZE = 16_384
@@ -153,7 +156,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
       this.#gathered.push(slice)
       this.#size += slice.byteLength
     }
-    return this.#size + slice.byteLength < SLICE_SIZE
+    return this.#size + slice.byteLength < MAX_WAITING
   }
 
   end(): void {

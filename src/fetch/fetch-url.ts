@@ -38,6 +38,33 @@ export function readBase(): URL | undefined {
   return base instanceof URL ? base : undefined
 }
 
+/** By code: 1 for the characters that a URL's path and its query have as they are. */
+const IS_PLAIN = Uint8Array.from({ length: 128 }, (_none, code) =>
+  /[\w\-.~!$&()*+,;=:/?]/.test(String.fromCharCode(code)) ? 1 : 0,
+)
+const SLASH = 0x2f
+const DOT = 0x2e
+
+/**
+ * The last origin that was parsed, as `URL.origin` has it: most processes talk to few. Empty for none. What follows it
+ * in another text can't change it, since that begins with a slash.
+ */
+let lastOrigin = ''
+
+/** Whether a text is its own serialization, as can be told without parsing it. */
+function isSerialized(text: string): boolean {
+  const { length } = lastOrigin
+  if (length === 0 || !text.startsWith(lastOrigin) || text.charCodeAt(length) !== SLASH) return false
+  let previous = 0
+  for (let at = length; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    // A segment that begins with a dot may be a step: `/../`.
+    if (IS_PLAIN[code] !== 1 || (code === DOT && previous === SLASH)) return false
+    previous = code
+  }
+  return true
+}
+
 /**
  * The URL of `fetch()`, serialized.
  *
@@ -45,6 +72,10 @@ export function readBase(): URL | undefined {
  * @throws TypeError for a text that isn't a URL, and for a URL with credentials
  */
 export function toHref(text: string, base: URL | undefined): string {
+  return isSerialized(text) ? text : toParsedHref(text, base)
+}
+
+function toParsedHref(text: string, base: URL | undefined): string {
   let url: URL
   try {
     url = new URL(text, base)
@@ -59,6 +90,7 @@ export function toHref(text: string, base: URL | undefined): string {
     const shown = `${url.protocol}//${url.host}${url.pathname}`
     throw new TypeError(`A URL to fetch has no credentials, expected an authorization header: ${shown}`)
   }
+  if (isHttp(href) && !href.includes('@')) lastOrigin = splitUrl(href).origin
   return href
 }
 

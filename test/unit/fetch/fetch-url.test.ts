@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isBadPort, isHttp, readBase, splitUrl, toHref } from '../../../src/fetch/fetch-url.ts'
+import { Random } from '../../support/differential-random.ts'
 
 describe('toHref', () => {
   test.each([
@@ -36,6 +37,53 @@ describe('toHref', () => {
   ])('refuses the credentials of %s, and does not show them', (text) => {
     expect(() => toHref(text, undefined)).toThrow(TypeError)
     expect(() => toHref(text, undefined)).toThrow(/no credentials.*:\/\/a\/p$/)
+  })
+})
+
+describe('toHref after a URL of the same origin', () => {
+  test('serializes any path as the parser does', () => {
+    const random = new Random(7)
+    const octets = Array.from({ length: 128 }, (_none, code) => String.fromCharCode(code))
+    const pieces: readonly [string, ...string[]] = [
+      'a',
+      '/',
+      '.',
+      '..',
+      '%2e',
+      '%41',
+      '?',
+      '#',
+      '@',
+      '\\',
+      'é',
+      '😀',
+      ...octets,
+    ]
+    toHref('http://a.test:8080/', undefined)
+    for (let i = 0; i < 20_000; i++) {
+      const rest = random.some(pieces, 8).join('')
+      const text = `http://a.test:8080/${rest}`
+      expect(toHref(text, undefined)).toBe(new URL(text).href)
+    }
+  })
+
+  test.each([
+    ['http://a.test:80/x', 'http://a.test/x'],
+    ['http://a.test.b/x', 'http://a.test.b/x'],
+    ['http://a.test:8081/x', 'http://a.test:8081/x'],
+    ['HTTP://a.test/x', 'http://a.test/x'],
+    ['http://a.test', 'http://a.test/'],
+    ['http://a.test?x', 'http://a.test/?x'],
+    ['https://a.test/x', 'https://a.test/x'],
+  ])('takes %j for what it is', (text, href) => {
+    toHref('http://a.test/', undefined)
+    expect(toHref(text, undefined)).toBe(href)
+  })
+
+  test('refuses credentials as before', () => {
+    toHref('http://a.test/', undefined)
+    expect(() => toHref('http://a.test@b/x', undefined)).toThrow(/no credentials/)
+    expect(() => toHref('http://user:a.test@b/x', undefined)).toThrow(/no credentials/)
   })
 })
 

@@ -26,8 +26,8 @@ export const ANSWER_BYTES = 1024
  */
 function by(open, api, body = null, engine = 'node') {
   const method = body === null ? 'GET' : 'POST'
-  const target = { origin: undefined, path: '/', url: '', method, body, authority: '' }
   return async (origin, entry) => {
+    const target = { origin: undefined, path: '/', url: `${origin}/`, method, body, authority: '' }
     const options = { connections: 1, maxStreams: 100, ca: undefined, api, engine, entry }
     const { apis, close } = await open([origin], options)
     const start = apis[api]
@@ -76,12 +76,14 @@ export const paths = {
   'request() and json()': byJson('node'),
   'stream()': by(openDodici, 'stream'),
   'pipeline()': by(openDodici, 'pipeline'),
+  'fetch() and text()': by(openDodici, 'fetch'),
   'wire: dispatch(), GET': by(openDodici, 'dispatch', null, 'wire'),
   'wire: dispatch(), POST of a Buffer': by(openDodici, 'dispatch', body, 'wire'),
   'wire: request() and text()': by(openDodici, 'request', null, 'wire'),
   'wire: request() and json()': byJson('wire'),
   'wire: stream()': by(openDodici, 'stream', null, 'wire'),
   'wire: pipeline()': by(openDodici, 'pipeline', null, 'wire'),
+  'wire: fetch() and text()': by(openDodici, 'fetch', null, 'wire'),
 }
 
 /** What to compare a path with, to see what we add to it. @param {string} path */

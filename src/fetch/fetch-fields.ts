@@ -45,10 +45,10 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 function readPlainFields(headers: Record<string, unknown>): WireHeaders | null {
   if (Object.getOwnPropertySymbols(headers).length > 0) return null
   const fields: WireHeaders = []
-  const names = Object.keys(headers)
   let isRespelled = false
-  for (let i = 0; i < names.length; i++) {
-    const given = names[i] as string
+  // Unlike `Object.keys()`, this makes no list. A program may have added members to all objects.
+  for (const given in headers) {
+    if (!Object.hasOwn(headers, given)) continue
     const value = headers[given]
     if (typeof value !== 'string' || !PLAIN_VALUE.test(value) || !isName(given)) return null
     const { name } = toFieldName(given)

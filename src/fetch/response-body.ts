@@ -201,18 +201,24 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   }
 
   /** The whole body, converted. Call it once, and only while the body has no stream. */
-  read<T>(convert: (bytes: Buffer) => T): Promise<T> {
+  read<T>(convert: (bytes: Buffer) => T): Promise<T | Awaited<T>> {
     if (this.#state === 'failed') return Promise.reject(this.#error)
+    if (this.#state !== 'receiving') return this.#convert(convert)
     return new Promise((resolve, reject) => {
-      if (this.#state !== 'receiving') {
-        this.#tellDone()
-        resolve(convert(this.#kept.join()))
-        return
-      }
       // The promise resolves with the result of `convert`.
       this.#collector = new Collector(this.#kept, convert, resolve, reject) as Collector<unknown>
       this.more()
     })
+  }
+
+  /** For a body that is complete: neither closures nor a Collector are made. */
+  #convert<T>(convert: (bytes: Buffer) => T): Promise<Awaited<T>> {
+    this.#tellDone()
+    try {
+      return Promise.resolve(convert(this.#kept.join()))
+    } catch (thrown) {
+      return Promise.reject(thrown)
+    }
   }
 
   /** One piece for the stream, of at most `limit` bytes; null when there is none at the moment. */

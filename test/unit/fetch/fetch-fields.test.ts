@@ -102,6 +102,20 @@ const ADDED = {
   'accept-encoding': 'gzip, deflate',
 }
 
+describe('toFields, where all objects have one member more', () => {
+  test('takes the own fields alone, as Headers does', () => {
+    const headers = { accept: 'text/plain', 'x-own': 'b' }
+    const member = { value: 'a', enumerable: true, configurable: true, writable: true }
+    Object.defineProperty(Object.prototype, 'x-of-all', member)
+    // Only then is it compared: what compares would see the member, too.
+    const fields = toFields(headers)
+    const names = [...new Headers(headers).keys()]
+    Reflect.deleteProperty(Object.prototype, 'x-of-all')
+    expect(fields).toEqual(['accept', 'text/plain', 'x-own', 'b'])
+    expect(names).toEqual(['accept', 'x-own'])
+  })
+})
+
 describe('toWireFields', () => {
   test('adds the fields that the Fetch standard adds', () => {
     expect(toWire()).toEqual(ADDED)

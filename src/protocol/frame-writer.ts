@@ -14,8 +14,12 @@ export interface ByteSink {
   write(bytes: Uint8Array): void
 }
 
-/** The size of the buffers that frames are written into. Bytes. */
-const ROOM = 16_384
+/**
+ * The size of the buffers that frames are written into: each is twice as large as the one before, so that a connection
+ * with few requests takes little memory. Bytes.
+ */
+const FIRST_ROOM = 2_048
+const MAX_ROOM = 16_384
 
 /** A payload of this size or less is copied behind its frame's header: the socket gets one piece less. Bytes. */
 const COPIED_SIZE = 2_048
@@ -228,7 +232,8 @@ export class FrameWriter {
     if (this.#room.length - this.#end >= size) return
     this.#close()
     // Not from Node's buffer pool: this memory lives until the socket has sent all of it.
-    this.#room = Buffer.allocUnsafeSlow(Math.max(ROOM, size))
+    const next = Math.max(FIRST_ROOM, Math.min(2 * this.#room.length, MAX_ROOM))
+    this.#room = Buffer.allocUnsafeSlow(Math.max(next, size))
     this.#start = 0
     this.#end = 0
   }

@@ -11,6 +11,14 @@ function start(maxFrameSize = DEFAULT_FRAME): FrameWriter {
   return new FrameWriter(new HpackEncoder(), maxFrameSize)
 }
 
+/** One that has written so much that its buffers have their full size. */
+function startWarm(): FrameWriter {
+  const writer = start()
+  for (let frames = 0; frames < 900; frames++) writer.ping(0, frames, false)
+  flush(writer)
+  return writer
+}
+
 /** What a writer hands over: the pieces themselves. */
 function flush(writer: FrameWriter): Uint8Array[] {
   const pieces: Uint8Array[] = []
@@ -130,7 +138,7 @@ describe('a header block', () => {
 
 describe('the output of a frame writer', () => {
   test('for many small frames › is one piece', () => {
-    const writer = start()
+    const writer = startWarm()
     for (let id = 1; id < 200; id += 2) {
       writer.headers(id, [':method', 'GET', ':path', `/${id}`], false)
       writer.data(id, Buffer.alloc(20), 0, 20, true)
@@ -145,7 +153,7 @@ describe('the output of a frame writer', () => {
     { size: 2_049, isCopied: false },
     { size: 16_384, isCopied: false },
   ])('with a payload of $size bytes › has it copied: $isCopied', ({ size, isCopied }) => {
-    const writer = start()
+    const writer = startWarm()
     const payload = Buffer.alloc(size, 'p')
     writer.ping(0, 1, false)
     writer.data(1, payload, 0, size, false)
@@ -235,5 +243,26 @@ describe('the bytes that a sink was given', () => {
       return buffer.subarray(0, bytes.length)
     })
     expect(same).toBeLessThan(pieces / 2)
+  })
+})
+
+describe('the memory that frames are written into', () => {
+  test('is 2 KiB at first, and twice as much each time, up to 16 KiB', () => {
+    const writer = start()
+    const sizes = new Set<number>()
+    for (let frames = 0; frames < 6_000; frames++) {
+      writer.ping(0, frames, false)
+      for (const { buffer } of flush(writer)) sizes.add(buffer.byteLength)
+    }
+    expect([...sizes]).toEqual([2_048, 4_096, 8_192, DEFAULT_FRAME])
+  })
+
+  test('has room for a header block that is larger', () => {
+    const writer = start(1_000_000)
+    writer.headers(1, [':method', 'GET', 'x-long', 'a'.repeat(100_000)], true)
+    writer.ping(0, 0, false)
+    const [frame] = toFrames(flush(writer))
+    expect(frame?.type).toBe(Type.HEADERS)
+    expect(writer.size).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Modules of Node that take milliseconds to load, and that not every program needs: loaded when they are first used, and
- * not with the package.
+ * Modules of Node that take milliseconds to load, and that not every program needs: loaded when they are first used,
+ * and not with the package.
  *
  * @module
  */

@@ -3,8 +3,12 @@
  *
  * @typedef {import('./clients/index.mjs').Start} Start
  * @typedef {import('./clients/index.mjs').Target} Target
- * @typedef {{ targets: readonly Target[], inFlight: number, pattern: 'steady' | 'rounds', responseBytes: number }}
- *   Shape
+ * @typedef {object} Shape
+ * @property {readonly Target[]} targets
+ * @property {number} inFlight
+ * @property {'steady' | 'rounds'} pattern
+ * @property {number} responseBytes
+ * @property {boolean} [varies] each request has a path of its own: that of its target, and a query with its number
  */
 
 /** One request in flight after the other. It is made once, so that a request costs the harness no closure. */
@@ -26,6 +30,7 @@ export class Load {
   /** @type {Slot[]} */
   #slots
   #turn = 0
+  #number = 0
   /** Of this burst: how many there are, were started, and got their responses. */
   #count = 0
   #started = 0
@@ -88,7 +93,16 @@ export class Load {
     this.#turn = this.#turn + 1 === targets.length ? 0 : this.#turn + 1
     this.#started++
     slot.began = now
-    this.#start(target, slot.done)
+    this.#start(this.#shape.varies === true ? this.#vary(target) : target, slot.done)
+  }
+
+  /**
+   * @param {Target} target
+   * @returns {Target}
+   */
+  #vary(target) {
+    const query = `?n=${this.#number++}`
+    return { ...target, path: `${target.path}${query}`, url: `${target.url}${query}` }
   }
 
   /**

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { arch, availableParallelism, cpus, loadavg, platform, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { cores } from './children.mjs'
+import { nginxVersion } from './nginx.mjs'
 import { UsageError } from './options.mjs'
 import { nghttpdVersion } from './servers.mjs'
 
@@ -28,6 +29,7 @@ export function describeMachine({ node, server }) {
     platform: `${platform()} ${arch()}`,
     node: nodeVersion,
     server: server === 'nghttpd' ? (nghttpdVersion ?? 'nghttpd') : `node:http2 of Node ${nodeVersion}`,
+    http1Server: nginxVersion ?? `node:http of Node ${nodeVersion}`,
     pinned: cores,
     loadBefore: loadavg()[0] ?? 0,
   }

@@ -72,11 +72,12 @@ function toEntry(plan, { scenario, warmup, requests }) {
  */
 function toJob({ client, api, entry, warmup, requests }, scenario, { origins, caFile, path, file }) {
   const { method, bodyBytes, responseBytes, pattern, inFlight, connections } = scenario
+  const { varies = false, isStreamed = false } = scenario
   const { http1 } = clientNamed(client)
   return {
     ...{ client, api, entry, warmup, requests },
     ...{ origins, caFile, path, file },
-    ...{ method, bodyBytes, responseBytes, pattern, inFlight },
+    ...{ method, bodyBytes, responseBytes, pattern, inFlight, varies, isStreamed },
     authority: tunnelAuthority,
     // A connection of HTTP/1.1 has one request in flight.
     connections: http1 ? null : connections,

@@ -50,10 +50,13 @@ export async function toUsable(wanted, nodeVersion, tell) {
  */
 export function toPlans(scenario, clientNames, { nodeVersion, dodici }, tell) {
   return clientNames.flatMap((client) => {
-    const { apiFor, label, whyNot } = clientNamed(client)
+    const { apiFor, canStream, label, whyNot } = clientNamed(client)
     const own = new Set(scenario.apis.map((api) => apiFor(api, scenario)).filter((api) => api !== null))
     return [...own].flatMap((api) => {
-      const reason = whyNot(api, scenario, Number.parseInt(nodeVersion, 10))
+      const reason =
+        scenario.isStreamed === true && !canStream
+          ? 'which is measured with a Buffer for its body only'
+          : whyNot(api, scenario, Number.parseInt(nodeVersion, 10))
       if (reason === null) return [{ client, label, api, entry: ours.includes(client) ? dodici : null }]
       tell(`Left out of ${scenario.name}: ${api} of ${label}, ${reason}.`)
       return []

@@ -151,7 +151,7 @@ export function toTables(scenario, entries, against) {
 
 /** @param {Scenario} scenario */
 export function describe({ name, method, bodyBytes, responseBytes, inFlight, pattern, tls, ...more }) {
-  const { connections, origins, latency, server } = more
+  const { connections, origins, latency, server, varies, isStreamed, largeWindows } = more
   const wires = connections === 1 ? 'one connection' : `${connections} connections`
   return [
     `${name}: ${method}`,
@@ -159,6 +159,9 @@ export function describe({ name, method, bodyBytes, responseBytes, inFlight, pat
     pattern === 'steady' ? `${whole.format(inFlight)} in flight` : `${inFlight} at once, in rounds`,
     origins === 1 ? wires : `${whole.format(origins)} origins, ${wires} each`,
     tls ? 'TLS' : 'h2c',
+    ...(varies === true ? ['paths and responses that differ'] : []),
+    ...(isStreamed === true ? ['from a Readable'] : []),
+    ...(largeWindows === true ? ['into windows of 16 MiB'] : []),
     ...(latency === 0 ? [] : [`${latency} ms of emulated round trip`]),
     ...(server === null ? [] : ['server node:http2']),
   ].join(', ')

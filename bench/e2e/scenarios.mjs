@@ -17,6 +17,9 @@
  * @property {number} warmup requests before the clock starts
  * @property {number} requests requests that are timed
  * @property {boolean} [json] what is sent and what comes back are JSON; missing: they are so many times the letter a
+ * @property {boolean} [varies] each request has a path of its own, by a query, and each response a field of its own; missing: all are the same
+ * @property {boolean} [isStreamed] the body is a Readable, of unknown length; missing: a Buffer
+ * @property {boolean} [largeWindows] the server takes 16 MiB on a stream and on the connection; missing: its defaults, which are 64 KiB
  * @property {'node' | null} server the only kind of server that can respond; null: any
  * @property {string[]} byDefault which of the APIs a run measures that names no scenario; none: it passes it over
  */
@@ -83,6 +86,25 @@ const post64k = {
 }
 
 /** @type {Scenario} */
+const post1m = {
+  ...post1k,
+  name: 'post-1m',
+  bodyBytes: 2 ** 20,
+  responseBytes: 2 ** 20,
+  inFlight: 10,
+  warmup: 500,
+  requests: 300,
+}
+
+/** A Readable is what an API gets as its body; the duplex of `pipeline` is one already. @type {Scenario} */
+const post1mReadable = {
+  ...post1m,
+  name: 'post-1m-readable',
+  apis: ['dispatch', 'request', 'stream', 'fetch'],
+  isStreamed: true,
+}
+
+/** @type {Scenario} */
 const tunnel1k = {
   ...post1k,
   name: 'tunnel-1k',
@@ -116,14 +138,28 @@ const origins = [10, 100, 1000].map((count) => ({
   server: 'node',
 }))
 
+/** A thousand connections with ten in flight on each. @type {Scenario} */
+const manyConnections = {
+  ...named,
+  name: 'get-1k-connections-1000x10',
+  origins: 1000,
+  inFlight: 10_000,
+  warmup: 20_000,
+  requests: 20_000,
+  server: 'node',
+}
+
 /** @type {readonly Scenario[]} */
 export const scenarios = [
   get1k,
   { ...get1k, name: 'get-1k-tls', tls: true },
+  // A client that remembers header blocks gains nothing here.
+  { ...named, name: 'get-1k-varying', varies: true, server: 'node' },
   serial,
   { ...serial, name: 'get-1k-serial-tls', tls: true },
   ...crowds,
   ...origins,
+  manyConnections,
   // Most of the time nothing happens, so twice as many in flight: 10,000 requests a second at the most.
   { ...named, name: 'get-1k-latency', latency: 20, inFlight: 200, warmup: 10_000, requests: 8000 },
   // The harness that was published for the work on undici's headers: 80 rounds of 200 requests at once, small
@@ -146,6 +182,10 @@ export const scenarios = [
   { ...post1k, ...withJson, name: 'post-1k-json' },
   post64k,
   { ...post64k, name: 'post-64k-tls', tls: true },
+  post1m,
+  { ...post1m, name: 'post-1m-large-windows', largeWindows: true },
+  post1mReadable,
+  { ...post1mReadable, name: 'post-1m-readable-large-windows', largeWindows: true },
   tunnel1k,
   { ...tunnel1k, name: 'tunnel-1k-tls', tls: true },
 ]

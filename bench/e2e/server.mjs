@@ -12,8 +12,11 @@ import * as http2 from 'node:http2'
 import * as https from 'node:https'
 import { isJsonPath, toJsonDocument } from './json-document.mjs'
 
-/** @type {{ http1: boolean, ports: number, maxStreams: number, keyFile: string | null, certFile: string | null }} */
-const { http1, ports, maxStreams, keyFile, certFile } = JSON.parse(process.argv[2] ?? '{}')
+/**
+ * @type {{ http1: boolean, ports: number, maxStreams: number, window: number | null, keyFile: string | null, certFile: string | null }}
+ *   `window`: bytes that it takes on a stream, and on a connection; null: as many as node:http2 does by itself
+ */
+const { http1, ports, maxStreams, window, keyFile, certFile } = JSON.parse(process.argv[2] ?? '{}')
 
 const tls =
   keyFile === null || certFile === null ? null : { key: readFileSync(keyFile), cert: readFileSync(certFile) }
@@ -21,7 +24,7 @@ const tls =
 /** @type {Map<string, Buffer>} */
 const responses = new Map()
 
-/** @param {string} path */
+/** @param {string} path its query apart */
 function responseFor(path) {
   let content = responses.get(path)
   if (content === undefined) {
@@ -32,8 +35,10 @@ function responseFor(path) {
   return content
 }
 
+let varied = 0
+
 /**
- * The fields that nghttpd sends, so that clients have as much to decode.
+ * The fields that nghttpd sends, so that clients have as much to decode; in response to a path with a query, one more, which no other response has.
  *
  * @param {string} path
  * @param {Buffer} content
@@ -44,7 +49,14 @@ function toFields(path, content) {
     'content-type': isJsonPath(path) ? 'application/json' : 'application/octet-stream',
     'cache-control': 'max-age=3600',
     'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
+    ...(path.includes('?') ? { 'x-request-id': `${varied++}`.padStart(32, '0') } : {}),
   }
+}
+
+/** @param {string} path */
+function toPlainPath(path) {
+  const query = path.indexOf('?')
+  return query === -1 ? path : path.slice(0, query)
 }
 
 /**
@@ -86,7 +98,7 @@ function onStream(stream, headers) {
       respondWithItsBody(stream, (body) => respond(stream, path, body))
       break
     default:
-      respond(stream, path, responseFor(path))
+      respond(stream, path, responseFor(toPlainPath(path)))
   }
 }
 
@@ -99,15 +111,17 @@ function onRequest(request, response) {
   const respond = (/** @type {Buffer} */ content) =>
     response.writeHead(200, toFields(path, content)).end(content)
   if (request.method === 'POST') respondWithItsBody(request, respond)
-  else respond(responseFor(path))
+  else respond(responseFor(toPlainPath(path)))
 }
 
 function makeServer() {
   if (http1) return tls === null ? http.createServer(onRequest) : https.createServer(tls, onRequest)
-  const settings = { maxConcurrentStreams: maxStreams, enableConnectProtocol: true }
+  const own = window === null ? {} : { initialWindowSize: window }
+  const settings = { maxConcurrentStreams: maxStreams, enableConnectProtocol: true, ...own }
   const server =
     tls === null ? http2.createServer({ settings }) : http2.createSecureServer({ settings, ...tls })
   server.on('stream', onStream)
+  if (window !== null) server.on('session', (session) => session.setLocalWindowSize(window))
   server.on('sessionError', () => {})
   return server
 }

@@ -1,6 +1,6 @@
 /**
  * Starts the server of a run in a process of its own, and the relay before it. `nghttpd` and `node` speak nothing but
- * HTTP/2, so a client that gets responses has spoken it; `http1` speaks nothing but HTTP/1.1.
+ * HTTP/2, so a client that gets responses has spoken it; `http1`, nginx or a script, speaks nothing but HTTP/1.1.
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -12,6 +12,7 @@ import { generate } from 'selfsigned'
 import { freePort } from '../../scripts/free-port.mjs'
 import { start, stop } from './children.mjs'
 import { toJsonDocument } from './json-document.mjs'
+import { nginxVersion, toNginx } from './nginx.mjs'
 import { directory } from './temporary.mjs'
 
 /**
@@ -19,6 +20,9 @@ import { directory } from './temporary.mjs'
  * measured.
  */
 export const maxStreams = 256
+
+/** Large windows are of 16 MiB, as a power of two. */
+const LARGE_BITS = 24
 
 const version = spawnSync('nghttpd', ['--version'], { encoding: 'utf8' })
 
@@ -59,22 +63,38 @@ function accepts(port) {
 }
 
 /**
+ * @param {number} port
  * @param {Certificate | null} tls
- * @returns {Promise<{ child: import('node:child_process').ChildProcess, ports: number[] }>}
+ * @param {boolean} largeWindows
  */
-async function startNghttpd(tls) {
-  // nghttpd doesn't tell which port it got for 0. Between our probe and its bind another process may take the
-  // port: then it exits, and the next one is tried.
-  for (let attempt = 0; attempt < 5; attempt++) {
-    const port = await freePort()
-    const child = start('server', 'nghttpd', [
+function toNghttpd(port, tls, largeWindows) {
+  return {
+    file: 'nghttpd',
+    args: [
       '--address=127.0.0.1',
       // Responds to a POST with its own body, so the length of the response proves that the body has arrived.
       '--echo-upload',
       `--max-concurrent-streams=${maxStreams}`,
       `--htdocs=${directory}`,
+      ...(largeWindows ? [`--window-bits=${LARGE_BITS}`, `--connection-window-bits=${LARGE_BITS}`] : []),
       ...(tls === null ? ['--no-tls', `${port}`] : [`${port}`, tls.keyFile, tls.certFile]),
-    ])
+    ],
+    env: {},
+  }
+}
+
+/**
+ * Starts a program that doesn't tell which port it got for 0.
+ *
+ * @param {(port: number) => { file: string, args: string[], env: Record<string, string> }} toProgram
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess, ports: number[] }>}
+ */
+async function startProgram(toProgram) {
+  // Between our probe and its bind another process may take the port: then it exits, and the next one is tried.
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const port = await freePort()
+    const { file, args, env } = toProgram(port)
+    const child = start('server', file, args, env)
     child.stdout?.resume()
     child.stderr?.resume()
     // It writes no line when it is ready, so ready is when it accepts. One that can't listen ends.
@@ -83,7 +103,7 @@ async function startNghttpd(tls) {
     }
     await stop(child)
   }
-  throw new Error('nghttpd did not start')
+  throw new Error('the server did not start')
 }
 
 /**
@@ -117,7 +137,7 @@ export async function startRelay(node, port, rtt) {
 }
 
 /**
- * @typedef {'nghttpd' | 'node' | 'http1'} ServerKind
+ * @typedef {'nghttpd' | 'node' | 'http1'} ServerKind `http1`: nginx for a GET to one origin where it is installed, otherwise `node:http`
  *
  * @typedef {object} Server
  * @property {string[]} origins
@@ -129,26 +149,43 @@ export async function startRelay(node, port, rtt) {
  */
 
 /**
- * @param {Pick<import('./scenarios.mjs').Scenario, 'responseBytes' | 'origins' | 'latency' | 'tls' | 'json'>} scenario
+ * @typedef {Pick<import('./scenarios.mjs').Scenario, 'method' | 'responseBytes' | 'origins' | 'latency' | 'tls' | 'json' | 'largeWindows'>} Served
+ */
+
+/**
+ * @param {Served} scenario
+ * @param {{ kind: ServerKind, node: string }} options
+ * @param {Certificate | null} tls
+ */
+function startKind({ method, origins, largeWindows = false }, { kind, node }, tls) {
+  if (kind === 'nghttpd') return startProgram((port) => toNghttpd(port, tls, largeWindows))
+  const isHttp1 = kind === 'http1'
+  // It can't respond with the body of a request.
+  if (isHttp1 && nginxVersion !== null && method === 'GET' && origins === 1)
+    return startProgram((port) => toNginx({ directory, port, tls }))
+  return startScript(node, 'server.mjs', {
+    http1: isHttp1,
+    ports: origins,
+    maxStreams,
+    window: largeWindows ? 2 ** LARGE_BITS - 1 : null,
+    keyFile: tls?.keyFile ?? null,
+    certFile: tls?.certFile ?? null,
+  })
+}
+
+/**
+ * @param {Served} scenario
  * @param {{ kind: ServerKind, node: string }} options
  * @returns {Promise<Server>}
  */
-export async function startServer({ responseBytes, origins, latency, tls, json = false }, { kind, node }) {
+export async function startServer(scenario, { kind, node }) {
+  const { responseBytes, latency, tls, json = false } = scenario
   // nghttpd tells the type by the ending.
   const path = `/${responseBytes}${json ? '.json' : ''}`
   const file = join(directory, path)
   writeFileSync(file, json ? JSON.stringify(toJsonDocument(responseBytes)) : 'a'.repeat(responseBytes))
   const certified = tls ? await certificate() : null
-  const { child, ports } =
-    kind === 'nghttpd'
-      ? await startNghttpd(certified)
-      : await startScript(node, 'server.mjs', {
-          http1: kind === 'http1',
-          ports: origins,
-          maxStreams,
-          keyFile: certified?.keyFile ?? null,
-          certFile: certified?.certFile ?? null,
-        })
+  const { child, ports } = await startKind(scenario, { kind, node }, certified)
   const relays = latency === 0 ? [] : await Promise.all(ports.map((port) => startRelay(node, port, latency)))
   const reached = latency === 0 ? ports : relays.map(({ port }) => port)
   return {

@@ -25,6 +25,8 @@ import { Load, percentile } from './load.mjs'
  * @property {string} file a file of `responseBytes` bytes, which is what a POST sends
  * @property {'steady' | 'rounds'} pattern
  * @property {number} inFlight
+ * @property {boolean} varies each request has a path of its own
+ * @property {boolean} isStreamed the body is sent from a Readable
  * @property {number | null} connections to each origin; null: as many as the client likes
  * @property {number} maxStreams
  * @property {number} warmup
@@ -59,7 +61,7 @@ const start = client.apis[job.api]
 if (start === undefined) throw new Error(`${label} has no API ${job.api}`)
 
 const body = job.bodyBytes === 0 ? null : Buffer.alloc(job.bodyBytes, 'a')
-const { path, method, authority, inFlight, pattern, responseBytes } = job
+const { path, method, authority, inFlight, pattern, responseBytes, varies, isStreamed } = job
 const targets = job.origins.map((origin) => ({
   // A client that was opened for one origin is told it once.
   origin: job.origins.length === 1 ? undefined : origin,
@@ -67,12 +69,13 @@ const targets = job.origins.map((origin) => ({
   url: `${origin}${path}`,
   method,
   body,
+  isStreamed: isStreamed && body !== null,
   authority,
 }))
 
 /** @param {import('./clients/index.mjs').Start} start */
 const toLoad = (start, size = inFlight) =>
-  new Load(start, { targets, inFlight: size, pattern, responseBytes })
+  new Load(start, { targets, inFlight: size, pattern, responseBytes, varies })
 
 /**
  * More connections than the scenario says would be another benchmark. Nothing else in this process holds a

@@ -40,6 +40,12 @@ const hasH2load = spawnSync('h2load', ['--version']).error === undefined
 const goVersion = /^go1\.(\d+)/.exec(spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8' }).stdout ?? '')
 const hasGo = Number(goVersion?.[1]) >= 26
 
+const UNDICI_REQUEST = ['undici request', 'undici-http1 request', 'undici-http1-pipelined request']
+const UNDICI = [
+  ...['undici request', 'undici fetch', 'undici-http1 request', 'undici-http1 fetch'],
+  'undici-http1-pipelined request',
+]
+
 /** As many requests as show that it works: what is measured here is worth nothing. */
 const few = ['--rounds', '1', '--requests', '40', '--warmup', '20']
 
@@ -100,15 +106,26 @@ describe('a run of all clients', () => {
       const { result, stdout } = await bench('--scenario', 'get-1k', '--apis', 'request,fetch')
       expect(toNames(result)).toEqual([
         ...['dodici request', 'dodici fetch', 'dodici-wire request', 'dodici-wire fetch'],
-        ...ifThere(hasUndici8, 'undici request', 'undici fetch'),
-        ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
+        ...ifThere(hasUndici8, ...UNDICI),
+        ...[
+          'floor frames',
+          'node-http2 session.request',
+          'node-fetch-h2 fetch',
+          'node-fetch fetch',
+          'axios request',
+        ],
         ...['fetch-h2 fetch', 'connect-node request'],
         ...[...ifThere(hasGo, 'go request'), ...ifThere(hasH2load, 'h2load request')],
       ])
       const leftOut = stdout.split('\n').filter((line) => line.startsWith('Left out'))
       const on = `and the clients run on ${process.versions.node}.`
       expect(leftOut).toEqual([
-        ...ifThere(!hasUndici8, `Left out: undici 8 needs Node 22.19, ${on}`),
+        ...ifThere(
+          !hasUndici8,
+          ...['undici 8', 'undici 8 (HTTP/1.1)', 'undici 8 (HTTP/1.1, pipelined)'].map(
+            (label) => `Left out: ${label} needs Node 22.19, ${on}`,
+          ),
+        ),
         ...ifThere(!hasGot, `Left out: got needs Node 22.0, ${on}`),
         ...ifThere(
           !hasGo,
@@ -131,8 +148,14 @@ describe('a run of all clients', () => {
       expect(stdout.includes(reason)).toBe(major >= 26)
       expect(toNames(result)).toEqual([
         ...['dodici request', 'dodici fetch', 'dodici-wire request', 'dodici-wire fetch'],
-        ...ifThere(hasUndici8, 'undici request', 'undici fetch'),
-        ...['node-http2 session.request', 'node-fetch-h2 fetch', 'node-fetch fetch', 'axios request'],
+        ...ifThere(hasUndici8, ...UNDICI),
+        ...[
+          'floor frames',
+          'node-http2 session.request',
+          'node-fetch-h2 fetch',
+          'node-fetch fetch',
+          'axios request',
+        ],
         ...[
           ...ifThere(hasGot, 'got request'),
           ...ifThere(major < 26, 'fetch-h2 fetch'),
@@ -149,8 +172,9 @@ describe('a run of all clients', () => {
     async () => {
       const { result, stdout } = await bench('--scenario', 'get-1k-origins-10', '--apis', 'request')
       expect(toNames(result)).toEqual([
-        ...['dodici request', 'dodici-wire request', ...ifThere(hasUndici8, 'undici request')],
+        ...['dodici request', 'dodici-wire request', ...ifThere(hasUndici8, ...UNDICI_REQUEST)],
         ...[
+          'floor frames',
           'node-http2 session.request',
           'axios request',
           'connect-node request',
@@ -216,6 +240,33 @@ describe('a run', () => {
       expect(rounds[0]?.p50Micros).toBeGreaterThan(18_000)
   })
 
+  it('measures what the windows and the limit of streams hold up, of the floor as of others', async () => {
+    const names = 'post-1m,post-1m-large-windows,post-64k-tls,get-1m,get-1k-1000'
+    for (const server of ['node', ...ifThere(hasH2load, 'nghttpd')]) {
+      const args = ['--clients', 'floor', '--scenario', names, '--apis', 'dispatch', '--server', server]
+      const { result } = await bench(...args, '--requests', '600', '--warmup', '90')
+      expect(toNames(result)).toEqual(Array(5).fill('floor frames'))
+    }
+  })
+
+  it('measures bodies from a Readable, and says whose body is a Buffer in any case', async () => {
+    const args = ['--scenario', 'post-1m-readable', '--apis', 'request,fetch']
+    const { result, stdout } = await bench(...args, '--clients', 'dodici,dodici-wire,floor,node-http2,axios')
+    expect(toNames(result)).toEqual([
+      ...['dodici request', 'dodici fetch', 'dodici-wire request', 'dodici-wire fetch'],
+      ...['floor frames', 'node-http2 session.request'],
+    ])
+    expect(stdout).toContain('request of axios, which is measured with a Buffer for its body only.')
+    expect(stdout).toContain('one connection, h2c, from a Readable')
+  })
+
+  it('measures requests with a path of their own each', async () => {
+    const args = ['--scenario', 'get-1k-varying', '--apis', 'request', '--clients', 'dodici-wire,floor']
+    const { result, stdout } = await bench(...args)
+    expect(toNames(result)).toEqual(['dodici-wire request', 'floor frames'])
+    expect(stdout).toContain('h2c, paths and responses that differ, server node:http2')
+  })
+
   it('measures tunnels, and says what undici cannot do', async () => {
     const { result, stdout } = await bench(
       '--scenario',
@@ -226,7 +277,7 @@ describe('a run', () => {
     const tunnels = ['connect', 'upgrade']
     const withTunnels = ['dodici', 'dodici-wire', ...ifThere(hasUndici8, 'undici'), 'node-http2']
     expect(toNames(result)).toEqual([
-      ...['dodici pipeline', 'dodici-wire pipeline', 'node-http2 session.request'],
+      ...['dodici pipeline', 'dodici-wire pipeline', 'floor frames', 'node-http2 session.request'],
       ...withTunnels.flatMap((client) => tunnels.map((api) => `${client} ${api}`)),
     ])
     if (hasUndici8)

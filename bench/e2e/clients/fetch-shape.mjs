@@ -5,6 +5,7 @@
  * @typedef {(url: string, init: object) => Promise<FetchResult>} FetchLike
  */
 import { isJsonPath, toJsonDocument } from '../json-document.mjs'
+import { toBody } from './piece-reader.mjs'
 
 /**
  * @param {FetchLike} fetch
@@ -24,10 +25,15 @@ export function toFetchStart(fetch, extra) {
  */
 function toTextStart(fetch, extra) {
   const headers = { accept: '*/*', 'user-agent': 'bench' }
-  return ({ url, method, body }, done) => {
+  // A body that is read while it is sent has to say so, by the standard.
+  const streamed = { headers, ...extra, duplex: 'half' }
+  const buffered = { headers, ...extra }
+  return (target, done) => {
+    const { url, method, isStreamed } = target
     const failed = (/** @type {Error} */ error) => done(error, 0, 0)
     // Not null: fetch-h2 would take that for a body.
-    fetch(url, { method, headers, ...extra, body: body ?? undefined }).then(
+    const body = toBody(target) ?? undefined
+    fetch(url, { method, ...(isStreamed ? streamed : buffered), body }).then(
       // The body is ASCII, so the length of the text is its number of bytes.
       (response) => response.text().then((text) => done(null, response.status, text.length), failed),
       failed,

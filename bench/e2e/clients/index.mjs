@@ -11,6 +11,7 @@
  * @property {string} url the whole of it
  * @property {string} method
  * @property {Buffer | null} body what is sent; null: nothing
+ * @property {boolean} isStreamed the body is to be sent from a Readable that reads that Buffer (see piece-reader.mjs)
  * @property {string} authority where a tunnel shall lead to
  *
  * @typedef {object} OpenOptions
@@ -51,6 +52,7 @@
  *   dispatcher's `api` does; null: it has none
  * @property {(api: string, scenario: Scenario, nodeMajor: number) => string | null} whyNot why that API of its own
  *   can't be measured there; null: it can
+ * @property {boolean} canStream its adapter sends a body from a Readable where a scenario asks for it
  * @property {(api: string) => number} pace which part of a scenario's requests it gets: slow ones would take most of a
  *   run's time
  * @property {[number, number]} minNode the lowest Node version (major, minor) that it loads on
@@ -85,9 +87,13 @@ const common = {
   http1: false,
   apiFor: only('request'),
   whyNot: () => null,
+  canStream: false,
   pace: () => 1,
   minNode: /** @type {[number, number]} */ ([20, 18]),
 }
+
+/** A bare socket: what the others cost above it is theirs. */
+const FLOOR = 'floor'
 
 /** @type {[number, number]} */
 const undici8Needs = [22, 19]
@@ -108,6 +114,7 @@ export const clients = {
     ...common,
     label: 'dodici',
     apiFor: same,
+    canStream: true,
     load: () => import('./dodici.mjs'),
   },
   'dodici-wire': {
@@ -115,6 +122,7 @@ export const clients = {
     label: 'dodici (wire)',
     engine: 'wire',
     apiFor: same,
+    canStream: true,
     load: () => import('./dodici.mjs'),
   },
   undici: {
@@ -122,14 +130,44 @@ export const clients = {
     label: 'undici 8',
     apiFor: same,
     whyNot: losesResponses,
+    canStream: true,
     minNode: undici8Needs,
     load: () => import('./undici.mjs'),
+  },
+  'undici-http1': {
+    ...common,
+    label: 'undici 8 (HTTP/1.1)',
+    http1: true,
+    apiFor: (api) => (['dispatch', 'request', 'fetch'].includes(api) ? api : null),
+    canStream: true,
+    minNode: undici8Needs,
+    load: () => import('./undici-http1.mjs'),
+  },
+  'undici-http1-pipelined': {
+    ...common,
+    label: 'undici 8 (HTTP/1.1, pipelined)',
+    http1: true,
+    apiFor: (api) => (['dispatch', 'request'].includes(api) ? api : null),
+    whyNot: (_, { method }) =>
+      method === 'GET' ? null : 'which pipelines no request that is not idempotent',
+    minNode: undici8Needs,
+    load: () => import('./undici-http1-pipelined.mjs'),
+  },
+  [FLOOR]: {
+    ...common,
+    label: 'the floor',
+    // One way to send a request, whatever the API that is held against it.
+    apiFor: (api) => (api === 'connect' || api === 'upgrade' ? null : 'frames'),
+    // It sends the Buffer itself, whatever others read it by: that is the floor of both.
+    canStream: true,
+    load: () => import('./floor.mjs'),
   },
   'node-http2': {
     ...common,
     label: 'node:http2 (untuned reference)',
     // It has one way to ask and get a response, whatever the API that it is held against.
     apiFor: (api) => (api === 'connect' || api === 'upgrade' ? api : 'session.request'),
+    canStream: true,
     load: () => import('./node-http2.mjs'),
   },
   'node-fetch-h2': {
@@ -198,6 +236,9 @@ export function clientNamed(name) {
 
 /** The client that the ratios are taken against. */
 export const referenceClient = 'node-http2'
+
+/** What no client in JavaScript can be expected to get below. */
+export const floorClient = FLOOR
 
 /** The client that an API of ours is compared with, API by API. */
 export const peerClient = 'undici'

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
+import { PieceReader } from './piece-reader.mjs'
 import { echo } from './tunnel.mjs'
 
 /**
@@ -41,11 +42,11 @@ export async function open(origins, { connections, ca }) {
   return {
     version: process.versions.node,
     apis: {
-      'session.request'({ path, method, body }, done) {
+      'session.request'({ path, method, body, isStreamed }, done) {
         /** @type {import('node:http2').OutgoingHttpHeaders} */
         const headers = { ':path': path, ':method': method, accept: '*/*', 'user-agent': 'bench' }
         // Dispatchers send it for a Buffer too.
-        if (body !== null) headers['content-length'] = body.length
+        if (body !== null && !isStreamed) headers['content-length'] = body.length
         const stream = nextSession().request(headers)
         let status = 0
         let bytes = 0
@@ -58,7 +59,9 @@ export async function open(origins, { connections, ca }) {
         stream.on('end', () => done(null, status, bytes))
         stream.on('error', (error) => done(error, status, bytes))
         // Without a body the request has ended with its header already.
-        if (body !== null) stream.end(body)
+        if (body === null) return
+        if (isStreamed) new PieceReader(body).pipe(stream)
+        else stream.end(body)
       },
 
       connect({ authority, body }, done) {

@@ -4,6 +4,7 @@
  */
 import { Writable } from 'node:stream'
 import { toFetchStart } from './fetch-shape.mjs'
+import { toBody } from './piece-reader.mjs'
 import { echo } from './tunnel.mjs'
 
 /**
@@ -16,7 +17,7 @@ import { echo } from './tunnel.mjs'
  *
  * @typedef {Record<string, string>} Headers
  * @typedef {{ origin: string | undefined, path: string, method: string, headers: Headers }} PipelineOptions
- * @typedef {PipelineOptions & { body: Buffer | null }} RequestOptions
+ * @typedef {PipelineOptions & { body: import('./piece-reader.mjs').Body }} RequestOptions
  * @typedef {{ statusCode: number, body: { text(): Promise<string> } }} ResponseScript
  * @typedef {{ statusCode: number, opaque: Discard }} StreamStart
  * @typedef {{ statusCode: number, body: import('node:stream').Readable }} PipelineResult
@@ -123,7 +124,9 @@ export function openUndiciShape(dispatcher, fetch) {
        * @param {Target} target
        * @param {Done} done
        */
-      dispatch({ origin, path, method, body }, done) {
+      dispatch(target, done) {
+        const { origin, path, method } = target
+        const body = toBody(target)
         const headers = { accept: '*/*', 'user-agent': 'bench' }
         dispatcher.dispatch({ origin, path, method, headers, body }, new CountingHandler(done))
       },
@@ -132,7 +135,9 @@ export function openUndiciShape(dispatcher, fetch) {
        * @param {Target} target
        * @param {Done} done
        */
-      request({ origin, path, method, body }, done) {
+      request(target, done) {
+        const { origin, path, method } = target
+        const body = toBody(target)
         const failed = (/** @type {Error} */ error) => done(error, 0, 0)
         const headers = { accept: '*/*', 'user-agent': 'bench' }
         dispatcher.request({ origin, path, method, headers, body }).then(
@@ -146,7 +151,9 @@ export function openUndiciShape(dispatcher, fetch) {
        * @param {Target} target
        * @param {Done} done
        */
-      stream({ origin, path, method, body }, done) {
+      stream(target, done) {
+        const { origin, path, method } = target
+        const body = toBody(target)
         const failed = (/** @type {Error} */ error) => done(error, 0, 0)
         const headers = { accept: '*/*', 'user-agent': 'bench' }
         const opaque = new Discard(done)

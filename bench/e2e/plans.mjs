@@ -10,7 +10,7 @@ const ours = Object.values(ownClients)
  * @param {string} nodeVersion
  * @param {[number, number]} lowest
  */
-function isOlder(nodeVersion, [lowestMajor, lowestMinor]) {
+export function isOlder(nodeVersion, [lowestMajor, lowestMinor]) {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number)
   return major < lowestMajor || (major === lowestMajor && minor < lowestMinor)
 }

@@ -3,32 +3,21 @@
  * each line of its input says, with a line for each, and at `end` writes one line of JSON. Started by turns.mjs, with
  * the job as its only argument.
  */
-import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import { clientNamed } from './clients/index.mjs'
 import { HeapMeter } from './heap-meter.mjs'
 import { Load, percentile } from './load.mjs'
+import { openJob } from './open-job.mjs'
 
 /**
- * @typedef {object} Job
- * @property {string} client
- * @property {string} api
- * @property {string | null} entry the file of a build to load in place of the client's package
- * @property {string[]} origins
- * @property {string | null} caFile
- * @property {string} path
- * @property {string} method
- * @property {string} authority where a tunnel shall lead to
- * @property {number} bodyBytes
+ * @typedef {import('./open-job.mjs').ClientJob & Timed} Job
+ *
+ * @typedef {object} Timed
  * @property {number} responseBytes
  * @property {string} file a file of `responseBytes` bytes, which is what a POST sends
  * @property {'steady' | 'rounds'} pattern
  * @property {number} inFlight
  * @property {boolean} varies each request has a path of its own
- * @property {boolean} isStreamed the body is sent from a Readable
- * @property {number | null} connections to each origin; null: as many as the client likes
- * @property {number} maxStreams
  * @property {number} warmup
  * @property {number} requests
  *
@@ -46,32 +35,8 @@ import { Load, percentile } from './load.mjs'
 /** @type {Job} */
 const job = JSON.parse(process.argv[2] ?? '{}')
 
-const { engine, label, load } = clientNamed(job.client)
-if (load === undefined) throw new Error(`${label} is another program`)
-const { open } = await load()
-const client = await open(job.origins, {
-  connections: job.connections ?? 1,
-  maxStreams: job.maxStreams,
-  ca: job.caFile === null ? undefined : readFileSync(job.caFile, 'utf8'),
-  engine,
-  api: job.api,
-  entry: job.entry,
-})
-const start = client.apis[job.api]
-if (start === undefined) throw new Error(`${label} has no API ${job.api}`)
-
-const body = job.bodyBytes === 0 ? null : Buffer.alloc(job.bodyBytes, 'a')
-const { path, method, authority, inFlight, pattern, responseBytes, varies, isStreamed } = job
-const targets = job.origins.map((origin) => ({
-  // A client that was opened for one origin is told it once.
-  origin: job.origins.length === 1 ? undefined : origin,
-  path,
-  url: `${origin}${path}`,
-  method,
-  body,
-  isStreamed: isStreamed && body !== null,
-  authority,
-}))
+const { inFlight, pattern, responseBytes, varies } = job
+const { client, start, targets } = await openJob(job)
 
 /** @param {import('./clients/index.mjs').Start} start */
 const toLoad = (start, size = inFlight) =>
@@ -97,7 +62,7 @@ async function checkConnections(expected) {
   }
   /** @type {import('./clients/index.mjs').Start} */
   const countingStart = (target, done) => {
-    start?.(target, (error, status, bytes) => {
+    start(target, (error, status, bytes) => {
       if (responses++ % step === 0) count()
       done(error, status, bytes)
     })

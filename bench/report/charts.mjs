@@ -2,7 +2,19 @@
  * Which charts a result has, and what is in them.
  */
 import { describe } from '../e2e/print.mjs'
-import { figures, formatWhole, isOurs, isReference, labelOf, spreadOf, toSpreadText } from './figures.mjs'
+import {
+  figures,
+  formatWhole,
+  isFloor,
+  isLine,
+  isOurs,
+  isReference,
+  labelOf,
+  spreadOf,
+  toneOf,
+  toSpreadText,
+} from './figures.mjs'
+import { toJointVerdict, toVerdict } from './verdict.mjs'
 
 /**
  * @typedef {import('./figures.mjs').Entry} Entry
@@ -17,6 +29,8 @@ import { figures, formatWhole, isOurs, isReference, labelOf, spreadOf, toSpreadT
  * @property {string} title
  * @property {string} note
  * @property {'more' | 'less'} better
+ * @property {(value: number) => string} toText
+ * @property {import('./verdict.mjs').Subject} subject of its verdict
  * @property {(entry: Entry) => Omit<Bar, 'label' | 'tone'> | null} toBar
  */
 
@@ -34,14 +48,17 @@ function figureOf(key) {
  * @param {string} file
  * @param {import('./figures.mjs').FigureKey} key
  * @param {string} title
+ * @param {[verb: string, noun: string]} words of its verdict
  * @returns {Kind}
  */
-function toKind(file, key, title) {
+function toKind(file, key, title, [verb, noun]) {
   const figure = figureOf(key)
   return {
     file,
     title,
     better: figure.better,
+    toText: figure.format,
+    subject: { key, better: figure.better, verb, noun },
     note: `${figure.better === 'less' ? 'Less' : 'More'} is better. Bars are medians of the rounds, whiskers the lowest and the highest.`,
     toBar(entry) {
       const spread = spreadOf(entry, key)
@@ -51,9 +68,12 @@ function toKind(file, key, title) {
   }
 }
 
-const cpu = toKind('cpu', 'cpuMicros', 'CPU time a request, µs')
-const throughput = toKind('throughput', 'requestsPerSecond', 'Requests a second')
-const bytes = toKind('bytes', 'allocatedBytes', 'Heap allocated a request, bytes')
+const cpu = toKind('cpu', 'cpuMicros', 'CPU time a request, µs', ['takes', 'the CPU time'])
+const throughput = toKind('throughput', 'requestsPerSecond', 'Requests a second', [
+  'reaches',
+  'the requests a second',
+])
+const bytes = toKind('bytes', 'allocatedBytes', 'Heap allocated a request, bytes', ['allocates', 'the bytes'])
 
 const p50 = figureOf('p50Micros')
 const p99 = figureOf('p99Micros')
@@ -64,6 +84,8 @@ const latency = {
   title: 'Latency, µs: p50 and p99',
   note: 'Less is better. Bars are p50, the paler part goes on to p99; medians of the rounds.',
   better: 'less',
+  toText: p50.format,
+  subject: { key: 'p50Micros', better: 'less', verb: 'has', noun: 'the p50' },
   toBar(entry) {
     const half = spreadOf(entry, 'p50Micros')
     const most = spreadOf(entry, 'p99Micros')
@@ -82,9 +104,26 @@ const kinds = [cpu, throughput, bytes, latency]
  * @returns {Bar[]} one, or none where the entry can't tell
  */
 function toBars(entry, label, kind) {
-  const bar = kind.toBar(entry)
+  const bar = isLine(entry) ? null : kind.toBar(entry)
   if (bar === null) return []
-  return [{ label, tone: isOurs(entry) ? 'ours' : isReference(entry) ? 'reference' : 'other', ...bar }]
+  return [{ label, tone: toneOf(entry), ...bar }]
+}
+
+/**
+ * Who is no client that one could use is a line through the bars, not one of them.
+ *
+ * @param {readonly Entry[]} entries
+ * @param {Kind} kind
+ * @param {number | null} group through whose bars it goes; null: through all
+ * @returns {import('./layout.mjs').Line[]}
+ */
+function toLines(entries, kind, group) {
+  return entries.filter(isLine).flatMap((entry) => {
+    const bar = kind.toBar(entry)
+    if (bar === null) return []
+    const label = isFloor(entry) ? `${labelOf(entry)}, a bare socket that frames` : labelOf(entry)
+    return [{ label, tone: isFloor(entry) ? 'floor' : 'program', value: bar.value, text: bar.text, group }]
+  })
 }
 
 /** @param {Entry} entry */
@@ -143,6 +182,8 @@ function toChart(scenario, kind, slug) {
   return {
     name: `${kind.file}-${slug}`,
     title: kind.title,
+    verdict: toVerdict(scenario, kind.subject),
+    lines: toLines(entries, kind, null),
     subtitle: describe(scenario),
     groups: filled,
     ...toReference(entries, kind),
@@ -208,12 +249,16 @@ export function toReadmeCharts({ scenarios, machine }) {
   const [first] = shown
   if (first === undefined) return []
   return [cpu, throughput].flatMap((kind) => {
-    const groups = shown.map((scenario) => {
-      const bars = shownEntries(scenario).flatMap((entry) => toBars(entry, toFullLabel(entry), kind))
-      return { heading: scenario.tls ? 'over TLS' : 'over h2c', bars: sorted(bars, kind) }
-    })
-    const filled = groups.filter(({ bars }) => bars.length > 0)
-    if (filled.length === 0) return []
+    const parts = shown
+      .map((scenario) => {
+        const entries = shownEntries(scenario)
+        const bars = entries.flatMap((entry) => toBars(entry, toFullLabel(entry), kind))
+        // Whiskers say how far the rounds were apart: the figure beside them would take the room of the bars.
+        const short = bars.map((bar) => ({ ...bar, text: kind.toText(bar.value) }))
+        return { where: scenario.tls ? 'over TLS' : 'over h2c', scenario, entries, bars: sorted(short, kind) }
+      })
+      .filter(({ bars }) => bars.length > 0)
+    if (parts.length === 0) return []
     const { method, responseBytes, inFlight } = first
     const isHttp1 = shown.some(({ entries }) => entries.some(({ label }) => label.includes('HTTP/1.1')))
     const wires = `on one connection${isHttp1 ? ' (HTTP/1.1: on as many)' : ''}`
@@ -222,9 +267,11 @@ export function toReadmeCharts({ scenarios, machine }) {
       {
         name: `readme-${kind.file}`,
         title: kind.title,
+        verdict: toJointVerdict(parts, kind.subject),
         subtitle,
         note: kind.note,
-        groups: filled,
+        groups: parts.map(({ where, bars }) => ({ heading: where, bars })),
+        lines: parts.flatMap(({ entries }, index) => toLines(entries, kind, index)),
         reference: null,
       },
     ]

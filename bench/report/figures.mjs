@@ -1,7 +1,7 @@
 /**
  * What a result says, as text: its figures with their spread, its ratios, its scenarios.
  */
-import { clients, peerClient, referenceClient } from '../e2e/clients/index.mjs'
+import { clients, floorClient, peerClient, referenceClient } from '../e2e/clients/index.mjs'
 import { median, pairedRatio } from '../e2e/statistics.mjs'
 
 /**
@@ -35,6 +35,7 @@ import { median, pairedRatio } from '../e2e/statistics.mjs'
  * @property {string} platform
  * @property {string} node
  * @property {string | null} server
+ * @property {string} [http1Server]
  * @property {{ client: number, server: number } | null} [pinned]
  * @property {number} [loadBefore]
  *
@@ -172,6 +173,17 @@ export function toRatioText(ratio) {
   return `${middle} [${low}, ${high}]`
 }
 
+/**
+ * As it stands in a sentence, or in the README.
+ *
+ * @param {Entry} entry
+ * @param {Spread | null} ratio to another
+ */
+export function toShortRatio({ rounds }, ratio) {
+  // One round has no interval.
+  return ratio !== null && rounds.length === 1 ? ratio.median.toFixed(2) : toRatioText(ratio)
+}
+
 /** @param {Entry} entry */
 export function labelOf({ client, label }) {
   return label ?? clients[client]?.label ?? client
@@ -182,5 +194,25 @@ export const isOurs = ({ client }) => client === 'dodici' || client.startsWith('
 
 /** @param {Entry} entry */
 export const isReference = ({ client }) => client === referenceClient
+
+/** @param {Entry} entry */
+export const isFloor = ({ client }) => client === floorClient
+
+/**
+ * Whether an entry is no client that one could use, but a bound: it is drawn as a line.
+ *
+ * @param {Entry} entry
+ */
+export const isLine = (entry) => isFloor(entry) || entry.client === 'h2load'
+
+/**
+ * @param {Entry} entry
+ * @returns {import('./layout.mjs').Tone} an engine of ours has a colour of its own
+ */
+export function toneOf(entry) {
+  if (entry.client === 'dodici-wire') return 'wire'
+  if (isOurs(entry)) return 'ours'
+  return isReference(entry) ? 'reference' : 'other'
+}
 
 export { peerClient, referenceClient }

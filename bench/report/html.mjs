@@ -62,7 +62,7 @@ function toFacts(facts) {
 
 /** @param {Result} result */
 function toHead({ date, command, machine, revision, rounds, scenarios }) {
-  const { cpu, cores, memory, platform, node, server, pinned, loadBefore } = machine
+  const { cpu, cores, memory, platform, node, server, http1Server, pinned, loadBefore } = machine
   const versions = new Map(
     scenarios.flatMap(({ entries }) =>
       entries.map((entry) => [labelOf(entry), entry.version ?? entry.rounds[0]?.version ?? '']),
@@ -79,6 +79,7 @@ function toHead({ date, command, machine, revision, rounds, scenarios }) {
     ],
     ['Node', node],
     ['Server', server],
+    ['Server for HTTP/1.1', http1Server ?? null],
     ['Cores', pinned ? `client on ${pinned.client}, server on ${pinned.server}` : 'not pinned'],
     ['Load before', loadBefore === undefined ? null : loadBefore.toFixed(2)],
     ['Rounds', rounds === undefined ? null : String(rounds)],

@@ -1,9 +1,9 @@
 /**
- * Draws a result: `node bench/report/index.mjs RESULT.json [DIRECTORY]`.
+ * Draws a result: `node bench/report/index.mjs [RESULT.json [DIRECTORY]]`; without a file, the latest one.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { toReadmeCharts, toSections } from './charts.mjs'
 import { toHtml } from './html.mjs'
 import { toSvg } from './svg.mjs'
@@ -32,10 +32,13 @@ export async function renderReport(result, directory) {
   )
 }
 
+/** What the last run wrote. */
+export const latestResult = fileURLToPath(new URL('../results/latest.json', import.meta.url))
+
 /** @param {string[]} args */
-async function main([file, directory]) {
-  if (file === undefined || file.startsWith('-')) {
-    console.error('Usage: node bench/report/index.mjs RESULT.json [DIRECTORY]')
+async function main([file = latestResult, directory]) {
+  if (file.startsWith('-')) {
+    console.error('Usage: node bench/report/index.mjs [RESULT.json [DIRECTORY]]')
     process.exitCode = 2
     return
   }

@@ -27,9 +27,11 @@ export function escapeMarkup(text) {
  * @property {string} ink
  * @property {string} muted text of less weight
  * @property {string} line
- * @property {string} ours
+ * @property {string} ours Dodici, with engine node
+ * @property {string} wire with engine wire
  * @property {string} reference
  * @property {string} other
+ * @property {string} floor
  */
 
 /** Text has a contrast of at least 4.5:1 to the panel, bars one of 3:1 (WCAG 2.2, 1.4.3 and 1.4.11). */
@@ -40,8 +42,10 @@ export const light = {
   muted: '#59636e',
   line: '#d1d9e0',
   ours: '#4f46e5',
+  wire: '#0f766e',
   reference: '#b06f10',
   other: '#7b8896',
+  floor: '#cf222e',
 }
 
 /** @type {Palette} */
@@ -51,8 +55,10 @@ export const dark = {
   muted: '#9198a1',
   line: '#30363d',
   ours: '#8b87ff',
+  wire: '#2dd4bf',
   reference: '#d29922',
   other: '#768390',
+  floor: '#ff7b72',
 }
 
 /**

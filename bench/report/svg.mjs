@@ -21,18 +21,33 @@ ${fonts.join('\n')}
 .chart-value { font-variant-numeric: tabular-nums; }
 .chart-grid { stroke-width: 1; }
 .chart-mark { stroke-width: 1.5; stroke-dasharray: 5 4; }
+.chart-floor, .chart-program { stroke-width: 2; }
+.chart-program { stroke-dasharray: 2 3; }
 .chart-whisker { fill: none; stroke-width: 1.5; }
 .chart-halo { fill: none; stroke-width: 4; }
 .chart-tail { opacity: 0.35; }
 ${inBoth(
-  ({ panel, ink, muted, line, ours, reference, other }) => `.chart-panel { fill: ${panel}; stroke: ${line}; }
+  ({
+    panel,
+    ink,
+    muted,
+    line,
+    ours,
+    wire,
+    reference,
+    other,
+    floor,
+  }) => `.chart-panel { fill: ${panel}; stroke: ${line}; }
 .chart text { fill: ${ink}; stroke: ${panel}; }
 .chart text.chart-muted { fill: ${muted}; }
 .chart-grid { stroke: ${line}; }
 .chart-mark { stroke: ${reference}; }
 .chart-whisker { stroke: ${ink}; }
 .chart-halo { stroke: ${panel}; }
+.chart-floor { stroke: ${floor}; }
+.chart-program { stroke: ${ink}; }
 .chart-ours { fill: ${ours}; }
+.chart-wire { fill: ${wire}; }
 .chart-reference { fill: ${reference}; }
 .chart-other { fill: ${other}; }`,
 )}
@@ -41,6 +56,13 @@ ${inBoth(
 /** @param {{ x: number, y1: number, y2: number }} line @param {string} kind */
 const toLine = ({ x, y1, y2 }, kind) =>
   `<line class="chart-${kind}" x1="${round(x)}" x2="${round(x)}" y1="${round(y1)}" y2="${round(y2)}"/>`
+
+/** @param {import('./layout.mjs').PlacedLine} line with its sample in the legend */
+function toBound({ tone, swatch, ...line }) {
+  const { x1, x2, y } = swatch
+  return `${toLine(line, tone)}
+<line class="chart-${tone}" x1="${round(x1)}" x2="${round(x2)}" y1="${round(y)}" y2="${round(y)}"/>`
+}
 
 /** @param {import('./layout.mjs').Text} text */
 const toText = ({ kind, x, y, anchor, text }) =>
@@ -63,12 +85,16 @@ function toBar({ tone, hint, x, y, height, width, tailWidth, whisker }) {
 }
 
 /** @param {Chart} chart the whole of it in words, for those who can't see it */
-function describe({ subtitle, note, groups }) {
+function describe({ verdict, subtitle, note, groups, lines }) {
   const figures = groups.map(({ heading, bars }) => {
     const list = bars.map(({ label, text }) => `${label} ${text}`).join('; ')
     return heading === '' ? list : `${heading}: ${list}`
   })
-  return [subtitle, ...figures, note].join('. ')
+  const bounds = lines.map(({ label, text, group }) => {
+    const heading = group === null ? '' : `${groups[group]?.heading ?? ''}: `
+    return `${heading}${label} ${text}`
+  })
+  return [verdict.replace(/\.$/, ''), subtitle, ...figures, ...bounds, note].join('. ')
 }
 
 /**
@@ -76,7 +102,7 @@ function describe({ subtitle, note, groups }) {
  * @returns {string}
  */
 export function toSvg(chart) {
-  const { width, height, texts, bars, grid, reference } = layOut(chart)
+  const { width, height, texts, bars, grid, reference, lines } = layOut(chart)
   const [titleId, descId] = [`${chart.name}-title`, `${chart.name}-desc`].map(escapeMarkup)
   return `<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="${width}" height="${round(height)}" viewBox="0 0 ${width} ${round(height)}" role="img" aria-labelledby="${titleId}" aria-describedby="${descId}">
 <title id="${titleId}">${escapeMarkup(chart.title)}</title>
@@ -86,6 +112,7 @@ export function toSvg(chart) {
 ${grid.map((line) => toLine(line, 'grid')).join('\n')}
 ${bars.map(toBar).join('\n')}
 ${reference === null ? '' : toLine(reference, 'mark')}
+${lines.map(toBound).join('\n')}
 ${texts.map(toText).join('\n')}
 </svg>
 `

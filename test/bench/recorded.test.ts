@@ -1,9 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { loadModule } from '../support/plain-module.ts'
+import { toEntry, toResult, toScenario } from './report-result.ts'
 
 interface Charts {
   toReadmeCharts(result: unknown): { readonly name: string }[]
+}
+
+interface Figures {
+  toReadmeFigures(result: unknown): string
+  withFigures(page: string, result: unknown): string
 }
 
 interface Svg {
@@ -24,10 +30,43 @@ interface Recorded {
   readonly scenarios: (Counted & { entries: { client: string; rounds: unknown[] }[] })[]
 }
 
-const { clients } = await loadModule<{ clients: object }>('bench/e2e/clients/index.mjs')
+const { clients } = await loadModule<{ clients: Record<string, { label: string }> }>('bench/e2e/clients/index.mjs')
 const { scenarios: known } = await loadModule<{ scenarios: Counted[] }>('bench/e2e/scenarios.mjs')
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+describe('the figures of the README', async () => {
+  const { toReadmeFigures, withFigures } = await loadModule<Figures>('scripts/readme-figures.mjs')
+  const result = JSON.parse(await read('bench/recorded/result.json'))
+
+  it('are those of the recorded run', async () => {
+    const readme = await read('README.md')
+    expect(withFigures(readme, result)).toBe(readme)
+    expect(readme).toContain(toReadmeFigures(result))
+  })
+
+  it('have each of our engines beside undici, over HTTP/2 and over HTTP/1.1, and what bounds them', () => {
+    const names = ['dodici', 'dodici-wire', 'undici', 'undici-http1']
+    const entries = names.map((client, index) => toEntry(client, 'request', 10 * (index + 1)))
+    const all = [...entries, { ...toEntry('floor', 'frames', 2), label: 'the floor' }]
+    const lines = toReadmeFigures(
+      toResult(toScenario('get-1k', all), toScenario('get-1k-tls', all, true)),
+    ).split('\n')
+    expect(lines.filter((line) => line.startsWith('| `'))).toEqual([
+      '| `request` | dodici (wire) | 20.0 | 0.67 [0.67, 0.67] | 20.0 | 0.67 [0.67, 0.67] |',
+      '| `request` | dodici | 10.0 | 0.33 [0.33, 0.33] | 10.0 | 0.33 [0.33, 0.33] |',
+      '| `request` | undici 8 | 30.0 | - | 30.0 | - |',
+      '| `request` | undici 8 (HTTP/1.1) | 40.0 | 1.33 [1.33, 1.33] | 40.0 | 1.33 [1.33, 1.33] |',
+    ])
+    expect(lines.at(-1)).toBe('For comparison: the floor 2.0 over h2c, 2.0 over TLS.')
+    expect(lines).toContain('So few rounds show large differences only.')
+    expect(lines).toContainEqual(expect.stringMatching(/^Not in that run: .*h2load \(C\)\.$/))
+  })
+
+  it('go between two marks, and nowhere else', () => {
+    expect(() => withFigures('# Dodici', result)).toThrow('README.md lacks')
+  })
+})
 
 describe('the charts of the README', async () => {
   const { toReadmeCharts } = await loadModule<Charts>('bench/report/charts.mjs')
@@ -45,17 +84,16 @@ describe('the charts of the README', async () => {
     expect(await read(`bench/recorded/${chart.name}.svg`)).toBe(toSvg(chart))
   })
 
-  it('are of a run that measured what it says, of a revision without changes', () => {
+  it('are of a run that measured what it says, of a revision without changes', async () => {
     const { command, revision, machine, rounds, scenarios }: Recorded = JSON.parse(recorded)
     expect(command).toMatch(/^npm run bench\b/)
     expect(revision.isDirty).toBe(false)
     expect(machine.node).toMatch(/^24\./)
-    expect(rounds).toBeGreaterThanOrEqual(5)
     const measured = scenarios.flatMap(({ entries }) => entries)
-    // Those that came after that run.
-    const missing = ['dodici-wire', 'floor', 'undici-http1', 'undici-http1-pipelined']
-    const shown = Object.keys(clients).filter((client) => !missing.includes(client))
-    expect(new Set(measured.map(({ client }) => client))).toEqual(new Set(shown))
+    // The README names those that came after that run.
+    const missing = /^Not in that run: (.*)\.$/m.exec(await read('README.md'))?.[1]?.split('; ') ?? []
+    const shown = Object.entries(clients).filter(([, { label }]) => !missing.includes(label))
+    expect(new Set(measured.map(({ client }) => client))).toEqual(new Set(shown.map(([client]) => client)))
     expect(measured.filter((entry) => entry.rounds.length !== rounds)).toEqual([])
     for (const { name, requests, warmup } of scenarios) {
       const scenario = known.find((one) => one.name === name)

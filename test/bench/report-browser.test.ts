@@ -91,7 +91,7 @@ describe.skipIf(lacksChromium)('the report in a browser', () => {
       const charts = files.filter((file) => file.endsWith('.svg'))
       expect(charts.length).toBeGreaterThan(15)
       const faults: string[] = []
-      for (const chart of charts) faults.push(...(await look(chart, scheme, 900)))
+      for (const chart of charts) faults.push(...(await look(chart, scheme, 720)))
       expect(faults).toEqual([])
     })
 

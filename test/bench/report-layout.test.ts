@@ -13,12 +13,21 @@ interface TextModule {
 }
 
 interface LayoutModule {
+  readonly WIDTH: number
+  readonly FONTS: Readonly<Record<string, Font>>
   toTicks(max: number, steps: number): number[]
 }
 
 const { textWidth, fitText, wrapText } = await loadModule<TextModule>('bench/report/text.mjs')
-const { toTicks } = await loadModule<LayoutModule>('bench/report/layout.mjs')
+const { FONTS, toTicks, WIDTH } = await loadModule<LayoutModule>('bench/report/layout.mjs')
 const font = { size: 10 }
+
+describe('a chart', () => {
+  it('is readable where a page leaves it 700 pixels: it is no wider, and no letter is smaller than 12', () => {
+    expect(WIDTH).toBeLessThanOrEqual(700)
+    expect(Math.min(...Object.values(FONTS).map(({ size }) => size))).toBeGreaterThanOrEqual(12)
+  })
+})
 
 describe('the ticks of an axis', () => {
   it.each([

@@ -106,6 +106,8 @@ export function toUsualEntries(): Entry[] {
     { ...toEntry('node-http2', 'session.request', 24), label: 'node:http2 (untuned reference)' },
     { ...toEntry('go', 'RoundTrip', 15, unknown), label: "Go's net/http" },
     { ...toEntry('h2load', 'h2load', 3, unknown), label: 'h2load' },
+    { ...toEntry('floor', 'frames', 2), label: 'the floor' },
+    { ...toEntry('dodici-wire', 'request', 6), label: 'dodici (wire)' },
     toEntry(LONG, 'request', 90),
   ]
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,9 +41,10 @@ const toTexts = (svg: string): string[] => toContents(svg, /<text[^>]*>([^<]*)<\
 
 /** The lengths of the bars of a chart, without paler pieces. */
 const toLengths = (svg: string): number[] =>
-  toContents(svg, /<rect class="chart-(?:ours|reference|other)" x="[^"]*" y="[^"]*" width="([^"]*)"/g).map(
-    Number,
-  )
+  toContents(
+    svg,
+    /<rect class="chart-(?:ours|wire|reference|other)" x="[^"]*" y="[^"]*" width="([^"]*)"/g,
+  ).map(Number)
 
 /** The cells of each row of a table. */
 function toRows(html: string, caption: string): string[][] {
@@ -232,7 +233,8 @@ describe('a chart', () => {
     const entries = toUsualEntries()
     const svg = await draw('cpu-get-1k', ...entries)
     expect(entries.length).toBeGreaterThan(18)
-    expect(toLengths(svg)).toHaveLength(entries.length)
+    // Two of them are bounds, which are lines.
+    expect(toLengths(svg)).toHaveLength(entries.length - 2)
     const [words = ''] = toContents(svg, /<desc[^>]*>([^<]*)<\/desc>/g)
     expect(words).toContain('dispatch: dodici 21.0 (18.9–23.1); undici 8 33.0 (29.7–36.3). request: ')
   })
@@ -240,7 +242,7 @@ describe('a chart', () => {
   it('cuts a name that is too long in the middle, and has the whole of it as a hint', async () => {
     const label = `begin ${'x'.repeat(200)} end`
     const svg = await draw('cpu-get-1k', { ...one, label })
-    expect(toTexts(svg).find((text) => text.includes('…'))).toMatch(/^begin x+…x+ end$/)
+    expect(toTexts(svg)).toContainEqual(expect.stringMatching(/^begin x+…x+ end$/))
     expect(svg).toContain(`<title>${label}: 20.0 (18.0–22.0)</title>`)
   })
 
@@ -257,6 +259,58 @@ describe('a chart', () => {
     const [bar = 0] = toLengths(svg)
     expect(tail / bar).toBeCloseTo(2.5, 2)
     expect(toTexts(svg)).toContain('2,000 / 5,000')
+  })
+
+  it('has a colour for each of our engines', async () => {
+    const svg = await draw('cpu-get-1k', one, toEntry('dodici-wire', 'dispatch', 5))
+    expect(toContents(svg, /<rect class="chart-(ours|wire)"/g)).toEqual(['wire', 'ours'])
+  })
+
+  it('has lines for the floor and for h2load, each with its name and its figure, and no bars', async () => {
+    const bounds = [toEntry('floor', 'frames', 4), toEntry('h2load', 'request', 2)]
+    const svg = await draw('cpu-get-1k', one, ...bounds)
+    expect(toLengths(svg)).toHaveLength(1)
+    const [start = 0] = toContents(svg, /<rect class="chart-ours" x="([^"]*)"/g).map(Number)
+    const [length = 0] = toLengths(svg)
+    const [floor = 0] = toContents(svg, /<line class="chart-floor" x1="([^"]*)"/g).map(Number)
+    expect((floor - start) / length).toBeCloseTo(0.2, 2)
+    expect(toTexts(svg)).toEqual(
+      expect.arrayContaining(['floor, a bare socket that frames: 4.0 (3.6–4.4)', 'h2load: 2.0 (1.8–2.2)']),
+    )
+  })
+
+  it.each([
+    {
+      what: 'undici, and the floor',
+      entries: [one, peer, reference, toEntry('floor', 'frames', 10)],
+      verdict:
+        'With dispatch, dodici takes 0.50 [0.50, 0.50] times the CPU time of undici 8; 2.00 [2.00, 2.00] times that of the floor.',
+    },
+    {
+      what: 'bare node:http2 where undici is missing',
+      entries: [one, reference],
+      verdict: 'With dispatch, dodici takes 0.80 [0.80, 0.80] times the CPU time of node:http2.',
+    },
+    {
+      what: 'a figure that is the same',
+      entries: [one, { ...peer, rounds: one.rounds }],
+      verdict:
+        'With dispatch, dodici takes about the CPU time of undici 8: 1.00 [1.00, 1.00] times as much, which is no difference that this run can show.',
+    },
+    {
+      what: 'nothing',
+      entries: [one],
+      verdict: 'dodici is alone here: there is nothing to hold it against.',
+    },
+    {
+      what: 'others alone',
+      entries: [peer, reference],
+      verdict: "The best is node:http2; none of Dodici's stands beside it.",
+    },
+  ])('begins with a verdict: of $what', async ({ entries, verdict }) => {
+    const svg = await draw('cpu-get-1k', ...entries)
+    const lines = toContents(svg, /<text class="chart-verdict"[^>]*>([^<]*)<\/text>/g)
+    expect(lines.join(' ').replaceAll('&#39;', "'")).toBe(verdict)
   })
 
   it('draws nothing for zero', async () => {
@@ -290,6 +344,22 @@ describe('the charts for the README', () => {
     ])
   })
 
+  it('say how the best of ours stands to undici in each, and have the bounds of each in its group', async () => {
+    const entries = [
+      toEntry('dodici-wire', 'request', 5),
+      { ...peer, api: 'request' },
+      toEntry('floor', 'frames', 2),
+    ]
+    const result = toResult(toScenario('get-1k', entries), toScenario('get-1k-tls', entries, true))
+    const svg = (await render(result)).read('readme-cpu.svg')
+    const lines = toContents(svg, /<text class="chart-verdict"[^>]*>([^<]*)<\/text>/g)
+    expect(lines.join(' ')).toBe(
+      'With request, dodici-wire takes so many times the CPU time of undici 8: 0.13 [0.13, 0.13] over h2c, 0.13 [0.13, 0.13] over TLS.',
+    )
+    // A line and its sample for each group.
+    expect(toContents(svg, /<line class="(chart-floor)"/g)).toHaveLength(4)
+  })
+
   it('show the other APIs when the run had none of those', async () => {
     const texts = toTexts((await render(toResult(toScenario('get-1k', [one])))).read('readme-cpu.svg'))
     expect(texts).toContain('dodici · dispatch')
@@ -313,15 +383,29 @@ describe('the command that draws a result', () => {
     )
   })
 
-  it('says what is wrong with a file that is no result, or with no file', async () => {
+  it('draws the latest result when it is told of none', async () => {
+    const copy = await makeFolder()
+    const bench = fileURLToPath(new URL('../../bench/', import.meta.url))
+    for (const part of ['report', 'e2e'])
+      await cp(join(bench, part), join(copy, 'bench', part), { recursive: true })
+    const results = join(copy, 'bench', 'results')
+    const moved = join(copy, 'bench', 'report', 'index.mjs')
+    const none = await runNode(moved)
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('latest.json is no result: ENOENT')])
+    await mkdir(results)
+    await writeFile(join(results, 'latest.json'), JSON.stringify(toResult(toScenario('x', [one]))))
+    expect((await runNode(moved)).stdout).toContain(`${join(results, 'report.html')}\n`)
+  })
+
+  it('says what is wrong with a file that is no result, or with an option', async () => {
     const file = join(await makeFolder(), 'result.json')
     await writeFile(file, '{}')
     const other = await runNode(script, file)
     expect([other.code, other.stderr]).toEqual([1, `${file} is no result: it has no scenarios\n`])
-    const none = await runNode(script)
+    const none = await runNode(script, '--help')
     expect([none.code, none.stderr]).toEqual([
       2,
-      'Usage: node bench/report/index.mjs RESULT.json [DIRECTORY]\n',
+      'Usage: node bench/report/index.mjs [RESULT.json [DIRECTORY]]\n',
     ])
   })
 })

@@ -112,7 +112,13 @@ function toCaveats({ machine, rounds = 0, scenarios }) {
           `The machine was busy (a load of ${loadBefore.toFixed(1)} before the run): look at the ratios alone.`,
         ]
       : []),
-    ...(rounds < ENOUGH_ROUNDS ? [`So few rounds show large differences only.`] : []),
+    ...(rounds < ENOUGH_ROUNDS
+      ? [
+          rounds === 1
+            ? 'One round shows large differences only.'
+            : 'So few rounds show large differences only.',
+        ]
+      : []),
     ...(missing.length > 0
       ? [`Not in that run: ${missing.map((client) => clients[client]?.label).join('; ')}.`]
       : []),

@@ -261,7 +261,9 @@ export function toReadmeCharts({ scenarios, machine }) {
     if (parts.length === 0) return []
     const { method, responseBytes, inFlight } = first
     const isHttp1 = shown.some(({ entries }) => entries.some(({ label }) => label.includes('HTTP/1.1')))
-    const wires = `on one connection${isHttp1 ? ' (HTTP/1.1: on as many)' : ''}`
+    const isPipelined = parts.some(({ entries }) => entries.some(({ label }) => label?.includes('pipelined')))
+    const others = `HTTP/1.1: on as many${isPipelined ? ', or pipelined on 10' : ''}`
+    const wires = `on one connection${isHttp1 ? ` (${others})` : ''}`
     const subtitle = `${method}, ${formatWhole(responseBytes)} bytes, ${formatWhole(inFlight)} in flight ${wires}. ${machine.cpu}, Node ${machine.node}.`
     return [
       {

@@ -100,10 +100,12 @@ export function toJointVerdict(parts, subject) {
   const ratios = all.flatMap(({ where, found }) => {
     const isSame = found !== null && found.own.client === own.client && found.own.api === own.api
     return isSame && found.base.client === base.client
-      ? [`${toShortRatio(found.own, found.ratio)} ${where}`]
+      ? [{ where, ratio: toShortRatio(found.own, found.ratio) }]
       : []
   })
-  return `With ${own.api}, ${labelOf(own)} ${subject.verb} so many times ${subject.noun} of ${labelOf(base)}: ${ratios.join(', ')}.`
+  const [begin, ...others] = ratios
+  const start = `With ${own.api}, ${labelOf(own)} ${subject.verb} ${begin?.ratio} times ${subject.noun} of ${labelOf(base)} ${begin?.where}`
+  return `${[start, ...others.map(({ where, ratio }) => `${ratio} ${where}`)].join(', ')}.`
 }
 
 /**

@@ -354,7 +354,7 @@ describe('the charts for the README', () => {
     const svg = (await render(result)).read('readme-cpu.svg')
     const lines = toContents(svg, /<text class="chart-verdict"[^>]*>([^<]*)<\/text>/g)
     expect(lines.join(' ')).toBe(
-      'With request, dodici-wire takes so many times the CPU time of undici 8: 0.13 [0.13, 0.13] over h2c, 0.13 [0.13, 0.13] over TLS.',
+      'With request, dodici-wire takes 0.13 [0.13, 0.13] times the CPU time of undici 8 over h2c, 0.13 [0.13, 0.13] over TLS.',
     )
     // A line and its sample for each group.
     expect(toContents(svg, /<line class="(chart-floor)"/g)).toHaveLength(4)

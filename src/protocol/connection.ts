@@ -161,6 +161,16 @@ export class ClientConnection implements FlowOwner {
     this.#output.flush(sink)
   }
 
+  /** An upload begins in the next turn of the event loop. {@link onUploadTurn} follows. */
+  expectUpload(): void {
+    this.#output.expectUpload()
+  }
+
+  /** The turn of a due upload has come: one write takes the frames of all uploads of a turn. */
+  onUploadTurn(): void {
+    this.#output.onUploadTurn()
+  }
+
   /**
    * Opens a stream and sends the request's header section.
    *

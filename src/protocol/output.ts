@@ -34,6 +34,12 @@ export class Output {
   readonly writer = new FrameWriter(this.encoder, DEFAULT_FRAME_SIZE)
   readonly #listener: OutputListener
   #hurry: Hurry = 'none'
+  /** Uploads that begin in the next turn of the event loop. */
+  #due = 0
+  /** One of them has begun, and others follow in the same turn: one write takes the frames of all. */
+  #isGathering = false
+  /** Frames that are to be sent as soon as possible wait for the last of these uploads. */
+  #isHeld = false
 
   constructor(listener: OutputListener) {
     this.#listener = listener
@@ -42,6 +48,12 @@ export class Output {
   /** Frames wait, and are to be sent as soon as possible. */
   requestFlush(): void {
     if (this.#hurry === 'urgent') return
+    if (this.#isGathering) {
+      this.#isHeld = true
+      // The frames wait for a turn at most, however many uploads become due meanwhile.
+      this.requestPatientFlush()
+      return
+    }
     this.#hurry = 'urgent'
     this.#listener.onOutput(false)
   }
@@ -53,9 +65,23 @@ export class Output {
     this.#listener.onOutput(true)
   }
 
+  /** An upload begins in the next turn of the event loop. {@link onUploadTurn} follows. */
+  expectUpload(): void {
+    this.#due++
+  }
+
+  /** The turn of a due upload has come, whether it begins or is over. */
+  onUploadTurn(): void {
+    this.#due--
+    this.#isGathering = this.#due > 0
+    if (this.#isHeld && !this.#isGathering) this.requestFlush()
+  }
+
   /** Hands all frames that wait over to the sink. */
   flush(sink: ByteSink): void {
     this.#hurry = 'none'
+    this.#isGathering = false
+    this.#isHeld = false
     this.writer.flush(sink)
   }
 }

@@ -40,4 +40,43 @@ describe('Output', () => {
     output.writer.windowUpdate(0, 10)
     expect([flush(), flush()]).toEqual([26, 0])
   })
+
+  describe('when uploads begin in one turn', () => {
+    test('urgent frames of the first wait for the last', () => {
+      const { told, output } = setUp()
+      output.expectUpload()
+      output.expectUpload()
+      output.requestFlush()
+      expect(told).toEqual(['urgent'])
+      output.flush({ write() {} })
+      output.onUploadTurn()
+      output.requestFlush()
+      expect(told).toEqual(['urgent', 'patient'])
+      output.onUploadTurn()
+      expect(told).toEqual(['urgent', 'patient', 'urgent'])
+    })
+
+    test('frames are urgent as usual before the first, and after the last', () => {
+      const { told, output } = setUp()
+      output.expectUpload()
+      output.requestFlush()
+      output.flush({ write() {} })
+      output.onUploadTurn()
+      expect(told).toEqual(['urgent'])
+      output.requestFlush()
+      expect(told).toEqual(['urgent', 'urgent'])
+    })
+
+    test('and another becomes due meanwhile › a flush ends the wait', () => {
+      const { told, output } = setUp()
+      output.expectUpload()
+      output.expectUpload()
+      output.onUploadTurn()
+      output.requestFlush()
+      output.expectUpload()
+      output.flush({ write() {} })
+      output.requestFlush()
+      expect(told).toEqual(['patient', 'urgent'])
+    })
+  })
 })

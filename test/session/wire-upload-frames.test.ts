@@ -1,5 +1,6 @@
+import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { Flag, Setting, Type } from '../support/frames.ts'
@@ -55,6 +56,28 @@ describe('a large upload on engine wire', () => {
       .of(Type.DATA, peer.request('/upload').id)
       .map(({ payload }) => payload.length)
     expect(sizes).toEqual(Array.from({ length: MIB / FRAME }, () => FRAME))
+  })
+})
+
+/** A Readable that has come to its end already, as that of a `pipeline()` without a body has. */
+function toEnded(): Readable {
+  const readable = new Readable()
+  readable.push(null)
+  return readable
+}
+
+describe('empty Readables that begin in the same turn, on engine wire', () => {
+  it('share their writes', async () => {
+    const { peer, harness } = await start('wire')
+    const write = vi.spyOn(Socket.prototype, 'write')
+    onTestFinished(() => write.mockRestore())
+    const calls = Array.from({ length: 20 }, (_, i) => ask(harness, `POST /upload-${i}`, { body: toEnded() }))
+    await Promise.all(calls.map((call) => call.settled))
+    const { socket } = peer.connection(0)
+    // The header sections, the ends but the last, the last one.
+    expect(write.mock.contexts.filter((context) => context !== socket).length).toBeLessThanOrEqual(3)
+    for (const i of calls.keys())
+      expect(toFrames(peer.connection(0), peer.request(`/upload-${i}`).id)).toBe('HEADERS DATA(0 end)')
   })
 })
 

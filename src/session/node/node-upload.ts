@@ -88,6 +88,10 @@ export class NodeUploadSink implements UploadSink {
     this.#stream.on('drain', this.#onDrain)
   }
 
+  // node:http2 decides by itself when it writes.
+  onDue(): void {}
+  onTurn(): void {}
+
   write(slice: Uint8Array, isLast: boolean): boolean {
     if (isLast && this.#listener === null) {
       // A small body as a whole: Node makes one frame of its last write and its end.

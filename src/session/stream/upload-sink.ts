@@ -15,6 +15,10 @@ export interface UploadSink {
    * data was sent.
    */
   listen(listener: SinkListener): void
+  /** The upload begins in the next turn of the event loop. {@link onTurn} follows, whatever happens until then. */
+  onDue(): void
+  /** That turn has come: the upload begins now, or is over. */
+  onTurn(): void
   /**
    * Takes a slice, without a copy.
    *

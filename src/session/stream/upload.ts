@@ -46,11 +46,13 @@ export class Upload {
       return
     }
     this.#isDue = true
+    this.#sink.onDue()
     originalSetImmediate(beginLater, this)
   }
 
   /** The next turn of the event loop has come. */
   begin(): void {
+    this.#sink.onTurn()
     if (!this.#isDue) return
     this.#isDue = false
     if (!this.#sink.isGone) this.#send()

@@ -146,6 +146,14 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#listener = listener
   }
 
+  onDue(): void {
+    this.#http2.expectUpload()
+  }
+
+  onTurn(): void {
+    this.#http2.onUploadTurn()
+  }
+
   write(slice: Uint8Array, isLast: boolean): boolean {
     this.#isEnding = isLast && this.#call.request.trailers === null
     if (slice.byteLength === 0 && !this.#isEnding) return true

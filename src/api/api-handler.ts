@@ -190,8 +190,10 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
  * The async context that it was made in. `AsyncResource.bind()` would take twenty times as long
  * (`bench/micro/caller-context.mjs`).
  */
-export class CallerContext {
-  readonly #resource = new AsyncResource('DODICI_CALL')
+export class CallerContext extends AsyncResource {
+  constructor() {
+    super('DODICI_CALL')
+  }
 
   /**
    * Calls a function of the caller in the caller's context, also when the response comes in the context of a socket.
@@ -200,7 +202,7 @@ export class CallerContext {
     fn: (...args: TArguments) => TResult,
     ...args: TArguments
   ): TResult {
-    return this.#resource.runInAsyncScope(fn, null, ...args)
+    return this.runInAsyncScope(fn, null, ...args)
   }
 }
 

@@ -12,6 +12,7 @@ import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
+import type { FeedOwner } from '../core/writable-feed.ts'
 import { WritableFeed } from '../core/writable-feed.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
@@ -27,31 +28,21 @@ function isOpenWritable(value: unknown): value is Writable {
 }
 
 /** Has a Writable made as soon as the header is there, and writes the body to it. */
-class StreamHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implements DispatchHandler {
+class StreamHandler<TOpaque>
+  extends ApiHandler<TOpaque, Data<TOpaque>>
+  implements DispatchHandler, FeedOwner
+{
   readonly #factory: StreamFactory<TOpaque, HeaderForm>
   readonly #callerContext = new CallerContext()
-  readonly #trailers: Trailers
+  /** Null until the response has come whole. */
+  #trailers: Trailers | null = null
   /** Null until the factory has made it. */
   #writable: Writable | null = null
   /** Gives the Writable its pieces; null as long as it writes each piece at once. */
   #feed: WritableFeed | null = null
-  /** The response has come whole. */
-  #isComplete = false
   /** The Writable has to drain before it gets more. */
   #isHeldBack = false
   #hearsDrain = false
-  /** The Writable, or its feed, takes more. */
-  readonly #onRoom = (): void => {
-    if (!this.#isHeldBack) return
-    this.#isHeldBack = false
-    this.controller?.resume()
-  }
-  readonly #onFinish = (): void => this.#finish()
-  readonly #onError = (error: Error): void => this.#break(error)
-  readonly #onClose = (): void => {
-    // Making an error is slow, and the usual end needs none.
-    if (!this.isSettled) this.#break(new RequestAbortedError('The stream was closed before its end'))
-  }
 
   constructor(
     options: RequestOptions<TOpaque>,
@@ -60,7 +51,6 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implemen
   ) {
     super(options, callback)
     this.#factory = factory
-    this.#trailers = this.makeTrailers()
   }
 
   protected override abort(reason: Error): void {
@@ -90,17 +80,19 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implemen
       return
     }
     this.#writable = writable
-    writable.on('finish', this.#onFinish)
-    writable.on('error', this.#onError)
-    writable.on('close', this.#onClose)
+    writable.on('finish', () => this.#finish())
+    writable.on('error', (error) => this.#break(error))
+    writable.on('close', () => {
+      // Making an error is slow, and the usual end needs none.
+      if (!this.isSettled) this.#break(new RequestAbortedError('The stream was closed before its end'))
+    })
     if (writable.writableNeedDrain) this.#holdBack(controller, writable)
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
     const writable = this.#writable
     if (writable === null) return
-    if (this.#feed === null && writable.writableLength > 0)
-      this.#feed = new WritableFeed(writable, this.#onRoom)
+    if (this.#feed === null && writable.writableLength > 0) this.#feed = new WritableFeed(writable, this)
     const takesMore = this.#feed === null ? writable.write(chunk) : this.#feed.write(chunk)
     if (takesMore === false) this.#holdBack(controller, writable)
   }
@@ -113,12 +105,19 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implemen
     this.#isHeldBack = true
     if (this.#hearsDrain) return
     this.#hearsDrain = true
-    writable.on('drain', this.#onRoom)
+    writable.on('drain', () => this.onRoom())
+  }
+
+  /** The Writable, or its feed, takes more. */
+  onRoom(): void {
+    if (!this.#isHeldBack) return
+    this.#isHeldBack = false
+    this.controller?.resume()
   }
 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    this.#trailers = this.makeTrailers()
     this.fillTrailers(this.#trailers, controller, trailers)
-    this.#isComplete = true
     this.#feed?.end()
     this.#writable?.end()
   }
@@ -130,7 +129,7 @@ class StreamHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implemen
   /** The Writable has taken the whole body, unless the caller has ended it too early. */
   #finish(): void {
     if (this.isSettled) return
-    if (!this.#isComplete) {
+    if (this.#trailers === null) {
       this.#break(new RequestAbortedError('The stream was ended before the response'))
       return
     }

@@ -7,6 +7,12 @@
 import type { Writable } from 'node:stream'
 import { KeptPieces } from './kept-pieces.ts'
 
+/** Hears of a feed. */
+export interface FeedOwner {
+  /** Nothing is kept any more, and the Writable takes more. */
+  onRoom(): void
+}
+
 /**
  * Gives a Writable its pieces as it writes them. Node's own buffer takes an entry of more than 100 bytes for each
  * piece, and pins its chunk. So it gets one piece to wait there, and further pieces are kept here until that one was
@@ -14,20 +20,19 @@ import { KeptPieces } from './kept-pieces.ts'
  */
 export class WritableFeed {
   readonly #writable: Writable
-  readonly #onRoom: () => void
+  readonly #owner: FeedOwner
   readonly #kept = new KeptPieces()
   /** A piece waits in the Writable, and its callback is due. */
   #isWaiting = false
   readonly #onWritten = (): void => {
     this.#isWaiting = false
     this.#give()
-    if (this.#kept.size === 0 && !this.#writable.writableNeedDrain) this.#onRoom()
+    if (this.#kept.size === 0 && !this.#writable.writableNeedDrain) this.#owner.onRoom()
   }
 
-  /** @param onRoom called when nothing is kept any more, and the Writable takes more */
-  constructor(writable: Writable, onRoom: () => void) {
+  constructor(writable: Writable, owner: FeedOwner) {
     this.#writable = writable
-    this.#onRoom = onRoom
+    this.#owner = owner
   }
 
   /** @returns false when no more should come before `onRoom()` or the Writable's `drain` */

@@ -25,7 +25,7 @@ class Slow extends Writable {
 describe('a Writable that is fed', () => {
   it('when it writes › has one piece that waits, and gets the others joined', async () => {
     const writable = new Slow({ highWaterMark: 1_000 })
-    const feed = new WritableFeed(writable, () => {})
+    const feed = new WritableFeed(writable, { onRoom() {} })
     for (const text of 'abcdef') expect(feed.write(Buffer.from(text))).toBe(true)
     expect(writable.writableLength).toBe(2)
     for (let turn = 0; turn < 5; turn++) await writable.finishWrite()
@@ -35,7 +35,7 @@ describe('a Writable that is fed', () => {
   it('when more waits than its high-water mark › says so, and tells when there is room', async () => {
     const writable = new Slow({ highWaterMark: 4 })
     const told: string[] = []
-    const feed = new WritableFeed(writable, () => told.push(writable.written.join('|')))
+    const feed = new WritableFeed(writable, { onRoom: () => void told.push(writable.written.join('|')) })
     writable.on('drain', () => told.push('drain'))
     expect(['ab', 'c', 'd', 'e'].map((text) => feed.write(Buffer.from(text)))).toEqual([
       true,
@@ -50,7 +50,7 @@ describe('a Writable that is fed', () => {
 
   it('when no more comes › gives everything at once', async () => {
     const writable = new Slow()
-    const feed = new WritableFeed(writable, () => {})
+    const feed = new WritableFeed(writable, { onRoom() {} })
     for (const text of 'abcdef') feed.write(Buffer.from(text))
     feed.end()
     writable.end()
@@ -61,7 +61,7 @@ describe('a Writable that is fed', () => {
 
   it('when it was destroyed › gives nothing more', async () => {
     const writable = new Slow()
-    const feed = new WritableFeed(writable, () => {})
+    const feed = new WritableFeed(writable, { onRoom() {} })
     for (const text of 'abc') feed.write(Buffer.from(text))
     writable.destroy()
     await writable.finishWrite()
@@ -83,7 +83,7 @@ describe('a Writable that is fed', () => {
       failure = error
     })
     writable.write('0')
-    const feed = new WritableFeed(writable, () => {})
+    const feed = new WritableFeed(writable, { onRoom() {} })
     for (const piece of ['1', '2', '3']) feed.write(Buffer.from(piece))
     writable.end()
     for (let turn = 0; turn < 10; turn++) await nextTurn()

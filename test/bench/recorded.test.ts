@@ -30,7 +30,9 @@ interface Recorded {
   readonly scenarios: (Counted & { entries: { client: string; rounds: unknown[] }[] })[]
 }
 
-const { clients } = await loadModule<{ clients: Record<string, { label: string }> }>('bench/e2e/clients/index.mjs')
+const { clients } = await loadModule<{ clients: Record<string, { label: string }> }>(
+  'bench/e2e/clients/index.mjs',
+)
 const { scenarios: known } = await loadModule<{ scenarios: Counted[] }>('bench/e2e/scenarios.mjs')
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')

@@ -3,7 +3,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { clients } from './e2e/clients/index.mjs'
+import { clients, floorClient, referenceClient } from './e2e/clients/index.mjs'
 import { defaultServer, runMain, toCount, toNames, UsageError } from './e2e/options.mjs'
 import { table } from './e2e/print.mjs'
 import { scenarioNamed } from './e2e/scenarios.mjs'
@@ -64,6 +64,9 @@ async function toOptions(values) {
   }
 }
 
+/** These adapters open their connections at once: none is left to be counted. @type {readonly string[]} */
+const AT_ONCE = [referenceClient, floorClient]
+
 /** @typedef {Awaited<ReturnType<typeof toOptions>>} Options */
 
 /** @param {number} bytes */
@@ -104,7 +107,12 @@ async function showRequests({ requests, step, rows, node, scenario }) {
 }
 
 /** @param {Options} options */
-async function showConnections({ connections, rounds, rows, node, scenario }) {
+async function showConnections({ connections, rounds, rows: all, node, scenario }) {
+  const rows = all.filter(({ client }) => !AT_ONCE.includes(client))
+  for (const { client, label } of all)
+    if (AT_ONCE.includes(client))
+      console.log(`Left out of connections: ${label}, which opens all of them before its first request.`)
+  if (rows.length === 0) return
   const many = { ...scenario, origins: connections }
   // A tenth of them compiles the code.
   const warm = Math.max(1, Math.floor(connections / 10))

@@ -22,6 +22,7 @@ describe('bench/scale.mjs', () => {
     expect(stdout).toContain('18 idle connections after a request on each')
     const rows = stdout.split('\n').filter((line) => / request /.test(line) && line.startsWith('dodici'))
     expect(rows.map((row) => row.split(/ {2,}/).length)).toEqual([5])
+    expect(stdout).toContain('Left out of connections: node:http2 (untuned reference), which opens all')
   })
 
   it('refuses what it does not measure', async () => {

@@ -409,4 +409,58 @@ describe('Request', () => {
       expect(toRefusal({ body: 1 }).message).toMatch(/^Invalid body: got 1, expected a string, /)
     })
   })
+
+  describe('when its path is short, and when it is long', () => {
+    const lengths = [
+      ['short', ''],
+      ['just short', 'p'.repeat(61)],
+      ['just long', 'p'.repeat(62)],
+      ['long', 'p'.repeat(99)],
+    ] as const
+
+    test.each(lengths)('judges each character alike: %s', (_name, filling) => {
+      const isAccepted = (path: string): boolean => {
+        try {
+          return make({ path }).path === path
+        } catch (error) {
+          if (error instanceof InvalidArgumentError) return false
+          throw error
+        }
+      }
+      for (const code of [...Array(0x120).keys(), 0x2028, 0xd800, 0xffff]) {
+        const isGood = (code > 0x20 && code < 0x7f && code !== 0x23) || (code >= 0x80 && code <= 0xff)
+        const character = String.fromCharCode(code)
+        expect([code, isAccepted(`/${character}${filling}a`)]).toEqual([code, isGood])
+        expect([code, isAccepted(`/${filling}a${character}`)]).toEqual([code, isGood])
+      }
+    })
+  })
+
+  test.each([
+    'GET',
+    'POST',
+    'PUT',
+    'HEAD',
+    'DELETE',
+    'PATCH',
+    'OPTIONS',
+    'get',
+    'QUERY',
+    'M-SEARCH',
+  ])('takes the method %s as it is', (method) => {
+    expect(make({ method }).wire.slice(0, 2)).toEqual([':method', method])
+  })
+
+  test.each([
+    '',
+    'GET ',
+    'G T',
+    'GET\n',
+    'é',
+    'x'.repeat(257),
+    5,
+    null,
+  ])('refuses the method %o', (method) => {
+    expect(toRefusal({ method })).toBeInstanceOf(InvalidArgumentError)
+  })
 })

@@ -169,6 +169,26 @@ describe('the limits of a response', () => {
     })
   })
 
+  describe('when content-length is written in an unusual way', () => {
+    test.each([
+      ['0', 0],
+      ['0003', 3],
+      ['999999999999999', 999_999_999_999_999],
+      ['9007199254740991', Number.MAX_SAFE_INTEGER],
+      ['00000000000000000003', 3],
+    ])('expects the bytes that it says: %s', (text, length) => {
+      const response = make()
+      expect(announce(response, text)).toBeNull()
+      expect(response.isWhole(length)).toBe(true)
+    })
+
+    test.each(['3x', 'x', '-1x'])('expects no length that a body could have: %s', (text) => {
+      const response = make()
+      expect(announce(response, text)).toBeNull()
+      for (const length of [0, 1, 3]) expect(response.isWhole(length)).toBe(false)
+    })
+  })
+
   describe('when the body length differs from content-length', () => {
     test('refuses the first excess byte', () => {
       const response = make()

@@ -71,6 +71,25 @@ export class CallPump {
     return true
   }
 
+  /**
+   * Opens a stream for a call that isn't queued. Only when no other call waits: otherwise it would overtake them.
+   *
+   * @returns false when the call has to be queued: no session has room for it, or {@link run} wouldn't open it either
+   */
+  openAtOnce(call: Call): boolean {
+    if (this.#depth >= MAX_DEPTH || this.#isStopped) return false
+    const need = toSessionNeed(toLane(call), this.#memory.protocol)
+    const session = this.#sessions.pick(need, call.sessionMark)
+    if (session === null && need !== 'none') return false
+    this.#depth++
+    try {
+      this.#open(call, session)
+    } finally {
+      this.#depth--
+    }
+    return true
+  }
+
   /** Opens no more streams. */
   stop(): void {
     this.#isStopped = true

@@ -117,15 +117,25 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (handler instanceof TwoShapedHandler) call.outer = handler.target
     this.#unsettled++
     if (call.start()) {
-      this.#waiting.add(call)
-      // The handler itself has just destroyed the dispatcher.
-      if (this.#isDestroyed) call.fail(this.#toDestroyError())
-      this.#serveWaiting()
+      this.#admit(call)
       call.wait()
     }
     // The waiting calls may all be replays: `false` promises a `drain` after them, too.
     this.#needsDrain ||= this.#waiting.size > 0
     return this.#waiting.size === 0
+  }
+
+  /** Opens a stream for a new call, or queues it. */
+  #admit(call: Call): void {
+    // No call waits that it could overtake. Those that are queued while it is opened are served afterwards.
+    if (this.#waiting.size === 0 && !this.#isDestroyed && this.#pump.openAtOnce(call)) {
+      if (this.#waiting.size > 0 || this.#needsDrain || this.#isWaiting) this.#serveWaiting()
+      return
+    }
+    this.#waiting.add(call)
+    // The handler itself has just destroyed the dispatcher.
+    if (this.#isDestroyed) call.fail(this.#toDestroyError())
+    this.#serveWaiting()
   }
 
   /** Settles when no call is left. */

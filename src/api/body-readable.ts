@@ -12,6 +12,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
 import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
+import { LazyReadable } from '../core/lazy-readable.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick, originalSetImmediate } from '../core/original-timers.ts'
 import { ReadableFeed } from '../core/readable-feed.ts'
@@ -29,9 +30,10 @@ const DUMP_LIMIT = 131_072
  * nothing is read from the peer, and the peer gets no credit.
  *
  * Most bodies are read by `text()` or its like. So the pieces are kept here. Only the first read as a Readable puts
- * them into the stream: its buffer, events and ticks cost as much as all the rest of a small response.
+ * them into the stream: its buffer, events and ticks cost as much as all the rest of a small response. It isn't even a
+ * stream before its first use as one: then `isStream` is false, and no question to Readable is needed.
  */
-export class BodyReadable extends Readable implements BodyReadableType {
+export class BodyReadable extends LazyReadable implements BodyReadableType {
   readonly #controller: DispatchController
   readonly #headers: IncomingHttpHeaders
   /** The response's `content-length`; null where it has none, or where no body follows. */
@@ -56,15 +58,20 @@ export class BodyReadable extends Readable implements BodyReadableType {
   /** The stream fails with this error once the pieces in its buffer were read; null before the call has failed. */
   #failure: Error | null = null
 
+  /**
+   * @param highWaterMark bytes
+   * @param isEmpty whether `content-length` says nothing of it: the request was a HEAD
+   */
   constructor(
     controller: DispatchController,
     headers: IncomingHttpHeaders,
-    options: { readonly highWaterMark: number; readonly isEmpty: boolean },
+    highWaterMark: number,
+    isEmpty: boolean,
   ) {
-    super({ highWaterMark: options.highWaterMark })
+    super(highWaterMark)
     this.#controller = controller
     this.#headers = headers
-    const length = options.isEmpty ? undefined : headers['content-length']
+    const length = isEmpty ? undefined : headers['content-length']
     this.#announced = length === undefined ? null : Number(length)
   }
 
@@ -116,11 +123,12 @@ export class BodyReadable extends Readable implements BodyReadableType {
       this.#consumer.take(chunk)
       return true
     }
-    if (this.destroyed) return true
+    if (this.isStream && this.destroyed) return true
     if (this.#feed !== null) return this.#feed.receive(chunk)
     this.#kept ??= this.#createKept()
     this.#kept.add(chunk)
-    return this.#bytesRead < this.readableHighWaterMark
+    // A read of more would raise `readableHighWaterMark`, but it would have made the feed.
+    return this.#bytesRead < this.firstHighWaterMark
   }
 
   /** All of it has come. */
@@ -138,7 +146,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** Whether something of it waits to be read. */
   get hasUnread(): boolean {
-    return (this.#kept !== null && this.#kept.size > 0) || this.readableLength > 0
+    return (this.#kept !== null && this.#kept.size > 0) || (this.isStream && this.readableLength > 0)
   }
 
   /** From now on it is a stream like any other. */
@@ -153,9 +161,14 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** A consumer has read the whole body. The stream's own end comes only when it has a listener, now or later. */
   #end(): void {
-    const isHeard = this.listenerCount('end') + this.listenerCount('close') + this.listenerCount('data') > 0
-    if (isHeard || this.#feed !== null || this.listenerCount('readable') > 0) this.#endLoudly()
+    if (this.isStream && (this.#feed !== null || this.#isHeard)) this.#endLoudly()
     else this.#hasQuietEnd = true
+  }
+
+  /** Whether anything listens for its end, or for its pieces. */
+  get #isHeard(): boolean {
+    const count = this.listenerCount('end') + this.listenerCount('close') + this.listenerCount('data')
+    return count > 0 || this.listenerCount('readable') > 0
   }
 
   #endLoudly(): void {
@@ -261,7 +274,7 @@ export class BodyReadable extends Readable implements BodyReadableType {
 
   /** Whether any of it was read, or it was destroyed. */
   get bodyUsed(): boolean {
-    return this.#isConsumed || Readable.isDisturbed(this)
+    return this.#isConsumed || (this.isStream && Readable.isDisturbed(this))
   }
 
   /** The body as a web stream: made on first use, and locked once text() or its like has begun. */
@@ -285,7 +298,24 @@ export class BodyReadable extends Readable implements BodyReadableType {
       return Promise.reject(this.errored ?? new TypeError('The body was read already, or is being read'))
     }
     this.#isConsumed = true
-    if (this.readableEncoding !== null) return this.#consumeDecoded(this.readableEncoding).then(convert)
+    if (this.isStream && this.readableEncoding !== null)
+      return this.#consumeDecoded(this.readableEncoding).then(convert)
+    return this.#isComplete ? this.#consumeNow(convert) : this.#consumeLater(convert)
+  }
+
+  /** All of it has come: so it is with most small responses. */
+  #consumeNow<T>(convert: (bytes: Buffer) => T): Promise<T> {
+    try {
+      const bytes = this.#takeUnread().join()
+      this.#end()
+      return Promise.resolve(convert(bytes))
+    } catch (thrown) {
+      // For example, the bytes aren't JSON.
+      return Promise.reject(thrown)
+    }
+  }
+
+  #consumeLater<T>(convert: (bytes: Buffer) => T): Promise<T> {
     return new Promise((resolve, reject) =>
       this.#consumeBy(new Collector(this.#takeUnread(), convert, resolve, reject)),
     )

@@ -139,7 +139,7 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
       return
     }
     const highWaterMark = this.options.highWaterMark ?? HIGH_WATER_MARK
-    const body = new BodyReadable(controller, headers, { highWaterMark, isEmpty: this.#isHead })
+    const body = new BodyReadable(controller, headers, highWaterMark, this.#isHead)
     this.#body = body
     const response: unknown = this.#callerContext.run(this.#toResponse, {
       statusCode,

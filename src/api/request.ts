@@ -44,10 +44,7 @@ class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> impleme
       return
     }
     const { highWaterMark, signal } = this.options
-    const body = new BodyReadable(controller, headers, {
-      highWaterMark: highWaterMark ?? HIGH_WATER_MARK,
-      isEmpty: this.#isHead,
-    })
+    const body = new BodyReadable(controller, headers, highWaterMark ?? HIGH_WATER_MARK, this.#isHead)
     this.#body = body
     // The signal counts until the body is closed: it can be aborted while its last part waits to be read.
     if (signal !== undefined && signal !== null) body.once('close', () => this.removeSignal())

@@ -163,7 +163,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     const callback = this.#callback
     this.#callback = null
     try {
-      callback?.(null, data)
+      if (callback !== null) this.settle(callback, null, data)
       return true
     } catch (thrown) {
       // The caller's own code has thrown: as with any callback, that is an uncaught exception, not a failure of the
@@ -182,7 +182,13 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     this.#callback = null
     this.removeSignal()
     // undici's callbacks get `opaque` with an error as well.
-    if (callback !== null) originalQueueMicrotask(() => callback(error, { opaque: this.opaque } as TData))
+    if (callback === null) return
+    originalQueueMicrotask(() => this.settle(callback, error, { opaque: this.opaque } as TData))
+  }
+
+  /** Gives the outcome to the caller. */
+  protected settle(callback: Callback<TData>, error: Error | null, data: TData): void {
+    callback(error, data)
   }
 }
 

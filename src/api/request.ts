@@ -9,11 +9,14 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { ResponseData } from '../../types/response.ts'
+import { noop } from '../core/noop.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK, perform } from './api-handler.ts'
 import { BodyReadable } from './body-readable.ts'
 
 type Data<TOpaque> = ResponseData<TOpaque, HeaderForm>
+type Resolve = (data: Data<unknown>) => void
+type Reject = (error: unknown) => void
 
 /** Gives the caller a body as soon as the header is there, and fills that body. */
 class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implements DispatchHandler {
@@ -77,6 +80,58 @@ class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> impleme
   }
 }
 
+/** Settles a promise. */
+class PromisedRequest<TOpaque> extends RequestHandler<TOpaque> {
+  readonly #resolve: Resolve
+  readonly #reject: Reject
+
+  constructor(options: RequestOptions<TOpaque>, resolve: Resolve, reject: Reject) {
+    super(options, noop)
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  protected override settle(
+    _callback: Callback<Data<TOpaque>>,
+    error: Error | null,
+    data: Data<TOpaque>,
+  ): void {
+    if (error === null) this.#resolve(data)
+    else this.#reject(error)
+  }
+}
+
+/** The functions of the promise that is being made. */
+let lastResolve: Resolve = noop
+let lastReject: Reject = noop
+
+/** For `new Promise()`: one function for all calls, rather than a closure for each. */
+function keepFunctions(resolve: Resolve, reject: Reject): void {
+  lastResolve = resolve
+  lastReject = reject
+}
+
+/** The form with a promise: any error is its outcome. It makes no closure. */
+function performPromised<TOpaque>(
+  dispatcher: Dispatching,
+  options: RequestOptions<TOpaque>,
+): Promise<Data<TOpaque>> {
+  const promised = new Promise<Data<unknown>>(keepFunctions)
+  const resolve = lastResolve
+  const reject = lastReject
+  lastResolve = noop
+  lastReject = noop
+  try {
+    checkApiOptions(options)
+    checkNoTunnel(options)
+    new PromisedRequest(options, resolve, reject).dispatchBy(dispatcher, options)
+  } catch (thrown) {
+    reject(thrown)
+  }
+  // PromisedRequest resolves it with the opaque value of these very options.
+  return promised as Promise<Data<TOpaque>>
+}
+
 /**
  * Performs a request.
  *
@@ -89,6 +144,7 @@ export function request<TOpaque>(
   options: RequestOptions<TOpaque>,
   callback?: Callback<Data<TOpaque>>,
 ): Promise<Data<TOpaque>> | undefined {
+  if (callback === undefined) return performPromised(dispatcher, options)
   return perform<Data<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
     checkNoTunnel(options)

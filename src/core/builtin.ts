@@ -10,30 +10,31 @@ import type * as http2 from 'node:http2'
 import type * as web from 'node:stream/web'
 import type * as tls from 'node:tls'
 import type * as zlib from 'node:zlib'
+import { loadWithTimers } from './original-timers.ts'
 
 /** For digests, and for what TLS is told. */
 export function loadCrypto(): typeof crypto {
-  return process.getBuiltinModule('node:crypto')
+  return loadWithTimers(() => process.getBuiltinModule('node:crypto'))
 }
 
 /** For engine `node`. */
 export function loadHttp2(): typeof http2 {
-  return process.getBuiltinModule('node:http2')
+  return loadWithTimers(() => process.getBuiltinModule('node:http2'))
 }
 
 /** For `https:` origins. */
 export function loadTls(): typeof tls {
-  return process.getBuiltinModule('node:tls')
+  return loadWithTimers(() => process.getBuiltinModule('node:tls'))
 }
 
 /** For `body` as a web stream. */
 export function loadWebStreams(): typeof web {
-  return process.getBuiltinModule('node:stream/web')
+  return loadWithTimers(() => process.getBuiltinModule('node:stream/web'))
 }
 
 /** For `fetch()`. */
 export function loadZlib(): typeof zlib {
-  return process.getBuiltinModule('node:zlib')
+  return loadWithTimers(() => process.getBuiltinModule('node:zlib'))
 }
 
 /** Whether a socket is node:tls's, without loading that for one that isn't. */

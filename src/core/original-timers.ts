@@ -8,7 +8,7 @@
  * @module
  */
 
-import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
+import timers, { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
 /** The next turn of the event loop. */
 export const originalSetImmediate: typeof setImmediate = toReal('setImmediate', setImmediate)
@@ -33,6 +33,28 @@ function toReal<TFunction extends object>(name: string, given: TFunction): TFunc
   const clock: unknown = Reflect.get(given, 'clock')
   const real: unknown = typeof clock === 'object' && clock !== null ? Reflect.get(clock, `_${name}`) : null
   return typeof real === 'function' ? (real as TFunction & typeof real) : given
+}
+
+const TIMERS = {
+  setTimeout: originalSetTimeout,
+  clearTimeout: originalClearTimeout,
+  setInterval: toReal('setInterval', timers.setInterval),
+  clearInterval: toReal('clearInterval', timers.clearInterval),
+  setImmediate: originalSetImmediate,
+  clearImmediate: toReal('clearImmediate', timers.clearImmediate),
+}
+
+/** Loads a module of Node that may keep node:timers' functions for its life: it gets the real ones. */
+export function loadWithTimers<TModule>(load: () => TModule): TModule {
+  if (timers.setImmediate === originalSetImmediate && timers.setTimeout === originalSetTimeout) return load()
+  const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = timers
+  const fakes = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate }
+  Object.assign(timers, TIMERS)
+  try {
+    return load()
+  } finally {
+    Object.assign(timers, fakes)
+  }
 }
 
 /** Makes an uncaught exception of an error that the caller's code has thrown and that no callback can report. */

@@ -7,8 +7,8 @@
 import { MAX_STREAM_ID } from './frames.ts'
 import type { Http2Stream } from './stream.ts'
 
-/** The size of the ring at first. A power of two, as after each doubling. */
-const PLACES = 256
+/** The size of the ring at first: most connections have few streams at once. A power of two, as after each doubling. */
+const PLACES = 32
 
 /** So many free places of the ring take as much time in a pass as a stream. */
 const FREE_PLACES = 8
@@ -16,7 +16,7 @@ const FREE_PLACES = 8
 /**
  * The number of streams that are remembered as ended by the peer: at most one for each place of a ring. A power of two.
  */
-const REMEMBERED = 512
+const REMEMBERED = 128
 
 /**
  * The streams that aren't closed. Ids only grow, so that a stream's place in a ring follows from its id. When a new

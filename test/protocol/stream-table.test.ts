@@ -3,7 +3,7 @@ import { StreamTable } from '../../src/protocol/stream-table.ts'
 import { Random } from './hpack/support.ts'
 import { HeardStream, Rig } from './support/rig.ts'
 
-const REMEMBERED = 512
+const REMEMBERED = 128
 
 const rig = new Rig()
 
@@ -43,7 +43,7 @@ describe('the streams of a connection', () => {
     expect(table.delete(new HeardStream(rig, 'reads'), false)).toBe(false)
   })
 
-  test('that have ended › are remembered, the last 512 of them', () => {
+  test('that have ended › are remembered, the last 128 of them', () => {
     const table = new StreamTable()
     const streams = add(table, REMEMBERED + 3)
     for (const stream of streams) table.delete(stream, true)
@@ -51,13 +51,13 @@ describe('the streams of a connection', () => {
     expect(table.hasEnded(0)).toBe(false)
   })
 
-  test('that have ended › are remembered until one ends that was opened 512 streams later, in any order', () => {
+  test('that have ended › are remembered until one ends that was opened 128 streams later, in any order', () => {
     const table = new StreamTable()
     const streams = add(table, REMEMBERED + 2)
     const [first, second] = streams as [HeardStream, HeardStream]
     for (const stream of streams.slice(1, -1).toReversed()) table.delete(stream, true)
     table.delete(first, true)
-    // The stream that was opened 512 later has ended before, and was forgotten instead.
+    // The stream that was opened 128 later has ended before, and was forgotten instead.
     expect([first, second].map(({ id }) => table.hasEnded(id))).toEqual([true, true])
     expect(table.hasEnded(2 * REMEMBERED + 1)).toBe(false)
     table.delete(streams.at(-1) as HeardStream, true)

@@ -14,25 +14,27 @@ const MIN_OCTETS = 6
 /** Marks the key of a Huffman-encoded literal; lengths are below it. */
 const HUFFMAN_KEY = 0x80
 
+const NONE = new Uint8Array(0)
+
 /**
  * Some servers (nginx, for one) send most of their fields as literals without indexing, again in every response. This
  * keeps the strings of such literals: comparing octets is cheaper than decoding them and making a new string.
  *
- * A slot holds one literal, the last that was put there, so that memory doesn't grow.
+ * A slot holds one literal, the last that was put there, so that memory doesn't grow. A connection whose server indexes
+ * its fields needs none: the room for them comes with the first.
  */
 export class LiteralCache {
-  readonly #octets: Uint8Array
+  readonly #slots: number
+  #octets: Uint8Array = NONE
   /** By slot: the literal's length, plus `HUFFMAN_KEY` when it is Huffman-encoded; 0 for a free slot. */
   readonly #keys: Uint8Array
-  readonly #texts: string[]
-  readonly #verdicts: Uint8Array
+  #texts: string[] = []
+  #verdicts: Uint8Array = NONE
 
   /** @param slots the number of literals that are kept */
   constructor(slots: number) {
-    this.#octets = new Uint8Array(slots * MAX_OCTETS)
+    this.#slots = slots
     this.#keys = new Uint8Array(slots)
-    this.#texts = new Array<string>(slots).fill('')
-    this.#verdicts = new Uint8Array(slots)
   }
 
   /** Whether a literal of this many octets may be kept. */
@@ -66,6 +68,7 @@ export class LiteralCache {
    * follow.
    */
   put(slot: number, bytes: Uint8Array, start: number, end: number, isHuffman: boolean): void {
+    if (this.#octets.length === 0) this.#makeRoom()
     const octets = this.#octets
     const offset = slot * MAX_OCTETS - start
     for (let at = start; at < end; at++) octets[offset + at] = bytes[at] ?? 0
@@ -76,5 +79,11 @@ export class LiteralCache {
   set(slot: number, text: string, verdict: number): void {
     this.#texts[slot] = text
     this.#verdicts[slot] = verdict
+  }
+
+  #makeRoom(): void {
+    this.#octets = new Uint8Array(this.#slots * MAX_OCTETS)
+    this.#texts = new Array<string>(this.#slots).fill('')
+    this.#verdicts = new Uint8Array(this.#slots)
   }
 }

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -25,6 +26,10 @@ const MEANT = [
   'dist/index.d.ts',
   'dist/index.js',
   'dist/index.js.map',
+  'dist/testing.cjs',
+  'dist/testing.d.cts',
+  'dist/testing.d.ts',
+  'dist/testing.js',
   'dist/undici.cjs',
   'dist/undici.cjs.map',
   'dist/undici.d.cts',
@@ -33,6 +38,10 @@ const MEANT = [
   'dist/undici.js.map',
   'package.json',
 ]
+
+/** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
+const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
+const MAX_TESTING = 40_000
 
 const FLAGS = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
 
@@ -45,12 +54,14 @@ const TSCONFIG = {
     types: ['node'],
     outDir: 'out',
   },
-  files: ['typescript.ts', 'typescript-cjs.cts'],
+  files: ['typescript.ts', 'typescript-cjs.cts', 'testing.ts', 'testing-cjs.cts'],
 }
 
 /** Which declarations a project may have: TypeScript, `@types/node`, and undici. The first of each are the newest. */
 const TYPESCRIPTS = ['5.9.3', '5.8.3', '5.7.3', '5.6.3', '5.5.4', '5.4.5']
 const NODE_TYPES = ['node', 'node-24', 'node-22', 'node-20']
+/** What is compiled with each of them. */
+const EVERYTHING = ['everything.ts', 'testing.ts', 'testing-cjs.cts']
 const UNDICIS = ['undici-8', 'undici', 'undici-6']
 
 const temporary = await mkdtemp(join(tmpdir(), 'dodici-package-'))
@@ -66,6 +77,7 @@ try {
     console.log(`import and require: a request each, the same ${esm.length} names: ${esm.join(', ')}`)
     await checkTypeScript(consumer, url)
   })
+  await checkTesting(consumer)
   await checkEverything(consumer)
   await checkPublished(tarball)
 } catch (error) {
@@ -110,6 +122,20 @@ async function install(tarball) {
   return consumer
 }
 
+/** `dodici/testing`: a request to its server, by import and by require; what it costs, and that Dodici doesn't load it. */
+async function checkTesting(consumer) {
+  const esm = JSON.parse(await node(consumer, ['testing.mjs']))
+  const cjs = JSON.parse(await node(consumer, ['testing.cjs']))
+  assert.ok(esm.length > 0, 'dodici/testing exports nothing')
+  assert.deepEqual(cjs, esm, 'the ES module and CommonJS of dodici/testing export different names')
+  const contents = TESTING.map((file) => readFile(join(consumer, 'node_modules/dodici', file)))
+  const { length } = gzipSync(Buffer.concat(await Promise.all(contents)), { level: 9 })
+  assert.ok(length <= MAX_TESTING, `dodici/testing costs ${length} bytes, more than ${MAX_TESTING}`)
+  console.log(
+    `dodici/testing: a request by import and by require; ${length} bytes as gzip; dodici doesn't load it`,
+  )
+}
+
 async function checkTypeScript(consumer, url) {
   const tsc = 'node_modules/typescript/bin/tsc'
   await node(consumer, [tsc, '-p', '.'])
@@ -135,7 +161,7 @@ async function checkEverything(consumer) {
   const project = join(temporary, 'everything')
   await mkdir(project)
   await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-  await cp(join(consumer, 'everything.ts'), join(project, 'everything.ts'))
+  for (const file of EVERYTHING) await cp(join(consumer, file), join(project, file))
   const toTypes = (name) => {
     const version = devDependencies[`@types/${name}`]
     return `types-${name}@${version.startsWith('npm:') ? version : `npm:@types/node@${version}`}`
@@ -172,7 +198,7 @@ async function compileEverything(project, { typescript, types, undici }) {
   const tsc = `node_modules/typescript-${typescript}/bin/tsc`
   const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false']
   const libraries = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022', '--types', 'node']
-  await node(project, [tsc, ...options, ...libraries, 'everything.ts'])
+  await node(project, [tsc, ...options, ...libraries, ...EVERYTHING])
 }
 
 /** What others look at in a package: whether its types and entries are those that they say. */

@@ -1,5 +1,7 @@
 // What the build needs for two entries, of which one stands on the other.
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'esbuild'
 
 /**
@@ -35,4 +37,17 @@ export async function finishEntries(): Promise<void> {
     const declarations = source.replaceAll("'../index.ts'", `'./index.${script}'`)
     await writeFile(`dist/undici.${extension}`, declarations + toDefault(script))
   }
+}
+
+/** Makes the ES module of `dodici/testing`: the names of the one build, which CommonJS has as well. */
+export async function finishTesting(): Promise<void> {
+  const require = createRequire(import.meta.url)
+  // Biome would give a plain path the extension of its declarations.
+  const path = fileURLToPath(new URL('../dist/testing.cjs', import.meta.url))
+  const names = Object.keys(require(path)).join(', ')
+  await writeFile(
+    'dist/testing.js',
+    `import testing from './testing.cjs'\nexport const { ${names} } = testing\n`,
+  )
+  await writeFile('dist/testing.d.ts', "export * from './testing.cjs'\n")
 }

@@ -2,8 +2,8 @@
  * One connection of a server that speaks HTTP/2 by the frame: reads, keeps to the client's windows, and leaves it to
  * `faults.mjs` how to respond and what to do wrong.
  */
-import { FrameConnection } from '../../test/support/frame-connection.ts'
-import { Flag, frames, MAX_STREAM_ID, Setting, Type, toSettings } from '../../test/support/frames.ts'
+import { FrameConnection } from '../../src/testing/frame-connection.ts'
+import { Flag, frames, MAX_STREAM_ID, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import { actOn, beginFaults, disturb } from './faults.mjs'
 
 /** As many bytes of a POST's body name it. */
@@ -129,7 +129,7 @@ export class Connection extends FrameConnection {
     // The last stream id may be lower than in an earlier GOAWAY, never higher (RFC 9113 §6.8).
     const lastId = Math.min(this.goaway ?? MAX_STREAM_ID, this.random.integer(this.lastTouched, this.lastId))
     this.goaway = lastId
-    this.goAway(lastId, code, 'soak')
+    this.goAway({ lastStreamId: lastId, code, debugData: 'soak' })
     for (const stream of [...this.streams.values()]) {
       if (stream.id <= lastId) continue
       stream.tag = null
@@ -143,7 +143,7 @@ export class Connection extends FrameConnection {
     // Another GOAWAY may have been sent first: the last stream id can't be raised again (RFC 9113 §6.8).
     if (this.goaway !== null) return
     this.goaway = MAX_STREAM_ID
-    this.goAway(MAX_STREAM_ID, 0)
+    this.goAway({ lastStreamId: MAX_STREAM_ID, code: 0 })
   }
 
   /** Closes when the responses of the remaining streams are complete. */
@@ -223,7 +223,7 @@ export class Connection extends FrameConnection {
   /**
    * No header is decoded: it is enough to know where a request begins and ends.
    *
-   * @override @param {import('../../test/support/frames.ts').Frame} frame
+   * @override @param {import('../../src/testing/frames.ts').Frame} frame
    */
   receive(frame) {
     if (this.isDeaf) return
@@ -286,7 +286,7 @@ export class Connection extends FrameConnection {
     else actOn(this, stream)
   }
 
-  /** @param {import('../../test/support/frames.ts').Frame} frame */
+  /** @param {import('../../src/testing/frames.ts').Frame} frame */
   onSettings(frame) {
     for (const [id, value] of toSettings(frame)) {
       if (id === Setting.MAX_FRAME_SIZE) this.maxFrame = value

@@ -1,7 +1,7 @@
 /**
  * How the server treats each request and its connections: mostly correctly.
  */
-import { Flag, frames, Setting } from '../../test/support/frames.ts'
+import { Flag, frames, Setting } from '../../src/testing/frames.ts'
 
 /**
  * @typedef {import('./connection.mjs').Connection} Connection

@@ -3,9 +3,9 @@ import { Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import { frames } from '../../src/testing/frames.ts'
 import type { RequestOptions } from '../../types/index.ts'
-import { frames } from '../support/frames.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
+import { startPeer } from '../support/peer-rig.ts'
 
 const INTERNAL_ERROR = 2
 const FRAME = 16_384

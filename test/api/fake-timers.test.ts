@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Client } from '../../src/index.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const REFUSED_STREAM = 7
 const CANCEL = 8
 
 async function start(
-  script: PeerScript,
+  script: ConnectionScript,
 ): Promise<{ client: Client; peer: Awaited<ReturnType<typeof startPeer>> }> {
   const peer = await startPeer(script)
   const client = new Client(peer.origin)
@@ -25,7 +25,7 @@ describe('when timers are faked after the import', () => {
   it('destroy() settles, with a call in flight or without', async () => {
     const { client, peer } = await start({})
     const failed = client.request(GET).catch((error: Error) => error.name)
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await client.destroy()
     expect(await failed).toBe('ClientDestroyedError')
     await new Client(peer.origin).destroy()
@@ -43,7 +43,7 @@ describe('when timers are faked after the import', () => {
     const { client } = await start({
       onComplete: (stream) => {
         if (refusals++ === 0) stream.reset(REFUSED_STREAM)
-        else stream.respondWith()
+        else stream.respond()
       },
     })
     const { body } = await client.request(GET)
@@ -55,7 +55,7 @@ describe('when timers are faked after the import', () => {
     const { client, peer } = await start({ onComplete: () => aborter.abort() })
     await expect(client.request({ ...GET, signal: aborter.signal })).rejects.toThrow()
     // Not `expect.poll()`: under fake timers it moves their time.
-    await peer.until(() => peer.requests[0]?.resetCode === CANCEL)
+    await peer.waitFor(() => peer.requests[0]?.resetCode === CANCEL)
   })
 
   it('a limit fires in real time', async () => {
@@ -67,15 +67,15 @@ describe('when timers are faked after the import', () => {
   it('a limit does not fire when the faked time has passed', async () => {
     const { client, peer } = await start({})
     const call = client.request({ ...GET, headersTimeout: 60_000, requestTimeout: 60_000 })
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await vi.advanceTimersByTimeAsync(3_600_000)
-    peer.requests[0]?.respondWith()
+    peer.requests[0]?.respond()
     expect(await (await call).body.text()).toBe('GET /')
   })
 
   it('and real ones are restored, a client that was used before still has its limits', async () => {
     const { client, peer } = await start({
-      onComplete: (stream) => stream.path === '/' && stream.respondWith(),
+      onComplete: (stream) => stream.path === '/' && stream.respond(),
     })
     expect(await (await client.request({ ...GET, headersTimeout: 60_000 })).body.text()).toBe('GET /')
     vi.useRealTimers()
@@ -87,7 +87,7 @@ describe('when timers are faked after the import', () => {
 
 describe('when timers are faked before the import', () => {
   it('calls and their limits use real time', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.respondWith() })
+    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.respond() })
     vi.useFakeTimers()
     vi.resetModules()
     onTestFinished(() => void vi.useRealTimers())

@@ -1,11 +1,11 @@
 import type { Settings } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import type { AgentOptions, Http2Settings } from '../../types/index.ts'
 import { HERE } from '../support/engines.ts'
-import { Flag, frames, Setting, Type, toSettings } from '../support/frames.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
+import { startPeer } from '../support/peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
@@ -38,9 +38,9 @@ const MAKERS = {
 } as const
 
 /** Responds without a body, so that the response needs no window. */
-const EMPTY_RESPONSE: PeerScript = {
+const EMPTY_RESPONSE: ConnectionScript = {
   onComplete(stream) {
-    stream.respond(200)
+    stream.head(200)
     stream.end()
   },
 }
@@ -56,13 +56,13 @@ async function begin(options: AgentOptions, make = MAKERS.Client as (typeof MAKE
 }
 
 /** The entries of each of the client's SETTINGS frames. */
-function toSent(connection: PeerConnection): Record<number, number>[] {
+function toSent(connection: FaultConnection): Record<number, number>[] {
   const sent = connection.of(Type.SETTINGS).filter(({ flags }) => (flags & Flag.ACK) === 0)
   return sent.map((frame) => Object.fromEntries(toSettings(frame)))
 }
 
 /** The credit that the connection got beside its first window, before the first request. */
-function toCredit({ frames }: PeerConnection): number {
+function toCredit({ frames }: FaultConnection): number {
   const before = frames.slice(
     0,
     frames.findIndex(({ type }) => type === Type.HEADERS),
@@ -133,7 +133,7 @@ describe('the SETTINGS of a session', () => {
   it('hold for the frames of the server: a frame as large as maxFrameSize is accepted', async () => {
     const peer = await startPeer({
       onComplete(stream, connection) {
-        stream.respond(200)
+        stream.head(200)
         connection.write(frames.frame(Type.DATA, Flag.END_STREAM, stream.id, Buffer.alloc(40_000)))
       },
     })

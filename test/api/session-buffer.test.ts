@@ -3,8 +3,8 @@ import { Client } from '../../src/index.ts'
 import type { ClientOptions, DispatchController } from '../../types/index.ts'
 import { HERE } from '../support/engines.ts'
 import { GreedyScript } from '../support/greedy-script.ts'
+import { startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 const STREAMS = 100
@@ -41,7 +41,7 @@ async function start(options: ClientOptions = OPTIONS, roundTrip = 0) {
   }
   /** Until so many requests have come, and the server has sent all that it may. */
   const fill = async (requests: number): Promise<void> => {
-    await peer.until(() => peer.requests.length === requests)
+    await peer.waitFor(() => peer.requests.length === requests)
     await fillUp()
   }
   const toWindow = (): number | undefined => client.stats.sessions[0]?.streamWindow
@@ -124,7 +124,7 @@ describe('responses that fill large windows', () => {
     expect(script.sent).toBeGreaterThan(MIB / 2)
     const others = Array.from({ length: STREAMS }, () => pauseOne(client))
     // As many as there is room for, once the smaller windows count.
-    await peer.until(() => peer.requests.length > 2)
+    await peer.waitFor(() => peer.requests.length > 2)
     await fillUp()
     expect(script.sent).toBeLessThanOrEqual(2 * MIB + 65_535)
     const { pending } = client.stats

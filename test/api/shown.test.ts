@@ -9,8 +9,8 @@ import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Client, fetch } from '../../src/index.ts'
 import type { DispatchController, DispatchHandler } from '../../types/index.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
 
 const SECRET = 's3cret'
 
@@ -154,7 +154,7 @@ function expectShown(response: unknown, url: string): void {
 
 describe('a tunnel', () => {
   test('shows nothing of the request that opened it', async () => {
-    const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+    const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const client = new Client(peer.origin)
     onTestFinished(() => client.destroy())
     const { socket } = await client.connect({ path: 'a.example:443', headers: SECRETS.headers })

@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, Dispatcher, Pool } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { ConnectorCallback, PoolOptions } from '../../types/index.ts'
-import { Setting } from '../support/frames.ts'
+import { startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const UNLIMITED = 2 ** 32 - 1
 
 /** Responds to `/warm`, and holds every other request. */
-const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.respondWith() }
+const HOLD: ConnectionScript = { onComplete: (stream) => stream.path === '/warm' && stream.respond() }
 
-function withLimit(limit: number): PeerScript {
+function withLimit(limit: number): ConnectionScript {
   return { ...HOLD, settings: [[Setting.MAX_CONCURRENT_STREAMS, limit]] }
 }
 
@@ -77,7 +77,7 @@ describe('stats', () => {
       bytesWritten: 0,
     })
     callbacks[0]?.(null, connect(Number(new URL(peer.origin).port), '127.0.0.1'))
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     expect(pool.stats).toMatchObject({
       connected: 1,
       free: 0,
@@ -99,7 +99,7 @@ describe('stats', () => {
     const before = pool.stats
     const copy = structuredClone(before)
     ask(pool, 2)
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     expect(before).toEqual(copy)
     expect(pool.stats.running).toBe(2)
     expect(before.sessions).toMatchObject([{ state: 'ready', streams: 0, peerLimit: UNLIMITED }])
@@ -111,7 +111,7 @@ describe('stats', () => {
     const pool = toPool(peer.origin, { connections: 2 })
     await warm(pool)
     ask(pool, 7)
-    await peer.until(() => peer.requests.length === 5)
+    await peer.waitFor(() => peer.requests.length === 5)
     await peer.connection(1).ping()
     expect(pool.stats).toMatchObject({
       connected: 2,
@@ -133,8 +133,8 @@ describe('stats', () => {
     onTestFinished(() => client.destroy())
     await warm(client)
     ask(client, 1)
-    await peer.until(() => peer.requests.length === 2)
-    peer.connection(0).goAway(3, 0)
+    await peer.waitFor(() => peer.requests.length === 2)
+    peer.connection(0).goAway({ lastStreamId: 3, code: 0 })
     await peer.connection(0).ping()
     expect(client.stats).toMatchObject({
       connected: false,
@@ -142,7 +142,7 @@ describe('stats', () => {
       sessions: [{ state: 'draining', streams: 1 }],
     })
     ask(client, 1)
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     await peer.connection(1).ping()
     expect(client.stats).toMatchObject({
       connected: true,
@@ -154,10 +154,10 @@ describe('stats', () => {
         { state: 'ready', openedFor: 'replacement', streams: 1 },
       ],
     })
-    peer.request('/held/0').respondWith()
+    peer.request('/held/0').respond()
     const first = peer.connection(0).streams.at(-1)
-    first?.respondWith()
-    await peer.until(() => peer.connection(0).isClosed)
+    first?.respond()
+    await peer.waitFor(() => peer.connection(0).isClosed)
     await expect.poll(() => client.stats.sessions).toMatchObject([{ openedFor: 'replacement' }])
   })
 
@@ -167,11 +167,11 @@ describe('stats', () => {
     await warm(pool)
     const call = pool.request({ ...GET, path: '/again' })
     call.catch(() => {})
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     peer.connection(0).break()
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     expect(pool.stats.sessions).toMatchObject([{ state: 'ready', openedFor: 'replacement', streams: 1 }])
-    peer.request('/again').respondWith()
+    peer.request('/again').respond()
     expect(await (await call).body.text()).toBe('GET /again')
   })
 

@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { FrameParser, Type } from '../../src/testing/frames.ts'
 import type { RequestBody } from '../../types/index.ts'
-import { FrameParser, Type } from '../support/frames.ts'
 import { read, startServer } from '../support/server.ts'
 
 /** A relay that counts the DATA frames with content which the client sends. */

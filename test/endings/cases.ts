@@ -1,8 +1,8 @@
 /** Responses, the breaks that follow them at once, and the ending that a reader must report. */
 
-import { Flag, frames, Type } from '../support/frames.ts'
-import type { Field } from '../support/hpack.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 
 /** A reader reports the response's end, or an error. */
 export type Ending = 'end' | 'error'
@@ -156,7 +156,7 @@ export function toEnding(response: Response, broken: Break): Ending {
 }
 
 /** Breaks the connection itself, behind what was written. */
-export function breakConnection(connection: PeerConnection, { connection: how }: Break): void {
+export function breakConnection(connection: FaultConnection, { connection: how }: Break): void {
   if (how === 'FIN') connection.end()
   else if (how === 'reset') connection.break()
 }

@@ -3,14 +3,14 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { Agent } from '../../src/index.ts'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { AgentOptions } from '../../types/index.ts'
 import type { ENGINES } from '../support/engines.ts'
-import { Setting } from '../support/frames.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { startPeer, toConnector } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
-import { toTlsPeer } from '../support/scripted-peer-tls.ts'
+import { startPeer, toConnector } from '../support/peer-rig.ts'
+import { toTlsPeer } from '../support/peer-tls.ts'
 import type { Break, Response } from './cases.ts'
 import { breakConnection } from './cases.ts'
 import type { Reader } from './readers.ts'
@@ -39,12 +39,12 @@ const QUIET_TURNS = 4
 
 /** A peer, and the exchanges that run on it. */
 export class Stage {
-  readonly #peer: ScriptedPeer
+  readonly #peer: FaultServer
   readonly #options: AgentOptions
   readonly #plays: Map<string, Play>
   #count = 0
 
-  private constructor(peer: ScriptedPeer, options: AgentOptions, plays: Map<string, Play>) {
+  private constructor(peer: FaultServer, options: AgentOptions, plays: Map<string, Play>) {
     this.#peer = peer
     this.#options = options
     this.#plays = plays
@@ -55,7 +55,7 @@ export class Stage {
     const plays = new Map<string, Play>()
     const script = {
       settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]] as const,
-      onRequest: (stream: PeerStream, connection: PeerConnection) => {
+      onRequest: (stream: FaultStream, connection: FaultConnection) => {
         const name = stream.field(':path') ?? `/${stream.field(':authority')?.split('.')[0]}`
         const play = plays.get(name)
         if (play !== undefined) void perform(play, stream, connection)
@@ -99,8 +99,8 @@ async function withPatience(reading: Promise<void>, heard: string[]): Promise<vo
 
 async function perform(
   { response, broken, cut }: Play,
-  { id }: PeerStream,
-  connection: PeerConnection,
+  { id }: FaultStream,
+  connection: FaultConnection,
 ): Promise<void> {
   const first = response.toBytes(id)
   const last = broken.toBytes(id)

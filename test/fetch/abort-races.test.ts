@@ -17,18 +17,18 @@ function start(): Promise<Rig> {
     onRequest(stream) {
       if (stream.path === '/headless' || stream.path === '/moving-later') return
       if (stream.path === '/moved') {
-        stream.respond(302, [['location', '/open']])
+        stream.head(302, [['location', '/open']])
         stream.end()
       } else if (stream.path === '/moving') {
-        stream.respond(302, [['location', '/headless']])
+        stream.head(302, [['location', '/headless']])
         stream.data('and no end')
       } else if (stream.path === '/open') {
-        stream.respond(200)
+        stream.head(200)
         stream.data('begun')
       } else if (stream.path === '/gzip') {
-        stream.respond(200, [['content-encoding', 'gzip']])
+        stream.head(200, [['content-encoding', 'gzip']])
       } else {
-        stream.respondWith()
+        stream.respond()
       }
     },
   })
@@ -194,8 +194,8 @@ describe('when the signal fires during a redirect', () => {
     const init = { method: 'POST', body: 'body', signal: controller.signal }
     const fetched = toReason(rig.get('/moving-later', init))
     const first = await rig.arrived('/moving-later')
-    await rig.peer.until(() => first.isComplete)
-    first.respond(307, [['location', '/headless']])
+    await rig.peer.waitFor(() => first.isComplete)
+    first.head(307, [['location', '/headless']])
     first.data('and no end')
     await rig.arrived('/headless')
     controller.abort(reason)
@@ -260,7 +260,7 @@ describe('when a body with an integrity is empty', () => {
   test('it can be read as a stream', async () => {
     const rig = await startRig({
       onRequest(stream) {
-        stream.respond(200)
+        stream.head(200)
         stream.end()
       },
     })

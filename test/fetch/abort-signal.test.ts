@@ -15,23 +15,23 @@ function start(): Promise<Rig> {
     onRequest(stream) {
       const [, kind] = stream.path.split('/')
       if (kind === 'open') {
-        stream.respond(200)
+        stream.head(200)
         stream.data('begun')
       } else if (kind === 'empty') {
-        stream.respond(204)
+        stream.head(204)
         stream.end()
       } else if (kind === 'moved') {
-        stream.respond(302, [['location', '/whole']])
+        stream.head(302, [['location', '/whole']])
         stream.end()
       } else if (kind === 'gzip') {
-        stream.respond(200, [['content-encoding', 'gzip']])
+        stream.head(200, [['content-encoding', 'gzip']])
       } else if (kind === 'reset') {
         stream.reset(2)
       } else if (stream.method === 'HEAD') {
-        stream.respond(200)
+        stream.head(200)
         stream.end()
       } else if (kind === 'whole') {
-        stream.respondWith()
+        stream.respond()
       }
     },
   })
@@ -172,7 +172,7 @@ describe('when a thousand fetches share a signal', () => {
     const paths = Array.from({ length: 1_000 }, (_, i) => `/none/${i}`)
     const reasons = paths.map((path) => toReason(rig.get(path, { signal })))
     expect(listeners(signal)).toBe(1_000)
-    await rig.peer.until(() => rig.peer.requests.length > 0)
+    await rig.peer.waitFor(() => rig.peer.requests.length > 0)
     controller.abort(reason)
     expect(new Set(await Promise.all(reasons))).toEqual(new Set([reason]))
     expect(listeners(signal)).toBe(0)

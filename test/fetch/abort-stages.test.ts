@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fetch } from '../../src/index.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import { toAgent } from '../support/agents.ts'
-import { Setting } from '../support/frames.ts'
 import type { Rig } from './body-support-rig.ts'
 import { CANCEL, defer, startRig, toReason, toStream } from './body-support-rig.ts'
 
@@ -32,16 +32,16 @@ function start(options = {}): Promise<Rig> {
     ...options,
     onRequest(stream) {
       if (stream.path === '/open') {
-        stream.respond(200)
+        stream.head(200)
         stream.data('begun')
       } else if (stream.path === '/gzip') {
-        stream.respond(200, [['content-encoding', 'gzip']])
+        stream.head(200, [['content-encoding', 'gzip']])
       } else if (stream.path === '/whole') {
-        stream.respondWith()
+        stream.respond()
       }
     },
     onComplete(stream) {
-      if (stream.path === '/sibling') stream.respondWith()
+      if (stream.path === '/sibling') stream.respond()
     },
   })
 }
@@ -109,7 +109,7 @@ describe.each(REASONS)('when a signal fires with %s', (_what, reason) => {
     const { signal } = controller
     const fetched = toReason(rig.get('/headless', { method: 'POST', body, duplex: 'half', signal }))
     const stream = await rig.arrived('/headless')
-    await rig.peer.until(() => stream.length > 0)
+    await rig.peer.waitFor(() => stream.length > 0)
     controller.abort(reason)
     expectReason(await fetched, reason, signal)
     await cancelled.promise

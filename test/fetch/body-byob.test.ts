@@ -78,7 +78,7 @@ describe('when a body is read into buffers of the reader', () => {
   })
 
   test('a read that waits gets the bytes that come', async () => {
-    const rig = await startRig({ onRequest: (stream) => stream.respond(200) })
+    const rig = await startRig({ onRequest: (stream) => stream.head(200) })
     const reader = await toByob(rig)
     const read = reader.read(new Uint8Array(100))
     rig.peer.request('/').data('late')
@@ -87,7 +87,7 @@ describe('when a body is read into buffers of the reader', () => {
   })
 
   test('a read that waits ends with the body', async () => {
-    const rig = await startRig({ onRequest: (stream) => stream.respond(200) })
+    const rig = await startRig({ onRequest: (stream) => stream.head(200) })
     const reader = await toByob(rig)
     const read = reader.read(new Uint8Array(100))
     rig.peer.request('/').end()
@@ -97,7 +97,7 @@ describe('when a body is read into buffers of the reader', () => {
   })
 
   test('a read that waits fails with the body', async () => {
-    const rig = await startRig({ onRequest: (stream) => stream.respond(200) })
+    const rig = await startRig({ onRequest: (stream) => stream.head(200) })
     const reader = await toByob(rig)
     const read = toReason(reader.read(new Uint8Array(100)))
     await rig.roundTrip()
@@ -120,7 +120,7 @@ describe('when a body ends in the middle of an element', () => {
     ],
   ])('the read fails, %s, and the session goes on', async (_when, finish) => {
     const rig = await startRig({
-      onRequest: (stream) => (stream.path === '/' ? stream.respond(200) : stream.respondWith()),
+      onRequest: (stream) => (stream.path === '/' ? stream.head(200) : stream.respond()),
     })
     const reader = await toByob(rig)
     const first = await Promise.all([reader.read(new Uint32Array(4)), finish(rig)])

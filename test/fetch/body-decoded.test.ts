@@ -5,9 +5,9 @@ import { createServer } from 'node:http'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fetch } from '../../src/index.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 import type { AgentOptions } from '../../types/index.ts'
 import { toAgent } from '../support/agents.ts'
-import type { Field } from '../support/hpack.ts'
 import { tapped, toNoise } from './body-support.ts'
 import { CANCEL, startRig, toReason, toStream } from './body-support-rig.ts'
 
@@ -41,7 +41,7 @@ async function serveHttp2(
       if (status === 200 && stream.method !== 'HEAD') {
         tap.pour(stream, body, fields)
       } else {
-        stream.respond(status, fields)
+        stream.head(status, fields)
         stream.end()
       }
     }),

@@ -2,22 +2,22 @@
 
 import type { Agent } from '../../src/index.ts'
 import { fetch } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { frames, Type } from '../../src/testing/frames.ts'
 import type { AgentOptions, FetchInit } from '../../types/index.ts'
 import { toAgent } from '../support/agents.ts'
-import { frames, Type } from '../support/frames.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
+import { startPeer } from '../support/peer-rig.ts'
 
 /** RFC 9113 §7. */
 export const CANCEL = 8
 
 export class Rig {
-  readonly peer: ScriptedPeer
+  readonly peer: FaultServer
   readonly agent: Agent
 
-  constructor(peer: ScriptedPeer, agent: Agent) {
+  constructor(peer: FaultServer, agent: Agent) {
     this.peer = peer
     this.agent = agent
   }
@@ -33,25 +33,25 @@ export class Rig {
   }
 
   /** The newest request of a path, once it is there. */
-  async arrived(path: string): Promise<PeerStream> {
-    await this.peer.until(() => this.peer.requests.some((one) => one.path === path))
+  async arrived(path: string): Promise<FaultStream> {
+    await this.peer.waitFor(() => this.peer.requests.some((one) => one.path === path))
     return this.peer.request(path)
   }
 
   /** The code of the client's RST_STREAM of a path, once it is there. */
   async resetOf(path: string): Promise<number | null> {
-    await this.peer.until(() => this.peer.request(path).resetCode !== null)
+    await this.peer.waitFor(() => this.peer.request(path).resetCode !== null)
     return this.peer.request(path).resetCode
   }
 
   /** Settles when the client has read everything that was sent, and its reaction has come. */
-  roundTrip(): Promise<void> {
-    return this.peer.connection(0).ping()
+  async roundTrip(): Promise<void> {
+    await this.peer.connection(0).ping()
   }
 }
 
 /** With one connection: a disturbed session shows in all fetches. */
-export async function startRig(script: PeerScript, options: AgentOptions = {}): Promise<Rig> {
+export async function startRig(script: ConnectionScript, options: AgentOptions = {}): Promise<Rig> {
   const peer = await startPeer(script)
   return new Rig(peer, toAgent({ connections: 1, ...options }))
 }

@@ -1,9 +1,9 @@
 /** A peer that sends as much of a body as flow control lets it, and counts. */
 
-import type { Frame, SettingsEntry } from '../support/frames.ts'
-import { Flag, frames, Setting, Type, toSettings } from '../support/frames.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import type { Frame, SettingsEntry } from '../../src/testing/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 
 /** RFC 9113 §6.9.2: the initial size of a window. Bytes. */
 const INITIAL_WINDOW = 65_535
@@ -17,7 +17,7 @@ const WINDOW_INCREMENT = 0x7fff_ffff
 const QUIET_ROUNDS = 4
 
 interface Pouring {
-  readonly stream: PeerStream
+  readonly stream: FaultStream
   /** The bytes that the stream window permits now. */
   window: number
   readonly content: Buffer
@@ -26,31 +26,31 @@ interface Pouring {
 
 /** Sends bodies on one connection, as fast as its windows allow. */
 export class Tap {
-  readonly connection: PeerConnection
+  readonly connection: FaultConnection
   /** The bytes that the connection window permits now. */
   window = INITIAL_WINDOW
   #initial = INITIAL_WINDOW
   readonly #pourings = new Map<number, Pouring>()
 
-  constructor(connection: PeerConnection) {
+  constructor(connection: FaultConnection) {
     this.connection = connection
   }
 
   /** Responds with a body, and sends as much of it as the windows permit. */
-  pour(stream: PeerStream, content: Buffer, fields: readonly (readonly [string, string])[] = []): void {
-    stream.respond(200, fields)
+  pour(stream: FaultStream, content: Buffer, fields: readonly (readonly [string, string])[] = []): void {
+    stream.head(200, fields)
     const pouring = { stream, window: this.#initial, content, sent: 0 }
     this.#pourings.set(stream.id, pouring)
     this.#push(pouring)
   }
 
   /** Bytes of a stream's body that have gone out. */
-  sentOf(stream: PeerStream): number {
+  sentOf(stream: FaultStream): number {
     return this.#pourings.get(stream.id)?.sent ?? 0
   }
 
   /** Settles when the windows permit no more, with the number of bytes sent of the stream's body. */
-  async blockedAt(stream: PeerStream): Promise<number> {
+  async blockedAt(stream: FaultStream): Promise<number> {
     let sent = -1
     for (let quiet = 0; quiet < QUIET_ROUNDS; quiet++) {
       await this.connection.ping()
@@ -112,11 +112,11 @@ export function toNoise(length: number): Buffer {
 
 /** A script whose connections have a tap each. */
 export function tapped(
-  onRequest: (stream: PeerStream, tap: Tap) => void,
-  script: Omit<PeerScript, 'onRequest' | 'onFrame'> = {},
-): PeerScript {
-  const taps = new Map<PeerConnection, Tap>()
-  const toTap = (connection: PeerConnection): Tap => {
+  onRequest: (stream: FaultStream, tap: Tap) => void,
+  script: Omit<ConnectionScript, 'onRequest' | 'onFrame'> = {},
+): ConnectionScript {
+  const taps = new Map<FaultConnection, Tap>()
+  const toTap = (connection: FaultConnection): Tap => {
     const tap = taps.get(connection) ?? new Tap(connection)
     taps.set(connection, tap)
     return tap

@@ -1,7 +1,7 @@
 /** Bodies that are not read: their peer is held back, and no sibling is. */
 
 import { describe, expect, test } from 'vitest'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { Tap } from './body-support.ts'
 import { tapped } from './body-support.ts'
 import type { Rig } from './body-support-rig.ts'
@@ -35,7 +35,7 @@ function only<T>(list: readonly T[]): T {
 async function toBlocked(
   { rig, taps }: { rig: Rig; taps: Tap[] },
   path: string,
-): Promise<[PeerStream, number]> {
+): Promise<[FaultStream, number]> {
   const stream = await rig.arrived(path)
   return [stream, await only(taps).blockedAt(stream)]
 }

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent, fetch } from '../../src/index.ts'
 import { toAgent } from '../support/agents.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
-import { toTlsPeer } from '../support/scripted-peer-tls.ts'
+import { startPeer } from '../support/peer-rig.ts'
+import { toTlsPeer } from '../support/peer-tls.ts'
 import { startOrigin, toFailure, toLatest, toMixedAgent, toValues } from './request-rig.ts'
 
 /** More than a stream's window. */
@@ -19,15 +19,15 @@ describe('when a redirect comes before the body was sent', () => {
       const peer = await startPeer({
         onRequest: (stream) => {
           if (stream.path !== '/from') return
-          stream.respond(status, [['location', '/to']])
+          stream.head(status, [['location', '/to']])
           if (isWhole) stream.end()
         },
       })
       const init = { method: 'POST', body: LARGE, dispatcher: toAgent({}) }
       const call = fetch(`${peer.origin}/from`, init)
       // Not because of what comes next.
-      await peer.until(() => peer.requests[1]?.isComplete === true && peer.requests[0]?.resetCode !== null)
-      peer.request('/to').respondWith('there')
+      await peer.waitFor(() => peer.requests[1]?.isComplete === true && peer.requests[0]?.resetCode !== null)
+      peer.request('/to').respond('there')
       const response = await call
       expect([response.redirected, await response.text()]).toEqual([true, 'there'])
       expect(peer.request('/from').isComplete).toBe(false)
@@ -39,8 +39,11 @@ describe('when a redirect comes before the body was sent', () => {
   test('cancels a stream that a 303 drops', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
-        if (stream.path === '/to') return stream.respondWith('there')
-        stream.respond(303, [['location', '/to']])
+        if (stream.path === '/to') {
+          stream.respond('there')
+          return
+        }
+        stream.head(303, [['location', '/to']])
         stream.end()
       },
     })
@@ -60,14 +63,14 @@ describe('when a redirect comes before the body was sent', () => {
   ])('refuses a %i for a stream, which can be read only once', async (status) => {
     const peer = await startPeer({
       onRequest: (stream) => {
-        stream.respond(status, [['location', '/to']])
+        stream.head(status, [['location', '/to']])
         stream.end()
       },
     })
     const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(10_000)) })
     const init = { method: 'POST', body, duplex: 'half', dispatcher: toAgent({}) } as const
     expect(await toFailure(fetch(`${peer.origin}/from`, init))).toMatch(/^TypeError: fetch failed ← .*stream/)
-    await peer.until(() => peer.request('/from').resetCode !== null)
+    await peer.waitFor(() => peer.request('/from').resetCode !== null)
     expect(peer.ledger).toEqual(['0/1 POST /from'])
   })
 })
@@ -76,14 +79,17 @@ describe('when the body of a redirect is not needed', () => {
   test('sends the next request before the body has come, and resets its stream', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
-        if (stream.path !== '/from') return stream.respondWith('there')
-        stream.respond(302, [['location', '/to']])
+        if (stream.path !== '/from') {
+          stream.respond('there')
+          return
+        }
+        stream.head(302, [['location', '/to']])
         stream.data('and more will come')
       },
     })
     const response = await fetch(`${peer.origin}/from`, { dispatcher: toAgent({}) })
     expect(await response.text()).toBe('there')
-    await peer.until(() => peer.request('/from').resetCode !== null)
+    await peer.waitFor(() => peer.request('/from').resetCode !== null)
     expect(peer.connections).toHaveLength(1)
   })
 
@@ -91,14 +97,14 @@ describe('when the body of a redirect is not needed', () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/from') {
-          stream.respond(302, [['location', '/to']])
+          stream.head(302, [['location', '/to']])
           for (let i = 0; i < 10; i++) stream.data('x'.repeat(10_000))
         }
       },
     })
     const call = fetch(`${peer.origin}/from`, { dispatcher: toAgent({}) })
-    await peer.until(() => peer.requests.length === 2 && peer.request('/from').resetCode !== null)
-    peer.request('/to').respondWith('there')
+    await peer.waitFor(() => peer.requests.length === 2 && peer.request('/from').resetCode !== null)
+    peer.request('/to').respond('there')
     expect(await (await call).text()).toBe('there')
   })
 
@@ -106,9 +112,9 @@ describe('when the body of a redirect is not needed', () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/from') {
-          stream.respond(302, [['location', '/to']])
+          stream.head(302, [['location', '/to']])
           stream.end('moved')
-        } else stream.respondWith('there')
+        } else stream.respond('there')
       },
     })
     const dispatcher = toAgent({})
@@ -122,31 +128,31 @@ describe('when the body of a redirect is not needed', () => {
       onRequest: (stream) => {
         const count = Number(stream.path.slice(1))
         if (count === 3) return
-        stream.respond(302, [['location', `/${count + 1}`]])
+        stream.head(302, [['location', `/${count + 1}`]])
         stream.data('more will come')
       },
     })
     const controller = new AbortController()
     const { signal } = controller
     const call = fetch(`${peer.origin}/0`, { dispatcher: toAgent({}), signal })
-    await peer.until(() => peer.requests.length === 4)
+    await peer.waitFor(() => peer.requests.length === 4)
     const reason = new Error('enough')
     controller.abort(reason)
     await expect(call).rejects.toBe(reason)
-    await peer.until(() => peer.requests.every(({ resetCode }) => resetCode !== null))
+    await peer.waitFor(() => peer.requests.every(({ resetCode }) => resetCode !== null))
   })
 
   test('resets the stream of a redirect when the target fails', async () => {
     const peer = await startPeer({
       onRequest: (stream) => {
         if (stream.path === '/to') return stream.reset(2)
-        stream.respond(302, [['location', '/to']])
+        stream.head(302, [['location', '/to']])
         stream.data('more will come')
       },
     })
     const call = fetch(`${peer.origin}/from`, { dispatcher: toAgent({}) })
     expect(await toFailure(call)).toMatch(/^TypeError: fetch failed ← /)
-    await peer.until(() => peer.request('/from').resetCode !== null)
+    await peer.waitFor(() => peer.request('/from').resetCode !== null)
   })
 })
 
@@ -193,7 +199,7 @@ describe('when a redirect leads from TLS to none', () => {
     const peer = await startPeer(
       {
         onComplete: (stream) => {
-          stream.respond(302, [['location', `${plain.origin}/to`]])
+          stream.head(302, [['location', `${plain.origin}/to`]])
           stream.end()
         },
       },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fetch } from '../../src/index.ts'
 import { toAgent } from '../support/agents.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
+import { startPeer } from '../support/peer-rig.ts'
 import { MODULES } from './request-modules.ts'
 import { toFailure } from './request-rig.ts'
 
@@ -50,33 +50,33 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
   }
 
   test('sends it as it comes', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.respondWith('received') })
+    const peer = await startPeer({ onComplete: (stream) => stream.respond('received') })
     const tap = new Tap(type)
     tap.write('first ')
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
-    await peer.until(() => peer.requests[0]?.body === 'first ')
+    await peer.waitFor(() => peer.requests[0]?.text === 'first ')
     tap.write('second')
-    await peer.until(() => peer.requests[0]?.body === 'first second')
+    await peer.waitFor(() => peer.requests[0]?.text === 'first second')
     tap.close()
     expect(await (await call).text()).toBe('received')
     expect(peer.ledger).toEqual(['0/1 POST /'])
   })
 
   test('gets a response that comes before any of the stream', async () => {
-    const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+    const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const tap = new Tap(type)
     const response = await fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
     expect(response.status).toBe(200)
     tap.write('late')
-    await peer.until(() => peer.requests[0]?.body === 'late')
+    await peer.waitFor(() => peer.requests[0]?.text === 'late')
     tap.close()
-    await peer.until(() => peer.requests[0]?.isComplete === true)
+    await peer.waitFor(() => peer.requests[0]?.isComplete === true)
     peer.request('/').end('whole')
     expect(await response.text()).toBe('whole')
   })
 
   test('fails with the error of a stream that fails before anything is sent', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.respondWith() })
+    const peer = await startPeer({ onComplete: (stream) => stream.respond() })
     const tap = new Tap(type)
     tap.error(new Error('broken'))
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
@@ -89,10 +89,10 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     const tap = new Tap(type)
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
     tap.write('first')
-    await peer.until(() => peer.requests[0]?.body === 'first')
+    await peer.waitFor(() => peer.requests[0]?.text === 'first')
     tap.error(new Error('broken'))
     expect(await toFailure(call)).toBe('TypeError: fetch failed ← broken')
-    await peer.until(() => peer.requests[0]?.resetCode !== null)
+    await peer.waitFor(() => peer.requests[0]?.resetCode !== null)
     expect(peer.request('/').isComplete).toBe(false)
   })
 
@@ -103,12 +103,12 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
     const { signal } = controller
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}), signal })
     tap.write('first')
-    await peer.until(() => peer.requests[0]?.body === 'first')
+    await peer.waitFor(() => peer.requests[0]?.text === 'first')
     const reason = new Error('enough')
     controller.abort(reason)
     await expect(call).rejects.toBe(reason)
     await expect.poll(() => tap.cancelled, { interval: 5 }).toEqual({ reason })
-    await peer.until(() => peer.requests[0]?.resetCode !== null)
+    await peer.waitFor(() => peer.requests[0]?.resetCode !== null)
     // Half a body doesn't look like a whole one.
     expect(peer.request('/').isComplete).toBe(false)
   })
@@ -130,13 +130,13 @@ describe.each(CASES)('when the body of a Request of $name is a $as stream', ({ R
   test('refuses a redirect that needs it again', async () => {
     const peer = await startPeer({
       onComplete: (stream) => {
-        stream.respond(307, [['location', '/again']])
+        stream.head(307, [['location', '/again']])
         stream.end()
       },
     })
     const tap = new Tap(type)
     const call = fetch(toRequest(peer.origin, tap), { dispatcher: toAgent({}) })
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     tap.write('only once')
     tap.close()
     expect(await toFailure(call)).toMatch(/^TypeError: fetch failed ← .*stream/)

@@ -13,12 +13,12 @@ function start(): Promise<Rig> {
   return startRig(
     tapped((stream, tap) => {
       if (stream.path === '/empty') {
-        stream.respond(204, [['x-field', 'a']])
+        stream.head(204, [['x-field', 'a']])
         stream.end()
       } else if (stream.path === '/gzip') {
         tap.pour(stream, gzipSync(NOISE), [['content-encoding', 'gzip']])
       } else if (stream.path === '/open') {
-        stream.respond(200)
+        stream.head(200)
       } else if (stream.path === '/json') {
         tap.pour(stream, Buffer.from(JSON_TEXT), [['content-type', 'application/json']])
       } else {

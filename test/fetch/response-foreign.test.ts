@@ -59,7 +59,7 @@ if (symbols.length > 0) {
     )('its %s is that of the response', async (name, symbol) => {
       const rig = await startRig({
         onRequest(stream) {
-          stream.respond(201, [['x-field', 'a']])
+          stream.head(201, [['x-field', 'a']])
           stream.end('body')
         },
       })
@@ -78,7 +78,7 @@ if (symbols.length > 0) {
     })
 
     test('a Response whose body was read has no body in its state', async () => {
-      const rig = await startRig({ onRequest: (stream) => stream.respondWith() })
+      const rig = await startRig({ onRequest: (stream) => stream.respond() })
       const response = await rig.get('/')
       await response.text()
       for (const symbol of symbols) {
@@ -90,7 +90,7 @@ if (symbols.length > 0) {
     test('a Response without a body gives a state without one', async () => {
       const rig = await startRig({
         onRequest(stream) {
-          stream.respond(204)
+          stream.head(204)
           stream.end()
         },
       })

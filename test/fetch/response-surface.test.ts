@@ -20,14 +20,14 @@ function start(): Promise<Rig> {
   return startRig({
     onRequest(stream) {
       if (stream.path === '/open') {
-        stream.respond(200)
+        stream.head(200)
       } else if (stream.path === '/empty') {
-        stream.respond(204, [['content-encoding', 'gzip']])
+        stream.head(204, [['content-encoding', 'gzip']])
         stream.end()
       } else if (stream.path === '/module') {
-        stream.respond(200, [['content-type', 'application/wasm']])
+        stream.head(200, [['content-type', 'application/wasm']])
       } else {
-        stream.respond(200, [
+        stream.head(200, [
           ['content-type', 'text/plain'],
           ['set-cookie', 'a=1'],
           ['set-cookie', 'b=2'],

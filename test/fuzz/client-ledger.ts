@@ -1,9 +1,9 @@
 /** The frames that a client has sent on one connection, checked by RFC 9113 and by the limits of its peer. */
 
-import type { Frame } from '../support/frames.ts'
-import { Flag, FrameParser, Setting, Type, toContent, toSettings } from '../support/frames.ts'
-import type { Field } from '../support/hpack.ts'
-import { HpackDecoder } from '../support/hpack.ts'
+import type { Frame } from '../../src/testing/frames.ts'
+import { Flag, FrameParser, Setting, Type, toContent, toSettings } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
+import { HpackDecoder } from '../../src/testing/hpack.ts'
 import type { Allowed, Said } from './said.ts'
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'

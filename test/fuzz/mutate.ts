@@ -1,7 +1,7 @@
 /** How a peer's frames go wrong at random. */
 
+import { frames } from '../../src/testing/frames.ts'
 import type { Random } from '../protocol/hpack/support.ts'
-import { frames } from '../support/frames.ts'
 
 /** Changes a few of the pieces: each of them is a frame, with its header. */
 export function mutate(given: readonly Buffer[], random: Random, changes: number): Buffer[] {

@@ -1,9 +1,9 @@
 /** One connection of a round's peer: it sends the frames of its plan, and reads all that the client sends. */
 
+import type { Frame } from '../../src/testing/frames.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { encodeFields } from '../../src/testing/hpack.ts'
 import type { Random } from '../protocol/hpack/support.ts'
-import type { Frame } from '../support/frames.ts'
-import { Flag, frames, Setting, Type } from '../support/frames.ts'
-import { encodeFields } from '../support/hpack.ts'
 import type { LedgerListener, SentStream } from './client-ledger.ts'
 import { ClientLedger } from './client-ledger.ts'
 import type { Link, LinkListener } from './link.ts'

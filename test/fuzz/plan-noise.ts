@@ -1,7 +1,7 @@
 /** The frames of a peer beside its responses: frames of the connection, and floods. */
 
+import { ERROR_CODES, Flag, frames, MAX_STREAM_ID, Setting, Type } from '../../src/testing/frames.ts'
 import type { Random } from '../protocol/hpack/support.ts'
-import { ERROR_CODES, Flag, frames, MAX_STREAM_ID, Setting, Type } from '../support/frames.ts'
 
 const { frame } = frames
 

@@ -1,7 +1,7 @@
 /** The frames of a peer on a connection: plausible responses to a round's calls, which then go wrong at random. */
 
+import { frames, Setting } from '../../src/testing/frames.ts'
 import type { Random } from '../protocol/hpack/support.ts'
-import { frames, Setting } from '../support/frames.ts'
 import { mutate } from './mutate.ts'
 import type { CallPlan } from './plan-calls.ts'
 import { toFlood, toNoise } from './plan-noise.ts'

@@ -1,9 +1,9 @@
 /** The response of a peer to one call: mostly valid, with odd details. */
 
+import { ERROR_CODES, Flag, frames, Type } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
+import { encodeFields } from '../../src/testing/hpack.ts'
 import type { Random } from '../protocol/hpack/support.ts'
-import { ERROR_CODES, Flag, frames, Type } from '../support/frames.ts'
-import type { Field } from '../support/hpack.ts'
-import { encodeFields } from '../support/hpack.ts'
 import type { CallPlan } from './plan-calls.ts'
 
 const { frame } = frames

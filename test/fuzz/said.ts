@@ -1,13 +1,12 @@
 /** The frames of a peer on a connection, as any client must read them: the data of its streams, and its limits. */
 
-import type { Frame } from '../support/frames.ts'
-import { Flag, FrameParser, Setting, Type, toContent, toSettings } from '../support/frames.ts'
+import type { Frame } from '../../src/testing/frames.ts'
+import { Flag, FrameParser, Setting, Type, toContent, toSettings } from '../../src/testing/frames.ts'
 
 /** RFC 9113 §6.5.2: before the first SETTINGS. */
 const WINDOW = 65_535
 const FRAME_SIZE = 16_384
 const TABLE_SIZE = 4_096
-const PREFACE = Buffer.alloc(24)
 
 /** The settings after one SETTINGS frame and all before it. */
 export interface Allowed {
@@ -52,11 +51,7 @@ export class Said {
   /** PINGs so far, when the first GOAWAY was said; null without one. */
   pingsAtGoaway: number | null = null
   pings = 0
-  readonly #parser = new FrameParser((frame) => this.#take(frame))
-
-  constructor() {
-    this.#parser.push(PREFACE)
-  }
+  readonly #parser = new FrameParser((frame) => this.#take(frame), 'server')
 
   write(bytes: Buffer): void {
     this.#parser.push(bytes)

@@ -8,14 +8,14 @@ import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Agent } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { AgentOptions } from '../../types/index.ts'
 import { toAgent } from '../support/agents.ts'
 import { findFreePort } from '../support/free-port.ts'
+import { startPeer } from '../support/peer-rig.ts'
+import { toTlsPeer } from '../support/peer-tls.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
-import { toTlsPeer } from '../support/scripted-peer-tls.ts'
 import { toCertificate } from '../support/server.ts'
 import type { Tracing } from './opentelemetry-tracing.ts'
 import { startTracing, toTraceparent } from './opentelemetry-tracing.ts'
@@ -48,8 +48,8 @@ async function ask(tracing: Tracing, agent: Agent, origin: string, signal?: Abor
 /** A scripted peer, and an agent that trusts it. */
 async function start(
   kind: (typeof KINDS)[number],
-  scripts: PeerScript | readonly PeerScript[],
-): Promise<{ peer: ScriptedPeer; agent: Agent }> {
+  scripts: ConnectionScript | readonly ConnectionScript[],
+): Promise<{ peer: FaultServer; agent: Agent }> {
   if (kind === 'h2c') return { peer: await startPeer(scripts), agent: toAgent({ h2c: true }) }
   const { options, ca } = await toTlsPeer()
   return { peer: await startPeer(scripts, options), agent: toAgent({ h2c: false, connect: { ca } }) }
@@ -106,7 +106,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
       const tracing = startTracing()
       const { agent, peer } = await start(kind, {
         onRequest: (stream) => {
-          stream.respond(200)
+          stream.head(200)
           stream.data('half')
           stream.reset(INTERNAL_ERROR)
         },
@@ -120,27 +120,27 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
   })
 
   describe('when it takes more than one attempt', () => {
-    const again: Record<string, PeerScript | PeerScript[]> = {
+    const again: Record<string, ConnectionScript | ConnectionScript[]> = {
       'the stream is refused': {
         onComplete: (stream, { streams }) =>
-          streams.length === 1 ? stream.reset(REFUSED_STREAM) : stream.respondWith(),
+          streams.length === 1 ? stream.reset(REFUSED_STREAM) : stream.respond(),
       },
       'the connection retires': [
-        { onRequest: (_, connection) => connection.goAway(0, 0) },
-        { onComplete: (stream) => stream.respondWith() },
+        { onRequest: (_, connection) => connection.goAway({ lastStreamId: 0, code: 0 }) },
+        { onComplete: (stream) => stream.respond() },
       ],
       'the connection is lost': [
         { onRequest: (_, connection) => void connection.socket.destroy() },
-        { onComplete: (stream) => stream.respondWith() },
+        { onComplete: (stream) => stream.respond() },
       ],
       'it is misdirected': [
         {
           onRequest: (stream) => {
-            stream.respond(421)
+            stream.head(421)
             stream.end()
           },
         },
-        { onComplete: (stream) => stream.respondWith() },
+        { onComplete: (stream) => stream.respond() },
       ],
     }
 
@@ -196,7 +196,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
 
     test('ends, in the middle of the response to a fetch', async () => {
       const tracing = startTracing()
-      const { agent, peer } = await start(kind, { onRequest: (stream) => stream.respond(200) })
+      const { agent, peer } = await start(kind, { onRequest: (stream) => stream.head(200) })
       const abortion = new AbortController()
       const response = await fetch(peer.origin, { dispatcher: agent, signal: abortion.signal })
       const body = response.text()
@@ -222,7 +222,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
   describe('when the client ends it', () => {
     test('has the error of a handler that throws', async () => {
       const tracing = startTracing()
-      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respondWith() })
+      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respond() })
       const call = new Recorder()
       call.onResponseStart = () => {
         throw new RangeError('of the handler')
@@ -250,7 +250,7 @@ describe.each(KINDS)('the span of a request by %s', (kind) => {
 
     test('does not exist for a request that it refuses to send', async () => {
       const tracing = startTracing()
-      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respondWith() })
+      const { agent, peer } = await start(kind, { onComplete: (stream) => stream.respond() })
       const { origin } = peer
       const bad = agent.request({ origin, path: '/', method: 'GET', headers: { 'a b': 'c' } })
       await expect(bad).rejects.toMatchObject({ code: 'UND_ERR_INVALID_ARG' })

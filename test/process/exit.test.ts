@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { frames } from '../../src/testing/frames.ts'
 import { runNode } from '../support/child.ts'
-import { frames } from '../support/frames.ts'
-import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
@@ -260,8 +260,8 @@ describe('a process', () => {
     ])('stays until it is gone if close() was called with a waiting caller: by %s', async (mode) => {
       const peer = await startPeer({
         staysHalfOpen: true,
-        onRequest: (stream) => stream.method === 'CONNECT' && stream.respond(200),
-        onComplete: (stream) => (stream.method === 'CONNECT' ? stream.end() : stream.respondWith()),
+        onRequest: (stream) => stream.method === 'CONNECT' && stream.head(200),
+        onComplete: (stream) => (stream.method === 'CONNECT' ? stream.end() : stream.respond()),
       })
       expect(await runChild('closing', mode, peer.origin)).toEqual([{ isClosed: true }, { sessions: [] }])
     })

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
-import { Flag, frames, Setting, Type } from '../support/frames.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 

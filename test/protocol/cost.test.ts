@@ -3,7 +3,7 @@ import type { ConnectionListener } from '../../src/protocol/connection.ts'
 import { ClientConnection } from '../../src/protocol/connection.ts'
 import type { StreamListener } from '../../src/protocol/stream.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
-import { Flag, frames, Setting, Type } from '../support/frames.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 
 /**
  * What the frames of a peer cost, for each type of frame and each state of its stream. The peer offers a number of

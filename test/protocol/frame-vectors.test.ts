@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Flag, frames, Type } from '../support/frames.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { read } from './support/event-log.ts'
 import { Rig } from './support/rig.ts'
 import { findPublishedVectors, readVectors, toOwnVectors } from './support/vectors.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { FrameWriter } from '../../src/protocol/frame-writer.ts'
 import { HpackEncoder } from '../../src/protocol/hpack/encoder.ts'
-import type { Frame } from '../support/frames.ts'
-import { Flag, FrameParser, Type } from '../support/frames.ts'
+import type { Frame } from '../../src/testing/frames.ts'
+import { Flag, FrameParser, Type } from '../../src/testing/frames.ts'
 import { Random, startDecoder } from './hpack/support.ts'
 
 const DEFAULT_FRAME = 16_384
@@ -32,8 +32,7 @@ function toHex(writer: FrameWriter): string {
 
 function toFrames(pieces: readonly Uint8Array[]): Frame[] {
   const frames: Frame[] = []
-  const parser = new FrameParser((frame) => frames.push(frame))
-  parser.push(Buffer.alloc(24))
+  const parser = new FrameParser((frame) => frames.push(frame), 'server')
   for (const piece of pieces) parser.push(Buffer.from(piece))
   return frames
 }

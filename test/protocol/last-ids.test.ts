@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Type } from '../support/frames.ts'
+import { Type } from '../../src/testing/frames.ts'
 import { Rig } from './support/rig.ts'
 
 /** RFC 9113 §5.1.1. */

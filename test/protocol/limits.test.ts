@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FrameBudget } from '../../src/protocol/limits.ts'
 import { ConnectionFault } from '../../src/protocol/protocol-error.ts'
-import { Flag, frames, Type } from '../support/frames.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { Rig } from './support/rig.ts'
 
 /** How many frames without effect the budget allows, at most, before one is too many. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { WindowSizes } from '../../src/protocol/flow-control.ts'
-import { Flag, frames, Type } from '../support/frames.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 

@@ -2,16 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
-import { Flag as FrameFlag, frames as wire } from '../support/frames.ts'
-import {
-  ask,
-  heard,
-  PATIENT,
-  SERVE,
-  startHarness,
-  startPeer,
-  toOutcome,
-} from '../support/scripted-peer-rig.ts'
+import { Flag as FrameFlag, frames as wire } from '../../src/testing/frames.ts'
+import { ask, heard, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
 import {
   Dialogue,
   expectConnectionError,
@@ -85,7 +77,7 @@ describe('a connection error', () => {
       expect(error).toMatchObject({ http2ErrorCode: 1, processed: 'maybe' })
     }
     const connection = peer.connection(0)
-    await peer.until(() => connection.hasEnded || connection.isClosed)
+    await peer.waitFor(() => connection.hasEnded || connection.isClosed)
     expect(connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))).toEqual([1])
     expect(connection.frames.at(-1)?.type).toBe(Type.GOAWAY)
     const next = ask(harness, 'GET /next')
@@ -153,26 +145,26 @@ describe('GOAWAY', () => {
     const peer = await startPeer([
       {
         onComplete: (stream, connection) =>
-          stream.path === '/first' && connection.goAway(stream.id, NO_ERROR),
+          stream.path === '/first' && connection.goAway({ lastStreamId: stream.id, code: NO_ERROR }),
       },
       SERVE,
     ])
     const harness = startHarness(peer, OPTIONS)
     const first = ask(harness, 'GET /first')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     const second = ask(harness, 'GET /second')
     await second.settled
     expect(toOutcome(second)).toBe('GET /second')
     expect(peer.ledger).toEqual(['0/1 GET /first', '1/1 GET /second'])
-    peer.request('/first').respondWith()
+    peer.request('/first').respond()
     await first.settled
     expect(toOutcome(first)).toBe('GET /first')
   })
 
   it('RFC 9113 §8.7: by the server makes a request above its last stream unprocessed: it is sent again, a POST, too', async () => {
     const peer = await startPeer([
-      { onComplete: (_stream, connection) => connection.goAway(0, NO_ERROR) },
+      { onComplete: (_stream, connection) => connection.goAway({ lastStreamId: 0, code: NO_ERROR }) },
       SERVE,
     ])
     const call = ask(startHarness(peer, OPTIONS), 'POST /')
@@ -185,7 +177,7 @@ describe('GOAWAY', () => {
     const peer = await startPeer([
       {
         onComplete: (stream, connection) => {
-          connection.goAway(stream.id, NO_ERROR)
+          connection.goAway({ lastStreamId: stream.id, code: NO_ERROR })
           connection.end()
         },
       },
@@ -201,14 +193,14 @@ describe('GOAWAY', () => {
     true,
     false,
   ])('RFC 9113 §9.1: of the client comes before it closes the connection (graceful: %s)', async (isGraceful) => {
-    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.respondWith() })
+    const peer = await startPeer({ onComplete: (stream) => stream.path === '/' && stream.respond() })
     const harness = startHarness(peer, OPTIONS)
     await ask(harness, 'GET /').settled
     const waiting = isGraceful ? null : ask(harness, 'GET /waiting')
-    await peer.until(() => isGraceful || peer.counts['GET /waiting'] === 1)
+    await peer.waitFor(() => isGraceful || peer.counts['GET /waiting'] === 1)
     await Promise.all([harness.scheduler.tearDown(null, isGraceful), waiting?.settled])
     const connection = peer.connection(0)
-    await peer.until(() => connection.hasEnded || connection.isClosed)
+    await peer.waitFor(() => connection.hasEnded || connection.isClosed)
     expect(connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))).toEqual([NO_ERROR])
   })
 })
@@ -216,7 +208,7 @@ describe('GOAWAY', () => {
 describe('a request without a response', () => {
   it('RFC 9113 §8.7: is sent again after REFUSED_STREAM, a POST, too', async () => {
     const peer = await startPeer({
-      onComplete: (stream) => (peer.requests.length === 1 ? stream.reset(7) : stream.respondWith()),
+      onComplete: (stream) => (peer.requests.length === 1 ? stream.reset(7) : stream.respond()),
     })
     const call = ask(startHarness(peer, OPTIONS), 'POST /')
     await call.settled
@@ -238,7 +230,7 @@ describe('the streams of a connection', () => {
   async function startLimited(limit: number) {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, limit]],
-      onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+      onComplete: (stream) => stream.path === '/warm' && stream.respond(),
     })
     const harness = startHarness(peer, OPTIONS)
     await ask(harness, 'GET /warm').settled
@@ -249,10 +241,10 @@ describe('the streams of a connection', () => {
     const { peer, harness } = await startLimited(3)
     const calls = Array.from({ length: 10 }, (_, i) => ask(harness, `GET /${i}`))
     for (let i = 0; i < calls.length; i++) {
-      await peer.until(() => peer.counts[`GET /${i}`] === 1)
+      await peer.waitFor(() => peer.counts[`GET /${i}`] === 1)
       await peer.connection(0).ping()
       expect(peer.connection(0).open).toBe(Math.min(3, calls.length - i))
-      peer.request(`/${i}`).respondWith()
+      peer.request(`/${i}`).respond()
     }
     await Promise.all(calls.map((call) => call.settled))
     expect(peer.connection(0).maxOpen).toBe(3)
@@ -263,13 +255,13 @@ describe('the streams of a connection', () => {
     const { peer, harness } = await startLimited(1)
     const first = ask(harness, 'GET /first')
     const second = ask(harness, 'GET /second')
-    await peer.until(() => peer.counts['GET /first'] === 1)
+    await peer.waitFor(() => peer.counts['GET /first'] === 1)
     await peer.connection(0).ping()
     expect(peer.requests).toHaveLength(2)
     first.controller?.abort(new Error('enough'))
-    await peer.until(() => peer.counts['GET /second'] === 1)
+    await peer.waitFor(() => peer.counts['GET /second'] === 1)
     expect([peer.request('/first').resetCode, peer.connection(0).maxOpen]).toEqual([CANCEL, 1])
-    peer.request('/second').respondWith()
+    peer.request('/second').respond()
     await second.settled
     expect(toOutcome(second)).toBe('GET /second')
   })

@@ -3,7 +3,7 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { encodeFields } from '../support/hpack.ts'
+import { encodeFields } from '../../src/testing/hpack.ts'
 import {
   Dialogue,
   expectConnectionError,

@@ -1,7 +1,7 @@
 /** RFC 9113 §4: frames and header blocks, as a client reads and writes them; and §6.10, CONTINUATION. */
 
 import { describe, expect, it } from 'vitest'
-import { encodeFields } from '../support/hpack.ts'
+import { encodeFields } from '../../src/testing/hpack.ts'
 import {
   Dialogue,
   expectConnectionError,

@@ -1,7 +1,7 @@
 /** RFC 9113 §8: what makes a response whole, and what makes it malformed. */
 
 import { describe, expect, it } from 'vitest'
-import type { Field } from '../support/hpack.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 import { Dialogue, expectStreamError, Flag, frames, response, Setting } from './support-connection.ts'
 
 const { END_STREAM } = Flag

@@ -6,17 +6,17 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { frames } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import { frames } from '../support/frames.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
 
 const PROTOCOL_ERROR = 1
 
 /** A peer and a client of engine `wire`. */
-async function start(script: PeerScript = SERVE) {
+async function start(script: ConnectionScript = SERVE) {
   const peer = await startPeer(script)
   const harness = startHarness(peer, { engine: 'wire', ...PATIENT })
   return { peer, harness }
@@ -134,7 +134,7 @@ describe('a response of another length than its content-length', () => {
     return start({
       onComplete: (stream, connection) => {
         if (stream.path === '/bad') say((...bytes) => connection.write(...bytes), stream.id)
-        else stream.respondWith()
+        else stream.respond()
       },
     })
   }
@@ -169,7 +169,7 @@ describe('a response of another length than its content-length', () => {
       )
     })
     await ask(harness, 'GET /bad').settled
-    await peer.until(() => peer.request('/bad').resetCode !== null)
+    await peer.waitFor(() => peer.request('/bad').resetCode !== null)
     expect(peer.request('/bad').resetCode).toBe(PROTOCOL_ERROR)
   })
 
@@ -188,7 +188,7 @@ describe('a response of another length than its content-length', () => {
     const call = ask(harness, 'POST /bad', { body: new Readable({ read() {} }) })
     await call.settled
     expect(call.error).toBeInstanceOf(errors.ResponseContentLengthMismatchError)
-    await peer.until(() => peer.request('/bad').resetCode !== null)
+    await peer.waitFor(() => peer.request('/bad').resetCode !== null)
     expect(peer.request('/bad').resetCode).toBe(PROTOCOL_ERROR)
   })
 })
@@ -197,8 +197,8 @@ describe('a malformed response', () => {
   it('RFC 9113 §8.1.1: is no response: its call fails with PROTOCOL_ERROR, the stream is reset, and others go on', async () => {
     const { peer, harness } = await start({
       onComplete: (stream) => {
-        if (stream.path === '/bad') stream.respond(200, [['Bad', 'name']])
-        else stream.respondWith()
+        if (stream.path === '/bad') stream.head(200, [['Bad', 'name']])
+        else stream.respond()
       },
     })
     const [bad, good] = [ask(harness, 'GET /bad'), ask(harness, 'GET /good')]
@@ -210,8 +210,8 @@ describe('a malformed response', () => {
     expect(await toReset(peer, '/bad')).toBe(PROTOCOL_ERROR)
   })
 
-  async function toReset(peer: ScriptedPeer, path: string): Promise<number | null> {
-    await peer.until(() => peer.request(path).resetCode !== null)
+  async function toReset(peer: FaultServer, path: string): Promise<number | null> {
+    await peer.waitFor(() => peer.request(path).resetCode !== null)
     return peer.request(path).resetCode
   }
 
@@ -221,7 +221,7 @@ describe('a malformed response', () => {
         if (stream.method === 'CONNECT') {
           connection.write(frames.headers(stream.id, [[':status', '200']]), frames.data(stream.id, 'text'))
           connection.write(frames.headers(stream.id, [['a', 'b']], 1))
-        } else stream.respondWith()
+        } else stream.respond()
       },
     })
     const tunnel = new Recorder()
@@ -247,7 +247,7 @@ describe('a malformed response', () => {
       [':method', 'CONNECT'],
       [':authority', 'a.test:80'],
     ])
-    await peer.until(() => connect?.resetCode !== null)
+    await peer.waitFor(() => connect?.resetCode !== null)
     expect(connect?.resetCode).toBe(PROTOCOL_ERROR)
     const sibling = ask(harness, 'GET /')
     await sibling.settled

@@ -1,7 +1,7 @@
 /** RFC 9113 §5.1, §5.4.2, §6.4 and §6.6: the states of streams, as the frames of both sides move them. */
 
 import { describe, expect, it } from 'vitest'
-import { encodeFields } from '../support/hpack.ts'
+import { encodeFields } from '../../src/testing/hpack.ts'
 import type { RecordingStream } from './support-connection.ts'
 import {
   Dialogue,

@@ -11,7 +11,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { Harness } from '../support/engines.ts'
-import { PATIENT } from '../support/scripted-peer-rig.ts'
+import { PATIENT } from '../support/peer-rig.ts'
 import { toCertificate } from '../support/server.ts'
 import { frames } from './support-connection.ts'
 

@@ -8,11 +8,19 @@ import type { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import type { OwnSettings } from '../../src/protocol/settings.ts'
 import type { StreamListener } from '../../src/protocol/stream.ts'
 import { Http2Stream } from '../../src/protocol/stream.ts'
-import type { Frame } from '../support/frames.ts'
-import { ERROR_CODES, Flag, FrameParser, frames, PREFACE, Type, toSettings } from '../support/frames.ts'
-import { HpackDecoder } from '../support/hpack.ts'
+import type { Frame } from '../../src/testing/frames.ts'
+import {
+  ERROR_CODES,
+  Flag,
+  FrameParser,
+  frames,
+  PREFACE,
+  Type,
+  toSettings,
+} from '../../src/testing/frames.ts'
+import { HpackDecoder } from '../../src/testing/hpack.ts'
 
-export { Flag, frames, Setting, Type } from '../support/frames.ts'
+export { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 
 /** The name of a code of RFC 9113 §7. */
 export type CodeName = (typeof ERROR_CODES)[number]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { frames, Setting, Type } from '../support/frames.ts'
+import { frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { HeardStream } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 

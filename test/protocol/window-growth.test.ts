@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Flag, frames, Type } from '../support/frames.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { HeardStream, OpenOptions } from './support/rig.ts'
 import { Rig } from './support/rig.ts'
 

@@ -2,9 +2,9 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Setting } from '../support/frames.ts'
-import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
 import { Reentrant, Scene } from './reentrance-scene.ts'
 
 describe.each(ENGINES)('a new call, on engine %s', (engine) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as dodici from '../../src/index.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { AttackOptions, AttackOutcome } from '../support/attack-client.ts'
 import { sufferAttack } from '../support/attack-client.ts'
 import { toAttackScript } from '../support/attack-peer.ts'
@@ -7,9 +8,8 @@ import type { Attack } from '../support/attacks.ts'
 import { ATTACKS } from '../support/attacks.ts'
 import { bundle } from '../support/bundled.ts'
 import { runNode } from '../support/child.ts'
-import { Flag, frames, Type } from '../support/frames.ts'
-import { ask, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
-import { toTlsPeer } from '../support/scripted-peer-tls.ts'
+import { ask, startHarness, startPeer } from '../support/peer-rig.ts'
+import { toTlsPeer } from '../support/peer-tls.ts'
 
 /** What is sent of each attack: some 30,000 of the smallest frames. */
 const BYTES = 300_000
@@ -166,7 +166,7 @@ describe('a hostile peer, on engine node', () => {
       onRequest: (stream, connection) => {
         if (stream.id !== 3) return
         connection.write(...pieces)
-        stream.respondWith('sibling')
+        stream.respond('sibling')
       },
     })
     const harness = startHarness(peer, {

@@ -9,14 +9,14 @@ import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors, Pool } from '../../src/index.ts'
+import { Setting } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import type { Arrived, Place } from '../support/code-units.ts'
 import { CHARACTERS, PLACES } from '../support/code-units.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Setting } from '../support/frames.ts'
-import type { Field } from '../support/hpack.ts'
+import { PATIENT, startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import { PATIENT, startPeer } from '../support/scripted-peer-rig.ts'
 
 /** One request of the table, by the number that it carries. */
 interface Case {
@@ -98,11 +98,11 @@ describe.each(ENGINES)('with engine %s', (engine) => {
       settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]],
       onRequest: (stream) => {
         if (stream.method !== 'CONNECT') return
-        stream.respond(404)
+        stream.head(404)
         stream.end()
       },
       onComplete: (stream) => {
-        if (stream.method !== 'CONNECT') stream.respondWith()
+        if (stream.method !== 'CONNECT') stream.respond()
       },
     })
     const cases = await run(toPool(peer.origin, engine), () => true)

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { Setting, Type } from '../support/frames.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const DEFAULT_WINDOW = 65_535
 const FIRST_STREAM = 1_048_579
 
-async function start(options: PoolOptions, calls: number): Promise<PeerConnection> {
+async function start(options: PoolOptions, calls: number): Promise<FaultConnection> {
   const peer = await startPeer({ settings: [[Setting.MAX_CONCURRENT_STREAMS, 1_000]] })
   const harness = startHarness(peer, { ...PATIENT, ...options })
   for (let count = 0; count < calls; count++) ask(harness, `GET /${count}`)
-  await peer.until(() => peer.requests.length === calls)
+  await peer.waitFor(() => peer.requests.length === calls)
   // What goes out behind the requests has come as well.
   await peer.connection(0).ping()
   await setImmediate()
@@ -21,7 +21,7 @@ async function start(options: PoolOptions, calls: number): Promise<PeerConnectio
 }
 
 /** The connection's window after each of the frames that have opened it. */
-function toWindows(connection: PeerConnection): number[] {
+function toWindows(connection: FaultConnection): number[] {
   const updates = connection.of(Type.WINDOW_UPDATE, 0)
   let size = DEFAULT_WINDOW
   return updates.map(({ payload }) => (size += payload.readUInt32BE(0)))

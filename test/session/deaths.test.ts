@@ -2,16 +2,15 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { frames, Setting, Type } from '../support/frames.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
-import type { TlsPeer } from '../support/scripted-peer-tls.ts'
-import { toTlsPeer } from '../support/scripted-peer-tls.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
+import { toTlsPeer } from '../support/peer-tls.ts'
 
 const INTERVAL = 60_000
 const TIMEOUT = 4_000
@@ -41,7 +40,7 @@ interface Setup {
 interface Death {
   readonly name: string
   /** What the peer does to its connection, once the request has come. */
-  kill(connection: PeerConnection, streamId: number, tls: TlsPeer | null): void
+  kill(connection: FaultConnection, streamId: number): void
   /** Whether nothing of it can be heard of, and only a PING finds out. @default never */
   isSilent?(setting: Setup): boolean
   /** Over TLS alone. */
@@ -64,7 +63,7 @@ const DEATHS: readonly Death[] = [
   { name: 'a socket that is closed', kill: ({ socket }) => socket.destroy(), isSilent: isSilentForTls },
   { name: 'GOAWAY with an error, and FIN', kill: (connection) => die(connection, 2) },
   { name: 'GOAWAY with NO_ERROR, and FIN', kill: (connection) => die(connection, 0) },
-  { name: 'a fatal TLS alert', needsTls: true, kill: (connection, _id, tls) => tls?.alert(connection) },
+  { name: 'a fatal TLS alert', needsTls: true, kill: (connection) => connection.alert() },
   {
     name: 'DATA on stream 0',
     kill: (connection) => connection.write(frames.frame(Type.DATA, 0, 0, Buffer.from('x'))),
@@ -88,7 +87,7 @@ const DEATHS: readonly Death[] = [
   {
     name: 'GOAWAY, and a black hole behind it',
     kill: (connection, id) => {
-      connection.goAway(id, 0)
+      connection.goAway({ lastStreamId: id, code: 0 })
       connection.fallSilent()
     },
     isSilent: () => true,
@@ -100,13 +99,13 @@ const DEATHS: readonly Death[] = [
   },
 ]
 
-function die(connection: PeerConnection, code: number): void {
-  connection.goAway(0, code)
+function die(connection: FaultConnection, code: number): void {
+  connection.goAway({ lastStreamId: 0, code })
   connection.end()
 }
 
 /** Takes an upload of any size, and responds to nothing. */
-const HOLD: PeerScript = {
+const HOLD: ConnectionScript = {
   settings: [[Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW]],
   grantsCredit: false,
   onConnection: (connection) => connection.grant(0, CONNECTION_WINDOW),
@@ -123,10 +122,9 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
   interface Scene {
     readonly clock: FakeClock
-    readonly peer: ScriptedPeer
+    readonly peer: FaultServer
     readonly harness: Harness
-    readonly connection: PeerConnection
-    readonly tls: TlsPeer | null
+    readonly connection: FaultConnection
   }
 
   /** A session with a call that its peer has taken, and the first bytes of an upload that has no end. */
@@ -138,11 +136,11 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const harness = startHarness(peer, { ...usual, ...connect }, clock)
     ask(harness, 'POST /held')
     if (isUploading) ask(harness, 'POST /upload', { body: Buffer.alloc(LARGE) })
-    await peer.until(() => peer.requests.length === (isUploading ? 2 : 1))
+    await peer.waitFor(() => peer.requests.length === (isUploading ? 2 : 1))
     // Nothing is in flight to the client that it would receive after the end.
     const connection = peer.connection(0)
     await connection.ping()
-    return { clock, peer, harness, connection, tls }
+    return { clock, peer, harness, connection }
   }
 
   /** Lets so much time go by, in steps in which what has come is read. */
@@ -181,7 +179,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         ),
       )('when the connection dies of %s › serves the next call by another one', async (_name, death) => {
         const scene = await begin(transport, isUploading)
-        death.kill(scene.connection, scene.connection.streams[0]?.id ?? 0, scene.tls)
+        death.kill(scene.connection, scene.connection.streams[0]?.id ?? 0)
         // One that was sent to a dead peer may have been processed: it fails, and the one behind it is served.
         const first = await askAfterwards(
           scene,
@@ -203,8 +201,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const [stream] = scene.connection.streams
       if (stream === undefined) throw new Error('There is no request')
       const after = ask(scene.harness, 'POST /after')
-      scene.connection.goAway(stream.id, 0)
-      await scene.peer.until(() => scene.peer.connections.length === 2)
+      scene.connection.goAway({ lastStreamId: stream.id, code: 0 })
+      await scene.peer.waitFor(() => scene.peer.connections.length === 2)
       await after.settled
       return { ...scene, stream, calls: scene.harness.scheduler }
     }
@@ -217,7 +215,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         await scene.connection.ping()
       }
       expect(scene.calls.running).toBe(1)
-      scene.stream.respondWith()
+      scene.stream.respond()
       await expect.poll(() => scene.calls.running).toBe(0)
       expect(scene.connection.of(Type.RST_STREAM)).toEqual([])
     })
@@ -228,7 +226,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     ])('when it %s › is sent no PING', async (_what, code, debugData, lastStreamId) => {
       const { connection, harness } = await begin('TCP', false)
       const settings = connection.of(Type.SETTINGS).length
-      connection.goAway(lastStreamId, code, debugData)
+      connection.goAway({ lastStreamId, code, debugData })
       // All that the client sends because of that has come when its own end has.
       connection.end()
       await expect.poll(() => harness.connections).toContain('disconnect')
@@ -240,9 +238,9 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     it('when it falls silent at once › is abandoned after pingTimeout', async () => {
       const scene = await begin('TCP', false)
       const call = ask(scene.harness, 'POST /second')
-      await scene.peer.until(() => scene.peer.requests.length === 2)
+      await scene.peer.waitFor(() => scene.peer.requests.length === 2)
       await scene.connection.ping()
-      scene.connection.goAway(call.controller === null ? 0 : 2 ** 31 - 1, 0)
+      scene.connection.goAway({ lastStreamId: call.controller === null ? 0 : 2 ** 31 - 1, code: 0 })
       scene.connection.fallSilent()
       for (let left = LOOKS; left > 0; left--) await turn()
       await pass(scene, TIMEOUT + SLACK)
@@ -266,7 +264,7 @@ describe('on engine node, a session that node destroys while a write to its peer
     const harness = startHarness(peer, { ...options, ...connect, connections: 4 }, clock)
     const long = ask(harness, 'POST /long')
     const upload = ask(harness, 'POST /upload', { body: Buffer.alloc(LARGE) })
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     const connection = peer.connection(0)
     await connection.ping()
     connection.socket.pause()

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { ENGINES } from '../support/engines.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
 
 const NO_ERROR = 0
 const ENHANCE_YOUR_CALM = 11
 
 describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine) => {
   /** The arguments of the `disconnect` event of a client whose one request got its response. */
-  async function toDisconnect(onComplete: PeerScript['onComplete']): Promise<errors.DodiciError> {
+  async function toDisconnect(onComplete: ConnectionScript['onComplete']): Promise<errors.DodiciError> {
     const peer = await startPeer({ ...SERVE, ...(onComplete === undefined ? {} : { onComplete }) })
     const client = new Client(peer.origin, { engine })
     onTestFinished(() => client.destroy())
@@ -25,8 +25,8 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
 
   it('when the peer has retired the connection, has the code and the debug data of the GOAWAY', async () => {
     const error = await toDisconnect((stream, connection) => {
-      stream.respondWith()
-      connection.goAway(stream.id, NO_ERROR, 'max_age token=secret')
+      stream.respond()
+      connection.goAway({ lastStreamId: stream.id, code: NO_ERROR, debugData: 'max_age token=secret' })
     })
     expect(error).toBeInstanceOf(errors.SocketError)
     expect(error).toMatchObject({ code: 'UND_ERR_SOCKET', http2ErrorCode: NO_ERROR })
@@ -36,10 +36,10 @@ describe.each(ENGINES)('the error of a disconnect event, on engine %s', (engine)
 
   it('when the peer has sent GOAWAY with an error, has the code and the debug data of that GOAWAY', async () => {
     const error = await toDisconnect((stream, connection) => {
-      stream.respondWith()
-      connection.goAway(stream.id, ENHANCE_YOUR_CALM, 'too many')
+      stream.respond()
+      connection.goAway({ lastStreamId: stream.id, code: ENHANCE_YOUR_CALM, debugData: 'too many' })
       // Node's server ends each connection with one that gives no reason.
-      connection.goAway(stream.id, NO_ERROR)
+      connection.goAway({ lastStreamId: stream.id, code: NO_ERROR })
     })
     expect(error).toBeInstanceOf(errors.SocketError)
     expect(error).toMatchObject({ code: 'UND_ERR_SOCKET', http2ErrorCode: ENHANCE_YOUR_CALM })

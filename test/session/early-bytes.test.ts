@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { frames } from '../../src/testing/frames.ts'
 import type { DispatchController } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { frames } from '../support/frames.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
 import { PausingRecorder } from '../support/recorder.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const INTERNAL_ERROR = 2
 
-type Break = (stream: PeerStream, connection: PeerConnection) => void
+type Break = (stream: FaultStream, connection: FaultConnection) => void
 
 const RESETS: Readonly<Record<string, number>> = { NO_ERROR: 0, INTERNAL_ERROR, REFUSED_STREAM: 7, CANCEL: 8 }
 
@@ -19,7 +19,7 @@ const LOSSES: Readonly<Record<string, Break>> = {
   FIN: (_stream, connection) => connection.end(),
   'a TCP reset': (_stream, connection) => connection.break(),
   'GOAWAY with an error, and FIN': (stream, connection) => {
-    connection.goAway(stream.id, INTERNAL_ERROR)
+    connection.goAway({ lastStreamId: stream.id, code: INTERNAL_ERROR })
     connection.end()
   },
 }
@@ -27,10 +27,10 @@ const LOSSES: Readonly<Record<string, Break>> = {
 describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engine) => {
   /** Two pieces of a response lie unread. */
   async function start(recorder: Recorder = new PausingRecorder()) {
-    const peer = await startPeer([{ onRequest: (stream) => stream.respond(200) }, SERVE])
+    const peer = await startPeer([{ onRequest: (stream) => stream.head(200) }, SERVE])
     const harness = startHarness(peer, { ...PATIENT, engine })
     const call = harness.dispatch({}, recorder)
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     const [connection, stream] = [peer.connection(0), peer.request('/')]
     stream.data('one ')
     stream.data('two')
@@ -51,7 +51,7 @@ describe.each(ENGINES)('a response whose reader is paused, on engine %s', (engin
     expect(toOutcome(call)).toMatch(`StreamError yes code=${code} attempts=1`)
     // Nothing of it is left behind.
     const next = ask(harness, 'GET /next')
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     peer.request('/next').end('next')
     await next.settled
     expect([next.text, peer.connections.length, connection.open]).toEqual(['next', 1, 0])

@@ -2,18 +2,18 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { Connector, DispatchController, IncomingHttpHeaders } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { begin, FakeFallback, Http1Harness, respondTo } from '../support/fallback-fake.ts'
-import { Setting } from '../support/frames.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
-const MISDIRECT: PeerScript = {
+const MISDIRECT: ConnectionScript = {
   onComplete: (stream) => {
     if (stream.path !== '/elsewhere') return
-    stream.respond(421)
+    stream.head(421)
     stream.end('misdirected')
   },
 }
@@ -36,7 +36,7 @@ async function turns(count = 20): Promise<void> {
 describe('a subscriber of undici:request:create that aborts the call', () => {
   it('ends the call once, and nothing is sent', async () => {
     const fallback = new FakeFallback((request) => respondTo(request))
-    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respond(200) })
+    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.head(200) })
     // A fallback: it isn't known yet who serves it, so that it is announced late; upgrades wait even over http.
     const harness = startHarness(peer, { fallback })
     const call = new Recorder()
@@ -59,7 +59,7 @@ describe('a subscriber of undici:request:create that aborts the call', () => {
 
 describe('a call that waits behind one that a subscriber aborts on its request event', () => {
   it('settles', async () => {
-    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respondWith() })
+    const peer = await startPeer({ settings: [[8, 1]], onRequest: (stream) => stream.respond() })
     const harness = startHarness(peer, { fallback: new FakeFallback() })
     const call = new Recorder()
     const onCreate = (message: unknown): void => {
@@ -89,10 +89,10 @@ describe('a held 421', () => {
       }
     })()
     ask(harness, 'GET /held')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     harness.dispatch({ method: 'POST', path: '/elsewhere', body: Readable.from(['text']) }, call)
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     await peer.connection(0).ping()
     await turns()
     expect(call.events).toEqual(['start', 'response 421', 'data', 'end'])
@@ -116,14 +116,14 @@ describe('a held 421', () => {
   it('is handed over before its error, when its body never ends', async () => {
     const peer = await startPeer({
       onComplete: (stream) => {
-        stream.respond(421)
+        stream.head(421)
         stream.data('begun')
       },
     })
     const clock = new FakeClock()
     const harness = startHarness(peer, { ...PATIENT, bodyTimeout: 5_000 }, clock)
     const call = harness.dispatch({ method: 'POST', path: '/', body: Readable.from(['text']) })
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     await turns()
     clock.advance(5_000)
@@ -140,7 +140,7 @@ describe('a call that got a 421', () => {
     const { connect: connector } = dialOnce(peer.origin, 1)
     const harness = startHarness(peer, { ...PATIENT, connect: connector }, clock)
     const call = ask(harness, 'GET /elsewhere')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     await turns()
     call.controller?.abort()
@@ -149,19 +149,19 @@ describe('a call that got a 421', () => {
   })
 
   it('has its own connectTimeout, independent of other connections', async () => {
-    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respondWith() }
+    const held: ConnectionScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respond() }
     const peer = await startPeer(held)
     const clock = new FakeClock()
     const options = { ...PATIENT, connections: 2, connect: dialOnce(peer.origin, 2).connect }
     const harness = startHarness(peer, options, clock)
     ask(harness, 'GET /held')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     await ask(harness, 'GET /serve').settled
     await peer.connection(1).ping()
     const call = ask(harness, 'GET /elsewhere', { connectTimeout: 3_000 })
-    await peer.until(() => peer.requests.length === 3)
-    peer.request('/elsewhere').respond(421)
+    await peer.waitFor(() => peer.requests.length === 3)
+    peer.request('/elsewhere').head(421)
     peer.request('/elsewhere').end()
     await peer.connection(1).ping()
     await turns()
@@ -171,13 +171,13 @@ describe('a call that got a 421', () => {
   })
 
   it('goes to a newer connection, also when that must be verified first', async () => {
-    const held: PeerScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respondWith() }
+    const held: ConnectionScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respond() }
     const peer = await startPeer([held, held, SERVE])
     const clock = new FakeClock()
     const options = { ...PATIENT, connections: 2, pingInterval: 10_000, pingTimeout: 5_000 }
     const harness = startHarness(peer, options, clock)
     ask(harness, 'GET /elsewhere')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     const other = ask(harness, 'GET /serve')
     await other.settled
@@ -188,7 +188,7 @@ describe('a call that got a 421', () => {
       await turns()
     }
     expect(harness.scheduler.toSessionStats().map(({ state }) => state)).toEqual(['ready', 'ready'])
-    peer.request('/elsewhere').respond(421)
+    peer.request('/elsewhere').head(421)
     peer.request('/elsewhere').end('misdirected')
     await peer.connection(0).ping()
     await turns()
@@ -201,7 +201,7 @@ describe('a call for the fallback', () => {
     const fallback = new FakeFallback((request) => respondTo(request))
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
-      onComplete: (s) => s.path === '/first' && s.respondWith(),
+      onComplete: (s) => s.path === '/first' && s.respond(),
     })
     const harness = startHarness(peer, { ...PATIENT, fallback }, new FakeClock())
     await ask(harness, 'GET /first').settled
@@ -249,7 +249,7 @@ describe('a fallback attempt', () => {
 
   it('releases the source of an upload over HTTP/2 in the same case', async () => {
     const peer = await startPeer({
-      onData: (stream) => stream.respondWith(),
+      onData: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, {})
     const source = new Readable({ read() {} })

@@ -1,16 +1,16 @@
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { frames, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { frames, Type } from '../support/frames.ts'
 import { countsPings } from '../support/grpc-peer.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000
@@ -18,13 +18,13 @@ const MINUTE = 60_000
 const SLACK = 100
 
 /** As a server of gRPC responses. */
-function response(stream: PeerStream, contentType = 'application/grpc'): void {
-  stream.respond(200, [['content-type', contentType]])
+function response(stream: FaultStream, contentType = 'application/grpc'): void {
+  stream.head(200, [['content-type', contentType]])
   stream.end(stream.path)
 }
 
 /** Responds to each complete request, except for paths with `/held`. */
-const SERVE: PeerScript = {
+const SERVE: ConnectionScript = {
   onComplete(stream) {
     if (!stream.path.startsWith('/held')) response(stream)
   },
@@ -34,7 +34,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
   // PATIENT's options, and the defaults for PINGs.
   const { pingInterval: _interval, pingTimeout: _timeout, ...patient } = PATIENT
 
-  async function begin(script: PeerScript, options: PoolOptions = {}) {
+  async function begin(script: ConnectionScript, options: PoolOptions = {}) {
     const clock = new FakeClock()
     const peer = await startPeer(countsPings(clock, script))
     const harness = startHarness(peer, { ...patient, engine, connections: 1, ...options }, clock)
@@ -42,7 +42,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
   }
 
   /** A call whose request has come, in whole or in part. */
-  async function run(harness: Harness, connection: PeerConnection, what: string): Promise<Recorder> {
+  async function run(harness: Harness, connection: FaultConnection, what: string): Promise<Recorder> {
     const count = connection.streams.length
     const call = ask(harness, what)
     while (connection.streams.length === count) await connection.ping()
@@ -50,7 +50,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
   }
 
   /** An upload that is aborted once some of it has come; settles when its reset has come, and what went with it. */
-  async function abortUpload(harness: Harness, connection: PeerConnection): Promise<void> {
+  async function abortUpload(harness: Harness, connection: FaultConnection): Promise<void> {
     const resets = connection.of(Type.RST_STREAM).length
     const count = connection.streams.length
     const call = ask(harness, 'POST /held/upload', { body: endless() })
@@ -77,7 +77,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
   it('ten uploads that are cancelled a second apart leave the connection and their sibling unharmed', async () => {
     const { clock, peer, harness } = await begin(SERVE)
     const sibling = ask(harness, 'GET /held')
-    await peer.until(() => peer.connections[0]?.streams.length === 1)
+    await peer.waitFor(() => peer.connections[0]?.streams.length === 1)
     const connection = peer.connection(0)
     for (let i = 0; i < 10; i++) {
       await abortUpload(harness, connection)
@@ -107,13 +107,13 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     const { clock, peer, harness } = await begin(SERVE, { pingTimeout: 10 * MINUTE })
     const pongs = countPongs()
     const watch = ask(harness, 'POST /held/watch')
-    await peer.until(() => peer.connections[0]?.streams.length === 1)
+    await peer.waitFor(() => peer.connections[0]?.streams.length === 1)
     const connection = peer.connection(0)
     for (let i = 1; i <= 48; i++) {
       clock.advance(1.25 * MINUTE)
       // Frames keep their order: a PING comes before this. And the server does not respond to it.
       ask(harness, 'GET /held/sync')
-      await peer.until(() => connection.streams.length === 1 + i)
+      await peer.waitFor(() => connection.streams.length === 1 + i)
       while (pongs() < connection.pings.length) await turn()
     }
     expect(connection.pings).toHaveLength(14)
@@ -133,7 +133,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     },
   ])('when it responds $what and then dies, its death is detected $minutes minutes later', async (scene) => {
     const { contentType, options, minutes } = scene
-    const script: PeerScript = { onComplete: (stream) => void response(stream, contentType) }
+    const script: ConnectionScript = { onComplete: (stream) => void response(stream, contentType) }
     const { clock, peer, harness } = await begin(script, { ...options, replaySafe: false })
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
     const connection = peer.connection(0)
@@ -142,20 +142,22 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
     await turn()
     clock.advance(minutes * MINUTE - SLACK)
     ask(harness, 'GET /sync')
-    await peer.until(() => connection.streams.length === 3)
+    await peer.waitFor(() => connection.streams.length === 3)
     expect(connection.pings).toHaveLength(0)
     clock.advance((minutes * MINUTE) / 4 + SLACK)
-    await peer.until(() => connection.pings.length === 1)
+    await peer.waitFor(() => connection.pings.length === 1)
     clock.advance(15 * SECOND)
     await call.settled
     expect(call.error.message).toContain('PING')
   })
 
   it('when it has sent GOAWAY with too_many_pings, it gets no further PING with a reset on any connection', async () => {
-    const script: PeerScript = { onComplete: (stream) => void (stream.path === '/warm' && response(stream)) }
+    const script: ConnectionScript = {
+      onComplete: (stream) => void (stream.path === '/warm' && response(stream)),
+    }
     const { peer, harness, clock } = await begin(script)
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
-    peer.connection(0).goAway(1, 11, 'too_many_pings')
+    peer.connection(0).goAway({ lastStreamId: 1, code: 11, debugData: 'too_many_pings' })
     await heard(harness, ['connect', 'disconnect'])
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['/warm'])
     const connection = peer.connection(1)
@@ -171,7 +173,7 @@ describe.each(ENGINES)('with a server that counts PINGs, on engine %s', (engine)
   it('downloads that are complete and are read later, one after the other, cost no strike', async () => {
     const { clock, peer, harness } = await begin({
       onRequest(stream) {
-        stream.respond(200, [['content-type', 'application/grpc']])
+        stream.head(200, [['content-type', 'application/grpc']])
       },
     })
     const calls = Array.from({ length: 8 }, (_, i) => ask(harness, `GET /download/${i}`))

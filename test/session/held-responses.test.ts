@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { Flag, frames } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames } from '../support/frames.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
+import { startPeer } from '../support/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 const NO_ERROR = 0

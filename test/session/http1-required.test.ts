@@ -2,28 +2,20 @@ import { Readable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { FakeFallback, respondTo, toFields } from '../support/fallback-fake.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import {
-  ask,
-  PATIENT,
-  SERVE,
-  startHarness,
-  startPeer,
-  toOutcome,
-  toOutcomes,
-} from '../support/scripted-peer-rig.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer, toOutcome, toOutcomes } from '../support/peer-rig.ts'
 
 const HTTP_1_1_REQUIRED = 13
 const NO_ERROR = 0
 
 /** Refuses what is under `/old`, and responds to everything else. */
-const REQUIRE: PeerScript = {
+const REQUIRE: ConnectionScript = {
   onComplete: (stream) => {
     if (stream.path.startsWith('/old')) stream.reset(HTTP_1_1_REQUIRED)
-    else stream.respondWith()
+    else stream.respond()
   },
 }
 
@@ -96,7 +88,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     const call = ask(harness, 'POST /old', { body: body() })
     expect(await toOutcomes([call])).toEqual(['echo text'])
     expect(call.events).toEqual(['start', 'response 200', 'data', 'end'])
-    expect(peer.request('/old').body).toBe('text')
+    expect(peer.request('/old').text).toBe('text')
   })
 
   it('sends a FormData once more, with the same boundary', async () => {
@@ -105,7 +97,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     const harness = startHarness(peer, { fallback })
     const call = ask(harness, 'POST /old', { body: toForm() })
     const [outcome] = await toOutcomes([call])
-    expect(outcome).toBe(`echo ${peer.request('/old').body}`)
+    expect(outcome).toBe(`echo ${peer.request('/old').text}`)
     expect(toFields(fallback.request)).toContain(
       `content-type: ${peer.request('/old').field('content-type')}`,
     )
@@ -140,7 +132,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
   ])('fails the request when the %s of a response has come before it', async (what) => {
     const peer = await startPeer({
       onComplete: (stream) => {
-        stream.respond(200)
+        stream.head(200)
         if (what === 'body') stream.data('some')
         stream.reset(HTTP_1_1_REQUIRED)
       },
@@ -182,7 +174,7 @@ describe('RST_STREAM with HTTP_1_1_REQUIRED', () => {
     const peer = await startPeer({})
     const harness = startHarness(peer, { fallback })
     const call = ask(harness, 'GET /old')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     peer.request('/old').reset(HTTP_1_1_REQUIRED)
     call.controller?.abort(mine)
     await peer.connection(0).ping()
@@ -214,7 +206,7 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     const peer = await startPeer([
       {
         onComplete: (_stream, connection) => {
-          if (connection.streams.length === 3) connection.goAway(0, HTTP_1_1_REQUIRED)
+          if (connection.streams.length === 3) connection.goAway({ lastStreamId: 0, code: HTTP_1_1_REQUIRED })
         },
       },
       SERVE,
@@ -230,7 +222,9 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
 
   it('is remembered when the only request that it hits can be sent only once', async () => {
     const peer = await startPeer([
-      { onComplete: (_stream, connection) => connection.goAway(0, HTTP_1_1_REQUIRED) },
+      {
+        onComplete: (_stream, connection) => connection.goAway({ lastStreamId: 0, code: HTTP_1_1_REQUIRED }),
+      },
       SERVE,
     ])
     const fallback = toEcho()
@@ -246,8 +240,8 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     const peer = await startPeer([
       {
         onComplete: (stream, connection) => {
-          stream.respond(200)
-          connection.goAway(0, HTTP_1_1_REQUIRED)
+          stream.head(200)
+          connection.goAway({ lastStreamId: 0, code: HTTP_1_1_REQUIRED })
           connection.socket.end()
         },
       },
@@ -267,7 +261,7 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     const fallback = toEcho()
     const harness = startHarness(peer, { fallback })
     expect(await toOutcomes([ask(harness, 'GET /a')])).toEqual(['GET /a'])
-    peer.connection(0).goAway(1, HTTP_1_1_REQUIRED)
+    peer.connection(0).goAway({ lastStreamId: 1, code: HTTP_1_1_REQUIRED })
     await expect.poll(() => harness.connections).toEqual(['connect', 'disconnect'])
     expect(await toOutcomes([ask(harness, 'GET /b')])).toEqual(['no body'])
     expect(peer.connections).toHaveLength(1)
@@ -278,7 +272,7 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     const fallback = toEcho()
     const harness = startHarness(peer, { fallback })
     expect(await toOutcomes([ask(harness, 'GET /a')])).toEqual(['GET /a'])
-    peer.connection(0).goAway(1, NO_ERROR)
+    peer.connection(0).goAway({ lastStreamId: 1, code: NO_ERROR })
     await expect.poll(() => harness.connections).toEqual(['connect', 'disconnect'])
     expect(await toOutcomes([ask(harness, 'GET /b')])).toEqual(['GET /b'])
     expect(fallback.requests).toEqual([])
@@ -288,7 +282,7 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     const peer = await startPeer([
       {
         onComplete: (_stream, connection) => {
-          connection.goAway(1, HTTP_1_1_REQUIRED)
+          connection.goAway({ lastStreamId: 1, code: HTTP_1_1_REQUIRED })
           connection.break()
         },
       },

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { DEAF, startPeer } from '../support/scripted-peer-rig.ts'
+import { DEAF, startPeer } from '../support/peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 describe.each(ENGINES)('on engine %s', (engine) => {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { PairedDuplex } from '../../src/testing/duplex-pair.ts'
 import type { Connector } from '../../types/index.ts'
-import { PairedDuplex } from '../support/duplex-pair.ts'
 import { ENGINES } from '../support/engines.ts'
+import { SERVE, startPeer, toConnector } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import { SERVE, startPeer, toConnector } from '../support/scripted-peer-rig.ts'
 
 const POST = { path: '/', method: 'POST', body: 'body' } as const
 
@@ -58,7 +58,7 @@ describe('a session whose socket is destroyed without an event', () => {
 
 describe.each(ENGINES)('on engine %s, a client that is destroyed while a tunnel is open', (engine) => {
   it('fails the tunnel before the promise of destroy() settles, and emits disconnect with the same reason', async () => {
-    const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+    const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const client = new Client(peer.origin, { engine, fallback: null })
     const { socket } = await client.connect({ path: 'x.example:443' })
     const heard: string[] = []

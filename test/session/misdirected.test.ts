@@ -2,36 +2,28 @@ import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { Connector, DispatchOptions } from '../../types/index.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { FakeFallback } from '../support/fallback-fake.ts'
-import { Setting } from '../support/frames.ts'
+import { ask, PATIENT, SERVE, settle, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import {
-  ask,
-  PATIENT,
-  SERVE,
-  settle,
-  startHarness,
-  startPeer,
-  toOutcomes,
-} from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const CANCEL = 8
 const REFUSED_STREAM = 7
 
-function misdirect(stream: PeerStream): void {
-  stream.respond(421)
+function misdirect(stream: FaultStream): void {
+  stream.head(421)
   stream.end(`misdirected ${stream}`)
 }
 
 /** Isn't the right one for anything under `/elsewhere`. */
-const MISDIRECT: PeerScript = {
+const MISDIRECT: ConnectionScript = {
   onComplete: (stream) => {
     if (stream.path.startsWith('/elsewhere')) misdirect(stream)
-    else if (!stream.path.startsWith('/held')) stream.respondWith()
+    else if (!stream.path.startsWith('/held')) stream.respond()
   },
 }
 
@@ -67,7 +59,7 @@ describe('a response of 421', () => {
     const harness = startHarness(peer, {})
     const call = ask(harness, 'POST /elsewhere', { body: body() })
     expect(await toOutcomes([call])).toEqual(['POST /elsewhere'])
-    expect(peer.requests.map((stream) => stream.body)).toEqual(['text', 'text'])
+    expect(peer.requests.map((stream) => stream.text)).toEqual(['text', 'text'])
   })
 
   it('is handed over when the body can be read only once', async () => {
@@ -95,7 +87,7 @@ describe('a response of 421', () => {
     const peer = await startPeer([
       {
         onComplete: (stream) => {
-          stream.respond(103, [['link', '</a.css>']])
+          stream.head(103, [['link', '</a.css>']])
           misdirect(stream)
         },
       },
@@ -113,7 +105,7 @@ describe('a response of 421', () => {
     const held = ask(harness, 'GET /held')
     const call = ask(harness, 'GET /elsewhere')
     expect(await toOutcomes([call, ask(harness, 'GET /next')])).toEqual(['GET /elsewhere', 'GET /next'])
-    peer.request('/held').respondWith()
+    peer.request('/held').respond()
     expect(await toOutcomes([held])).toEqual(['GET /held'])
     expect(await toOutcomes([ask(harness, 'GET /last')])).toEqual(['GET /last'])
     expect(peer.connections).toHaveLength(2)
@@ -125,7 +117,7 @@ describe('a response of 421', () => {
 
   it('of an upload that is under way stops it', async () => {
     const peer = await startPeer([
-      { onData: (stream) => stream.resetCode === null && stream.chunks.length === 1 && stream.respond(421) },
+      { onData: (stream) => stream.resetCode === null && stream.chunks.length === 1 && stream.head(421) },
       SERVE,
     ])
     const harness = startHarness(peer, {})
@@ -143,13 +135,13 @@ describe('a response of 421', () => {
     const call = ask(harness, 'POST /elsewhere', { body })
     expect(await toOutcomes([call])).toEqual(['POST /elsewhere'])
     expect(opened).toBe(2)
-    expect(peer.connection(1).streams[0]?.body).toBe('short')
-    await peer.until(() => peer.connection(0).isClosed || peer.connection(0).streams[0]?.resetCode !== null)
+    expect(peer.connection(1).streams[0]?.text).toBe('short')
+    await peer.waitFor(() => peer.connection(0).isClosed || peer.connection(0).streams[0]?.resetCode !== null)
     expect([CANCEL, null]).toContain(peer.connection(0).streams[0]?.resetCode)
   })
 
   it('to a hundred calls at once opens one fresh connection', async () => {
-    const held: PeerStream[] = []
+    const held: FaultStream[] = []
     const peer = await startPeer([
       {
         onComplete: (stream) => {
@@ -169,16 +161,16 @@ describe('a response of 421', () => {
 
 describe('a pool that gets a 421', () => {
   /** One stream at a time; the test itself responds to the held requests. */
-  const SERVE_ONE: PeerScript = {
+  const SERVE_ONE: ConnectionScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
     onComplete: (stream) => {
       if (stream.path === '/elsewhere') misdirect(stream)
-      else if (stream.path !== '/held') stream.respondWith()
+      else if (stream.path !== '/held') stream.respond()
     },
   }
 
   /** As many sessions as there are scripts of this kind, all of them idle. */
-  async function startPool(sessions: number, rest: readonly PeerScript[], clock = new FakeClock()) {
+  async function startPool(sessions: number, rest: readonly ConnectionScript[], clock = new FakeClock()) {
     const scripts = Array.from({ length: sessions }, () => SERVE_ONE)
     const peer = await startPeer([...scripts, ...rest])
     const dials: { made: number; onFresh: 'connect' | 'fail' | 'hang' } = { made: 0, onFresh: 'connect' }
@@ -192,11 +184,11 @@ describe('a pool that gets a 421', () => {
     const held: Recorder[] = []
     for (let index = 0; index < sessions; index++) {
       held.push(ask(harness, 'GET /held'))
-      await peer.until(() => peer.requests.length === index + 1)
+      await peer.waitFor(() => peer.requests.length === index + 1)
       // Its limit is known then.
       await peer.connection(index).ping()
     }
-    for (const stream of peer.requests) stream.respondWith()
+    for (const stream of peer.requests) stream.respond()
     await toOutcomes(held)
     return { peer, harness, clock, dials }
   }
@@ -236,10 +228,13 @@ describe('a pool that gets a 421', () => {
   })
 
   it('tries another connection when the fresh one is lost', async () => {
-    const lost: PeerScript = { onConnection: (connection) => connection.goAway(0, 0), onComplete: () => {} }
+    const lost: ConnectionScript = {
+      onConnection: (connection) => connection.goAway({ lastStreamId: 0, code: 0 }),
+      onComplete: () => {},
+    }
     const { peer, harness, clock } = await startPool(2, [lost, SERVE])
     const call = ask(harness, 'POST /elsewhere')
-    await peer.until(() => peer.connections.length === 3)
+    await peer.waitFor(() => peer.connections.length === 3)
     const next = ask(harness, 'GET /next')
     await settle(clock, [call, next])
     expect(await toOutcomes([call, next])).toEqual(['POST /elsewhere', 'GET /next'])
@@ -319,7 +314,7 @@ describe('a call that gets a 421 and', () => {
       {
         onComplete: (stream, connection) => {
           if (connection.streams.length === 1) stream.reset(REFUSED_STREAM)
-          else stream.respondWith()
+          else stream.respond()
         },
       },
     ])

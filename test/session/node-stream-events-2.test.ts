@@ -5,11 +5,11 @@ import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { connect as connectTls } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Flag, frames } from '../support/frames.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Flag, frames } from '../../src/testing/frames.ts'
 import { watchNodeStreams } from '../support/node-streams.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
-import { toTlsPeer } from '../support/scripted-peer-tls.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
+import { toTlsPeer } from '../support/peer-tls.ts'
 
 const INTERNAL_ERROR = 2
 
@@ -58,7 +58,7 @@ describe('over a connection that is no socket of the system', () => {
     ['without one', false],
   ])('a response %s keeps the trailers that come in the same packet as its header', async (_what, hasBody) => {
     const { options, ca } = await toTlsPeer()
-    const script: PeerScript = {
+    const script: ConnectionScript = {
       onComplete: ({ id, connection }) => {
         const body = hasBody ? [frames.data(id, 'whole')] : []
         const trailers = frames.headers(id, [['grpc-status', '0']], Flag.END_STREAM)
@@ -78,7 +78,10 @@ describe('over a connection that is no socket of the system', () => {
 
 describe("a listener on Node's own stream", () => {
   /** Makes one call, and waits until its stream is closed. */
-  async function callOnce(script: PeerScript, onStream: (stream: ClientHttp2Stream) => void): Promise<void> {
+  async function callOnce(
+    script: ConnectionScript,
+    onStream: (stream: ClientHttp2Stream) => void,
+  ): Promise<void> {
     let close = (): void => {}
     const closed = new Promise<void>((resolve) => {
       close = resolve

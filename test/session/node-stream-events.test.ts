@@ -1,14 +1,14 @@
 import type { ClientHttp2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { Flag, frames, Setting } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 import type { Harness } from '../support/engines.ts'
-import { Flag, frames, Setting } from '../support/frames.ts'
-import type { Field } from '../support/hpack.ts'
 import { watchNodeStreams } from '../support/node-streams.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
@@ -38,7 +38,7 @@ class Holding extends Recorder {
 }
 
 /** The peer counts one stream at a time: a place that isn't given back is a call that never comes. */
-const ONE_BY_ONE = { settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]] } as const satisfies PeerScript
+const ONE_BY_ONE = { settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]] } as const satisfies ConnectionScript
 
 function toStreams(harness: Harness): number[] {
   return harness.scheduler.toSessionStats().map(({ streams }) => streams)
@@ -84,7 +84,7 @@ describe("a listener on Node's own stream", () => {
       stream.on('close', () => listeners.push(stream.listenerCount('error')))
     })
     const peer = await startPeer({
-      onComplete: (stream) => (stream.path === '/bad' ? stream.reset(INTERNAL_ERROR) : stream.respondWith()),
+      onComplete: (stream) => (stream.path === '/bad' ? stream.reset(INTERNAL_ERROR) : stream.respond()),
     })
     const harness = startHarness(peer, {})
     const calls = ['GET /bad', 'POST /bad', 'GET /good'].map((what) => ask(harness, what))
@@ -97,7 +97,7 @@ describe("a listener on Node's own stream", () => {
 describe('header fields on the wire', () => {
   const headers = ['x-b', '1', 'X-A', '2', 'x-b', '3', 'cookie', 'a=1', 'x-b', '1', 'Cookie', 'b=2']
 
-  function expectFields({ fields }: PeerStream, ...last: readonly Field[]): void {
+  function expectFields({ fields }: FaultStream, ...last: readonly Field[]): void {
     const of = (name: string) => fields.filter(([known]) => known === name).map(([, value]) => value)
     // Whether other names stand between those of one is up to node (RFC 9110 §5.3: their own order counts).
     expect(of('x-b')).toEqual(['1', '3', '1'])
@@ -120,7 +120,7 @@ describe('header fields on the wire', () => {
     'a factory',
   ])('are the same when a request with a body of %s is sent again', async (kind) => {
     const peer = await startPeer({
-      onComplete: (stream) => (peer.requests.length < 3 ? stream.reset(7) : stream.respondWith()),
+      onComplete: (stream) => (peer.requests.length < 3 ? stream.reset(7) : stream.respond()),
     })
     const body = kind === 'bytes' ? 'body' : () => 'body'
     const call = ask(startHarness(peer, {}), 'PUT /', { headers, body })
@@ -136,7 +136,7 @@ describe('header fields on the wire', () => {
 })
 
 describe('a response that a reader holds back', () => {
-  async function startHeld(script: PeerScript) {
+  async function startHeld(script: ConnectionScript) {
     let close = (): void => {}
     const closed = new Promise<void>((resolve) => {
       close = resolve
@@ -165,7 +165,7 @@ describe('a response that a reader holds back', () => {
   it("gives its place back when it is aborted after node's stream has closed", async () => {
     const { harness, call, closed } = await startHeld({
       onComplete: (stream) =>
-        stream.path === '/' ? stream.connection.write(...toWhole(stream.id)) : stream.respondWith(),
+        stream.path === '/' ? stream.connection.write(...toWhole(stream.id)) : stream.respond(),
     })
     await closed
     call.controller?.abort(new Error('not wanted'))
@@ -175,10 +175,11 @@ describe('a response that a reader holds back', () => {
   })
 
   it.each([
-    ['the connection goes', (stream: PeerStream) => stream.connection.write(...toWhole(stream.id))],
+    ['the connection goes', (stream: FaultStream) => stream.connection.write(...toWhole(stream.id))],
     [
       'a GOAWAY with an error comes right behind it',
-      ({ id, connection }: PeerStream) => connection.write(...toWhole(id), frames.goAway(id, INTERNAL_ERROR)),
+      ({ id, connection }: FaultStream) =>
+        connection.write(...toWhole(id), frames.goAway(id, INTERNAL_ERROR)),
     ],
   ])('is had whole when %s', async (_what, response) => {
     const { peer, call, closed } = await startHeld({ onComplete: response })
@@ -203,7 +204,7 @@ describe('a peer that ends its response early', () => {
         if (chunks.length === 1)
           connection.write(...toWhole(id), ...codes.map((code) => frames.reset(id, code)))
       },
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, {})
     const body = new Readable({ read() {} })
@@ -223,7 +224,7 @@ describe('a peer that ends its response early', () => {
       onRequest: ({ id, path, connection }) => {
         if (path === '/') connection.write(frames.headers(id, [[':status', '417']], Flag.END_STREAM))
       },
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, {})
     const call = ask(harness, 'POST /', { body, expectContinue: true })
@@ -241,12 +242,12 @@ describe('a peer that ends its response early', () => {
         if (method !== 'CONNECT') return
         connection.write(frames.headers(id, [[':status', '403']], Flag.END_STREAM))
       },
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, {})
     const call = harness.dispatch(CONNECT)
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     expect(call.events).toEqual(['start', 'response 403', 'end'])
-    await peer.until(() => peer.requests.some(({ resetCode }) => resetCode === CANCEL))
+    await peer.waitFor(() => peer.requests.some(({ resetCode }) => resetCode === CANCEL))
   })
 })

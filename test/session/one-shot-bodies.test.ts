@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, MAX_STREAM_ID } from '../../src/testing/frames.ts'
 import type { DispatchController, IncomingHttpHeaders, RequestBody } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames, MAX_STREAM_ID } from '../support/frames.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7
@@ -115,7 +115,7 @@ class Chained extends Recorder {
 describe.each(ENGINES)('a body that can be read only once, on engine %s', (engine) => {
   const options = { engine, connections: 1 } as const
 
-  async function begin(scripts: PeerScript | readonly PeerScript[]) {
+  async function begin(scripts: ConnectionScript | readonly ConnectionScript[]) {
     const peer = await startPeer(scripts)
     const harness = startHarness(peer, options)
     return { peer, harness }
@@ -135,7 +135,7 @@ describe.each(ENGINES)('a body that can be read only once, on engine %s', (engin
         const { isAhead, last } = scene
         const response = [frames.response(1), frames.data(1, 'first', Flag.END_STREAM)]
         const goaway = [frames.goAway(last, NO_ERROR), ...(last === 1 ? [] : [frames.goAway(1, NO_ERROR)])]
-        const retiring: PeerScript = {
+        const retiring: ConnectionScript = {
           onComplete(_stream, connection) {
             connection.write(...(isAhead ? [...goaway, ...response] : [...response, ...goaway]))
           },
@@ -147,8 +147,8 @@ describe.each(ENGINES)('a body that can be read only once, on engine %s', (engin
         expect(await toOutcomes([first])).toEqual(['first'])
         while (uploads.length === 0) await turn()
         expect(await toOutcomes(uploads)).toEqual(['POST /upload'])
-        expect(peer.connection(0).streams.map(({ body }) => body)).not.toContain('all of it')
-        expect(peer.connection(1).streams.map(({ body }) => body)).toEqual(['all of it'])
+        expect(peer.connection(0).streams.map(({ text: body }) => body)).not.toContain('all of it')
+        expect(peer.connection(1).streams.map(({ text: body }) => body)).toEqual(['all of it'])
         expect(oneShot.opened()).toBe(1)
       })
     })
@@ -162,18 +162,18 @@ describe.each(ENGINES)('a body that can be read only once, on engine %s', (engin
       await new Promise((resolve) => process.nextTick(resolve))
       expect(oneShot.opened()).toBe(0)
       expect(await toOutcomes([call])).toEqual(['POST /upload'])
-      expect(peer.request('/upload').body).toBe('all of it')
+      expect(peer.request('/upload').text).toBe('all of it')
     })
 
     it('that the server has not asked for yet is sent again when its stream is refused', async () => {
-      const refusing: PeerScript = {
+      const refusing: ConnectionScript = {
         onRequest(stream) {
-          if (stream.path === '/warm') stream.respondWith()
+          if (stream.path === '/warm') stream.respond()
           else if (stream.id === 3) stream.reset(REFUSED_STREAM)
-          else stream.respond(100)
+          else stream.head(100)
         },
         onComplete(stream) {
-          if (stream.path === '/upload') stream.respondWith()
+          if (stream.path === '/upload') stream.respond()
         },
       }
       const { peer, harness } = await begin(refusing)
@@ -182,17 +182,17 @@ describe.each(ENGINES)('a body that can be read only once, on engine %s', (engin
       const call = ask(harness, 'POST /upload', { body, expectContinue: true })
       expect(await toOutcomes([call])).toEqual(['POST /upload'])
       expect(peer.ledger).toEqual(['0/1 GET /warm', '0/3 POST /upload', '0/5 POST /upload'])
-      expect(peer.connection(0).streams.map((stream) => stream.body)).toEqual(['', '', 'all of it'])
+      expect(peer.connection(0).streams.map((stream) => stream.text)).toEqual(['', '', 'all of it'])
     })
 
     it('that the server has not asked for yet goes to another connection after a 421', async () => {
-      const misdirecting: PeerScript = { onRequest: (stream) => stream.respond(421) }
-      const asking: PeerScript = { ...SERVE, onRequest: (stream) => stream.respond(100) }
+      const misdirecting: ConnectionScript = { onRequest: (stream) => stream.head(421) }
+      const asking: ConnectionScript = { ...SERVE, onRequest: (stream) => stream.head(100) }
       const { peer, harness } = await begin([misdirecting, asking])
       const { body } = toOneShot()
       const call = ask(harness, 'POST /upload', { body, expectContinue: true })
       expect(await toOutcomes([call])).toEqual(['POST /upload'])
-      expect(peer.connection(1).streams.map((stream) => stream.body)).toEqual(['all of it'])
+      expect(peer.connection(1).streams.map((stream) => stream.text)).toEqual(['all of it'])
     })
 
     it.each([
@@ -225,6 +225,6 @@ describe.each(ENGINES)('a body that can be read only once, on engine %s', (engin
     const call = ask(harness, 'POST /upload', { body })
     await once(body, 'end')
     expect(await toOutcomes([call])).toEqual(['POST /upload'])
-    expect([peer.request('/upload').body, seen]).toEqual(['all of it', ['all ', 'of it']])
+    expect([peer.request('/upload').text, seen]).toEqual(['all of it', ['all ', 'of it']])
   })
 })

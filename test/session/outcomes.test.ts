@@ -7,8 +7,8 @@ import { errors } from '../../src/index.ts'
 import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { DEAF, startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import { DEAF, startPeer } from '../support/scripted-peer-rig.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
@@ -416,7 +416,7 @@ describe.each(ENGINES)('a call on engine %s', (engine) => {
     await expect.poll(() => harness.connections).toEqual(['connect'])
     call.controller?.abort()
     const torn = harness.scheduler.tearDown(null, true)
-    await peer.until(() => peer.connection(0).hasEnded)
+    await peer.waitFor(() => peer.connection(0).hasEnded)
     clock.advance(1_000)
     await torn
     expect(harness.connections).toEqual(['connect', 'disconnect'])

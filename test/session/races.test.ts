@@ -8,12 +8,12 @@ import { Duplex, Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { errors } from '../../src/index.ts'
 import { StreamTable } from '../../src/protocol/stream-table.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { ClientOptions, Connector, ConnectorCallback } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { DEAF, startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import { DEAF, startPeer } from '../support/scripted-peer-rig.ts'
 import type { StreamListener, TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
@@ -201,7 +201,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe('a peer that keeps its side open', () => {
-    async function startDeaf(): Promise<{ harness: Harness; clock: FakeClock; peer: ScriptedPeer }> {
+    async function startDeaf(): Promise<{ harness: Harness; clock: FakeClock; peer: FaultServer }> {
       const clock = new FakeClock()
       const peer = await startPeer(DEAF)
       const harness = new Harness(peer.origin, { engine }, clock)
@@ -215,8 +215,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     it('and retires the idle session by GOAWAY is disconnected after a while', async () => {
       const { harness, clock, peer } = await startDeaf()
       const connection = peer.connection(0)
-      connection.goAway(0, 0)
-      await peer.until(() => connection.hasEnded)
+      connection.goAway({ lastStreamId: 0, code: 0 })
+      await peer.waitFor(() => connection.hasEnded)
       expect(harness.connections).toEqual(['connect'])
       clock.advance(1_000)
       await expect.poll(() => harness.connections).toEqual(['connect', 'disconnect'])
@@ -225,8 +225,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     it('does not hold up a destroy while the session drains', async () => {
       const { harness, peer } = await startDeaf()
       const connection = peer.connection(0)
-      connection.goAway(0, 0)
-      await peer.until(() => connection.hasEnded)
+      connection.goAway({ lastStreamId: 0, code: 0 })
+      await peer.waitFor(() => connection.hasEnded)
       // The clock stands still: no linger can end it.
       await harness.scheduler.tearDown(new Error('enough'))
       expect(harness.connections).toEqual(['connect', 'disconnect'])

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting, Type } from '../support/frames.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 /** About 1,050 at once make Node's server, and nghttpd, end a session. */
 const BURST = 500
@@ -15,19 +15,19 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
   const options: PoolOptions = { engine, connections: 1, pingInterval: 60_000, pingTimeout: 15_000 }
 
   /** Responses what isn't one of the many. */
-  const HOLD: PeerScript = {
+  const HOLD: ConnectionScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, 4_000]],
-    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respond(),
   }
 
-  async function abortAll(count: number, script: PeerScript = HOLD) {
+  async function abortAll(count: number, script: ConnectionScript = HOLD) {
     const clock = new FakeClock()
     const peer = await startPeer(script)
     const harness = startHarness(peer, options, clock)
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
     const sibling = ask(harness, 'POST /sibling')
     const calls = Array.from({ length: count }, () => ask(harness, 'GET /many'))
-    await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === count + 2)
+    await peer.waitFor(() => peer.requests.filter(({ isComplete }) => isComplete).length === count + 2)
     const connection = peer.connection(0)
     // All that the peer has sent until now was read.
     await connection.ping()
@@ -51,7 +51,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
       expect(resets()).toBeLessThanOrEqual(BURST + second * RATE)
     }
     expect(connection.pings.length).toBeLessThanOrEqual(6)
-    peer.request('/sibling').respondWith()
+    peer.request('/sibling').respond()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
     expect(peer.connections).toHaveLength(1)
   })
@@ -59,7 +59,7 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
   it('a thousand leave no stream open once the server has responded to those that were not reset', async () => {
     const { harness, peer, sibling, connection } = await abortAll(1_000)
     await connection.ping()
-    for (const stream of connection.streams) if (stream.isOpen) stream.respondWith()
+    for (const stream of connection.streams) if (stream.isOpen) stream.respond()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
     await connection.ping()
     expect(connection.open).toBe(0)
@@ -71,16 +71,16 @@ describe.each(ENGINES)('calls that are aborted at once, on engine %s', (engine) 
   it('a few on a dead path: the PING gets no ACK, and the sibling fails', async () => {
     const { clock, peer, sibling, connection } = await abortAll(10, { ...HOLD, acksPings: false })
     connection.fallSilent()
-    await peer.until(() => connection.pings.length === 1)
+    await peer.waitFor(() => connection.pings.length === 1)
     clock.advance(15_100)
     expect(await toOutcomes([sibling])).toEqual(['SocketError maybe code=null attempts=1 stream=3'])
-    await peer.until(() => connection.hasEnded)
+    await peer.waitFor(() => connection.hasEnded)
   })
 
   it('seven hundred tunnels are reset at the same rate', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 4_000]],
-      onRequest: (stream) => stream.respond(200),
+      onRequest: (stream) => stream.head(200),
     })
     const client = new Client(peer.origin, options)
     onTestFinished(() => client.destroy())

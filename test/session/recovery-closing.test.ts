@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { MAX_STREAM_ID, Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { MAX_STREAM_ID, Setting, Type } from '../support/frames.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const REFUSED_STREAM = 7
 /** How long a peer may take to close its side, once no caller waits for its streams. */
@@ -28,26 +28,26 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
   describe('a session whose calls were all aborted, more than may be reset at once', () => {
     /** Serves `/warm`, takes all others, and is in no hurry to close anything. */
-    const HOLD: PeerScript = {
+    const HOLD: ConnectionScript = {
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 2 * COUNT]],
       staysHalfOpen: true,
-      onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+      onComplete: (stream) => stream.path === '/warm' && stream.respond(),
     }
 
     async function begin() {
       const clock = new FakeClock()
-      const peer = await startPeer([HOLD, { onComplete: (stream) => stream.respondWith() }])
+      const peer = await startPeer([HOLD, { onComplete: (stream) => stream.respond() }])
       const harness = startHarness(peer, options, clock)
       expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
       const connection = peer.connection(0)
       const calls = Array.from({ length: COUNT }, () => ask(harness, 'GET /many'))
-      await peer.until(() => connection.streams.filter(({ isComplete }) => isComplete).length === COUNT + 1)
+      await peer.waitFor(() => connection.streams.filter(({ isComplete }) => isComplete).length === COUNT + 1)
       await connection.ping()
       return { clock, peer, harness, connection, calls }
     }
 
     /** So many as may be are reset at once; the rest waits for its turn. */
-    async function reset(connection: PeerConnection, harness: Harness): Promise<void> {
+    async function reset(connection: FaultConnection, harness: Harness): Promise<void> {
       while (connection.of(Type.RST_STREAM).length === 0) await connection.ping()
       await connection.ping()
       expect(harness.scheduler.toSessionStats()[0]?.streams).toBeGreaterThan(COUNT / 2)
@@ -95,7 +95,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const { clock, harness, connection, calls } = await begin()
       abort(calls)
       await reset(connection, harness)
-      connection.goAway(MAX_STREAM_ID, 0)
+      connection.goAway({ lastStreamId: MAX_STREAM_ID, code: 0 })
       await expect.poll(() => harness.scheduler.connected).toBe(0)
       expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
       expect(harness.connections).toEqual(['connect', 'connect'])
@@ -106,7 +106,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
     it('ends one linger time after the last abort, when GOAWAY has come before', async () => {
       const { clock, harness, connection, calls } = await begin()
-      connection.goAway(MAX_STREAM_ID, 0)
+      connection.goAway({ lastStreamId: MAX_STREAM_ID, code: 0 })
       await expect.poll(() => harness.scheduler.connected).toBe(0)
       // As long as a caller waits for one of its streams, the peer may take any time.
       abort(calls.slice(1))

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, Setting, Type } from '../support/frames.ts'
+import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const { MAX_CONCURRENT_STREAMS } = Setting
 const REFUSED_STREAM = 7
@@ -21,19 +21,19 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
   }
 
   /** Settles once this many requests have come and the client has sent all that it has to send. */
-  async function expectStreams(connection: PeerConnection, count: number): Promise<void> {
+  async function expectStreams(connection: FaultConnection, count: number): Promise<void> {
     await connection.ping()
     expect(connection.streams).toHaveLength(count)
   }
 
   /** How many came before the ACK of the first SETTINGS: what they allow comes after it. */
-  function countBeforeSettings({ frames }: PeerConnection): number {
+  function countBeforeSettings({ frames }: FaultConnection): number {
     const end = frames.findIndex(({ type, flags }) => type === Type.SETTINGS && flags === Flag.ACK)
     return frames.slice(0, end).filter(({ type }) => type === Type.HEADERS).length
   }
 
   /** Refuses what is above its limit, from the moment at which that is known. */
-  function enforcing(limit: number, served: PeerStream[] = []): PeerScript {
+  function enforcing(limit: number, served: FaultStream[] = []): ConnectionScript {
     return {
       settings: [[MAX_CONCURRENT_STREAMS, limit]],
       onRequest: (stream, connection) => {
@@ -42,7 +42,7 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
       onComplete: (stream) => {
         if (stream.isRefused) return
         served.push(stream)
-        stream.respondWith()
+        stream.respond()
       },
     }
   }
@@ -51,21 +51,21 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     const peer = await startPeer({ settings: null })
     const harness = startHarness(peer, { engine, connections: 4 })
     const calls = burst(harness)
-    await peer.until(() => peer.requests.length === BEFORE_SETTINGS)
+    await peer.waitFor(() => peer.requests.length === BEFORE_SETTINGS)
     expect(harness.scheduler.pending).toBe(COUNT - BEFORE_SETTINGS)
     expect(peer.connections).toHaveLength(1)
     // With room for all of them there is no need of a second one.
     await peer.connection(0).settings([MAX_CONCURRENT_STREAMS, COUNT])
     await expectStreams(peer.connection(0), COUNT)
     expect(countBeforeSettings(peer.connection(0))).toBe(BEFORE_SETTINGS)
-    for (const stream of peer.requests) stream.respondWith()
+    for (const stream of peer.requests) stream.respond()
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(peer.requests.map(String)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(peer.connections).toHaveLength(1)
   })
 
   it('keeps to a limit of 10 once that is known; refused calls are replayed, and none is lost', async () => {
-    const served: PeerStream[] = []
+    const served: FaultStream[] = []
     const peer = await startPeer(enforcing(10, served))
     const harness = startHarness(peer, { engine, connections: 1 })
     const calls = burst(harness)
@@ -82,15 +82,15 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     const peer = await startPeer({ settings: null })
     const harness = startHarness(peer, { engine, connections: 1 })
     const calls = burst(harness)
-    await peer.until(() => peer.requests.filter((it) => it.isComplete).length === BEFORE_SETTINGS)
+    await peer.waitFor(() => peer.requests.filter((it) => it.isComplete).length === BEFORE_SETTINGS)
     const connection = peer.connection(0)
     await connection.settings([MAX_CONCURRENT_STREAMS, 10])
     for (const stream of connection.streams.slice(10)) stream.reset(REFUSED_STREAM)
     connection.maxOpen = connection.open
     expect(connection.maxOpen).toBe(10)
     for (let served = 0; served < COUNT; served++) {
-      await peer.until(() => connection.streams.some((it) => it.isOpen && it.isComplete))
-      connection.streams.find((it) => it.isOpen && it.isComplete)?.respondWith()
+      await peer.waitFor(() => connection.streams.some((it) => it.isOpen && it.isComplete))
+      connection.streams.find((it) => it.isOpen && it.isComplete)?.respond()
     }
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(connection.maxOpen).toBe(10)
@@ -102,15 +102,15 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     { what: 'a hundred, where the one before had more', limit: 500, expected: BEFORE_SETTINGS },
   ])('sends before the SETTINGS of a second connection $what', async ({ limit, expected }) => {
     const peer = await startPeer([
-      { settings: [[MAX_CONCURRENT_STREAMS, limit]], onComplete: (stream) => stream.respondWith() },
+      { settings: [[MAX_CONCURRENT_STREAMS, limit]], onComplete: (stream) => stream.respond() },
       { settings: null },
     ])
     const harness = startHarness(peer, { engine, connections: 1 })
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
-    peer.connection(0).goAway(1, 0)
+    peer.connection(0).goAway({ lastStreamId: 1, code: 0 })
     await heard(harness, ['connect', 'disconnect'])
     burst(harness)
-    await peer.until(() => (peer.connections[1]?.streams.length ?? 0) >= expected)
+    await peer.waitFor(() => (peer.connections[1]?.streams.length ?? 0) >= expected)
     expect(harness.scheduler.pending).toBe(COUNT - expected)
     await peer.connection(1).settings([MAX_CONCURRENT_STREAMS, COUNT])
     await expectStreams(peer.connection(1), COUNT)
@@ -122,12 +122,12 @@ describe.each(ENGINES)('a burst of a thousand calls to a cold origin, on engine 
     const peer = await startPeer({ settings: null })
     const harness = startHarness(peer, { engine, connections: 1, maxConcurrentStreams: 7 })
     const calls = burst(harness)
-    await peer.until(() => peer.requests.length === 7)
+    await peer.waitFor(() => peer.requests.length === 7)
     await peer.connection(0).settings([MAX_CONCURRENT_STREAMS, 1_000])
     await expectStreams(peer.connection(0), 7)
     for (let served = 0; served < COUNT; served++) {
-      await peer.until(() => peer.requests[served]?.isComplete === true)
-      peer.requests[served]?.respondWith()
+      await peer.waitFor(() => peer.requests[served]?.isComplete === true)
+      peer.requests[served]?.respond()
     }
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => toWhat(i)))
     expect(peer.connection(0).maxOpen).toBe(7)

@@ -2,15 +2,15 @@ import { channel } from 'node:diagnostics_channel'
 import { connect as connectSocket } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { Setting, Type } from '../../src/testing/frames.ts'
 import type { Connector, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting, Type } from '../support/frames.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 /** Places of a session, and how many of them are asked for in vain: 400 of these are reset at once. */
 const PLACES = 1_400
@@ -24,19 +24,22 @@ const INTERVAL = 5_000
 const LINGER = 1_000
 
 /** Responses what isn't one of the many, or a sibling of theirs. */
-const HOLD: PeerScript = {
+const HOLD: ConnectionScript = {
   settings: [[Setting.MAX_CONCURRENT_STREAMS, PLACES]],
-  onComplete: (stream) => /^.(many|sibling)/.test(stream.path) || stream.respondWith(),
+  onComplete: (stream) => /^.(many|sibling)/.test(stream.path) || stream.respond(),
 }
 
 describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', (engine) => {
   interface Scene {
     readonly clock: FakeClock
-    readonly peer: ScriptedPeer
+    readonly peer: FaultServer
     readonly harness: Harness
   }
 
-  async function start(options: PoolOptions = {}, script: PeerScript | PeerScript[] = HOLD): Promise<Scene> {
+  async function start(
+    options: PoolOptions = {},
+    script: ConnectionScript | ConnectionScript[] = HOLD,
+  ): Promise<Scene> {
     const clock = new FakeClock()
     const peer = await startPeer(script)
     const harness = startHarness(
@@ -58,13 +61,13 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     const live = ask(harness, `POST ${sibling}`)
     const calls = Array.from({ length: MANY }, () => ask(harness, 'GET /many'))
     const before = connection.streams.length
-    await peer.until(
+    await peer.waitFor(
       () => connection.streams.length === before + MANY + 1 && connection.streams.at(-1)?.isComplete === true,
     )
     await connection.ping()
     beforeAbort()
     for (const call of calls) call.controller?.abort()
-    await peer.until(() => connection.of(Type.RST_STREAM).length === MANY - STUCK)
+    await peer.waitFor(() => connection.of(Type.RST_STREAM).length === MANY - STUCK)
     return live
   }
 
@@ -96,7 +99,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await old?.ping()
     expect(resets()).toBeGreaterThan(MANY - STUCK + 8 * RATE)
     expect(resets()).toBeLessThanOrEqual(MANY - STUCK + 10 * RATE)
-    peer.request('/sibling').respondWith()
+    peer.request('/sibling').respond()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
     clock.advance(LINGER)
     await heard(harness, ['connect', 'connect', 'disconnect'])
@@ -128,7 +131,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       '/waiting/1',
       '/waiting/2',
     ])
-    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respondWith()
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respond()
     const outcomes = new Set(await toOutcomes(siblings))
     expect(outcomes.size).toBe(rest)
   })
@@ -142,11 +145,11 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       for (let i = 0; i < PLACES - MANY - 1 + freed; i++) waiting.push(ask(harness, `POST /sibling/${i}`))
       expect(harness.scheduler.pending).toBe(freed)
     })
-    await peer.until(() => peer.connection(0).open === PLACES)
+    await peer.waitFor(() => peer.connection(0).open === PLACES)
     expect([harness.scheduler.pending, statesOf(scene)]).toEqual([0, ['ready']])
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     expect(peer.ledger.at(-1)).toBe('1/1 GET /next')
-    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respondWith()
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respond()
     await Promise.all(waiting.map((call) => call.settled))
   })
 
@@ -161,7 +164,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       asked('sibling', PLACES - STUCK - 1)
       asked('waiting', 3)
     })
-    await peer.until(() => peer.connection(0).open === PLACES)
+    await peer.waitFor(() => peer.connection(0).open === PLACES)
     // No other call is dispatched, and no stream ends.
     expect(await toOutcomes(rest.slice(-3))).toEqual([
       'POST /waiting/0',
@@ -169,7 +172,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       'POST /waiting/2',
     ])
     await until(scene, 'draining', 'ready')
-    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respondWith()
+    for (const stream of peer.connection(0).streams) if (stream.isOpen) stream.respond()
     await Promise.all(rest.map((call) => call.settled))
   })
 
@@ -186,7 +189,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       expect(peer.connections).toHaveLength(2)
     }
     await isRefused()
-    peer.request('/sibling').respondWith()
+    peer.request('/sibling').respond()
     await first.settled
     clock.advance(LINGER)
     await until(scene, 'ready')
@@ -202,7 +205,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await toOutcomes([ask(harness, 'GET /next')])
     await peer.connection(2).ping()
     expect(statesOf(scene)).toEqual(['draining', 'ready'])
-    peer.request('/sibling/2').respondWith()
+    peer.request('/sibling/2').respond()
     expect(await toOutcomes([second])).toEqual(['POST /sibling/2'])
   })
 
@@ -227,23 +230,26 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
   })
 
   it('continues to serve while the other session’s SETTINGS don’t come, and when that ends without them', async () => {
-    const silent: PeerScript = { settings: null, onComplete: (_stream, connection) => connection.break() }
+    const silent: ConnectionScript = {
+      settings: null,
+      onComplete: (_stream, connection) => connection.break(),
+    }
     const scene = await start({}, [HOLD, silent])
     const { peer, harness } = scene
     await crowd(scene)
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     await until(scene, 'ready', 'ready')
-    await peer.until(() => peer.connections.length === 2)
+    await peer.waitFor(() => peer.connections.length === 2)
     // The other one has fewer streams; the end of one of them is no word of its peer's.
     const gone = ask(harness, 'GET /gone', { method: 'POST', body: () => new Readable({ read() {} }) })
-    await peer.until(() => peer.connection(1).streams.length === 1)
+    await peer.waitFor(() => peer.connection(1).streams.length === 1)
     gone.controller?.abort()
-    await peer.until(() => peer.request('/gone').resetCode !== null)
+    await peer.waitFor(() => peer.request('/gone').resetCode !== null)
     expect(statesOf(scene)).toEqual(['ready', 'ready'])
     // What it loses is sent again.
     expect(await toOutcomes([ask(harness, 'GET /lost')])).toEqual(['GET /lost'])
     const lost = peer.ledger.filter((entry) => entry.endsWith('/lost'))
-    expect(lost).toEqual([expect.stringMatching(/^0/), '1/3 GET /lost'])
+    expect(lost).toEqual(['1/3 GET /lost', expect.stringMatching(/^0/)])
     expect(statesOf(scene)).toEqual(['ready'])
   })
 
@@ -260,14 +266,14 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     const sibling = await crowd(scene)
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     await until(scene, 'ready', 'connecting')
-    peer.connection(0).goAway(peer.request('/next').id, 0)
+    peer.connection(0).goAway({ lastStreamId: peer.request('/next').id, code: 0 })
     await until(scene, 'draining', 'connecting')
     const after = ask(harness, 'GET /after')
     letGo()
     expect(await toOutcomes([after])).toEqual(['GET /after'])
     expect(statesOf(scene)).toEqual(['draining', 'ready'])
     expect(peer.ledger.at(-1)).toBe('1/1 GET /after')
-    peer.request('/sibling').respondWith()
+    peer.request('/sibling').respond()
     expect(await toOutcomes([sibling])).toEqual(['POST /sibling'])
   })
 
@@ -296,7 +302,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     const rest = PLACES - STUCK
     const siblings = Array.from({ length: rest }, (_, i) => ask(harness, `POST /sibling/${i}`))
     await until(scene, 'ready', 'ready')
-    await peer.until(() => peer.connections[1]?.streams.length === 1)
+    await peer.waitFor(() => peer.connections[1]?.streams.length === 1)
     await crowd(scene)
     expect(harness.scheduler.toSessionStats()).toMatchObject([
       { openedFor: 'cold', streams: PLACES },
@@ -307,7 +313,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     expect(harness.scheduler.toSessionStats()[2]).toMatchObject({ openedFor: 'crowded', streams: 0 })
     expect(await toOutcomes([ask(harness, 'GET /after')])).toEqual(['GET /after'])
     expect(peer.ledger.at(-1)).toBe('2/1 GET /after')
-    for (const stream of peer.requests) if (stream.path.startsWith('/sibling/')) stream.respondWith()
+    for (const stream of peer.requests) if (stream.path.startsWith('/sibling/')) stream.respond()
     expect(new Set(await toOutcomes(siblings)).size).toBe(rest)
   })
 
@@ -318,7 +324,7 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
     await toOutcomes([ask(harness, 'GET /next')])
     await until(scene, 'draining', 'ready')
     if (isGraceful) {
-      peer.request('/sibling').respondWith()
+      peer.request('/sibling').respond()
       await harness.scheduler.finish()
       const gone = harness.scheduler.tearDown(null, true)
       clock.advance(LINGER)
@@ -329,6 +335,6 @@ describe.each(ENGINES)('a session that is full of aborted calls, on engine %s', 
       expect(sibling.error.name).toBe('ClientDestroyedError')
     }
     expect(statesOf(scene)).toEqual([])
-    await peer.until(() => peer.connections.every(({ isClosed }) => isClosed))
+    await peer.waitFor(() => peer.connections.every(({ isClosed }) => isClosed))
   })
 })

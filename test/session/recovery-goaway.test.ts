@@ -1,21 +1,21 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { MAX_STREAM_ID, Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { MAX_STREAM_ID, Setting } from '../support/frames.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7
 const ENHANCE_YOUR_CALM = 11
 
 /** Says so, and breaks the connection once it was heard: engine `wire` waits for that, node:http2 doesn't. */
-function leaving(lastStreamId: number, code: number, debugData?: string) {
-  return (connection: PeerConnection): void => {
-    connection.goAway(lastStreamId, code, debugData)
+function leaving(lastStreamId: number, code: number, debugData = '') {
+  return (connection: FaultConnection): void => {
+    connection.goAway({ lastStreamId, code, debugData })
     // It fails where the client was faster.
     void connection.ping().then(
       () => connection.break(),
@@ -28,8 +28,8 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }
 
   /** Takes so many streams on its first connection, does something, and responds to whatever comes on later ones. */
-  function retiring(count: number, act: (connection: PeerConnection) => void): readonly PeerScript[] {
-    const first: PeerScript = {
+  function retiring(count: number, act: (connection: FaultConnection) => void): readonly ConnectionScript[] {
+    const first: ConnectionScript = {
       settings: [[Setting.MAX_CONCURRENT_STREAMS, count]],
       onComplete: (_stream, connection) => {
         if (connection.streams.filter(({ isComplete }) => isComplete).length === count) act(connection)
@@ -39,10 +39,13 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   }
 
   /** Paths of a connection, in the order of their HEADERS. */
-  const pathsOf = (connection: PeerConnection): string[] => connection.streams.map(({ path }) => path)
+  const pathsOf = (connection: FaultConnection): string[] => connection.streams.map(({ path }) => path)
 
   it('before any stream: all calls get their responses on the next connection', async () => {
-    const peer = await startPeer([{ onConnection: (connection) => connection.goAway(0, NO_ERROR) }, SERVE])
+    const peer = await startPeer([
+      { onConnection: (connection) => connection.goAway({ lastStreamId: 0, code: NO_ERROR }) },
+      SERVE,
+    ])
     const harness = startHarness(peer, options)
     const calls = [
       ask(harness, 'GET /0'),
@@ -55,36 +58,45 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   })
 
   it('before any stream: a body that can be read only once has waited, and is sent once', async () => {
-    const peer = await startPeer([{ onConnection: (connection) => connection.goAway(0, NO_ERROR) }, SERVE])
+    const peer = await startPeer([
+      { onConnection: (connection) => connection.goAway({ lastStreamId: 0, code: NO_ERROR }) },
+      SERVE,
+    ])
     const harness = startHarness(peer, options)
     const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1', { body: Readable.from(['only once']) })]
     expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1'])
     expect(pathsOf(peer.connection(0))).not.toContain('/1')
-    expect(peer.request('/1').body).toBe('only once')
+    expect(peer.request('/1').text).toBe('only once')
   })
 
   it('among streams: those up to the last id get their responses while it drains, the others are replayed', async () => {
-    const peer = await startPeer(retiring(6, (connection) => connection.goAway(5, NO_ERROR, 'moving')))
+    const peer = await startPeer(
+      retiring(6, (connection) =>
+        connection.goAway({ lastStreamId: 5, code: NO_ERROR, debugData: 'moving' }),
+      ),
+    )
     const harness = startHarness(peer, options)
     const what = ['GET /0', 'POST /1', 'GET /2', 'GET /3', 'POST /4', 'DELETE /5']
     const calls = what.map((each) => ask(harness, each))
     const replayed = calls.slice(3)
     expect(await toOutcomes(replayed)).toEqual(what.slice(3))
     expect(calls.slice(0, 3).map(({ events }) => events)).toEqual(Array(3).fill(['start']))
-    for (const stream of peer.connection(0).streams.slice(0, 3)) stream.respondWith(`late ${stream}`)
+    for (const stream of peer.connection(0).streams.slice(0, 3)) stream.respond(`late ${stream}`)
     expect(await toOutcomes(calls.slice(0, 3))).toEqual(['late GET /0', 'late POST /1', 'late GET /2'])
     expect(peer.ledger.slice(6)).toEqual(['1/1 GET /3', '1/3 POST /4', '1/5 DELETE /5'])
-    expect(peer.request('/4').body).toBe('body')
+    expect(peer.request('/4').text).toBe('body')
     expect(replayed.map(({ events }) => events[0])).toEqual(['start', 'start', 'start'])
     expect(replayed.flatMap(({ events }) => events.filter((event) => event === 'start'))).toHaveLength(3)
   })
 
   it('among streams: replayed calls are sent in dispatch order, and before later calls', async () => {
-    const peer = await startPeer(retiring(4, (connection) => connection.goAway(3, NO_ERROR)))
+    const peer = await startPeer(
+      retiring(4, (connection) => connection.goAway({ lastStreamId: 3, code: NO_ERROR })),
+    )
     const harness = startHarness(peer, options)
     // Before its SETTINGS a limit isn't known: the first call is there to learn it.
     const first = ask(harness, 'GET /0')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     const rest = Array.from({ length: 9 }, (_, i) =>
       ask(harness, `${i % 2 === 0 ? 'POST' : 'GET'} /${i + 1}`),
@@ -93,21 +105,25 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     await Promise.all(rest.slice(1).map((call) => call.settled))
     expect(pathsOf(peer.connection(0))).toEqual(['/0', '/1', '/2', '/3'])
     expect(pathsOf(peer.connection(1))).toEqual(['/2', '/3', '/4', '/5', '/6', '/7', '/8', '/9'])
-    for (const path of ['/0', '/1']) peer.request(path).respondWith('late')
+    for (const path of ['/0', '/1']) peer.request(path).respond('late')
     expect((await toOutcomes([first, ...rest])).slice(0, 3)).toEqual(['late', 'late', 'GET /2'])
   })
 
   it('among streams: a body that can be read only once fails its call, as unprocessed', async () => {
-    const peer = await startPeer(retiring(2, (connection) => connection.goAway(1, NO_ERROR, 'moving')))
+    const peer = await startPeer(
+      retiring(2, (connection) =>
+        connection.goAway({ lastStreamId: 1, code: NO_ERROR, debugData: 'moving' }),
+      ),
+    )
     const harness = startHarness(peer, options)
     const first = ask(harness, 'GET /0')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     const gone = ask(harness, 'POST /1', { body: Readable.from(['only once']) })
     await gone.settled
     expect(gone.error).toMatchObject({ processed: 'no', attempts: 1, streamId: 3 })
     expect(String(Object(gone.error).goawayDebugData)).toBe('moving')
-    peer.request('/0').respondWith()
+    peer.request('/0').respond()
     expect(await toOutcomes([first])).toEqual(['GET /0'])
     expect(peer.counts).toEqual({ 'GET /0': 1, 'POST /1': 1 })
   })
@@ -117,7 +133,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     const harness = startHarness(peer, options)
     const before = [ask(harness, 'GET /0'), ask(harness, 'POST /1')]
     expect(await toOutcomes(before)).toEqual(['GET /0', 'POST /1'])
-    peer.connection(0).goAway(3, NO_ERROR)
+    peer.connection(0).goAway({ lastStreamId: 3, code: NO_ERROR })
     await heard(harness, ['connect', 'disconnect'])
     const next = [ask(harness, 'POST /2'), ask(harness, 'GET /3')]
     expect(await toOutcomes(next)).toEqual(['POST /2', 'GET /3'])
@@ -126,32 +142,34 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
 
   it('after all streams, while the next call is in flight: that one is replayed', async () => {
     const peer = await startPeer([
-      { onComplete: (stream) => stream.path !== '/2' && stream.respondWith() },
+      { onComplete: (stream) => stream.path !== '/2' && stream.respond() },
       SERVE,
     ])
     const harness = startHarness(peer, options)
     expect(await toOutcomes([ask(harness, 'GET /0')])).toEqual(['GET /0'])
     const crossing = ask(harness, 'POST /2')
-    await peer.until(() => peer.requests.length === 2)
-    peer.connection(0).goAway(1, NO_ERROR)
+    await peer.waitFor(() => peer.requests.length === 2)
+    peer.connection(0).goAway({ lastStreamId: 1, code: NO_ERROR })
     expect(await toOutcomes([crossing])).toEqual(['POST /2'])
     expect(peer.ledger).toEqual(['0/1 GET /0', '0/3 POST /2', '1/1 POST /2'])
   })
 
   it('in two steps: no call is replayed at the first, and only those above the last id at the second', async () => {
-    const peer = await startPeer(retiring(3, (connection) => connection.goAway(MAX_STREAM_ID, NO_ERROR)))
+    const peer = await startPeer(
+      retiring(3, (connection) => connection.goAway({ lastStreamId: MAX_STREAM_ID, code: NO_ERROR })),
+    )
     const harness = startHarness(peer, options)
     const calls = ['GET /0', 'POST /1', 'POST /2'].map((each) => ask(harness, each))
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     // The client has heard of it then.
     await peer.connection(0).ping()
     const newer = ask(harness, 'POST /3')
     expect(await toOutcomes([newer])).toEqual(['POST /3'])
     expect(peer.ledger.slice(3)).toEqual(['1/1 POST /3'])
-    peer.connection(0).goAway(3, NO_ERROR)
+    peer.connection(0).goAway({ lastStreamId: 3, code: NO_ERROR })
     expect(await toOutcomes(calls.slice(2))).toEqual(['POST /2'])
-    peer.request('/0').respondWith()
-    peer.request('/1').respondWith()
+    peer.request('/0').respond()
+    peer.request('/1').respond()
     expect(await toOutcomes(calls)).toEqual(['GET /0', 'POST /1', 'POST /2'])
     expect(peer.ledger.slice(4)).toEqual(['1/3 POST /2'])
     expect(peer.connections).toHaveLength(2)
@@ -160,7 +178,7 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   it('and then breaks the connection: what it accepted fails as maybe processed or, where safe, is replayed', async () => {
     const peer = await startPeer(
       retiring(3, (connection) => {
-        connection.goAway(5, NO_ERROR, 'restarting')
+        connection.goAway({ lastStreamId: 5, code: NO_ERROR, debugData: 'restarting' })
         void connection.ping().then(() => connection.break())
       }),
     )
@@ -173,10 +191,10 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
   })
 
   it('with the code REFUSED_STREAM: calls above the last id are not counted as refused, and are sent again at once', async () => {
-    const leave: PeerScript = {
+    const leave: ConnectionScript = {
       onComplete: (stream, connection) => {
-        if (stream.path === '/warm') stream.respondWith()
-        else connection.goAway(Math.max(0, stream.id - 2), REFUSED_STREAM)
+        if (stream.path === '/warm') stream.respond()
+        else connection.goAway({ lastStreamId: Math.max(0, stream.id - 2), code: REFUSED_STREAM })
       },
     }
     const peer = await startPeer([leave, leave, SERVE])

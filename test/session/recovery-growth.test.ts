@@ -1,14 +1,14 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { Setting, Type } from '../../src/testing/frames.ts'
 import type { ConnectorCallback, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting, Type } from '../support/frames.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const LIMIT = 10
 
@@ -16,9 +16,9 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 4, pingInterval: 0 }
 
   /** Serves `/warm`, and holds everything else. */
-  const HOLD: PeerScript = {
+  const HOLD: ConnectionScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, LIMIT]],
-    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respond(),
   }
 
   /** With one session, whose limit is known. */
@@ -33,20 +33,20 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     Array.from({ length: count }, (_, i) => ask(harness, `POST /${i}`))
 
   /** Until each connection has had its round trip, and there is none more. */
-  async function rest(peer: ScriptedPeer): Promise<void> {
+  async function rest(peer: FaultServer): Promise<void> {
     for (let count = -1; count !== peer.requests.length; ) {
       count = peer.requests.length
       for (const connection of peer.connections) if (!connection.isClosed) await connection.ping()
     }
   }
 
-  const openOf = (peer: ScriptedPeer): number[] => peer.connections.map(({ open }) => open)
+  const openOf = (peer: FaultServer): number[] => peer.connections.map(({ open }) => open)
 
-  async function respondToAll(peer: ScriptedPeer, calls: readonly Recorder[]): Promise<string[]> {
+  async function respondToAll(peer: FaultServer, calls: readonly Recorder[]): Promise<string[]> {
     let left = calls.length
     for (const call of calls) void call.settled.then(() => left--)
     while (left > 0) {
-      for (const stream of peer.requests) if (stream.isOpen && stream.isComplete) stream.respondWith()
+      for (const stream of peer.requests) if (stream.isOpen && stream.isComplete) stream.respond()
       await rest(peer)
     }
     return toOutcomes(calls)
@@ -55,7 +55,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   it('while one has room, no other is opened', async () => {
     const { peer, harness } = await begin()
     const calls = askMany(harness, LIMIT)
-    await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === LIMIT + 1)
+    await peer.waitFor(() => peer.requests.filter(({ isComplete }) => isComplete).length === LIMIT + 1)
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT])
     await respondToAll(peer, calls)
@@ -65,7 +65,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   it('when the caller makes one request after another, one is enough, whatever the limit', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, options)
     for (const what of ['GET /0', 'POST /1', 'GET /2', 'POST /3']) {
@@ -77,7 +77,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   it('when a call finds no room, a second one is opened and serves it', async () => {
     const { peer, harness } = await begin()
     const calls = askMany(harness, LIMIT + 1)
-    await peer.until(() => peer.requests.length === LIMIT + 2)
+    await peer.waitFor(() => peer.requests.length === LIMIT + 2)
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT, 1])
     expect(peer.ledger.at(-1)).toBe('1/1 POST /10')
@@ -87,7 +87,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   it('there are never more than connections permits, and calls without room wait', async () => {
     const { peer, harness } = await begin()
     const calls = askMany(harness, 1_000)
-    await peer.until(() => peer.requests.length === 4 * LIMIT + 1)
+    await peer.waitFor(() => peer.requests.length === 4 * LIMIT + 1)
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT, LIMIT, LIMIT, LIMIT])
     expect(harness.scheduler.pending).toBe(1_000 - 4 * LIMIT)
@@ -100,7 +100,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   it('with connections: null, there are as many as the calls need, and no more', async () => {
     const { peer, harness } = await begin({ ...options, connections: null })
     const calls = askMany(harness, 12 * LIMIT)
-    await peer.until(() => peer.requests.length === 12 * LIMIT + 1)
+    await peer.waitFor(() => peer.requests.length === 12 * LIMIT + 1)
     await rest(peer)
     expect(openOf(peer)).toEqual(Array(12).fill(LIMIT))
     expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))
@@ -125,7 +125,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     const calls = askMany(harness, 100)
     for (let count = 2; count <= 4; count++) {
       await proceed()
-      await peer.until(() => (peer.connections[count - 1]?.open ?? 0) === LIMIT)
+      await peer.waitFor(() => (peer.connections[count - 1]?.open ?? 0) === LIMIT)
     }
     await rest(peer)
     expect(waiting).toHaveLength(0)
@@ -137,7 +137,7 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
   async function beginFour(given: PoolOptions = options, clock?: FakeClock) {
     const { peer, harness } = await begin(given, clock)
     const calls = askMany(harness, 4 * LIMIT)
-    await peer.until(() => peer.requests.length === 4 * LIMIT + 1)
+    await peer.waitFor(() => peer.requests.length === 4 * LIMIT + 1)
     await respondToAll(peer, calls)
     expect(openOf(peer)).toEqual([0, 0, 0, 0])
     return { peer, harness }
@@ -147,14 +147,14 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     const { peer, harness } = await beginFour()
     const before = peer.requests.length
     askMany(harness, 8)
-    await peer.until(() => peer.requests.length === before + 8)
+    await peer.waitFor(() => peer.requests.length === before + 8)
     expect(openOf(peer)).toEqual([2, 2, 2, 2])
     // One has more room than the others from now on.
     const [roomy] = peer.connections.slice(2)
-    for (const stream of roomy?.streams ?? []) if (stream.isOpen) stream.respondWith()
+    for (const stream of roomy?.streams ?? []) if (stream.isOpen) stream.respond()
     await roomy?.ping()
     askMany(harness, 2)
-    await peer.until(() => peer.requests.length === before + 10)
+    await peer.waitFor(() => peer.requests.length === before + 10)
     expect(openOf(peer)).toEqual([2, 2, 2, 2])
   })
 
@@ -165,20 +165,20 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     await rest(peer)
     expect(peer.connections.map(({ isClosed }) => isClosed)).toEqual([false, false, false, false])
     const busy = ask(harness, 'GET /busy')
-    await peer.until(() => peer.ledger.some((line) => line.endsWith('/busy')))
+    await peer.waitFor(() => peer.ledger.some((line) => line.endsWith('/busy')))
     clock.advance(1_200)
-    await peer.until(() => peer.connections.filter(({ isClosed }) => isClosed).length === 3)
+    await peer.waitFor(() => peer.connections.filter(({ isClosed }) => isClosed).length === 3)
     for (const connection of peer.connections) {
       const isBusy = connection.open === 1
       expect(connection.of(Type.GOAWAY).length > 0).toBe(!isBusy)
       if (isBusy) await connection.ping()
       expect(connection.isClosed).toBe(!isBusy)
     }
-    peer.request('/busy').respondWith()
+    peer.request('/busy').respond()
     expect(await toOutcomes([busy])).toEqual(['GET /busy'])
     await rest(peer)
     clock.advance(60_200)
-    await peer.until(() => peer.connections.every(({ isClosed }) => isClosed))
+    await peer.waitFor(() => peer.connections.every(({ isClosed }) => isClosed))
     const next = ask(harness, 'GET /warm')
     expect(await toOutcomes([next])).toEqual(['GET /warm'])
     expect(peer.connections).toHaveLength(5)
@@ -196,10 +196,10 @@ describe.each(ENGINES)('sessions to one origin, on engine %s', (engine) => {
     const { peer, harness } = await beginFour()
     const before = peer.requests.length
     const retired = peer.connection(1)
-    retired.goAway(retired.streams.at(-1)?.id ?? 0, 0)
-    await peer.until(() => retired.isClosed)
+    retired.goAway({ lastStreamId: retired.streams.at(-1)?.id ?? 0, code: 0 })
+    await peer.waitFor(() => retired.isClosed)
     const calls = askMany(harness, 4 * LIMIT)
-    await peer.until(() => peer.requests.length === before + 4 * LIMIT)
+    await peer.waitFor(() => peer.requests.length === before + 4 * LIMIT)
     await rest(peer)
     expect(openOf(peer)).toEqual([LIMIT, 0, LIMIT, LIMIT, LIMIT])
     expect(await respondToAll(peer, calls)).toEqual(calls.map((_, i) => `POST /${i}`))

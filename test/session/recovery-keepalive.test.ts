@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Flag, frames } from '../support/frames.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const INTERVAL = 10_000
 const TIMEOUT = 4_000
@@ -25,9 +25,9 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
   }
 
   /** Serves `/warm`, and holds everything else. */
-  const HOLD: PeerScript = { onComplete: (stream) => stream.path === '/warm' && stream.respondWith() }
+  const HOLD: ConnectionScript = { onComplete: (stream) => stream.path === '/warm' && stream.respond() }
 
-  async function begin(scripts: PeerScript | readonly PeerScript[]) {
+  async function begin(scripts: ConnectionScript | readonly ConnectionScript[]) {
     const clock = new FakeClock()
     const peer = await startPeer(scripts)
     const harness = startHarness(peer, options, clock)
@@ -36,14 +36,14 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
   }
 
   /** Two calls whose requests have come; all that the peer has sent in response was read. */
-  async function run(harness: Harness, connection: PeerConnection): Promise<Recorder[]> {
+  async function run(harness: Harness, connection: FaultConnection): Promise<Recorder[]> {
     const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1')]
-    while (connection.streams.at(-1)?.body !== 'body') await connection.ping()
+    while (connection.streams.at(-1)?.text !== 'body') await connection.ping()
     await connection.ping()
     return calls
   }
 
-  const pathsOf = (connection: PeerConnection): string[] => connection.streams.map(({ path }) => path)
+  const pathsOf = (connection: FaultConnection): string[] => connection.streams.map(({ path }) => path)
 
   describe('while calls run', () => {
     it('a silent peer gets a PING after pingInterval, and is disconnected after pingTimeout', async () => {
@@ -53,10 +53,10 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       clock.advance(INTERVAL - 1)
       // Frames keep their order: a PING would come before this.
       const late = ask(harness, 'GET /late')
-      await peer.until(() => pathsOf(connection).includes('/late'))
+      await peer.waitFor(() => pathsOf(connection).includes('/late'))
       expect(connection.pings).toHaveLength(0)
       clock.advance(1 + SLACK)
-      await peer.until(() => connection.pings.length === 1)
+      await peer.waitFor(() => connection.pings.length === 1)
       clock.advance(TIMEOUT - SLACK)
       expect(calls.flatMap(({ errors }) => errors)).toEqual([])
       clock.advance(SLACK)
@@ -64,7 +64,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       expect(await toOutcomes([...calls, late])).toEqual(['GET /0', lost, 'GET /late'])
       expect(calls[1]?.error).toBeInstanceOf(errors.SocketError)
       expect(calls[1]?.error.message).toContain('PING')
-      await peer.until(() => connection.hasEnded)
+      await peer.waitFor(() => connection.hasEnded)
       expect(pathsOf(peer.connection(1))).toEqual(['/0', '/late'])
       expect(peer.counts['POST /1']).toBe(1)
       expect(harness.connections).toEqual(['connect', 'disconnect', 'connect'])
@@ -75,11 +75,11 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       const calls = await run(harness, connection)
       for (let count = 1; count <= 5; count++) {
         clock.advance(INTERVAL + SLACK)
-        await peer.until(() => connection.pings.length === count)
+        await peer.waitFor(() => connection.pings.length === count)
         // The response was heard, too.
         await connection.ping()
       }
-      for (const path of ['/0', '/1']) peer.request(path).respondWith('at last')
+      for (const path of ['/0', '/1']) peer.request(path).respond('at last')
       expect(await toOutcomes(calls)).toEqual(['at last', 'at last'])
       expect(peer.connections).toHaveLength(1)
     })
@@ -89,7 +89,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       await run(harness, connection)
       expect(harness.scheduler.toSessionStats()).toMatchObject([{ rtt: null }])
       clock.advance(INTERVAL + SLACK)
-      await peer.until(() => connection.pings.length === 1)
+      await peer.waitFor(() => connection.pings.length === 1)
       clock.advance(150)
       acknowledge(connection)
       await connection.ping()
@@ -102,7 +102,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       const { clock, peer, harness, connection } = await begin(HOLD)
       const [call] = await run(harness, connection)
       const stream = peer.request('/0')
-      stream.respond(200)
+      stream.head(200)
       for (let i = 0; i < 12; i++) {
         stream.data('x')
         while (call?.text.length !== i + 1) await connection.ping()
@@ -114,7 +114,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
   })
 
   /** Acknowledges the PING that came last. */
-  function acknowledge(connection: PeerConnection): void {
+  function acknowledge(connection: FaultConnection): void {
     connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
   }
 
@@ -130,7 +130,7 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       const { clock, peer, harness, connection } = await begin({ ...SERVE, acksPings: false })
       clock.advance(INTERVAL + SLACK)
       const call = ask(harness, 'POST /next')
-      await peer.until(() => connection.pings.length === 1)
+      await peer.waitFor(() => connection.pings.length === 1)
       await connection.ping()
       expect(pathsOf(connection)).toEqual(['/warm'])
       expect(harness.scheduler.toSessionStats()).toMatchObject([{ state: 'verifying' }])
@@ -148,23 +148,26 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
       connection.fallSilent()
       clock.advance(INTERVAL + SLACK)
       const calls = [ask(harness, 'POST /next'), ask(harness, 'GET /other')]
-      await peer.until(() => connection.pings.length === 1)
+      await peer.waitFor(() => connection.pings.length === 1)
       clock.advance(TIMEOUT + 100)
       expect(await toOutcomes(calls)).toEqual(['POST /next', 'GET /other'])
       expect(peer.ledger).toEqual(['0/1 GET /warm', '1/1 POST /next', '1/3 GET /other'])
-      await peer.until(() => connection.hasEnded)
+      await peer.waitFor(() => connection.hasEnded)
       for (const { events } of calls) expect(events).toEqual(['start', 'response 200', 'data', 'end'])
     })
 
     it.each([
-      { what: 'retires it', act: (connection: PeerConnection) => connection.goAway(1, 0) },
-      { what: 'ends it', act: (connection: PeerConnection) => connection.end() },
-      { what: 'breaks it', act: (connection: PeerConnection) => connection.break() },
+      {
+        what: 'retires it',
+        act: (connection: FaultConnection) => connection.goAway({ lastStreamId: 1, code: 0 }),
+      },
+      { what: 'ends it', act: (connection: FaultConnection) => connection.end() },
+      { what: 'breaks it', act: (connection: FaultConnection) => connection.break() },
     ])('is sent once, on another session, when the peer $what instead of a response', async ({ act }) => {
       const { clock, peer, harness, connection } = await begin([{ ...SERVE, acksPings: false }, SERVE])
       clock.advance(INTERVAL + SLACK)
       const calls = [ask(harness, 'POST /next'), ask(harness, 'GET /other')]
-      await peer.until(() => connection.pings.length === 1)
+      await peer.waitFor(() => connection.pings.length === 1)
       act(connection)
       expect(await toOutcomes(calls)).toEqual(['POST /next', 'GET /other'])
       expect(peer.ledger).toEqual(['0/1 GET /warm', '1/1 POST /next', '1/3 GET /other'])
@@ -181,22 +184,22 @@ describe.each(ENGINES)('keepalive on engine %s', (engine) => {
 
   it('GOAWAY with too_many_pings doubles the interval, for the sessions that follow', async () => {
     const { clock, peer, harness, connection } = await begin([HOLD, { ...HOLD, ...SERVE }, HOLD])
-    connection.goAway(1, ENHANCE_YOUR_CALM, 'too_many_pings')
+    connection.goAway({ lastStreamId: 1, code: ENHANCE_YOUR_CALM, debugData: 'too_many_pings' })
     await heard(harness, ['connect', 'disconnect'])
     const retry = ask(harness, 'GET /warm')
     expect(await toOutcomes([retry])).toEqual(['GET /warm'])
     const second = peer.connection(1)
-    second.goAway(1, ENHANCE_YOUR_CALM, 'something else')
+    second.goAway({ lastStreamId: 1, code: ENHANCE_YOUR_CALM, debugData: 'something else' })
     await heard(harness, ['connect', 'disconnect', 'connect', 'disconnect'])
     ask(harness, 'GET /0')
-    await peer.until(() => peer.connections[2]?.streams.length === 1)
+    await peer.waitFor(() => peer.connections[2]?.streams.length === 1)
     const third = peer.connection(2)
     await third.ping()
     clock.advance(INTERVAL * 2 - 1)
     ask(harness, 'GET /sync')
-    await peer.until(() => third.streams.length === 2)
+    await peer.waitFor(() => third.streams.length === 2)
     expect(third.pings).toHaveLength(0)
     clock.advance(1 + 2 * SLACK)
-    await peer.until(() => third.pings.length === 1)
+    await peer.waitFor(() => third.pings.length === 1)
   })
 })

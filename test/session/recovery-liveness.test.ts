@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Flag, frames, Type } from '../support/frames.ts'
+import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const INTERVAL = 60_000
 const TIMEOUT = 4_000
@@ -28,9 +28,9 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   }
 
   /** Serves `/warm`, holds everything else, and acknowledges no PING. */
-  const HOLD: PeerScript = {
+  const HOLD: ConnectionScript = {
     acksPings: false,
-    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respond(),
   }
 
   async function begin(options: PoolOptions = {}, clock = new FakeClock()) {
@@ -41,7 +41,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   }
 
   /** Aborts a call whose request has come; settles when its reset has come, and all that went with it. */
-  async function abortOne(harness: Harness, connection: PeerConnection): Promise<void> {
+  async function abortOne(harness: Harness, connection: FaultConnection): Promise<void> {
     const count = connection.of(Type.RST_STREAM).length
     const call = ask(harness, 'GET /aborted')
     while (connection.streams.at(-1)?.path !== '/aborted') await connection.ping()
@@ -56,19 +56,21 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const { peer, harness, connection } = scene
     // Not safe to repeat: nothing hides the loss of its session.
     const call = ask(harness, 'POST /download')
-    await peer.until(() => connection.streams.some(({ isComplete, path }) => isComplete && path !== '/warm'))
+    await peer.waitFor(() =>
+      connection.streams.some(({ isComplete, path }) => isComplete && path !== '/warm'),
+    )
     const stream = peer.request('/download')
-    stream.respond(200)
+    stream.head(200)
     await abortOne(harness, connection)
     return { ...scene, call, stream }
   }
 
   /** Acknowledges the PING that came last. */
-  function acknowledge(connection: PeerConnection): void {
+  function acknowledge(connection: FaultConnection): void {
     connection.write(frames.ping(connection.pings.at(-1)?.payload, Flag.ACK))
   }
 
-  async function until(call: Recorder, text: string, connection: PeerConnection): Promise<void> {
+  async function until(call: Recorder, text: string, connection: FaultConnection): Promise<void> {
     while (call.text !== text && call.errors.length === 0) await connection.ping()
     expect([call.text, call.errors]).toEqual([text, []])
   }
@@ -159,7 +161,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(call.errors).toEqual([])
       expect(await toOutcomes([call])).toEqual(['SocketError yes code=null attempts=1 stream=3'])
       expect(call.error.message).toContain(`${3 * TIMEOUT} ms`)
-      await peer.until(() => connection.hasEnded)
+      await peer.waitFor(() => connection.hasEnded)
       expect(harness.connections).toEqual(['connect', 'disconnect'])
     })
   })
@@ -214,8 +216,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const { clock, harness, peer, connection } = await begin({ pingTimeout: 0 })
       clock.advance(2 * INTERVAL)
       const call = ask(harness, 'POST /next')
-      await peer.until(() => connection.streams.at(-1)?.body === 'body')
-      peer.request('/next').respondWith()
+      await peer.waitFor(() => connection.streams.at(-1)?.text === 'body')
+      peer.request('/next').respond()
       expect(await toOutcomes([call])).toEqual(['POST /next'])
       expect(connection.pings).toHaveLength(0)
     })
@@ -228,7 +230,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await connection.ping()
       expect(harness.connections).toEqual(['connect'])
       clock.advance(1 + SLACK)
-      await peer.until(() => connection.hasEnded)
+      await peer.waitFor(() => connection.hasEnded)
       await heard(harness, ['connect', 'disconnect'])
       expect(harness.scheduler.toSessionStats()).toEqual([])
     })

@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Setting } from '../support/frames.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import { toTlsPeer } from '../support/peer-tls.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
-import { toTlsPeer } from '../support/scripted-peer-tls.ts'
 
 describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1 }
 
   /** Responses what its client begins with, and then nothing more. */
-  const FIRST: PeerScript = {
+  const FIRST: ConnectionScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, 2]],
-    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respond(),
   }
 
   /** Two calls are on the wire, two wait. */
-  async function fill(peer: ScriptedPeer, harness: Harness): Promise<Recorder[]> {
+  async function fill(peer: FaultServer, harness: Harness): Promise<Recorder[]> {
     // It makes the limit known.
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
     const calls = ['GET /0', 'POST /1', 'GET /2', 'POST /3'].map((what) => ask(harness, what))
-    await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === 3)
+    await peer.waitFor(() => peer.requests.filter(({ isComplete }) => isComplete).length === 3)
     expect(harness.scheduler.pending).toBe(2)
     return calls
   }
@@ -32,7 +32,7 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
   /**
    * What was on the wire and is safe is replayed, what was there and isn't has failed, and what waited is sent once.
    */
-  async function expectHealed(peer: ScriptedPeer, harness: Harness, calls: Recorder[]): Promise<void> {
+  async function expectHealed(peer: FaultServer, harness: Harness, calls: Recorder[]): Promise<void> {
     const lost = 'SocketError maybe code=null attempts=1 stream=5'
     expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2', 'POST /3'])
     expect(calls[1]?.error).toBeInstanceOf(errors.SocketError)
@@ -41,7 +41,7 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     await heard(harness, ['connect', 'disconnect', 'connect'])
   }
 
-  it.each<{ how: string; script: PeerScript; lose: (connection: PeerConnection) => void }>([
+  it.each<{ how: string; script: ConnectionScript; lose: (connection: FaultConnection) => void }>([
     { how: 'by a FIN of the peer', script: FIRST, lose: (connection) => connection.end() },
     {
       how: 'by a FIN of a peer that never closes for good',
@@ -73,13 +73,13 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     const peer = await startPeer([FIRST, SERVE], tls.options)
     const harness = startHarness(peer, { ...options, connect: { ca: tls.ca } })
     const calls = await fill(peer, harness)
-    tls.alert(peer.connection(0))
+    peer.connection(0).alert()
     await expectHealed(peer, harness, calls)
     const { cause } = Object(calls[1]?.error)
     expect(String(Object(cause).code)).toMatch(/^ERR_SSL_/)
   })
 
-  it.each<{ how: string; lose: (connection: PeerConnection) => void }>([
+  it.each<{ how: string; lose: (connection: FaultConnection) => void }>([
     { how: 'a FIN', lose: (connection) => connection.end() },
     { how: 'a RST', lose: (connection) => connection.break() },
   ])('by $how while it is idle: the next call, a POST, opens another and is sent once', async ({ lose }) => {
@@ -97,7 +97,7 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     const peer = await startPeer(SERVE, tls.options)
     const harness = startHarness(peer, { ...options, connect: { ca: tls.ca } })
     expect(await toOutcomes([ask(harness, 'POST /0')])).toEqual(['POST /0'])
-    tls.alert(peer.connection(0))
+    peer.connection(0).alert()
     await heard(harness, ['connect', 'disconnect'])
     expect(await toOutcomes([ask(harness, 'POST /1')])).toEqual(['POST /1'])
     expect(peer.ledger).toEqual(['0/1 POST /0', '1/1 POST /1'])
@@ -107,7 +107,7 @@ describe.each(ENGINES)('a connection that is lost, on engine %s', (engine) => {
     const peer = await startPeer([{ settings: null }, SERVE])
     const harness = startHarness(peer, options)
     const calls = ['GET /0', 'POST /1', 'GET /2'].map((what) => ask(harness, what))
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     peer.connection(0).break()
     const lost = 'SocketError maybe code=null attempts=1 stream=3'
     expect(await toOutcomes(calls)).toEqual(['GET /0', lost, 'GET /2'])

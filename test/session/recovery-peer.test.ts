@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2'
 import { connect } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Setting } from '../support/frames.ts'
-import { encodeFields, HpackDecoder } from '../support/hpack.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import { SERVE, startPeer } from '../support/scripted-peer-rig.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { Setting } from '../../src/testing/frames.ts'
+import { encodeFields, HpackDecoder } from '../../src/testing/hpack.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
 
 describe('the HPACK decoder of the tests', () => {
   it('reads the requests of RFC 7541, appendix C.4', () => {
@@ -49,7 +49,7 @@ describe('the HPACK decoder of the tests', () => {
 
 /** A bare client of node's. */
 async function startClient(): Promise<{
-  peer: ScriptedPeer
+  peer: FaultServer
   client: ClientHttp2Session
   send(headers: OutgoingHttpHeaders): Promise<void>
 }> {
@@ -81,18 +81,18 @@ describe('the ledger of a scripted peer', () => {
     client.on('error', () => {})
     onTestFinished(() => client.destroy())
     const streams = [0, 1, 2].map(() => client.request().on('error', () => {}))
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     const connection = peer.connection(0)
     expect([connection.open, connection.maxOpen]).toEqual([3, 3])
     streams[0]?.close(8)
-    await peer.until(() => peer.requests[0]?.resetCode === 8)
-    peer.requests[1]?.respondWith()
+    await peer.waitFor(() => peer.requests[0]?.resetCode === 8)
+    peer.requests[1]?.respond()
     peer.requests[2]?.reset(7)
     expect([connection.open, connection.maxOpen]).toEqual([0, 3])
   })
 
   it('lists what it has seen when it waits in vain', async () => {
-    const peer = await startPeer(SERVE, { patience: 1 })
-    await expect(peer.until(() => peer.requests.length === 1)).rejects.toThrow('peer.requests.length === 1')
+    const peer = await startPeer(SERVE, { timeout: 1 })
+    await expect(peer.waitFor(() => peer.requests.length === 1)).rejects.toThrow('peer.requests.length === 1')
   })
 })

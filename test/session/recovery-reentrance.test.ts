@@ -1,12 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting } from '../support/frames.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, SERVE, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Place } from './reentrance-scene.ts'
 import { listenOnce, NOTHING, PEER, PLACES, Reentrant, Scene } from './reentrance-scene.ts'
 
@@ -15,7 +15,7 @@ const CANCEL = 8
 const DEEP = 3_000
 
 describe.each(ENGINES)('on engine %s', (engine) => {
-  async function begin(options: ClientOptions = {}, script: PeerScript = PEER): Promise<Scene> {
+  async function begin(options: ClientOptions = {}, script: ConnectionScript = PEER): Promise<Scene> {
     const peer = await startPeer(script)
     const client = new Client(peer.origin, { engine, ...options })
     onTestFinished(() => client.destroy())
@@ -149,7 +149,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     for (const path of ['/running', '/queued', '/queued too']) {
       scene.ask(`GET ${encodeURI(path)}`, new Reentrant('onResponseError', again))
     }
-    await scene.peer.until(() => scene.peer.requests.length === 1)
+    await scene.peer.waitFor(() => scene.peer.requests.length === 1)
     ends.push(scene.client.destroy())
     await Promise.all(ends)
     expect(ends).toHaveLength(7)
@@ -194,12 +194,12 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       })(peer.origin, options, clock)
       onTestFinished(() => harness.scheduler.tearDown(null))
       const call = ask(harness, 'POST /')
-      await peer.until(() => peer.requests[0]?.isComplete === true)
+      await peer.waitFor(() => peer.requests[0]?.isComplete === true)
       await peer.connection(0).ping()
       peer.connection(0).fallSilent()
       clock.advance(20_000)
       expect(await toOutcomes([call])).toEqual(['SocketError maybe code=null attempts=1 stream=1'])
-      await peer.until(() => peer.connection(0).hasEnded || peer.connection(0).isClosed)
+      await peer.waitFor(() => peer.connection(0).hasEnded || peer.connection(0).isClosed)
       expect(uncaught).toEqual([thrown])
     })
 
@@ -216,7 +216,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       scene.ask('GET /first')
       await scene.settle()
       const connection = scene.peer.connection(0)
-      if (how === 'goAway') connection.goAway(1, CANCEL)
+      if (how === 'goAway') connection.goAway({ lastStreamId: 1, code: CANCEL })
       else connection.break()
       await expect.poll(() => uncaught).toEqual([thrown])
       await expect.poll(() => connection.hasEnded || connection.isClosed).toBe(true)

@@ -1,19 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting } from '../support/frames.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import {
-  ask,
-  heard,
-  PATIENT,
-  settle,
-  startHarness,
-  startPeer,
-  toOutcomes,
-} from '../support/scripted-peer-rig.ts'
+import { ask, heard, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 const REFUSED_STREAM = 7
 /** How often one call may be refused. */
@@ -26,8 +18,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   const options: PoolOptions = { engine, connections: 1, ...PATIENT }
 
   /** Refuses one path, and serves all others. */
-  const PICKY: PeerScript = {
-    onComplete: (stream) => (stream.path === '/no' ? stream.reset(REFUSED_STREAM) : stream.respondWith()),
+  const PICKY: ConnectionScript = {
+    onComplete: (stream) => (stream.path === '/no' ? stream.reset(REFUSED_STREAM) : stream.respond()),
   }
 
   describe('a call that the peer refuses again and again', () => {
@@ -36,7 +28,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const peer = await startPeer(PICKY)
       const harness = startHarness(peer, options, clock)
       const refused = ask(harness, 'GET /no', { connectTimeout: 30 })
-      await peer.until(() => peer.counts['GET /no'] === 2)
+      await peer.waitFor(() => peer.counts['GET /no'] === 2)
       await peer.connection(0).ping()
       peer.connection(0).break()
       await heard(harness, ['connect', 'disconnect'])
@@ -44,7 +36,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect(refused.errors).toEqual([])
       // No further than to the moment at which it asks for a connection: its 30 ms run from there.
       while (harness.scheduler.toSessionStats().length === 0) clock.advance(1)
-      await peer.until(() => peer.counts['GET /no'] === 3)
+      await peer.waitFor(() => peer.counts['GET /no'] === 3)
       refused.controller?.abort()
       expect(peer.connections).toHaveLength(2)
     })
@@ -74,7 +66,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     })
 
     /** A call that was refused twice, and waits before it is sent again. */
-    async function wait(limits: PoolOptions = {}, script: PeerScript = PICKY) {
+    async function wait(limits: PoolOptions = {}, script: ConnectionScript = PICKY) {
       const clock = new FakeClock()
       const peer = await startPeer(script)
       const harness = startHarness(peer, { ...options, ...limits }, clock)
@@ -104,7 +96,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       await peer.connection(0).ping()
       expect(peer.counts['POST /no']).toBe(2)
       clock.advance(AFTER_DELAY - WITHIN_DELAY)
-      await peer.until(() => peer.counts['POST /no'] === 3)
+      await peer.waitFor(() => peer.counts['POST /no'] === 3)
       await expect.poll(() => scheduler.pending).toBe(1)
     })
 
@@ -115,7 +107,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         {
           onComplete: (stream) => {
             if (stream.path === '/no' && refusals++ < 3) stream.reset(REFUSED_STREAM)
-            else stream.respondWith()
+            else stream.respond()
           },
         },
       )
@@ -172,7 +164,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       expect([scheduler.pending, scheduler.running]).toEqual([0, 0])
       await gone
       expect(clock.alarms).toBe(0)
-      await peer.until(() => peer.connection(0).hasEnded || peer.connection(0).isClosed)
+      await peer.waitFor(() => peer.connection(0).hasEnded || peer.connection(0).isClosed)
       expect(peer.counts['POST /no']).toBe(2)
     })
 
@@ -194,7 +186,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       const clock = new FakeClock()
       const peer = await startPeer({
         onComplete: (stream, connection) => {
-          stream.respond(200)
+          stream.head(200)
           stream.data('half')
           void connection.ping().then(() => connection.break())
         },

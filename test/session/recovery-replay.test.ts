@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 const lost = (processed: string, attempts = 1) =>
   `SocketError ${processed} code=null attempts=${attempts} stream=1`
@@ -13,7 +13,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
   const options: PoolOptions = { engine, connections: 1 }
 
   /** Loses the connection at its first whole request, when it has done something. */
-  function dyingAfter(act: (stream: PeerStream) => void = () => {}): PeerScript {
+  function dyingAfter(act: (stream: FaultStream) => void = () => {}): ConnectionScript {
     return {
       onComplete: (stream, connection) => {
         act(stream)
@@ -43,7 +43,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
         dyingAfter(),
         {
           onComplete: (stream) => {
-            stream.respond(200)
+            stream.head(200)
             stream.end()
           },
         },
@@ -56,7 +56,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
       expect(call.events.filter((event) => event === 'start')).toHaveLength(1)
       expect(peer.ledger).toEqual([`0/1 ${request.method} /`, `1/1 ${request.method} /`])
       const [first, second] = peer.requests
-      expect(second?.body).toBe(first?.body)
+      expect(second?.text).toBe(first?.text)
       expect(second?.fields).toEqual(first?.fields)
     })
 
@@ -129,12 +129,12 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
   })
 
   describe('after a part of the response', () => {
-    it.each<{ what: string; act: (stream: PeerStream) => void; processed: string }>([
-      { what: 'its header', act: (stream) => stream.respond(200), processed: 'yes' },
+    it.each<{ what: string; act: (stream: FaultStream) => void; processed: string }>([
+      { what: 'its header', act: (stream) => stream.head(200), processed: 'yes' },
       {
         what: 'its header and some data',
         act: (stream) => {
-          stream.respond(200)
+          stream.head(200)
           stream.data('half')
         },
         processed: 'yes',
@@ -149,7 +149,7 @@ describe.each(ENGINES)('a call whose connection is lost, on engine %s', (engine)
     })
 
     it('an informational one fails a GET, and it is seen once', async () => {
-      const peer = await startPeer([dyingAfter((stream) => stream.respond(103, [['link', '</a>']])), SERVE])
+      const peer = await startPeer([dyingAfter((stream) => stream.head(103, [['link', '</a>']])), SERVE])
       const harness = startHarness(peer, options)
       const call = ask(harness, 'GET /')
       await call.settled

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { ERROR_CODES } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { ERROR_CODES } from '../support/frames.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 const REFUSED_STREAM = 7
 /** One that no RFC knows. */
@@ -19,12 +19,12 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
   const options: PoolOptions = { engine, connections: 1 }
 
   /** Does something to the first request of `/bad`, and responds to everything else. */
-  function onFirst(act: (stream: PeerStream) => void): PeerScript {
+  function onFirst(act: (stream: FaultStream) => void): ConnectionScript {
     let isDone = false
     return {
       onComplete: (stream) => {
         if (stream.path !== '/bad' || isDone) {
-          stream.respondWith()
+          stream.respond()
         } else {
           isDone = true
           act(stream)
@@ -39,7 +39,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
       code,
     }) => {
       const peer = await startPeer({
-        onComplete: (stream) => (stream.path === '/bad' ? stream.reset(code) : stream.respondWith()),
+        onComplete: (stream) => (stream.path === '/bad' ? stream.reset(code) : stream.respond()),
       })
       const harness = startHarness(peer, options)
       const bad = ['GET', 'POST', 'DELETE'].map((method) => ask(harness, `${method} /bad`))
@@ -70,7 +70,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
     }) => {
       const peer = await startPeer({
         onData: (stream) => stream.sentResetCode === null && stream.reset(code),
-        onComplete: (stream) => stream.respondWith(),
+        onComplete: (stream) => stream.respond(),
       })
       const harness = startHarness(peer, options)
       const body = new Readable({
@@ -106,7 +106,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
         let made = 0
         const body = () => Readable.from([`body ${++made}`])
         expect(await toOutcomes([ask(harness, 'POST /bad', { body })])).toEqual(['POST /bad'])
-        expect(peer.requests.map((stream) => stream.body)).toEqual(['body 1', 'body 2'])
+        expect(peer.requests.map((stream) => stream.text)).toEqual(['body 1', 'body 2'])
       })
 
       it('a body that can be read only once fails its call as unprocessed', async () => {
@@ -127,10 +127,10 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
     const peer = await startPeer({
       onComplete: (stream) => {
         if (stream.path !== '/bad') {
-          stream.respondWith()
+          stream.respond()
           return
         }
-        stream.respond(200)
+        stream.head(200)
         stream.data('half')
         stream.reset(code)
       },
@@ -152,7 +152,7 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
     const peer = await startPeer([
       {
         onRequest: (stream) => {
-          stream.respond(413, [['content-length', '3']])
+          stream.head(413, [['content-length', '3']])
           stream.end('too')
           stream.reset(0)
         },

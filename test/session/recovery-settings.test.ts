@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting } from '../support/frames.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const { MAX_CONCURRENT_STREAMS, HEADER_TABLE_SIZE, ENABLE_CONNECT_PROTOCOL } = Setting
 
@@ -20,9 +20,9 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
 
     /** Serves `/warm`, and holds everything else; the limit is known, and so are its SETTINGS. */
     async function begin(limit: number, clock?: FakeClock) {
-      const script: PeerScript = {
+      const script: ConnectionScript = {
         settings: [[MAX_CONCURRENT_STREAMS, limit]],
-        onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+        onComplete: (stream) => stream.path === '/warm' && stream.respond(),
       }
       const peer = await startPeer(script)
       const harness = startHarness(peer, options, clock)
@@ -36,10 +36,10 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
       Array.from({ length: count }, (_, i) => ask(harness, `${i % 2 === 0 ? 'GET' : 'POST'} /${from + i}`))
 
     /** Responses what is open, until so many were. */
-    async function serve(peer: ScriptedPeer, count: number): Promise<void> {
+    async function serve(peer: FaultServer, count: number): Promise<void> {
       for (let served = 0; served < count; served++) {
-        await peer.until(() => peer.requests.some(({ isOpen, isComplete }) => isOpen && isComplete))
-        peer.requests.find(({ isOpen, isComplete }) => isOpen && isComplete)?.respondWith()
+        await peer.waitFor(() => peer.requests.some(({ isOpen, isComplete }) => isOpen && isComplete))
+        peer.requests.find(({ isOpen, isComplete }) => isOpen && isComplete)?.respond()
       }
     }
 
@@ -47,7 +47,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
       const clock = new FakeClock()
       const { peer, harness, connection } = await begin(2, clock)
       const running = askMany(harness, 2)
-      await peer.until(() => peer.requests.length === 3)
+      await peer.waitFor(() => peer.requests.length === 3)
       await connection.settings([MAX_CONCURRENT_STREAMS, 0])
       const late = ask(harness, 'GET /late', { queueTimeout: 5_000 })
       const patient = ask(harness, 'POST /patient', { queueTimeout: 60_000 })
@@ -70,15 +70,15 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
 
     it('begins with a limit of 0: the call that was sent before is refused, and served when there is room', async () => {
       const clock = new FakeClock()
-      const script: PeerScript = {
+      const script: ConnectionScript = {
         settings: [[MAX_CONCURRENT_STREAMS, 0]],
-        onComplete: (stream) => (isOpen ? stream.respondWith() : stream.reset(7)),
+        onComplete: (stream) => (isOpen ? stream.respond() : stream.reset(7)),
       }
       let isOpen = false
       const peer = await startPeer(script)
       const harness = startHarness(peer, options, clock)
       const calls = [ask(harness, 'GET /0'), ask(harness, 'POST /1')]
-      await peer.until(() => peer.requests.length === 2)
+      await peer.waitFor(() => peer.requests.length === 2)
       await peer.connection(0).ping()
       expect(harness.scheduler.pending).toBe(2)
       expect(peer.requests).toHaveLength(2)
@@ -95,7 +95,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
   it('raises its limit, and lowers it: open streams stay within the limit, and none is refused', async () => {
     const peer = await startPeer({
       settings: [[MAX_CONCURRENT_STREAMS, 2]],
-      onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+      onComplete: (stream) => stream.path === '/warm' && stream.respond(),
     })
     const harness = startHarness(peer, options)
     await ask(harness, 'GET /warm').settled
@@ -107,16 +107,16 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
     await connection.ping()
     expect(connection.open).toBe(4)
     await connection.settings([MAX_CONCURRENT_STREAMS, 1])
-    for (const stream of connection.streams.slice(1, 4)) stream.respondWith()
+    for (const stream of connection.streams.slice(1, 4)) stream.respond()
     await connection.ping()
     // One is left of the four, and that is as many as there may be.
     expect([connection.open, connection.streams.length]).toEqual([1, 5])
     for (let next = 4; next < 8; next++) {
-      connection.streams[next]?.respondWith()
+      connection.streams[next]?.respond()
       await connection.ping()
       expect([connection.open, connection.streams.length]).toEqual([1, next + 2])
     }
-    connection.streams[8]?.respondWith()
+    connection.streams[8]?.respond()
     expect(await toOutcomes(calls)).toEqual(calls.map((_, i) => `POST /${i}`))
     expect(Object.values(peer.counts)).toEqual(Array(9).fill(1))
   })
@@ -142,7 +142,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
   })
 
   it('offers extended CONNECT late: tunnels fail before that, and work afterwards', async () => {
-    const peer = await startPeer({ onRequest: (stream) => stream.respondWith() })
+    const peer = await startPeer({ onRequest: (stream) => stream.respond() })
     const harness = startHarness(peer, options)
     await ask(harness, 'GET /').settled
     const upgrade = () => {
@@ -155,7 +155,7 @@ describe.each(ENGINES)('a peer that changes its SETTINGS, on engine %s', (engine
     const connection = peer.connection(0)
     await connection.settings([ENABLE_CONNECT_PROTOCOL, 1])
     void upgrade()
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     const stream = peer.request('/chat')
     expect([stream.method, stream.field(':protocol')]).toEqual(['CONNECT', 'websocket'])
     expect(peer.connections).toHaveLength(1)

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting } from '../support/frames.ts'
+import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, settle, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
 
 const REFUSED_STREAM = 7
 const LIMIT = 10
@@ -44,7 +44,8 @@ describe.each(ENGINES)('on engine %s', (engine) => {
           onRequest: (stream, connection) => {
             stream.reset(REFUSED_STREAM)
             // Once: its last id must not grow (RFC 9113 §6.8).
-            if (connection.streams.length === 1) connection.goAway(stream.id, 0, 'go away')
+            if (connection.streams.length === 1)
+              connection.goAway({ lastStreamId: stream.id, code: 0, debugData: 'go away' })
           },
         })
         const harness = startHarness(peer, options, clock)
@@ -58,14 +59,14 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       it('the first 250 streams, then serves: all get their responses, each once', async () => {
         const clock = new FakeClock()
         let refused = 0
-        const served: PeerStream[] = []
+        const served: FaultStream[] = []
         const peer = await startPeer({
           onComplete: (stream) => {
             if (refused++ < 250) {
               stream.reset(REFUSED_STREAM)
             } else {
               served.push(stream)
-              stream.respondWith()
+              stream.respond()
             }
           },
         })
@@ -104,7 +105,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   /** What isn't safe is sent again only if it was refused; what is safe, once for a connection that was lost. */
-  function expectOnceEach(streams: readonly PeerStream[]): void {
+  function expectOnceEach(streams: readonly FaultStream[]): void {
     const taken: Record<string, number> = {}
     for (const stream of streams) {
       if (stream.isRefused) continue
@@ -116,7 +117,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   }
 
   /** The error of a call that the peer has accepted has `processed: 'maybe'`. */
-  function expectHonest(calls: readonly Recorder[], streams: readonly PeerStream[]): void {
+  function expectHonest(calls: readonly Recorder[], streams: readonly FaultStream[]): void {
     const taken = new Set(streams.filter(({ isRefused }) => !isRefused).map(({ path }) => path))
     for (const [i, { error }] of calls.entries()) {
       if (taken.has(`/${i}`)) expect(error, `/${i}`).toMatchObject({ processed: 'maybe' })
@@ -124,23 +125,23 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   }
 
   /** Accepts no more streams than its SETTINGS allow. */
-  const holding: PeerScript = {
+  const holding: ConnectionScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, LIMIT]],
-    onComplete: (stream) => stream.path === '/warm' && stream.respondWith(),
+    onComplete: (stream) => stream.path === '/warm' && stream.respond(),
   }
 
   /** As a server does that keeps to its limit. */
-  const serving: PeerScript = {
+  const serving: ConnectionScript = {
     settings: [[Setting.MAX_CONCURRENT_STREAMS, LIMIT]],
     onRequest: (stream, connection) => {
       if (connection.open > LIMIT) stream.reset(REFUSED_STREAM)
     },
     onComplete: (stream) => {
-      if (stream.isOpen) stream.respondWith()
+      if (stream.isOpen) stream.respond()
     },
   }
 
-  const sentTo = (connection: PeerConnection): string[] =>
+  const sentTo = (connection: FaultConnection): string[] =>
     connection.streams.map(String).filter((what) => what !== 'GET /warm')
 
   it('a peer that dies once with a thousand calls: what waited is sent once, what was on the wire is replayed where that is safe', async () => {
@@ -150,7 +151,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
     const what = Array.from({ length: COUNT }, (_, i) => `${toMethod(i)} /${i}`)
     const calls = what.map((each) => ask(harness, each))
-    await peer.until(() => peer.connection(0).streams.filter((it) => it.isComplete).length === LIMIT + 1)
+    await peer.waitFor(() => peer.connection(0).streams.filter((it) => it.isComplete).length === LIMIT + 1)
     await peer.connection(0).ping()
     expect(sentTo(peer.connection(0))).toEqual(what.slice(0, LIMIT))
     peer.connection(0).break()
@@ -173,10 +174,10 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, LIMIT]],
       onRequest: (stream, connection) => {
-        if (connection.streams.length === 51) connection.goAway(stream.id - 2, 0)
+        if (connection.streams.length === 51) connection.goAway({ lastStreamId: stream.id - 2, code: 0 })
       },
       onComplete: (stream, connection) => {
-        if (connection.streams.indexOf(stream) < 50) stream.respondWith()
+        if (connection.streams.indexOf(stream) < 50) stream.respond()
       },
     })
     const harness = startHarness(peer, { engine, connections: 1, ...PATIENT }, clock)

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import { Setting, Type, toContent } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Setting, Type, toContent } from '../support/frames.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 const { INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE } = Setting
 const DEFAULT_WINDOW = 65_535
@@ -17,13 +17,13 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const clock = new FakeClock()
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 0]],
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, options, clock)
     await ask(harness, 'GET /').settled
     const upload = ask(harness, 'POST /stuck', { body: 'x'.repeat(100), uploadTimeout: 5_000 })
     const large = ask(harness, 'POST /large', { body: 'x'.repeat(100_000), uploadTimeout: 60_000 })
-    await peer.until(() => peer.requests.length === 3)
+    await peer.waitFor(() => peer.requests.length === 3)
     expect(await toOutcomes([ask(harness, 'GET /sibling')])).toEqual(['GET /sibling'])
     expect(peer.connection(0).of(Type.DATA)).toEqual([])
     clock.advance(4_999)
@@ -31,7 +31,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     clock.advance(101)
     expect(upload.error).toBeInstanceOf(errors.UploadTimeoutError)
     expect(upload.error).toMatchObject({ processed: 'maybe', attempts: 1 })
-    await peer.until(() => peer.request('/stuck').resetCode === 8)
+    await peer.waitFor(() => peer.request('/stuck').resetCode === 8)
     // The other one goes on as soon as it may.
     await peer.connection(0).settings([INITIAL_WINDOW_SIZE, 100_000])
     expect(await toOutcomes([large])).toEqual(['POST /large'])
@@ -43,11 +43,11 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 1_000_000]],
       grantsCredit: false,
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, options)
     const upload = ask(harness, 'POST /upload', { body: Buffer.alloc(100_000) })
-    await peer.until(() => peer.requests[0]?.length === DEFAULT_WINDOW)
+    await peer.waitFor(() => peer.requests[0]?.length === DEFAULT_WINDOW)
     expect(await toOutcomes([ask(harness, 'GET /sibling')])).toEqual(['GET /sibling'])
     const connection = peer.connection(0)
     await connection.ping()
@@ -61,7 +61,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 10]],
       grantsCredit: false,
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, options)
     await ask(harness, 'GET /').settled
@@ -70,7 +70,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     const connection = peer.connection(0)
     /** So much comes, and no more once the client has heard everything. */
     const expectReceived = async (length: number): Promise<void> => {
-      await peer.until(() => (peer.requests[1]?.length ?? 0) >= length)
+      await peer.waitFor(() => (peer.requests[1]?.length ?? 0) >= length)
       await connection.ping()
       expect(peer.request('/upload').length).toBe(length)
     }
@@ -85,14 +85,14 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
     await expectReceived(16)
     await connection.settings([INITIAL_WINDOW_SIZE, 100])
     expect(await toOutcomes([upload])).toEqual(['POST /upload'])
-    expect(peer.request('/upload').body).toBe(body)
+    expect(peer.request('/upload').text).toBe(body)
   })
 
   it('is cut into frames of the size that the peer permits: 16 KiB, and larger ones once it permits them', async () => {
     const peer = await startPeer({
       settings: [[INITIAL_WINDOW_SIZE, 1_000_000]],
       onConnection: (connection) => connection.grant(0, 10_000_000),
-      onComplete: (stream) => stream.respondWith(),
+      onComplete: (stream) => stream.respond(),
     })
     const harness = startHarness(peer, options)
     const upload = async (path: string): Promise<number> => {
@@ -118,7 +118,7 @@ describe.each(ENGINES)('an upload, on engine %s', (engine) => {
   })
 
   it('with a header section larger than a frame is sent in several frames, none larger than the peer permits', async () => {
-    const peer = await startPeer({ onComplete: (stream) => stream.respondWith() })
+    const peer = await startPeer({ onComplete: (stream) => stream.respond() })
     const harness = startHarness(peer, options)
     const headers = { 'x-large': '~'.repeat(40_000) }
     expect(await toOutcomes([ask(harness, 'POST /', { headers })])).toEqual(['POST /'])

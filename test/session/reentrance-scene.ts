@@ -6,10 +6,10 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import type { Client } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { ClientOptions, Connector, DispatchOptions } from '../../types/index.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
 
 const CANCEL = 8
 
@@ -68,10 +68,10 @@ export class Reentrant extends Recorder {
 /** A client, its peer, and every call that it was given. */
 export class Scene {
   readonly client: Client
-  readonly peer: ScriptedPeer
+  readonly peer: FaultServer
   readonly calls: Reentrant[] = []
 
-  constructor(client: Client, peer: ScriptedPeer) {
+  constructor(client: Client, peer: FaultServer) {
     this.client = client
     this.peer = peer
   }
@@ -111,7 +111,7 @@ export class Scene {
     const socket = connect(Number(new URL(peer.origin).port), '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     const accepted = await once(socket, 'connect').then(() => socket.localPort)
-    await peer.until(() => peer.connections.some((each) => each.socket.remotePort === accepted))
+    await peer.waitFor(() => peer.connections.some((each) => each.socket.remotePort === accepted))
     peer.connections.splice(
       peer.connections.findIndex((each) => each.socket.remotePort === accepted),
       1,
@@ -237,10 +237,10 @@ export const PLACES: Place[] = [
 ]
 
 /** Responds to each request, except to those that are to be reset or to be the last on their connection. */
-export const PEER: PeerScript = {
+export const PEER: ConnectionScript = {
   onComplete: (stream, connection) => {
     if (stream.path === '/reset') stream.reset(CANCEL)
-    else stream.respondWith()
-    if (stream.path === '/retire') connection.goAway(stream.id, 0)
+    else stream.respond()
+    if (stream.path === '/retire') connection.goAway({ lastStreamId: stream.id, code: 0 })
   },
 }

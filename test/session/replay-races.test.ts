@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import { Setting } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Setting } from '../support/frames.ts'
+import { startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 const REFUSED_STREAM = 7
@@ -26,7 +26,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   async function startRefusing() {
     const peer = await startPeer({
       grantsCredit: false,
-      onRequest: (stream) => stream.id !== 1 && stream.respondWith(),
+      onRequest: (stream) => stream.id !== 1 && stream.respond(),
       onData: (stream) => stream.id === 1 && stream.chunks.length === 1 && stream.reset(REFUSED_STREAM),
     })
     return { peer, client: toClient(peer.origin) }
@@ -149,7 +149,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
           [Setting.ENABLE_CONNECT_PROTOCOL, 1],
           [Setting.MAX_CONCURRENT_STREAMS, 0],
         ],
-        onConnection: (connection) => connection.goAway(0, 0),
+        onConnection: (connection) => connection.goAway({ lastStreamId: 0, code: 0 }),
       })
       const client = toClient(peer.origin)
       const failure: unknown = await ask(client).catch((error: unknown) => error)

@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, PREFACE, Type } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames, PREFACE, Type } from '../support/frames.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { SERVE, startPeer, toConnector } from '../support/scripted-peer-rig.ts'
+import { SERVE, startPeer, toConnector } from '../support/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
 describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', (engine) => {
-  async function start(scripts: PeerScript | readonly PeerScript[]) {
+  async function start(scripts: ConnectionScript | readonly ConnectionScript[]) {
     const peer = await startPeer(scripts)
     const client = new Client(peer.origin, { engine, connect: toConnector(peer) })
     onTestFinished(() => client.destroy())
@@ -29,12 +29,12 @@ describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', 
     expect(peer.ledger).toEqual(['0/1 POST /', '0/3 POST /'])
     expect(peer.requests.map(({ length }) => length)).toEqual([200_000, 200_000])
     await client.close()
-    await peer.until(() => peer.connection(0).isClosed)
+    await peer.waitFor(() => peer.connection(0).isClosed)
     expect(() => peer.connection(0).socket).toThrow('no socket')
   })
 
   it('breaks like one with a socket', async () => {
-    const onComplete: PeerScript['onComplete'] = (_stream, connection) => connection.break()
+    const onComplete: ConnectionScript['onComplete'] = (_stream, connection) => connection.break()
     const { peer, client } = await start([{ onComplete }, SERVE])
     const lost = once(client, 'disconnect')
     await expect(client.request({ path: '/', method: 'POST' })).rejects.toThrow('ECONNRESET')
@@ -91,7 +91,7 @@ describe('writeCut()', () => {
 
 it('a peer needs no test runner: scripts use it, too', async () => {
   const { metafile } = await build({
-    entryPoints: [fileURLToPath(new URL('../support/scripted-peer.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL('../../src/testing/fault-server.ts', import.meta.url))],
     bundle: true,
     write: false,
     metafile: true,
@@ -99,5 +99,5 @@ it('a peer needs no test runner: scripts use it, too', async () => {
     platform: 'node',
   })
   const folders = Object.keys(metafile.inputs).map((path) => path.replace(/[^/]*$/, ''))
-  expect([...new Set(folders)]).toEqual(['test/support/'])
+  expect([...new Set(folders)]).toEqual(['src/testing/'])
 })

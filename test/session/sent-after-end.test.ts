@@ -2,13 +2,13 @@ import { channel } from 'node:diagnostics_channel'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Type } from '../support/frames.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 /** Writes down what it hears of its request, too. */
 class Witness extends Recorder {
@@ -22,7 +22,7 @@ class Witness extends Recorder {
 }
 
 /** Until both sides have done all that they can do by themselves. */
-async function quiet(connection: PeerConnection): Promise<void> {
+async function quiet(connection: FaultConnection): Promise<void> {
   for (let turn = 0; turn < 5; turn++) {
     await connection.ping()
     await setImmediate()
@@ -77,7 +77,7 @@ describe.each(ENGINES)('a call that a subscriber of sendHeaders ends, on engine 
       harness.dispatch({ path: '/ended', ...toRequest(() => taken++) }, call)
       await call.settled
       if (connection.isClosed) await setImmediate()
-      else await Promise.race([quiet(connection), peer.until(() => connection.isClosed)])
+      else await Promise.race([quiet(connection), peer.waitFor(() => connection.isClosed)])
       expect(call.events).toEqual(['start', 'error'])
       expect(call.error.message).toBe('mine')
       expect(connection.of(Type.DATA)).toEqual([])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CallLimits } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 const HOUR = 3_600_000
 
@@ -84,7 +84,7 @@ describe.each(
     const peer = await startPeer({
       onData(stream) {
         if (stream.chunks.length > 1) return
-        stream.respond(200)
+        stream.head(200)
         stream.data('one, ')
       },
       onComplete: (stream) => stream.end('two'),
@@ -93,7 +93,7 @@ describe.each(
     const body = new Readable({ read() {} })
     body.push('first')
     const call = ask(harness, 'POST /talk', { body, ...request })
-    await peer.until(() => peer.connections[0]?.streams.length === 1)
+    await peer.waitFor(() => peer.connections[0]?.streams.length === 1)
     while (call.text !== 'one, ') await peer.connection(0).ping()
     clock.advance(5 * HOUR)
     // If the call goes on, both sides send data again.

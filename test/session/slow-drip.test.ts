@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Flag, frames, Type } from '../support/frames.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const MINUTE = 60_000
 
@@ -15,10 +15,10 @@ const { pingInterval, pingTimeout } = PATIENT
 describe.each(ENGINES)('a peer that sends a byte a minute, on engine %s', (engine) => {
   it('of a body › makes progress, and is ended by requestTimeout alone', async () => {
     const clock = new FakeClock()
-    const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+    const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const harness = startHarness(peer, { engine, connections: 1, pingInterval, pingTimeout }, clock)
     const call = ask(harness, 'GET /', { requestTimeout: 30 * MINUTE })
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     for (let minute = 0; minute < 29; minute++) {
       peer.request('/').data('x')
       while (call.text.length <= minute) await peer.connection(0).ping()
@@ -28,7 +28,7 @@ describe.each(ENGINES)('a peer that sends a byte a minute, on engine %s', (engin
     clock.advance(2 * MINUTE)
     await call.settled
     expect(call.error.name).toBe('RequestTimeoutError')
-    await peer.until(() => peer.request('/').resetCode !== null)
+    await peer.waitFor(() => peer.request('/').resetCode !== null)
   })
 
   it('of informational responses › is ended by headersTimeout', async () => {
@@ -36,9 +36,9 @@ describe.each(ENGINES)('a peer that sends a byte a minute, on engine %s', (engin
     const peer = await startPeer({})
     const harness = startHarness(peer, { engine, connections: 1, pingInterval, pingTimeout }, clock)
     const call = ask(harness, 'GET /')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     for (let minute = 0; call.errors.length === 0; minute++) {
-      peer.request('/').respond(103)
+      peer.request('/').head(103)
       await peer.connection(0).ping()
       clock.advance(MINUTE)
       expect(minute).toBeLessThan(7)
@@ -51,7 +51,7 @@ describe.each(ENGINES)('a peer that sends a byte a minute, on engine %s', (engin
     const peer = await startPeer({})
     const harness = startHarness(peer, { engine, connections: 1, pingInterval, pingTimeout }, clock)
     const call = ask(harness, 'GET /')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     const { id } = peer.request('/')
     await peer.connection(0).writeCut(frames.frame(Type.HEADERS, 0, id, Buffer.of(0x88)))
     for (let minute = 0; call.errors.length === 0; minute++) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { Flag, frames } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames } from '../support/frames.ts'
-import type { Field } from '../support/hpack.ts'
-import { ask, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const STATUS: Field = [':status', '200']
 
@@ -41,7 +41,7 @@ describe.each(ENGINES)('a malformed response, on engine %s', (engine) => {
       onRequest: (stream, connection) => {
         if (stream.id === 3)
           connection.write(frames.headers(1, fields), frames.data(1, 'text', Flag.END_STREAM))
-        if (stream.id === 3) stream.respondWith('sibling')
+        if (stream.id === 3) stream.respond('sibling')
       },
     })
     const harness = startHarness(peer, { engine, connections: 1 })

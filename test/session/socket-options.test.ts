@@ -9,7 +9,7 @@ import { Agent, Client } from '../../src/index.ts'
 import type { ClientOptions, ConnectTlsOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { startHttp1 as startPlain } from '../support/fallback-http1.ts'
-import { startPeer, toConnector } from '../support/scripted-peer-rig.ts'
+import { startPeer, toConnector } from '../support/peer-rig.ts'
 import { startServer, toCertificate } from '../support/server.ts'
 
 /** An HTTPS server without HTTP/2. */
@@ -112,7 +112,7 @@ describe.each([
 it.each(
   ENGINES,
 )('when a connector yields a Duplex without such methods, engine %s › uses it', async (engine) => {
-  const peer = await startPeer({ onComplete: (stream) => stream.respondWith('hello') })
+  const peer = await startPeer({ onComplete: (stream) => stream.respond('hello') })
   expect(await get(peer.origin, { engine, connect: toConnector(peer) })).toBe('hello')
 })
 

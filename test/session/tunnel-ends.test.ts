@@ -6,11 +6,11 @@ import { finished } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
+import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, Setting, Type } from '../support/frames.ts'
+import { startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
 import { startServer } from '../support/server.ts'
 
 const TARGET = { path: 'example.test:443' } as const
@@ -154,7 +154,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
       settings: [[Setting.INITIAL_WINDOW_SIZE, 1_000_000_000]],
       grantsCredit: false,
       onRequest(stream) {
-        stream.respond(200)
+        stream.head(200)
         if (stream.id % 4 === 3) stream.end('bye')
       },
       onFrame({ type, payload }, connection) {

@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import { Flag, frames, Setting } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames, Setting } from '../support/frames.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
+import { startPeer } from '../support/peer-rig.ts'
 
 type Engine = (typeof ENGINES)[number]
 
@@ -14,7 +14,7 @@ async function start(engine: Engine, windowSize: number, status = 200) {
   const peer = await startPeer({
     settings: [[Setting.INITIAL_WINDOW_SIZE, windowSize]],
     grantsCredit: false,
-    onRequest: (stream) => stream.respond(status),
+    onRequest: (stream) => stream.head(status),
   })
   const client = new Client(peer.origin, { engine, pingInterval: 0 })
   onTestFinished(() => client.destroy())
@@ -28,7 +28,7 @@ async function start(engine: Engine, windowSize: number, status = 200) {
     statusCode,
     errors,
     connection: peer.connection(0),
-    stream: peer.request(''),
+    stream: peer.request('*'),
   }
 }
 
@@ -68,7 +68,7 @@ describe('a write to a tunnel, on engine wire', () => {
       void client.destroy()
     })
     tunnel.destroy()
-    await peer.until(() => connection.isClosed)
+    await peer.waitFor(() => connection.isClosed)
     await setImmediate()
     expect(heard).toEqual(['failed'])
     expect(stream.length).toBe(0)
@@ -87,7 +87,7 @@ describe('a CONNECT on engine wire', () => {
     await once(tunnel, 'end')
     expect(Buffer.concat(chunks).toString()).toBe('theirs')
     tunnel.end('ours')
-    await peer.until(() => stream.isComplete)
-    expect(stream.body).toBe('ours')
+    await peer.waitFor(() => stream.isComplete)
+    expect(stream.text).toBe('ours')
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Request } from '../../src/core/request.ts'
 import { Call } from '../../src/handler/call.ts'
 import { errors } from '../../src/index.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const BAD = ['x-bad', 'a\u010ab: c']
 
@@ -60,7 +60,7 @@ describe('engine wire, when fields that cannot be encoded have passed the checks
     await Promise.all(calls.map(({ settled }) => settled))
     expect(calls[1]?.error).toBeInstanceOf(errors.InvalidArgumentError)
     expect([calls[0]?.text, calls[2]?.text]).toEqual(['POST /1', 'POST /2'])
-    await peer.until(() => peer.request('/bad-trailers').resetCode !== null)
+    await peer.waitFor(() => peer.request('/bad-trailers').resetCode !== null)
     expect(peer.request('/bad-trailers')).toMatchObject({ resetCode: 8, trailers: null })
     expect(peer.request('/2').trailers).toEqual([['x-sum', '1']])
     expect(peer.connections).toHaveLength(1)

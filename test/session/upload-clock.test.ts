@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Setting } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { Flag, frames, Setting } from '../support/frames.ts'
+import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/peer-rig.ts'
 import { PausingRecorder } from '../support/recorder.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, startHarness, startPeer, toOutcome } from '../support/scripted-peer-rig.ts'
 
 type Engine = (typeof ENGINES)[number]
 
@@ -16,7 +16,7 @@ const TIMEOUT = 10_000
 const NO_ERROR = 0
 
 /** Until both sides have done all that they can do by themselves. */
-async function quiet(connection: PeerConnection): Promise<void> {
+async function quiet(connection: FaultConnection): Promise<void> {
   for (let turn = 0; turn < 5; turn++) {
     await connection.ping()
     await setImmediate()
@@ -44,7 +44,7 @@ async function start(engine: Engine) {
     settings: [[Setting.INITIAL_WINDOW_SIZE, PIECE]],
     grantsCredit: false,
     onConnection: (connection) => connection.grant(0, 1_000_000),
-    onComplete: (stream) => stream.respondWith('taken'),
+    onComplete: (stream) => stream.respond('taken'),
   })
   const harness = startHarness(peer, { ...PATIENT, engine, uploadTimeout: TIMEOUT }, clock)
   await ask(harness, 'GET /first').settled
@@ -58,10 +58,10 @@ async function start(engine: Engine) {
 async function trickle(body: DispatchOptions['body']): Promise<void> {
   const { clock, peer, harness, connection } = await start('wire')
   const call = ask(harness, 'POST /upload', { body })
-  await peer.until(() => peer.requests.length === 2)
+  await peer.waitFor(() => peer.requests.length === 2)
   const stream = peer.request('/upload')
   for (let taken = 1; taken <= PIECES; taken++) {
-    await peer.until(() => stream.length === taken * PIECE)
+    await peer.waitFor(() => stream.length === taken * PIECE)
     await quiet(connection)
     if (taken < PIECES) clock.advance(TIMEOUT * 0.6)
     await quiet(connection)
@@ -76,7 +76,7 @@ describe.each(ENGINES)('the clock of an upload, on engine %s', (engine) => {
   it('expires when the peer takes no data for uploadTimeout', async () => {
     const { clock, peer, harness, connection } = await start(engine)
     const call = ask(harness, 'POST /upload', { body: SOURCES.generator?.() })
-    await peer.until(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
+    await peer.waitFor(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
     await quiet(connection)
     clock.advance(TIMEOUT * 1.5)
     await call.settled
@@ -99,7 +99,7 @@ describe('the clock of an upload, on engine wire', () => {
       { method: 'POST', path: '/upload', body: Buffer.alloc(PIECES * PIECE) },
       new PausingRecorder(),
     )
-    await peer.until(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
+    await peer.waitFor(() => peer.requests.length === 2 && peer.request('/upload').length === PIECE)
     const { id } = peer.request('/upload')
     connection.write(
       frames.response(id),

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Setting, Type } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Setting, Type } from '../support/frames.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const EVENT = 16_000
 
 /** Until both sides have done all that they can do by themselves. */
-async function quiet(connection: PeerConnection): Promise<void> {
+async function quiet(connection: FaultConnection): Promise<void> {
   for (let turn = 0; turn < 5; turn++) {
     await connection.ping()
     await setImmediate()
@@ -19,12 +19,12 @@ describe.each(ENGINES)('a response that arrives in small events, on engine %s', 
   it('continues when a burst of calls has made the windows smaller than the data received', async () => {
     const peer = await startPeer({
       settings: [[Setting.MAX_CONCURRENT_STREAMS, 1_000]],
-      onRequest: (stream) => stream.respond(200),
+      onRequest: (stream) => stream.head(200),
     })
     const options = { ...PATIENT, engine, initialWindowSize: 1_000_000, maxSessionBuffer: 4_000_000 }
     const harness = startHarness(peer, options)
     const events = ask(harness, 'GET /events')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     const [connection, stream] = [peer.connection(0), peer.request('/events')]
     const window = (): number => connection.clientSettings.get(Setting.INITIAL_WINDOW_SIZE) ?? 0
     let sent = 0
@@ -46,7 +46,7 @@ describe.each(ENGINES)('a response that arrives in small events, on engine %s', 
     expect(left()).toBeGreaterThan(window() / 2)
     // As many again as were kept back, as an obedient peer sends them.
     for (const end = sent * 2; sent < end; sent += EVENT) {
-      await peer.until(() => left() >= EVENT)
+      await peer.waitFor(() => left() >= EVENT)
       stream.data('x'.repeat(EVENT))
       await quiet(connection)
     }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import type { Frame } from '../../src/testing/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
-import type { Frame } from '../support/frames.ts'
-import { Flag, frames, Setting, Type, toSettings } from '../support/frames.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
 import { PausingRecorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const FRAME = 16_000
 const BODY = 12_000_000
@@ -13,20 +14,20 @@ const BODY = 12_000_000
  * Sends bodies in frames of one size, and goes on at a WINDOW_UPDATE of the stream alone: SETTINGS that come while it
  * waits count from the next one on. It acknowledges a PING when it can send no more.
  */
-class StubbornScript implements PeerScript {
+class StubbornScript implements ConnectionScript {
   readonly acksPings = false
   readonly #windows = new Map<number, number>()
   readonly #left = new Map<number, number>()
   #initial = 65_535
   #connection = 65_535
 
-  onRequest(stream: { id: number; respond(status: number): void }): void {
-    stream.respond(200)
+  onRequest(stream: FaultStream): void {
+    stream.head(200)
     this.#windows.set(stream.id, this.#initial)
     this.#left.set(stream.id, BODY)
   }
 
-  onFrame(frame: Frame, connection: PeerConnection): void {
+  onFrame(frame: Frame, connection: FaultConnection): void {
     const { type, flags, streamId, payload } = frame
     if (type === Type.SETTINGS && (flags & Flag.ACK) === 0) {
       const size = toSettings(frame).find(([id]) => id === Setting.INITIAL_WINDOW_SIZE)?.[1]
@@ -45,7 +46,7 @@ class StubbornScript implements PeerScript {
     }
   }
 
-  #send(id: number, connection: PeerConnection): void {
+  #send(id: number, connection: FaultConnection): void {
     let [window, left] = [this.#windows.get(id) ?? 0, this.#left.get(id) ?? 0]
     while (left > 0 && window >= FRAME && this.#connection >= FRAME) {
       left -= FRAME

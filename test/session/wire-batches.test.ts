@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { Setting } from '../support/frames.ts'
-import { ask, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { Setting } from '../../src/testing/frames.ts'
+import { ask, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const MEBIBYTE = 1_048_576
 const BODY = Buffer.alloc(8 * MEBIBYTE, 'abcdefghijk')
@@ -60,7 +60,7 @@ class NotedSocket extends Duplex {
 async function send(takesAtOnce: (size: number) => boolean): Promise<number[]> {
   const peer = await startPeer({
     settings: [[Setting.INITIAL_WINDOW_SIZE, 2 * BODY.length]],
-    onComplete: (stream) => stream.respondWith(),
+    onComplete: (stream) => stream.respond(),
     onConnection: (connection) => connection.grant(0, 2 * BODY.length),
   })
   let socket: NotedSocket | undefined
@@ -75,7 +75,7 @@ async function send(takesAtOnce: (size: number) => boolean): Promise<number[]> {
   const call = ask(harness, 'POST /upload', { body: BODY })
   await call.settled
   expect(call.errors).toEqual([])
-  expect(peer.request('/upload').body === BODY.toString()).toBe(true)
+  expect(peer.request('/upload').text === BODY.toString()).toBe(true)
   return (socket?.sizes ?? []).filter((size) => size > 16_384 + SLACK)
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import type { DispatchController, PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
-import { Flag, frames, Type } from '../support/frames.ts'
 import { GreedyScript } from '../support/greedy-script.ts'
+import { startHarness, startPeer } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 /** RFC 9113 §6.9.2, and the smallest that can be asked for. */
@@ -56,7 +56,7 @@ function read(harness: Harness, limit: number, path = '/'): Taker {
 }
 
 /** The sum of the WINDOW_UPDATEs of the connection. */
-function toCredit(connection: PeerConnection): number {
+function toCredit(connection: FaultConnection): number {
   const grants = connection.of(Type.WINDOW_UPDATE, 0)
   return grants.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 0)
 }
@@ -68,7 +68,7 @@ async function startGreedy(options: PoolOptions = OPTIONS) {
   const harness = startHarness(peer, options)
   /** Until the peer has had so many requests, and may send no more. */
   const settle = async (requests: number): Promise<void> => {
-    await peer.until(() => peer.requests.length === requests)
+    await peer.waitFor(() => peer.requests.length === requests)
     for (let sent = -1; sent !== script.sent; ) {
       sent = script.sent
       await peer.connection(0).ping()
@@ -84,9 +84,9 @@ async function startSilent() {
   /** A call that has heard its header, and takes so much. */
   const begin = async (limit: number, path = '/') => {
     const taker = read(harness, limit, path)
-    await peer.until(() => peer.requests.some((stream) => stream.path === path))
+    await peer.waitFor(() => peer.requests.some((stream) => stream.path === path))
     const stream = peer.request(path)
-    stream.respond(200)
+    stream.head(200)
     return { taker, stream }
   }
   const first = await begin(0)
@@ -191,14 +191,14 @@ describe('the credit of a connection, on engine wire', () => {
       const { connection, send, stream, taker, peer } = await startSilent()
       await send(stream.id, WINDOW)
       taker.controller?.abort(new Error('enough'))
-      await peer.until(() => stream.resetCode !== null)
+      await peer.waitFor(() => stream.resetCode !== null)
       expect(toCredit(connection)).toBe(WINDOW)
     })
 
     it('for data that was in flight when the reader aborted, too', async () => {
       const { connection, send, stream, taker, peer } = await startSilent()
       taker.controller?.abort(new Error('enough'))
-      await peer.until(() => stream.resetCode !== null)
+      await peer.waitFor(() => stream.resetCode !== null)
       await send(stream.id, WINDOW)
       expect(toCredit(connection)).toBeGreaterThan(WINDOW / 2)
       expect(toCredit(connection)).toBeLessThanOrEqual(WINDOW)

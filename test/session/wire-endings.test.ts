@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { ClientDestroyedError } from '../../src/errors.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Flag, frames } from '../../src/testing/frames.ts'
 import type { DispatchController } from '../../types/index.ts'
-import { Flag, frames } from '../support/frames.ts'
+import { heard, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerScript } from '../support/scripted-peer-connection.ts'
-import { heard, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 const NO_ERROR = 0
 const REFUSED_STREAM = 7
@@ -21,8 +21,8 @@ class HeldReader extends Recorder {
   }
 }
 
-async function start(script: PeerScript = {}) {
-  const peer = await startPeer({ onComplete: (stream) => stream.respondWith(), ...script })
+async function start(script: ConnectionScript = {}) {
+  const peer = await startPeer({ onComplete: (stream) => stream.respond(), ...script })
   const harness = startHarness(peer, { engine: 'wire' })
   await harness.dispatch({ ...GET, path: '/first' }).settled
   const connection = peer.connection(0)
@@ -38,21 +38,21 @@ async function start(script: PeerScript = {}) {
 
 describe('a response on engine wire that is complete before the upload', () => {
   async function startUpload() {
-    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respond() })
     const source = new Readable({ read() {} })
     const call = scene.harness.dispatch({ method: 'POST', path: '/upload', body: source })
     source.push('one ')
-    await scene.peer.until(() => scene.peer.requests[1]?.body === 'one ')
+    await scene.peer.waitFor(() => scene.peer.requests[1]?.text === 'one ')
     return { ...scene, source, call, stream: scene.peer.request('/upload') }
   }
 
   it('completes the call, destroys the source, and cancels the stream', async () => {
     const { call, source, stream, peer, harness } = await startUpload()
-    stream.respond(200)
+    stream.head(200)
     stream.end('early')
     expect(await toOutcomes([call])).toEqual(['early'])
     expect(source.destroyed).toBe(true)
-    await peer.until(() => stream.resetCode === CANCEL)
+    await peer.waitFor(() => stream.resetCode === CANCEL)
     expect(stream.isComplete).toBe(false)
     expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
   })
@@ -99,12 +99,12 @@ describe('a response on engine wire that is complete before the upload', () => {
 
   it('leaves the session open for its siblings', async () => {
     const { call, stream, harness, peer } = await startUpload()
-    stream.respond(200)
+    stream.head(200)
     stream.end('early')
     await call.settled
     const sibling = harness.dispatch({ ...GET, path: '/sibling' })
-    await peer.until(() => peer.requests.length === 3)
-    peer.request('/sibling').respondWith()
+    await peer.waitFor(() => peer.requests.length === 3)
+    peer.request('/sibling').respond()
     expect(await toOutcomes([sibling])).toEqual(['GET /sibling'])
     expect(peer.connections).toHaveLength(1)
   })
@@ -112,14 +112,14 @@ describe('a response on engine wire that is complete before the upload', () => {
 
 describe('an unread response on engine wire that is complete before the upload', () => {
   async function startHeldUpload() {
-    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respond() })
     const source = new Readable({ read() {} })
     const options = { method: 'POST', path: '/upload', body: source } as const
     const call = scene.harness.dispatch(options, new HeldReader())
     source.push('one ')
-    await scene.peer.until(() => scene.peer.requests[1]?.body === 'one ')
+    await scene.peer.waitFor(() => scene.peer.requests[1]?.text === 'one ')
     const stream = scene.peer.request('/upload')
-    stream.respond(200)
+    stream.head(200)
     stream.end('early')
     await scene.quiet()
     return { ...scene, source, call, stream }
@@ -148,7 +148,7 @@ describe('an unread response on engine wire that is complete before the upload',
 
   it('survives a GOAWAY that does not name it', async () => {
     const { call, source, connection, quiet } = await startHeldUpload()
-    connection.goAway(1, NO_ERROR)
+    connection.goAway({ lastStreamId: 1, code: NO_ERROR })
     await quiet()
     await expectEarly(call, source)
   })
@@ -156,9 +156,9 @@ describe('an unread response on engine wire that is complete before the upload',
 
 describe('an unread response on engine wire', () => {
   async function startHeld() {
-    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respondWith() })
+    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respond() })
     const call = scene.harness.dispatch({ ...GET, path: '/held' }, new HeldReader())
-    await scene.peer.until(() => scene.peer.requests.length === 2)
+    await scene.peer.waitFor(() => scene.peer.requests.length === 2)
     return { ...scene, call, stream: scene.peer.request('/held') }
   }
 
@@ -166,7 +166,7 @@ describe('an unread response on engine wire', () => {
     async function startWhole() {
       const scene = await startHeld()
       const { stream, connection } = scene
-      stream.respond(200)
+      stream.head(200)
       stream.data('one ')
       stream.data('two')
       connection.write(frames.headers(stream.id, [['x-sum', '7']], Flag.END_STREAM))
@@ -200,7 +200,7 @@ describe('an unread response on engine wire', () => {
 
     it('is delivered when the peer sends GOAWAY and closes its side', async () => {
       const { call, connection, harness } = await startWhole()
-      connection.goAway(0, NO_ERROR)
+      connection.goAway({ lastStreamId: 0, code: NO_ERROR })
       connection.end()
       await expectWhole(call)
       await heard(harness, ['connect', 'disconnect'])
@@ -208,7 +208,7 @@ describe('an unread response on engine wire', () => {
 
     it('survives a GOAWAY with a last id below its own', async () => {
       const { call, connection, quiet } = await startWhole()
-      connection.goAway(0, NO_ERROR)
+      connection.goAway({ lastStreamId: 0, code: NO_ERROR })
       await quiet()
       expect(call.events).toEqual(['start', 'response 200'])
       call.controller?.resume()
@@ -236,7 +236,7 @@ describe('an unread response on engine wire', () => {
   describe('that is not complete yet', () => {
     async function startPart() {
       const scene = await startHeld()
-      scene.stream.respond(200)
+      scene.stream.head(200)
       scene.stream.data('one ')
       await scene.quiet()
       return scene
@@ -244,7 +244,7 @@ describe('an unread response on engine wire', () => {
 
     it('continues after a GOAWAY, also with an error code', async () => {
       const { call, stream, connection, quiet } = await startPart()
-      connection.goAway(stream.id, 2)
+      connection.goAway({ lastStreamId: stream.id, code: 2 })
       await quiet()
       stream.end('two')
       await quiet()
@@ -278,7 +278,7 @@ describe('an unread response on engine wire', () => {
       call.controller?.resume()
       await call.settled
       expect(call.error).toBe(mine)
-      await peer.until(() => stream.resetCode === CANCEL)
+      await peer.waitFor(() => stream.resetCode === CANCEL)
       expect(harness.scheduler).toMatchObject({ pending: 0, running: 0 })
     })
   })

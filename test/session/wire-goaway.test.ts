@@ -1,20 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { ERROR_CODES, Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
-import { ERROR_CODES, Flag, frames, Setting, Type } from '../support/frames.ts'
+import { ask, heard, SERVE, startHarness, startPeer, toOutcome, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
-import type { ScriptedPeer } from '../support/scripted-peer.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import {
-  ask,
-  heard,
-  SERVE,
-  startHarness,
-  startPeer,
-  toOutcome,
-  toOutcomes,
-} from '../support/scripted-peer-rig.ts'
 
 const NO_ERROR = 0
 const PROTOCOL_ERROR = 1
@@ -36,7 +28,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     const peer = await startPeer([{}, SERVE])
     const harness = startHarness(peer, options)
     const calls = WHAT.map((each) => ask(harness, each))
-    await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === WHAT.length)
+    await peer.waitFor(() => peer.requests.filter(({ isComplete }) => isComplete).length === WHAT.length)
     return { peer, harness, calls, connection: peer.connection(0) }
   }
 
@@ -44,17 +36,17 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
    * Streams 1 and 3 get their responses in the end; 5 and 7 have got theirs on another connection. Each request was
    * sent as often as it had to be.
    */
-  async function expectFinished(peer: ScriptedPeer, calls: readonly Recorder[]): Promise<void> {
+  async function expectFinished(peer: FaultServer, calls: readonly Recorder[]): Promise<void> {
     const connection = peer.connection(0)
     expect(calls.slice(0, 2).map(({ events }) => events)).toEqual([['start'], ['start']])
-    for (const stream of connection.streams.slice(0, 2)) stream.respondWith(`late ${stream}`)
+    for (const stream of connection.streams.slice(0, 2)) stream.respond(`late ${stream}`)
     expect(await toOutcomes(calls)).toEqual(['late GET /0', 'late POST /1', 'GET /2', 'POST /3'])
     expect(peer.ledger.slice(WHAT.length)).toEqual(['1/1 GET /2', '1/3 POST /3'])
   }
 
   /** The client ends the connection itself, with an error or without. */
-  async function expectGoaway(peer: ScriptedPeer, connection: PeerConnection, code: number): Promise<void> {
-    await peer.until(() => connection.hasEnded || connection.isClosed)
+  async function expectGoaway(peer: FaultServer, connection: FaultConnection, code: number): Promise<void> {
+    await peer.waitFor(() => connection.hasEnded || connection.isClosed)
     expect(connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))).toEqual([code])
   }
 
@@ -64,11 +56,11 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     0x1234,
   ])('the accepted requests get their responses, and the others get theirs on another connection: %i', async (code) => {
     const { peer, harness, calls, connection } = await begin()
-    connection.goAway(3, code, 'why')
+    connection.goAway({ lastStreamId: 3, code, debugData: 'why' })
     expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
     await expectFinished(peer, calls)
     // Nothing is left on it.
-    await peer.until(() => connection.hasEnded)
+    await peer.waitFor(() => connection.hasEnded)
     await heard(harness, ['connect', 'connect', 'disconnect'])
   })
 
@@ -76,32 +68,32 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     const peer = await startPeer([{ settings: [[Setting.INITIAL_WINDOW_SIZE, 2]] }, SERVE])
     const harness = startHarness(peer, OPTIONS)
     const responded = ask(harness, 'GET /answered')
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     const uploaded = ask(harness, 'POST /uploaded', { body: 'seven b' })
-    await peer.until(() => peer.requests[1]?.body === 'se')
+    await peer.waitFor(() => peer.requests[1]?.text === 'se')
     const connection = peer.connection(0)
-    peer.request('/answered').respond(200, [['x-sum', '3']])
+    peer.request('/answered').head(200, [['x-sum', '3']])
     peer.request('/answered').data('one, ')
-    connection.goAway(3, INTERNAL_ERROR)
+    connection.goAway({ lastStreamId: 3, code: INTERNAL_ERROR })
     await connection.ping()
     peer.request('/answered').end('two')
     connection.grant(3, 5)
-    await peer.until(() => peer.request('/uploaded').isComplete)
-    expect(peer.request('/uploaded').body).toBe('seven b')
-    peer.request('/uploaded').respondWith('got it')
+    await peer.waitFor(() => peer.request('/uploaded').isComplete)
+    expect(peer.request('/uploaded').text).toBe('seven b')
+    peer.request('/uploaded').respond('got it')
     expect(await toOutcomes([responded, uploaded])).toEqual(['one, two', 'got it'])
     expect(peer.connections).toHaveLength(1)
   })
 
   it('an accepted stream that it resets afterwards fails with the error of the reset, not of the GOAWAY', async () => {
     const { peer, calls, connection } = await begin()
-    connection.goAway(7, ENHANCE_YOUR_CALM)
+    connection.goAway({ lastStreamId: 7, code: ENHANCE_YOUR_CALM })
     connection.streams[1]?.reset(CANCEL)
     await calls[1]?.settled
     expect(calls[1]?.error).toBeInstanceOf(errors.StreamError)
     expect(calls[1]?.error).toMatchObject({ http2ErrorCode: CANCEL, processed: 'maybe', streamId: 3 })
-    for (const [index, stream] of connection.streams.entries()) if (index !== 1) stream.respondWith()
+    for (const [index, stream] of connection.streams.entries()) if (index !== 1) stream.respond()
     const rest = calls.filter((_, index) => index !== 1)
     expect(await toOutcomes(rest)).toEqual(WHAT.filter((_, index) => index !== 1))
     expect(peer.connections).toHaveLength(1)
@@ -109,47 +101,47 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
 
   it('a call that comes later goes to another connection, while the first one finishes', async () => {
     const { peer, harness, calls, connection } = await begin()
-    connection.goAway(7, ENHANCE_YOUR_CALM)
+    connection.goAway({ lastStreamId: 7, code: ENHANCE_YOUR_CALM })
     await connection.ping()
     expect(await toOutcomes([ask(harness, 'GET /later')])).toEqual(['GET /later'])
     expect(peer.ledger.slice(WHAT.length)).toEqual(['1/1 GET /later'])
-    for (const stream of connection.streams) stream.respondWith()
+    for (const stream of connection.streams) stream.respond()
     expect(await toOutcomes(calls)).toEqual(WHAT)
   })
 
   describe('and another one', () => {
     it('with a lower last id refuses the streams above that, and leaves the others', async () => {
       const { peer, calls, connection } = await begin()
-      connection.goAway(7, ENHANCE_YOUR_CALM, 'first')
+      connection.goAway({ lastStreamId: 7, code: ENHANCE_YOUR_CALM, debugData: 'first' })
       await connection.ping()
       expect(calls.map(({ events }) => events)).toEqual(Array(WHAT.length).fill(['start']))
       expect(peer.connections).toHaveLength(1)
-      connection.goAway(3, INTERNAL_ERROR, 'second')
+      connection.goAway({ lastStreamId: 3, code: INTERNAL_ERROR, debugData: 'second' })
       expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
       await expectFinished(peer, calls)
     })
 
     it('with 0 refuses all of them: they are sent again in their order', async () => {
       const { peer, calls, connection } = await begin()
-      connection.goAway(7, ENHANCE_YOUR_CALM)
-      connection.goAway(0, ENHANCE_YOUR_CALM)
+      connection.goAway({ lastStreamId: 7, code: ENHANCE_YOUR_CALM })
+      connection.goAway({ lastStreamId: 0, code: ENHANCE_YOUR_CALM })
       expect(await toOutcomes(calls)).toEqual(WHAT)
       expect(peer.ledger.slice(WHAT.length)).toEqual(WHAT.map((each, index) => `1/${2 * index + 1} ${each}`))
     })
 
     it('with the same last id changes nothing', async () => {
       const { peer, calls, connection } = await begin()
-      connection.goAway(3, ENHANCE_YOUR_CALM)
-      connection.goAway(3, NO_ERROR)
+      connection.goAway({ lastStreamId: 3, code: ENHANCE_YOUR_CALM })
+      connection.goAway({ lastStreamId: 3, code: NO_ERROR })
       expect(await toOutcomes(calls.slice(2))).toEqual(['GET /2', 'POST /3'])
       await expectFinished(peer, calls)
     })
 
     it('with a higher last id breaks the protocol: accepted requests fail as maybe processed', async () => {
       const { peer, calls, connection } = await begin()
-      connection.goAway(3, NO_ERROR)
+      connection.goAway({ lastStreamId: 3, code: NO_ERROR })
       await connection.ping()
-      connection.goAway(5, NO_ERROR)
+      connection.goAway({ lastStreamId: 5, code: NO_ERROR })
       // What is safe is sent again (RFC 9110 §9.2.2).
       expect(await toOutcomes(calls.filter((_, index) => index !== 1))).toEqual([
         'GET /0',
@@ -168,8 +160,8 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
     it('each accepted call fails with the error and its debug data, whatever came after it', async () => {
       const { calls, connection } = await begin({ ...OPTIONS, replaySafe: false })
       // As a server of node:http2 does that destroys its session then.
-      connection.goAway(7, ENHANCE_YOUR_CALM, 'too much')
-      connection.goAway(7, NO_ERROR)
+      connection.goAway({ lastStreamId: 7, code: ENHANCE_YOUR_CALM, debugData: 'too much' })
+      connection.goAway({ lastStreamId: 7, code: NO_ERROR })
       await connection.ping()
       connection.break()
       await Promise.all(calls.map(({ settled }) => settled))
@@ -181,9 +173,9 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
 
   describe('and responds to what it has refused', () => {
     /** Legal: the responses were in flight, or the peer sends them all the same (RFC 9113 §6.8). */
-    async function respondRefused(harness: Harness, connection: PeerConnection): Promise<void> {
-      connection.goAway(3, ENHANCE_YOUR_CALM)
-      for (const stream of connection.streams.slice(2)) stream.respondWith('never asked')
+    async function respondRefused(harness: Harness, connection: FaultConnection): Promise<void> {
+      connection.goAway({ lastStreamId: 3, code: ENHANCE_YOUR_CALM })
+      for (const stream of connection.streams.slice(2)) stream.respond('never asked')
       await connection.ping()
       expect(harness.errors).toEqual([])
     }
@@ -198,7 +190,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
 
     it('the credit of their data is returned to the connection', async () => {
       const { calls, connection } = await begin({ ...OPTIONS, connectionWindowSize: 65_535 })
-      connection.goAway(3, ENHANCE_YOUR_CALM)
+      connection.goAway({ lastStreamId: 3, code: ENHANCE_YOUR_CALM })
       await connection.ping()
       for (let i = 0; i < 16; i++) {
         connection.write(frames.frame(Type.DATA, 0, 7, Buffer.alloc(16_000)))
@@ -207,13 +199,13 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       const grants = connection.of(Type.WINDOW_UPDATE, 0).map(({ payload }) => payload.readUInt32BE(0))
       const credit = grants.reduce((sum, grant) => sum + grant, 0)
       expect(16 * 16_000 - credit).toBeLessThan(65_535 / 2)
-      for (const stream of connection.streams.slice(0, 2)) stream.respondWith()
+      for (const stream of connection.streams.slice(0, 2)) stream.respond()
       expect(await toOutcomes(calls)).toEqual(WHAT)
     })
 
     it('header blocks of refused streams update the table for later ones', async () => {
       const { calls, connection } = await begin()
-      connection.goAway(3, ENHANCE_YOUR_CALM)
+      connection.goAway({ lastStreamId: 3, code: ENHANCE_YOUR_CALM })
       // RFC 7541 §6.2.1: `x-sum: 3` is put into the table; §6.1: the 62nd entry is that one.
       const learn = Buffer.concat([
         Buffer.from([0x88, 0x40, 5]),
@@ -223,7 +215,7 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 7, learn))
       connection.write(frames.frame(Type.HEADERS, Flag.END_HEADERS, 1, Buffer.from([0x88, 0xbe])))
       connection.streams[0]?.end('known')
-      connection.streams[1]?.respondWith()
+      connection.streams[1]?.respond()
       expect(await toOutcomes(calls)).toEqual(['known', 'POST /1', 'GET /2', 'POST /3'])
       expect(calls[0]?.headers).toEqual({ 'x-sum': '3' })
     })

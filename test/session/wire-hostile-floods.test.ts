@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { connect as connectSocket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { ClientOptions } from '../../types/index.ts'
-import { Flag, frames, Setting, Type } from '../support/frames.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const { frame } = frames
 
@@ -23,7 +23,7 @@ const WRITE = 65_536
 const FEW = 300_000
 
 /** Writes one frame over and over, as fast as the other side reads, until the connection is gone. */
-function pour(connection: PeerConnection, bytes: Buffer): void {
+function pour(connection: FaultConnection, bytes: Buffer): void {
   const { socket } = connection
   const round = Buffer.concat(Array.from({ length: Math.ceil(WRITE / bytes.length) }, () => bytes))
   const write = (): void => {
@@ -46,14 +46,14 @@ function toWatched(sockets: Socket[]): NonNullable<ClientOptions['connect']> {
 }
 
 /** One attack on the first connection, of which a call waits; and a second connection that serves. */
-async function suffer(script: PeerScript, what = 'POST /1') {
+async function suffer(script: ConnectionScript, what = 'POST /1') {
   const sockets: Socket[] = []
   // Credit for the request's body would come within the flood.
   const peer = await startPeer([{ grantsCredit: false, ...script }, SERVE])
   const harness = startHarness(peer, { engine: 'wire', connections: 1, connect: toWatched(sockets) })
   const call = ask(harness, what)
   await call.settled
-  await peer.until(() => peer.connection(0).isClosed)
+  await peer.waitFor(() => peer.connection(0).isClosed)
   const [socket] = sockets
   if (socket === undefined) throw new Error('No connection was made')
   const goAways = peer.connection(0).of(Type.GOAWAY)
@@ -131,7 +131,7 @@ describe('a flood', () => {
     const peer = await startPeer({
       onRequest: (stream, connection) => {
         if (stream.id === 1) connection.write(early)
-        else stream.respondWith('sibling')
+        else stream.respond('sibling')
       },
     })
     const harness = startHarness(peer, { engine: 'wire', connections: 1 })
@@ -171,7 +171,7 @@ describe('more data than was asked for', () => {
     const peer = await startPeer({
       onRequest: (stream, connection) => {
         if (stream.id === 1) connection.write(frames.response(1), ...Array.from({ length: 5 }, () => piece))
-        else stream.respondWith('sibling')
+        else stream.respond('sibling')
       },
     })
     const harness = startHarness(peer, { engine: 'wire', connections: 1, initialWindowSize: 65_536 })
@@ -183,7 +183,7 @@ describe('more data than was asked for', () => {
     const sibling = ask(harness, 'GET /3')
     await sibling.settled
     expect(sibling.text).toBe('sibling')
-    await peer.until(() => peer.request('/1').resetCode === FLOW_CONTROL_ERROR)
+    await peer.waitFor(() => peer.request('/1').resetCode === FLOW_CONTROL_ERROR)
   })
 
   it('on the connection, by streams that are held › ends it, with no more than its window read', async () => {
@@ -265,7 +265,7 @@ describe('traffic that is legal, and odd', () => {
       onRequest: (stream, connection) => {
         connection.write(...Array.from({ length: 4_000 }, () => frames.windowUpdate(stream.id, size / 4_000)))
       },
-      onComplete: (stream) => stream.respondWith(`${stream.length}`),
+      onComplete: (stream) => stream.respond(`${stream.length}`),
     })
     const harness = startHarness(peer, { engine: 'wire', connections: 1 })
     const call = ask(harness, 'POST /', { body: Buffer.alloc(size) })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { errors } from '../../src/index.ts'
-import { Flag, frames, Setting, Type } from '../support/frames.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const { frame } = frames
 
@@ -127,7 +127,7 @@ const ON_STREAM: readonly Attack[] = [
 ]
 
 /** The codes of the frames of one type, on one stream, that the client has sent. */
-function toCodes(connection: PeerConnection, type: number, streamId: number): number[] {
+function toCodes(connection: FaultConnection, type: number, streamId: number): number[] {
   return connection.of(type, streamId).map(({ payload }) => payload.readUInt32BE(payload.length >= 8 ? 4 : 0))
 }
 
@@ -156,7 +156,7 @@ describe('a peer that breaks a rule of the connection', () => {
     const next = ask(harness, 'GET /next')
     await next.settled
     expect(next.text).toBe('GET /next')
-    await peer.until(() => peer.connection(0).isClosed)
+    await peer.waitFor(() => peer.connection(0).isClosed)
     const [goAway, ...more] = toCodes(peer.connection(0), Type.GOAWAY, 0)
     expect([goAway, more]).toEqual([code, []])
     // RFC 9113 §5.4.1: nothing comes behind it.
@@ -177,7 +177,7 @@ describe('a peer that breaks a rule of a stream', () => {
     const call = ask(harness, 'POST /1')
     const sibling = ask(harness, 'POST /3')
     await call.settled
-    await peer.until(() => peer.request('/1').resetCode !== null)
+    await peer.waitFor(() => peer.request('/1').resetCode !== null)
     peer.request('/3').end('is well')
     await sibling.settled
     expect(sibling.text).toBe('all is well')
@@ -199,7 +199,7 @@ describe('a peer that breaks a rule of a stream', () => {
     const call = ask(startHarness(peer, { engine: 'wire' }), 'POST /')
     await call.settled
     expect(call.error).toBeInstanceOf(errors.ResponseContentLengthMismatchError)
-    await peer.until(() => peer.request('/').resetCode === PROTOCOL_ERROR)
+    await peer.waitFor(() => peer.request('/').resetCode === PROTOCOL_ERROR)
   })
 
   it('by less content than announced › gets no RST_STREAM, as the stream is closed; its call fails', async () => {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { toResponseHeaders } from '../../src/core/header-object.ts'
 import { errors } from '../../src/index.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { toBlock, toLength, toLiteral, toText } from '../../src/testing/header-blocks.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { Flag, frames, Setting, Type } from '../support/frames.ts'
-import { toBlock, toLength, toLiteral, toText } from '../support/header-blocks.ts'
-import { ask, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 
 vi.mock('../../src/core/header-object.ts', { spy: true })
 
@@ -84,7 +84,7 @@ describe('a header section that is a decompression bomb', () => {
       expect(error).toBeInstanceOf(errors.SocketError)
       expect(error).toMatchObject({ http2ErrorCode: ENHANCE_YOUR_CALM })
     }
-    await peer.until(() => peer.connection(0).isClosed)
+    await peer.waitFor(() => peer.connection(0).isClosed)
     expect(
       peer
         .connection(0)
@@ -169,7 +169,7 @@ describe('a header block that breaks a rule of HPACK', () => {
       expect(error).toMatchObject({ http2ErrorCode: COMPRESSION_ERROR })
       expect(error.message).toContain('RFC 7541')
     }
-    await peer.until(() => peer.connection(0).isClosed)
+    await peer.waitFor(() => peer.connection(0).isClosed)
     expect(
       peer
         .connection(0)
@@ -189,7 +189,7 @@ describe('a header block that breaks a rule of HPACK', () => {
     ])
     const harness = startHarness(peer, { engine: 'wire', connections: 1 })
     const [aborted, sibling] = [ask(harness, 'POST /1'), ask(harness, 'POST /3')]
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     aborted.controller?.abort(new Error('enough'))
     await Promise.all([aborted.settled, sibling.settled])
     expect(sibling.error).toMatchObject({ http2ErrorCode: COMPRESSION_ERROR })

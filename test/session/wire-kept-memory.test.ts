@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import { Flag, frames } from '../support/frames.ts'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, frames } from '../../src/testing/frames.ts'
+import { PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
 import { PausingRecorder } from '../support/recorder.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 /** A frame of an unknown type and of the largest size: it fills the chunks in which the data comes. */
@@ -18,7 +18,7 @@ function toMemory(pieces: readonly Buffer[]): number {
 }
 
 /** Sends so many frames of data, with so many others behind each. */
-async function send(connection: PeerConnection, id: number, count: number, size: number, fillers: number) {
+async function send(connection: FaultConnection, id: number, count: number, size: number, fillers: number) {
   const round = [frames.data(id, 'x'.repeat(size)), ...Array.from({ length: fillers }, () => FILLER)]
   for (let sent = 0; sent < count; sent++) {
     connection.write(...round)
@@ -37,10 +37,10 @@ describe('unread data on engine wire, a small part of all that came', () => {
     count,
     fillers,
   }) => {
-    const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+    const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const harness = startHarness(peer, { ...PATIENT, engine: 'wire', initialWindowSize: 2 * MIB })
     const call = harness.dispatch({}, new PausingRecorder())
-    await peer.until(() => peer.requests.length === 1)
+    await peer.waitFor(() => peer.requests.length === 1)
     const [connection, stream] = [peer.connection(0), peer.request('/')]
     await send(connection, stream.id, count, size, fillers)
     expect(call.chunks).toEqual([])
@@ -56,11 +56,11 @@ describe('unread data on engine wire, a small part of all that came', () => {
     { size: 1, count: 1_000, fillers: 1 },
     { size: 2_048, count: 100, fillers: 4 },
   ])('in a tunnel, pieces of $size › takes about as much', async ({ size, count, fillers }) => {
-    const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+    const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
     const client = new Client(peer.origin, { engine: 'wire', pingInterval: 0 })
     onTestFinished(() => client.destroy())
     const { socket: tunnel } = await client.connect({ path: 'x.example:443' })
-    const [connection, stream] = [peer.connection(0), peer.request('')]
+    const [connection, stream] = [peer.connection(0), peer.request('*')]
     await send(connection, stream.id, count, size, fillers)
     await setImmediate()
     // All of it waits outside of node's buffer.

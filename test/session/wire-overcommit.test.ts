@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { frames, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
-import { frames, Type } from '../support/frames.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
 import { PausingRecorder } from '../support/recorder.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 const FRAME = 16_384
 const DEFAULT_WINDOW = 65_535
 
 /** Until both sides have done all that they can do by themselves. */
-async function quiet(connection: PeerConnection): Promise<void> {
+async function quiet(connection: FaultConnection): Promise<void> {
   for (let turn = 0; turn < 5; turn++) {
     await connection.ping()
     await setImmediate()
@@ -20,10 +20,10 @@ async function quiet(connection: PeerConnection): Promise<void> {
 
 /** Calls that hold their responses back, and the peer's way to send to them all at once. */
 async function start(options: PoolOptions, paths: readonly string[]) {
-  const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+  const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
   const harness = startHarness(peer, { ...PATIENT, engine: 'wire', ...options })
   const calls = paths.map((path) => harness.dispatch({ path }, new PausingRecorder()))
-  await peer.until(() => peer.requests.length === paths.length)
+  await peer.waitFor(() => peer.requests.length === paths.length)
   const connection = peer.connection(0)
   let sent = 0
   const send = async (path: string, bytes: number): Promise<void> => {
@@ -52,7 +52,7 @@ describe('the credit of a connection, on engine wire', () => {
     expect(left()).toBe(4_194_319)
     await send('/paused', 4 * MIB)
     const call = ask(harness, 'GET /small')
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     await quiet(connection)
     expect(left()).toBeGreaterThanOrEqual(MIB)
     peer.request('/small').end('all of it')

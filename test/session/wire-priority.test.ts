@@ -1,17 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client, errors } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Setting, Type, toContent } from '../../src/testing/frames.ts'
 import type { DispatchController, DispatchOptions, EngineName, RequestPriority } from '../../types/index.ts'
 import { UNDICIS } from '../interop/interceptors-undicis.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Setting, Type, toContent } from '../support/frames.ts'
+import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, SERVE, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
 
 /** RFC 9218 §7.1. */
 const PRIORITY_UPDATE = 0x10
 const REFUSED_STREAM = 7
-const EXTENDED_CONNECT: PeerScript = { settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]] }
+const EXTENDED_CONNECT: ConnectionScript = { settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]] }
 
 const COMBINATIONS: readonly { priority: RequestPriority | null; field: string | null }[] = [
   { priority: { urgency: 0 }, field: 'u=0' },
@@ -35,7 +35,7 @@ function startClient(origin: string, engine: EngineName): Client {
 }
 
 /** What came: `1: u=0` is a new priority for stream 1. The frame itself is of the connection, and has no flags. */
-function toUpdates(connection: PeerConnection): string[] {
+function toUpdates(connection: FaultConnection): string[] {
   return connection.of(PRIORITY_UPDATE).map(({ streamId, flags, payload }) => {
     expect([streamId, flags]).toEqual([0, 0])
     return `${payload.readUInt32BE(0)}: ${payload.toString('latin1', 4)}`
@@ -43,7 +43,7 @@ function toUpdates(connection: PeerConnection): string[] {
 }
 
 /** The values of a field, stream by stream. */
-function toFields(connection: PeerConnection, wanted = 'priority'): string[][] {
+function toFields(connection: FaultConnection, wanted = 'priority'): string[][] {
   return connection.streams.map(({ fields }) =>
     fields.filter(([name]) => name === wanted).map(([, value]) => value),
   )
@@ -108,10 +108,10 @@ describe.each(ENGINES)('a request with a priority, on engine %s,', (engine) => {
         ask(harness, 'GET /a', { ...request, priority: { urgency: 6 } }),
         ask(harness, 'POST /b', request),
       ]
-      await peer.until(() => peer.requests.filter(({ isComplete }) => isComplete).length === calls.length)
+      await peer.waitFor(() => peer.requests.filter(({ isComplete }) => isComplete).length === calls.length)
       for (const call of calls) reprioritize(call, { urgency: 1 })
       await peer.connection(0).ping()
-      peer.connection(0).goAway(0, 0)
+      peer.connection(0).goAway({ lastStreamId: 0, code: 0 })
       expect(await toOutcomes(calls)).toEqual(['GET /a', 'POST /b'])
       expect(toFields(peer.connection(0))).toEqual([['u=6'], []])
       expect(toFields(peer.connection(1))).toEqual([['u=1'], ['u=1']])
@@ -125,11 +125,11 @@ describe.each(ENGINES)('a request with a priority, on engine %s,', (engine) => {
     it('to what is none, it throws, and the call goes on as it was', async () => {
       const peer = await startPeer({})
       const call = ask(startHarness(peer, options), 'GET /', { priority: { urgency: 6 } })
-      await peer.until(() => peer.requests.length === 1)
+      await peer.waitFor(() => peer.requests.length === 1)
       for (const priority of [{ urgency: -1 }, { incremental: 1 }, 'u=1', null, undefined])
         expect(() => reprioritize(call, priority)).toThrow(errors.InvalidArgumentError)
       await peer.connection(0).ping()
-      peer.requests[0]?.respondWith('fine')
+      peer.requests[0]?.respond('fine')
       expect(await toOutcomes([call])).toEqual(['fine'])
       expect(toUpdates(peer.connection(0))).toEqual([])
     })
@@ -144,7 +144,7 @@ describe('a request whose priority changes while it is under way', () => {
       const peer = await startPeer({})
       const harness = startHarness(peer, options)
       const calls = ['GET /a', 'GET /b', 'GET /c'].map((what) => ask(harness, what))
-      await peer.until(() => peer.requests.length === calls.length)
+      await peer.waitFor(() => peer.requests.length === calls.length)
       const changes: readonly (readonly [call: number, priority: RequestPriority])[] = [
         [1, { urgency: 0 }],
         [0, { urgency: 7, incremental: true }],
@@ -155,7 +155,7 @@ describe('a request whose priority changes while it is under way', () => {
       for (const [index, priority] of changes) reprioritize(calls[index] as Recorder, priority)
       await peer.connection(0).ping()
       expect(toUpdates(peer.connection(0))).toEqual(['3: u=0', '1: u=7, i', '3: i', '3: ', '3: '])
-      for (const stream of peer.requests) stream.respondWith()
+      for (const stream of peer.requests) stream.respond()
       expect(await toOutcomes(calls)).toEqual(['GET /a', 'GET /b', 'GET /c'])
     })
 
@@ -182,11 +182,11 @@ describe('a request whose priority changes while it is under way', () => {
         controller.reprioritize?.({ urgency: recorder.chunks.length })
       }
       startHarness(peer, options).dispatch({}, recorder)
-      await peer.until(() => peer.requests.length === 1)
-      peer.request('/').respond(200)
+      await peer.waitFor(() => peer.requests.length === 1)
+      peer.request('/').head(200)
       for (const [i, text] of ['one, ', 'two, '].entries()) {
         peer.request('/').data(text)
-        await peer.until(() => toUpdates(peer.connection(0)).length === i + 1)
+        await peer.waitFor(() => toUpdates(peer.connection(0)).length === i + 1)
       }
       peer.request('/').end('three')
       expect(await toOutcomes([recorder])).toEqual(['one, two, three'])
@@ -200,9 +200,9 @@ describe('a request whose priority changes while it is under way', () => {
       const tunnel = Object.assign(new Recorder(), { onRequestUpgrade: () => tunnel.events.push('upgrade') })
       const calls = [ask(harness, 'GET /answered'), ask(harness, 'GET /aborted')]
       harness.dispatch({ path: '/tunnel', upgrade: 'websocket' }, tunnel)
-      await peer.until(() => peer.requests.length === 3)
-      peer.request('/answered').respondWith()
-      peer.request('/tunnel').respond(200)
+      await peer.waitFor(() => peer.requests.length === 3)
+      peer.request('/answered').respond()
+      peer.request('/tunnel').head(200)
       calls[1]?.controller?.abort()
       for (const call of [...calls, tunnel]) {
         await (call === tunnel ? expect.poll(() => tunnel.events).toContain('upgrade') : call.settled)
@@ -218,14 +218,14 @@ describe('a request whose priority changes while it is under way', () => {
     it('says nothing on a stream that was refused: the next one is told of by its header, and by frames of its own', async () => {
       const peer = await startPeer({})
       const call = ask(startHarness(peer, options), 'GET /')
-      await peer.until(() => peer.requests.length === 1)
+      await peer.waitFor(() => peer.requests.length === 1)
       reprioritize(call, { urgency: 1 })
       await peer.connection(0).ping()
       peer.requests[0]?.reset(REFUSED_STREAM)
-      await peer.until(() => peer.requests.length === 2)
+      await peer.waitFor(() => peer.requests.length === 2)
       reprioritize(call, { urgency: 2 })
       await peer.connection(0).ping()
-      peer.requests[1]?.respondWith('at last')
+      peer.requests[1]?.respond('at last')
       expect(await toOutcomes([call])).toEqual(['at last'])
       expect(toFields(peer.connection(0))).toEqual([[], ['u=1']])
       expect(toUpdates(peer.connection(0))).toEqual(['1: u=1', '3: u=2'])
@@ -241,11 +241,11 @@ describe('a request whose priority changes while it is under way', () => {
     const [ours, theirs] = [new Recorder(), new Recorder()]
     client.compose(undici.interceptors.redirect()).dispatch(request, ours)
     client.compose(undici.interceptors.retry()).dispatch(request, theirs)
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     reprioritize(ours, { urgency: 1 })
     expect(theirs.controller?.reprioritize).toBeUndefined()
     await peer.connection(0).ping()
-    for (const stream of peer.requests) stream.respondWith()
+    for (const stream of peer.requests) stream.respond()
     expect(await toOutcomes([ours, theirs])).toEqual(['GET /', 'GET /'])
     expect(toFields(peer.connection(0))).toEqual([['u=6'], ['u=6']])
     expect(toUpdates(peer.connection(0))).toEqual(['1: u=1'])
@@ -294,7 +294,7 @@ function toBlockForms(block: Buffer): Form[] {
 }
 
 /** How the fields of a name were sent, request by request. */
-function toForms(connection: PeerConnection, wanted: string): Form[][] {
+function toForms(connection: FaultConnection, wanted: string): Form[][] {
   return connection.of(Type.HEADERS).map((frame, index) => {
     const fields = connection.streams[index]?.fields ?? []
     const forms = toBlockForms(toContent(frame))
@@ -307,7 +307,7 @@ describe.each(ENGINES)('a request with sensitive headers, on engine %s,', (engin
   const options = { engine, connections: 1 } as const
 
   /** One at a time; all of them get their responses. */
-  async function send(...requests: readonly Partial<DispatchOptions>[]): Promise<PeerConnection> {
+  async function send(...requests: readonly Partial<DispatchOptions>[]): Promise<FaultConnection> {
     const peer = await startPeer(SERVE)
     const harness = startHarness(peer, options)
     for (const request of requests)

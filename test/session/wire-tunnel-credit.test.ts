@@ -3,10 +3,10 @@ import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, frames, Type } from '../support/frames.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
-import type { PeerStream } from '../support/scripted-peer-stream.ts'
+import { startPeer } from '../support/peer-rig.ts'
 
 const DEFAULT_WINDOW = 65_535
 const WINDOW = 1_000_000
@@ -18,12 +18,12 @@ const TUNNELS = 6
 /** A tunnel, and its stream at the peer. */
 interface Pair {
   readonly tunnel: Duplex
-  readonly stream: PeerStream
+  readonly stream: FaultStream
 }
 
 /** Tunnels one after the other, on one connection. */
 async function start(engine: (typeof ENGINES)[number]) {
-  const peer = await startPeer({ onRequest: (stream) => stream.respond(200) })
+  const peer = await startPeer({ onRequest: (stream) => stream.head(200) })
   const client = new Client(peer.origin, {
     engine,
     pingInterval: 0,
@@ -96,7 +96,7 @@ describe.each(ENGINES)('the credit of a connection with tunnels, on engine %s', 
     for (let count = 0; count < TUNNELS; count++) {
       const pair = await open()
       pair.tunnel.end()
-      await peer.until(() => pair.stream.isComplete)
+      await peer.waitFor(() => pair.stream.isComplete)
       await bring(pair)
       const closed = once(pair.tunnel, 'close')
       expect(await readAll(pair.tunnel)).toBe(BROUGHT)
@@ -111,7 +111,7 @@ describe.each(ENGINES)('the credit of a connection with tunnels, on engine %s', 
     for (let count = 0; count < TUNNELS; count++) {
       const pair = await open()
       pair.tunnel.end()
-      await peer.until(() => pair.stream.isComplete)
+      await peer.waitFor(() => pair.stream.isComplete)
       await bring(pair)
       const closed = once(pair.tunnel, 'close')
       pair.tunnel.destroy()

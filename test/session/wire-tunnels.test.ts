@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
-import { Flag, frames, Setting, Type } from '../support/frames.ts'
-import { startPeer } from '../support/scripted-peer-rig.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { startPeer } from '../support/peer-rig.ts'
 
 const TARGET = { path: 'x.example:443' } as const
 const CANCEL = 8
@@ -16,7 +16,7 @@ async function start(windowSize: number, clientWindow = 1_000_000) {
   const peer = await startPeer({
     settings: [[Setting.INITIAL_WINDOW_SIZE, windowSize]],
     grantsCredit: false,
-    onRequest: (stream) => stream.respond(200),
+    onRequest: (stream) => stream.head(200),
   })
   const client = new Client(peer.origin, {
     engine: 'wire',
@@ -29,7 +29,7 @@ async function start(windowSize: number, clientWindow = 1_000_000) {
   for (const event of ['end', 'finish', 'close']) tunnel.on(event, () => heard.push(event))
   tunnel.on('error', ({ name }) => heard.push(name))
   const connection = peer.connection(0)
-  const stream = peer.request('')
+  const stream = peer.request('*')
   /** Until both sides have done all that they can do by themselves. */
   const quiet = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) {
@@ -50,8 +50,8 @@ describe('a tunnel on engine wire', () => {
   it('ends the client’s side first, and continues to read', async () => {
     const { peer, tunnel, heard, stream, quiet, endPeer } = await start(1_000)
     tunnel.end('ours')
-    await peer.until(() => stream.isComplete)
-    expect(stream.body).toBe('ours')
+    await peer.waitFor(() => stream.isComplete)
+    expect(stream.text).toBe('ours')
     const closed = once(tunnel, 'close')
     const chunks: Buffer[] = []
     tunnel.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -77,8 +77,8 @@ describe('a tunnel on engine wire', () => {
     const closed = once(tunnel, 'close')
     tunnel.end('last')
     await closed
-    await peer.until(() => stream.isComplete)
-    expect(stream.body).toBe('ours last')
+    await peer.waitFor(() => stream.isComplete)
+    expect(stream.text).toBe('ours last')
     expect(heard).toEqual(['end', 'finish', 'close'])
     expect(stream.resetCode).toBe(null)
   })
@@ -93,16 +93,16 @@ describe('a tunnel on engine wire', () => {
       tunnel.write(text, () => written++)
     }
     tunnel.end()
-    await peer.until(() => stream.length === 1_000)
+    await peer.waitFor(() => stream.length === 1_000)
     await quiet()
     expect(stream.length).toBe(1_000)
     // What has lain there longest is 'taken' when its last byte was.
     expect(written).toBeLessThan(300)
     for (let sent = 2_000; !stream.isComplete; sent += 1_000) {
       connection.grant(stream.id, 1_000)
-      await peer.until(() => stream.length === sent || stream.isComplete)
+      await peer.waitFor(() => stream.length === sent || stream.isComplete)
     }
-    expect(stream.body).toBe(expected)
+    expect(stream.text).toBe(expected)
     await quiet()
     expect(written).toBe(1_000)
   })
@@ -110,9 +110,9 @@ describe('a tunnel on engine wire', () => {
   it('ends while the window of the connection is used up', async () => {
     const { peer, tunnel, stream } = await start(100_000)
     tunnel.write(Buffer.alloc(DEFAULT_WINDOW))
-    await peer.until(() => stream.length === DEFAULT_WINDOW)
+    await peer.waitFor(() => stream.length === DEFAULT_WINDOW)
     tunnel.end()
-    await peer.until(() => stream.isComplete)
+    await peer.waitFor(() => stream.isComplete)
   })
 
   it('gives credit only for data that was read', async () => {
@@ -141,7 +141,7 @@ describe('a tunnel on engine wire', () => {
     async function startWaiting() {
       const scene = await start(1_000)
       const written = Promise.all([write(scene.tunnel, Buffer.alloc(5_000)), write(scene.tunnel, 'more')])
-      await scene.peer.until(() => scene.stream.length === 1_000)
+      await scene.peer.waitFor(() => scene.stream.length === 1_000)
       return { ...scene, written }
     }
 
@@ -150,7 +150,7 @@ describe('a tunnel on engine wire', () => {
       const mine = new Error('mine')
       tunnel.destroy(mine)
       for (const error of await written) expect(error).toBeInstanceOf(Error)
-      await peer.until(() => stream.resetCode === CANCEL)
+      await peer.waitFor(() => stream.resetCode === CANCEL)
       expect(heard).toEqual(['Error', 'close'])
       expect(tunnel.errored).toBe(mine)
       await expect.poll(() => client.stats).toMatchObject({ running: 0, size: 0 })
@@ -180,12 +180,12 @@ describe('a tunnel on engine wire', () => {
 
     it('goes on after a GOAWAY that names its stream', async () => {
       const { peer, connection, stream, tunnel, written } = await startWaiting()
-      connection.goAway(stream.id, NO_ERROR)
+      connection.goAway({ lastStreamId: stream.id, code: NO_ERROR })
       await connection.ping()
       connection.grant(stream.id, 10_000)
       expect(await written).toEqual([null, null])
       tunnel.end()
-      await peer.until(() => stream.isComplete)
+      await peer.waitFor(() => stream.isComplete)
       expect(stream.length).toBe(5_004)
     })
   })
@@ -193,7 +193,7 @@ describe('a tunnel on engine wire', () => {
   it('that has ended on both sides says nothing of the end of its connection', async () => {
     const { peer, tunnel, heard, stream, connection, client, endPeer } = await start(1_000)
     tunnel.end('ours')
-    await peer.until(() => stream.isComplete)
+    await peer.waitFor(() => stream.isComplete)
     endPeer('theirs')
     await connection.ping()
     const lost = once(client, 'disconnect')

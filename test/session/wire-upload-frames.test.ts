@@ -1,11 +1,11 @@
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
-import { Flag, Setting, Type } from '../support/frames.ts'
-import type { PeerConnection } from '../support/scripted-peer-connection.ts'
-import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/scripted-peer-rig.ts'
+import { ask, PATIENT, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const MIB = 1_024 * 1_024
 const FRAME = 16_384
@@ -26,7 +26,7 @@ async function start(engine: (typeof ENGINES)[number]) {
 }
 
 /** Frames of a request, such as `HEADERS DATA(4) HEADERS(end)`. */
-function toFrames(connection: PeerConnection, streamId: number): string {
+function toFrames(connection: FaultConnection, streamId: number): string {
   const names = new Map<number, string>(Object.entries(Type).map(([name, type]) => [type, name]))
   return connection.frames
     .filter((frame) => frame.streamId === streamId)

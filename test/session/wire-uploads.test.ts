@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
-import { Flag, Setting, Type } from '../support/frames.ts'
-import type { PeerConnection, PeerScript } from '../support/scripted-peer-connection.ts'
-import { ask, startHarness, startPeer, toOutcomes } from '../support/scripted-peer-rig.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
 
 const { INITIAL_WINDOW_SIZE } = Setting
 const DEFAULT_WINDOW = 65_535
@@ -13,11 +13,11 @@ const FRAME = 16_384
 const CANCEL = 8
 
 /** A peer that gives no credit by itself, and a client that has its SETTINGS. */
-async function start(windowSize: number, script: PeerScript = {}) {
+async function start(windowSize: number, script: ConnectionScript = {}) {
   const peer = await startPeer({
     settings: [[INITIAL_WINDOW_SIZE, windowSize]],
     grantsCredit: false,
-    onComplete: (stream) => stream.respondWith(),
+    onComplete: (stream) => stream.respond(),
     ...script,
   })
   const harness = startHarness(peer, { engine: 'wire' })
@@ -26,7 +26,7 @@ async function start(windowSize: number, script: PeerScript = {}) {
 }
 
 /** Until both sides have done all that they can do by themselves. */
-async function quiet(connection: PeerConnection): Promise<void> {
+async function quiet(connection: FaultConnection): Promise<void> {
   for (let i = 0; i < 5; i++) {
     await connection.ping()
     for (let turn = 0; turn < 10; turn++) await setImmediate()
@@ -34,7 +34,7 @@ async function quiet(connection: PeerConnection): Promise<void> {
 }
 
 /** What the client has sent on a stream: types and END_STREAM, such as `HEADERS DATA END`. */
-function toDialogue(connection: PeerConnection, streamId: number): string {
+function toDialogue(connection: FaultConnection, streamId: number): string {
   const words = connection.frames
     .filter((frame) => frame.streamId === streamId)
     .flatMap(({ type, flags }) => {
@@ -100,7 +100,7 @@ describe('an upload of engine wire', () => {
         taken += bytes
       })
       const call = ask(harness, 'POST /upload', { body })
-      await peer.until(() => peer.requests.length === 2)
+      await peer.waitFor(() => peer.requests.length === 2)
       await quiet(connection)
       // The data that we buffer: a slice of 64 KiB, the source's own buffer, and a piece on its way.
       const most = 65_536 + 65_536 + 2 * PIECE.length
@@ -109,13 +109,13 @@ describe('an upload of engine wire', () => {
       for (let sent = 20_000; sent <= 200_000; sent += 20_000) {
         connection.grant(0, 20_000)
         connection.grant(id, 20_000)
-        await peer.until(() => peer.request('/upload').length === sent)
+        await peer.waitFor(() => peer.request('/upload').length === sent)
         await quiet(connection)
         expect(taken).toBeGreaterThanOrEqual(sent)
         expect(taken - sent).toBeLessThanOrEqual(most)
       }
       call.controller?.abort()
-      await peer.until(() => peer.request('/upload').resetCode === CANCEL)
+      await peer.waitFor(() => peer.request('/upload').resetCode === CANCEL)
     })
   })
 
@@ -142,7 +142,7 @@ describe('an upload of engine wire', () => {
     for (let round = 0; round < 5; round++) {
       connection.grant(0, 50 * 10_000)
       granted += 50 * 10_000
-      await peer.until(() => sum() === granted)
+      await peer.waitFor(() => sum() === granted)
       const lengths = peer.requests.slice(1).map(({ length }) => length)
       expect(lengths).toHaveLength(50)
       // The window may end in the middle of a frame.
@@ -178,7 +178,7 @@ describe('an upload of engine wire', () => {
   it.each(Object.keys(KINDS))('of the kind %s ends with its trailers', async (kind) => {
     const { peer, harness, connection } = await start(1_000)
     await ask(harness, 'POST /sum', { body: KINDS[kind]?.(), trailers: { 'x-sum': '7' } }).settled
-    const { id, body, trailers } = peer.request('/sum')
+    const { id, text: body, trailers } = peer.request('/sum')
     expect(body).toBe('one two')
     expect(trailers).toEqual([['x-sum', '7']])
     expect(toDialogue(connection, id)).toMatch(/^HEADERS( DATA)+ HEADERS END$/)
@@ -189,17 +189,17 @@ describe('an upload of engine wire', () => {
   )('of the kind %s keeps its trailers until its window has let all of it go', async (kind) => {
     const { peer, harness, connection } = await start(0)
     const call = ask(harness, 'POST /sum', { body: KINDS[kind]?.(), trailers: { 'x-sum': '7' } })
-    await peer.until(() => peer.requests.length === 2)
+    await peer.waitFor(() => peer.requests.length === 2)
     await quiet(connection)
     const { id } = peer.request('/sum')
     expect(toDialogue(connection, id)).toBe('HEADERS')
     connection.grant(id, 6)
-    await peer.until(() => peer.request('/sum').length === 6)
+    await peer.waitFor(() => peer.request('/sum').length === 6)
     await quiet(connection)
     expect(peer.request('/sum').trailers).toBe(null)
     connection.grant(id, 1)
     await call.settled
-    expect(peer.request('/sum')).toMatchObject({ body: 'one two', trailers: [['x-sum', '7']] })
+    expect(peer.request('/sum')).toMatchObject({ text: 'one two', trailers: [['x-sum', '7']] })
   })
 })
 
@@ -209,7 +209,7 @@ describe('an upload of engine wire that waits for a 100', () => {
   async function startWaiting() {
     const scene = await start(1_000)
     const call = ask(scene.harness, 'POST /wait', OPTIONS)
-    await scene.peer.until(() => scene.peer.requests.length === 2)
+    await scene.peer.waitFor(() => scene.peer.requests.length === 2)
     await quiet(scene.connection)
     const stream = scene.peer.request('/wait')
     expect(toDialogue(scene.connection, stream.id)).toBe('HEADERS')
@@ -218,19 +218,19 @@ describe('an upload of engine wire that waits for a 100', () => {
 
   it('sends its body when it comes', async () => {
     const { call, stream, connection } = await startWaiting()
-    stream.respond(100)
+    stream.head(100)
     expect(await toOutcomes([call])).toEqual(['POST /wait'])
     expect(toDialogue(connection, stream.id)).toBe('HEADERS DATA END')
   })
 
   it('sends none of it when the response comes instead, and closes the stream', async () => {
     const { call, stream, connection, peer } = await startWaiting()
-    stream.respond(417)
+    stream.head(417)
     // Between its header and its end there is time to send something.
     await quiet(connection)
     stream.end('no')
     expect(await toOutcomes([call])).toEqual(['no'])
-    await peer.until(() => stream.resetCode !== null)
+    await peer.waitFor(() => stream.resetCode !== null)
     expect(toDialogue(connection, stream.id)).toBe('HEADERS RST_STREAM')
   })
 })
@@ -265,9 +265,9 @@ describe('an upload of engine wire that is aborted', () => {
   it('while it waits for its window lets the next one use that of the connection', async () => {
     const { peer, harness, connection } = await start(50_000)
     const calls = ['/a', '/b'].map((path) => ask(harness, `POST ${path}`, { body: Buffer.alloc(60_000) }))
-    await peer.until(() => peer.requests.reduce((sum, { length }) => sum + length, 0) === DEFAULT_WINDOW)
+    await peer.waitFor(() => peer.requests.reduce((sum, { length }) => sum + length, 0) === DEFAULT_WINDOW)
     for (const call of calls) call.controller?.abort()
-    await peer.until(() => peer.requests.slice(1).every(({ resetCode }) => resetCode === CANCEL))
+    await peer.waitFor(() => peer.requests.slice(1).every(({ resetCode }) => resetCode === CANCEL))
     const next = ask(harness, 'POST /next', { body: Buffer.alloc(100) })
     await quiet(connection)
     expect(peer.request('/next').length).toBe(0)

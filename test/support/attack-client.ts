@@ -8,10 +8,10 @@ import { connect as connectTcp } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Client, fetch } from '../../src/index.ts'
+import { ERROR_CODES } from '../../src/testing/frames.ts'
 import type { ClientOptions, Connector, DispatchHandler } from '../../types/index.ts'
 import { toPath } from './attack-peer.ts'
 import type { Attack } from './attacks.ts'
-import { ERROR_CODES } from './frames.ts'
 
 /** The sources, or a build of them. */
 interface Dodici {

@@ -5,10 +5,10 @@
  * of it. If the connection is still open when the client has read all of that, the peer responds to both requests.
  */
 
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import type { Attack } from './attacks.ts'
 import { ATTACKS } from './attacks.ts'
-import type { PeerConnection, PeerScript } from './scripted-peer-connection.ts'
-import type { PeerStream } from './scripted-peer-stream.ts'
 
 /** Of one write. Bytes. */
 const WRITE = 65_536
@@ -18,14 +18,14 @@ export function toPath({ name }: Attack, bytes: number): string {
   return `/attack/${encodeURIComponent(name)}?bytes=${bytes}`
 }
 
-function toAttack(stream: PeerStream): { attack: Attack; bytes: number } | null {
+function toAttack(stream: FaultStream): { attack: Attack; bytes: number } | null {
   const [path = '', query = ''] = stream.path.split('?')
   const attack = ATTACKS.find(({ name }) => path === `/attack/${encodeURIComponent(name)}`)
   return attack === undefined ? null : { attack, bytes: Number(new URLSearchParams(query).get('bytes')) }
 }
 
 /** Sends the rounds, as fast as the client reads them. */
-async function pour(connection: PeerConnection, id: number, attack: Attack, bytes: number): Promise<void> {
+async function pour(connection: FaultConnection, id: number, attack: Attack, bytes: number): Promise<void> {
   const { round, varies = false } = attack
   if (round === undefined) return
   const first = round(id, 0)
@@ -40,11 +40,11 @@ async function pour(connection: PeerConnection, id: number, attack: Attack, byte
 }
 
 /** Settles at the client's RST_STREAM. */
-async function untilReset(stream: PeerStream, connection: PeerConnection): Promise<void> {
+async function untilReset(stream: FaultStream, connection: FaultConnection): Promise<void> {
   while (stream.resetCode === null && !connection.isClosed) await connection.ping()
 }
 
-async function play(attack: Attack, bytes: number, stream: PeerStream, connection: PeerConnection) {
+async function play(attack: Attack, bytes: number, stream: FaultStream, connection: FaultConnection) {
   const { ahead, isDeaf = false, end = 'end' } = attack
   if (isDeaf) connection.socket.pause()
   if (ahead !== undefined) connection.write(ahead(stream.id))
@@ -58,20 +58,20 @@ async function play(attack: Attack, bytes: number, stream: PeerStream, connectio
   respondToSiblings(connection)
 }
 
-function respondToSiblings(connection: PeerConnection): void {
+function respondToSiblings(connection: FaultConnection): void {
   for (const stream of connection.streams) {
-    if (stream.path === '/sibling' && stream.isOpen) stream.respondWith('sibling')
+    if (stream.path === '/sibling' && stream.isOpen) stream.respond('sibling')
   }
 }
 
 /** A peer that plays the attacks that its clients ask for, with the SETTINGS of this one. */
-export function toAttackScript({ settings = [] }: Attack): PeerScript {
+export function toAttackScript({ settings = [] }: Attack): ConnectionScript {
   return {
     settings,
     onRequest(stream, connection) {
       const found = toAttack(stream)
       if (found !== null) void play(found.attack, found.bytes, stream, connection)
-      else if (stream.path !== '/sibling') stream.respondWith(stream.path)
+      else if (stream.path !== '/sibling') stream.respond(stream.path)
       if (stream.path === '/done') respondToSiblings(connection)
     },
   }

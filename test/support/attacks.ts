@@ -4,9 +4,9 @@
  */
 
 import { gzipSync } from 'node:zlib'
-import { Flag, frames, Setting, Type } from './frames.ts'
-import { toBlock, toLiteral } from './header-blocks.ts'
-import type { PeerScript } from './scripted-peer-connection.ts'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import { toBlock, toLiteral } from '../../src/testing/header-blocks.ts'
 
 const { frame } = frames
 
@@ -33,7 +33,7 @@ export interface Attack {
   readonly reader: Reader
   /** Over TLS, for what means nothing without it. */
   readonly isTls?: true
-  readonly settings?: PeerScript['settings']
+  readonly settings?: ConnectionScript['settings']
   /** Once, ahead of the rest. */
   ahead?(id: number): Buffer
   /** Over and over; `count` is how often it was sent before. Without it the attack is all in `ahead`. */

@@ -1,7 +1,7 @@
 /** Where a caller's string reaches the wire, and what may stand there: by the RFCs, and not by the sources. */
 
+import type { Field } from '../../src/testing/hpack.ts'
 import type { DispatchOptions } from '../../types/index.ts'
-import type { Field } from './hpack.ts'
 
 /** A request as a server has got it. Strings are latin1: a character is an octet. */
 export interface Arrived {

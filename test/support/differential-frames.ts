@@ -1,8 +1,8 @@
 /** Frames of a plan → what goes over the wire. */
 
+import { Flag, frames as frameBytes, Type } from '../../src/testing/frames.ts'
+import { encodeFields } from '../../src/testing/hpack.ts'
 import type { PeerFrame } from './differential-plan.ts'
-import { Flag, frames as frameBytes, Type } from './frames.ts'
-import { encodeFields } from './hpack.ts'
 
 function toPadded(frame: PeerFrame & { padding: number | null }, content: Buffer): Buffer {
   if (frame.padding === null) return content

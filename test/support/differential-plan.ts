@@ -1,7 +1,7 @@
 /** What happens in one scene of the differential test: all of it is decided before anything is played. */
 
-import type { SettingsEntry } from './frames.ts'
-import type { Field } from './hpack.ts'
+import type { SettingsEntry } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 
 /** A frame of the peer's on a stream whose id isn't known yet. */
 export type PeerFrame =

@@ -1,10 +1,10 @@
 /** A seed → the plan of a scene. */
 
+import type { SettingsEntry } from '../../src/testing/frames.ts'
+import { ERROR_CODES, Setting } from '../../src/testing/frames.ts'
+import type { Field } from '../../src/testing/hpack.ts'
 import type { BodyKind, CallPlan, ClientVerb, Moment, PeerFrame, Plan, Step } from './differential-plan.ts'
 import { Random } from './differential-random.ts'
-import type { SettingsEntry } from './frames.ts'
-import { ERROR_CODES, Setting } from './frames.ts'
-import type { Field } from './hpack.ts'
 
 const METHODS = ['GET', 'GET', 'GET', 'HEAD', 'POST', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const
 const BODIES: readonly [BodyKind, ...BodyKind[]] = [

@@ -1,6 +1,10 @@
 /** Plays a plan on one of the engines, and tells what was seen of it on both sides. */
 
 import type { Duplex, Readable } from 'node:stream'
+import type { FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import { MAX_STREAM_ID } from '../../src/testing/frames.ts'
 import type { ClientOptions, DispatchOptions } from '../../types/index.ts'
 import { toBody, toLength } from './differential-body.ts'
 import { toFrameBytes } from './differential-frames.ts'
@@ -9,11 +13,8 @@ import type { Transcript } from './differential-witness.ts'
 import { turns, Witness } from './differential-witness.ts'
 import { Harness } from './engines.ts'
 import { FakeClock } from './fake-clock.ts'
-import { MAX_STREAM_ID } from './frames.ts'
-import { ScriptedPeer } from './scripted-peer.ts'
-import type { PeerConnection } from './scripted-peer-connection.ts'
-import { PATIENT } from './scripted-peer-rig.ts'
-import type { PeerStream } from './scripted-peer-stream.ts'
+import { listenPeer } from './peer.ts'
+import { PATIENT } from './peer-rig.ts'
 
 /** What the peer has seen of one attempt. */
 export interface SeenRequest {
@@ -43,7 +44,7 @@ const PATIENCE = 20_000
 /** Of the peer, and of a form: another one each time. */
 const RANDOM = /127\.0\.0\.1:\d+|-{4,}[\w-]{8,}/g
 
-function toSeen(stream: PeerStream): SeenRequest {
+function toSeen(stream: FaultStream): SeenRequest {
   const { isComplete, sentResetCode, trailers, resetCode } = stream
   // A reset of the peer's own ends it, too.
   const isWhole = isComplete && sentResetCode === null
@@ -52,7 +53,7 @@ function toSeen(stream: PeerStream): SeenRequest {
     connection: stream.connection.index,
     fields: stream.fields.map(toText).map((text) => text.replace(RANDOM, 'random')),
     isComplete: isWhole,
-    body: isWhole ? Buffer.from(stream.body.replace(RANDOM, 'random'), 'latin1').toString('hex') : '',
+    body: isWhole ? Buffer.from(stream.text.replace(RANDOM, 'random'), 'latin1').toString('hex') : '',
     trailers: trailers?.map(toText) ?? null,
     resetCode,
   }
@@ -66,26 +67,26 @@ function isGlued(step: Step, next: Step | undefined): boolean {
 /** One scene under way. */
 class Scene {
   readonly #plan: Plan
-  readonly #peer: ScriptedPeer
+  readonly #peer: FaultServer
   readonly #clock = new FakeClock()
   readonly #harness: Harness
   readonly #witnesses: (Witness | null)[]
   readonly #sources: (Readable | null)[]
   /** The stream of each call's that its script is for: its first one on the first connection. */
-  readonly #scripted: (PeerStream | null)[]
+  readonly #scripted: (FaultStream | null)[]
   /** Streams on which the peer has said its last. */
-  readonly #over = new Set<PeerStream>()
+  readonly #over = new Set<FaultStream>()
   /** Those among them that it has never taken. */
-  readonly #refused = new Set<PeerStream>()
+  readonly #refused = new Set<FaultStream>()
   /** Those to tunnels whose callbacks weren't called. */
   #writes = 0
   #isConnectionOver = false
 
   constructor(
     plan: Plan,
-    peer: ScriptedPeer,
+    peer: FaultServer,
     engine: ClientOptions['engine'],
-    scripted: (PeerStream | null)[],
+    scripted: (FaultStream | null)[],
   ) {
     this.#plan = plan
     this.#peer = peer
@@ -107,7 +108,7 @@ class Scene {
     return this.#finish()
   }
 
-  get #first(): PeerConnection | null {
+  get #first(): FaultConnection | null {
     return this.#peer.connections[0] ?? null
   }
 
@@ -196,9 +197,9 @@ class Scene {
     }
   }
 
-  #goAway(first: PeerConnection, last: number | null, code: number): void {
+  #goAway(first: FaultConnection, last: number | null, code: number): void {
     const lastId = last === null ? MAX_STREAM_ID : (this.#scripted[last]?.id ?? 0)
-    first.goAway(lastId, code, 'debug')
+    first.goAway({ lastStreamId: lastId, code, debugData: 'debug' })
     for (const stream of first.streams) {
       if (stream.id <= lastId) continue
       this.#over.add(stream)
@@ -206,7 +207,7 @@ class Scene {
     }
   }
 
-  #lose(first: PeerConnection, how: 'end' | 'break'): void {
+  #lose(first: FaultConnection, how: 'end' | 'break'): void {
     this.#isConnectionOver = true
     if (how === 'end') first.end()
     else first.break()
@@ -305,7 +306,7 @@ class Scene {
     return left
   }
 
-  #isOpen(stream: PeerStream): boolean {
+  #isOpen(stream: FaultStream): boolean {
     if (this.#refused.has(stream) || !stream.isOpen) return false
     return !(stream.isComplete && this.#over.has(stream))
   }
@@ -316,7 +317,7 @@ class Scene {
 }
 
 /** Which call a request is of. */
-function toIndex(stream: PeerStream): number {
+function toIndex(stream: FaultStream): number {
   return Number(
     /^\/(\d)|^x(\d)/
       .exec(stream.path || (stream.field(':authority') ?? ''))
@@ -327,17 +328,17 @@ function toIndex(stream: PeerStream): number {
 
 /** @returns what was seen; the same for a plan whichever engine plays it, but for the differences that are known */
 export async function play(plan: Plan, engine: ClientOptions['engine']): Promise<Seen> {
-  const scripted: (PeerStream | null)[] = plan.calls.map(() => null)
-  const peer = await ScriptedPeer.listen({
+  const scripted: (FaultStream | null)[] = plan.calls.map(() => null)
+  const peer = await listenPeer({
     settings: plan.settings,
     onRequest: (stream, connection) => {
       const index = toIndex(stream)
       if (connection.index === 0 && scripted[index] === null) scripted[index] = stream
-      else if (plan.calls[index]?.tunnel !== null) stream.respond(200)
+      else if (plan.calls[index]?.tunnel !== null) stream.head(200)
     },
     onComplete: (stream) => {
       if (scripted.includes(stream)) return
-      stream.respond(200)
+      stream.head(200)
       stream.end(stream.method === 'HEAD' ? '' : `${stream}`)
     },
   })

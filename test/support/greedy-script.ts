@@ -1,23 +1,23 @@
 /** A script of a peer that responds with as much as it may send, by the windows that it was given, and counts it. */
 
-import type { Frame } from './frames.ts'
-import { Flag, frames, Setting, Type, toSettings } from './frames.ts'
-import type { PeerConnection, PeerScript } from './scripted-peer-connection.ts'
-import type { PeerStream } from './scripted-peer-stream.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
+import type { Frame } from '../../src/testing/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../../src/testing/frames.ts'
 
 const DEFAULT_WINDOW = 65_535
 const SMALL = 'small'
 const FRAME = Buffer.alloc(16_384)
 
 /** For one connection. `/small` gets a response at once; all other responses never end. */
-export class GreedyScript implements PeerScript {
+export class GreedyScript implements ConnectionScript {
   readonly acksPings: boolean
   /** Octets of DATA so far. */
   sent = 0
   /** What the streams may still be sent. */
-  readonly #windows = new Map<PeerStream, number>()
+  readonly #windows = new Map<FaultStream, number>()
   /** Those that wait for a window of the connection. */
-  #small: PeerStream[] = []
+  #small: FaultStream[] = []
   /** SETTINGS_INITIAL_WINDOW_SIZE. */
   #initial = DEFAULT_WINDOW
   /** The connection's own. */
@@ -30,18 +30,18 @@ export class GreedyScript implements PeerScript {
     this.acksPings = roundTrip === 0
   }
 
-  onComplete(stream: PeerStream, connection: PeerConnection): void {
+  onComplete(stream: FaultStream, connection: FaultConnection): void {
     if (stream.path === '/small') {
       this.#small.push(stream)
       this.#send(connection)
       return
     }
-    stream.respond(200)
+    stream.head(200)
     this.#windows.set(stream, this.#initial)
     this.#send(connection)
   }
 
-  onFrame(frame: Frame, connection: PeerConnection): void {
+  onFrame(frame: Frame, connection: FaultConnection): void {
     if (frame.type === Type.SETTINGS && (frame.flags & Flag.ACK) === 0) this.#resize(frame)
     else if (frame.type === Type.WINDOW_UPDATE) this.#grant(frame)
     else if (frame.type === Type.PING && !this.acksPings) this.#acknowledgeLater(frame, connection)
@@ -49,7 +49,7 @@ export class GreedyScript implements PeerScript {
     this.#send(connection)
   }
 
-  #acknowledgeLater({ flags, payload }: Frame, connection: PeerConnection): void {
+  #acknowledgeLater({ flags, payload }: Frame, connection: FaultConnection): void {
     if ((flags & Flag.ACK) !== 0) return
     setTimeout(() => connection.write(frames.ping(payload, Flag.ACK)), this.#roundTrip).unref()
   }
@@ -69,12 +69,12 @@ export class GreedyScript implements PeerScript {
     }
   }
 
-  #send(connection: PeerConnection): void {
+  #send(connection: FaultConnection): void {
     while (this.#window >= SMALL.length) {
       const stream = this.#small.shift()
       if (stream === undefined) break
       this.#window -= SMALL.length
-      stream.respondWith(SMALL)
+      stream.respond(SMALL)
     }
     for (const [stream, window] of this.#windows) {
       let left = window

@@ -1,9 +1,8 @@
 /** A scripted peer that counts PINGs as a server of gRPC does. */
 
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import { Flag, Type } from '../../src/testing/frames.ts'
 import type { FakeClock } from './fake-clock.ts'
-import type { Frame } from './frames.ts'
-import { Flag, Type } from './frames.ts'
-import type { PeerConnection, PeerScript } from './scripted-peer-connection.ts'
 
 const MAX_STRIKES = 2
 /** Milliseconds. */
@@ -26,7 +25,7 @@ class PingCounter {
   }
 
   /** Notes what the connection writes from here on. */
-  watch(connection: PeerConnection): void {
+  watch(connection: FaultConnection): void {
     const write = connection.write.bind(connection)
     connection.write = (...pieces) => {
       const isNews = (piece: Buffer): boolean =>
@@ -36,7 +35,7 @@ class PingCounter {
     }
   }
 
-  onPing(connection: PeerConnection): void {
+  onPing(connection: FaultConnection): void {
     const now = this.#clock.now()
     const minTime = connection.open > 0 ? MIN_TIME : MIN_TIME_WITHOUT_STREAM
     if (this.#hasSent) this.#strikes = 0
@@ -44,14 +43,18 @@ class PingCounter {
     this.#hasSent = false
     this.#lastPingAt = now
     if (this.#strikes <= MAX_STRIKES) return
-    connection.goAway(connection.streams.at(-1)?.id ?? 0, ENHANCE_YOUR_CALM, 'too_many_pings')
+    connection.goAway({
+      lastStreamId: connection.streams.at(-1)?.id ?? 0,
+      code: ENHANCE_YOUR_CALM,
+      debugData: 'too_many_pings',
+    })
     connection.end()
   }
 }
 
 /** Makes a script's connections count PINGs, by this clock. */
-export function countsPings(clock: FakeClock, script: PeerScript): PeerScript {
-  const counters = new Map<PeerConnection, PingCounter>()
+export function countsPings(clock: FakeClock, script: ConnectionScript): ConnectionScript {
+  const counters = new Map<FaultConnection, PingCounter>()
   return {
     ...script,
     onConnection(connection) {
@@ -60,7 +63,7 @@ export function countsPings(clock: FakeClock, script: PeerScript): PeerScript {
       counter.watch(connection)
       script.onConnection?.(connection)
     },
-    onFrame(frame: Frame, connection) {
+    onFrame(frame, connection) {
       const isPing = frame.type === Type.PING && (frame.flags & Flag.ACK) === 0
       if (isPing) counters.get(connection)?.onPing(connection)
       script.onFrame?.(frame, connection)

@@ -179,9 +179,9 @@ function checkInternal(unit: string, target: string, reference: ModuleReference)
   if (unit === targetUnit) return undefined
   if (unit === 'types') return `imports ${target}: types/ knows nothing of src/`
   if (unit === 'testing') {
-    return targetUnit === 'protocol'
+    return targetUnit === 'errors' || targetUnit === 'core'
       ? undefined
-      : `imports ${target}: testing/ uses protocol/ and nothing else`
+      : `imports ${target}: testing/ uses errors and core/, and nothing else`
   }
   if (targetUnit === 'testing') return `imports ${target}: nothing uses testing/`
 

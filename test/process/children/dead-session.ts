@@ -2,13 +2,13 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { Client } from '../../../src/index.ts'
-import { ScriptedPeer } from '../../support/scripted-peer.ts'
+import { listenPeer } from '../../support/peer.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each. */
 const PATIENCE = 50
 
-const peer = await ScriptedPeer.listen({ onRequest: (_stream, connection) => connection.break() })
+const peer = await listenPeer({ onRequest: (_stream, connection) => connection.break() })
 let socket: WeakRef<Socket> | null = null
 const client = new Client(peer.origin, {
   engine: process.argv[2] === 'wire' ? 'wire' : 'node',

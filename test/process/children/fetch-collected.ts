@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { Agent, fetch } from '../../../src/index.ts'
 import { tapped, toNoise } from '../../fetch/body-support.ts'
-import { ScriptedPeer } from '../../support/scripted-peer.ts'
+import { listenPeer } from '../../support/peer.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each: the first few are enough. */
@@ -22,13 +22,13 @@ const MANY = 40
 /** Paths of the server that speaks HTTP/1.1. */
 const OLDER = '/http1'
 
-const peer = await ScriptedPeer.listen(
+const peer = await listenPeer(
   tapped((stream, tap) => {
     const [, kind] = stream.path.split('/')
     if (kind === 'large') tap.pour(stream, LARGE)
     else if (kind === 'gzip') tap.pour(stream, ENCODED, [['content-encoding', 'gzip']])
-    else if (kind === 'moved') stream.respond(302, [['location', stream.path.replace('moved', 'begun')]])
-    else stream.respond(200, kind === 'events' ? [['content-type', 'text/event-stream']] : [])
+    else if (kind === 'moved') stream.head(302, [['location', stream.path.replace('moved', 'begun')]])
+    else stream.head(200, kind === 'events' ? [['content-type', 'text/event-stream']] : [])
     if (kind === 'moved') stream.end()
     if (kind === 'begun' || kind === 'events') stream.data(PIECE)
   }),
@@ -97,7 +97,7 @@ const cases: Readonly<Record<string, (path: string) => Promise<void>>> = {
   async '/large/promise'(path) {
     const begun = peer.requests.length
     void ask(path)
-    await peer.until(() => peer.requests.length > begun)
+    await peer.waitFor(() => peer.requests.length > begun)
   },
   async '/large/body'(path) {
     toStream(await ask(path))

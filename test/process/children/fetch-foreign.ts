@@ -2,7 +2,7 @@
  * Fetches with the classes of an undici in the place of Node's own, and reports what other code reads of the Responses.
  */
 import { Agent, fetch } from '../../../src/index.ts'
-import { ScriptedPeer } from '../../support/scripted-peer.ts'
+import { listenPeer } from '../../support/peer.ts'
 import { report } from './report.ts'
 
 /** The members that undici 6, 7 and 8 share. */
@@ -22,9 +22,9 @@ interface Undici {
 const [location = '', order = ''] = process.argv.slice(2)
 const undici = (await import(location)) as Undici
 const own = { Response, Headers }
-const peer = await ScriptedPeer.listen({
+const peer = await listenPeer({
   onRequest(stream) {
-    stream.respond(200, [['content-type', 'text/plain']])
+    stream.head(200, [['content-type', 'text/plain']])
     stream.end(stream.path)
   },
 })

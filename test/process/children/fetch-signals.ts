@@ -3,16 +3,16 @@
  * ended.
  */
 import { Agent, fetch } from '../../../src/index.ts'
-import { ScriptedPeer } from '../../support/scripted-peer.ts'
+import { listenPeer } from '../../support/peer.ts'
 import { report } from './report.ts'
 
 /** Turns of the event loop, with a collection each. */
 const TURNS = 10
 
-const peer = await ScriptedPeer.listen({
+const peer = await listenPeer({
   onRequest(stream) {
     if (stream.path === '/headless') return
-    stream.respond(200)
+    stream.head(200)
     stream.data('begun')
   },
 })
@@ -49,7 +49,7 @@ for (const [name, begin] of Object.entries(fetches)) {
     const controller = new AbortController()
     const before = peer.requests.length
     const fetched = begin(path, controller.signal)
-    await peer.until(() => peer.requests.length > before)
+    await peer.waitFor(() => peer.requests.length > before)
     const text = path === '/body' ? (await fetched).text() : fetched
     await collect()
     controller.abort('enough')

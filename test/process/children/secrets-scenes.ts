@@ -1,13 +1,14 @@
 /** Requests with secrets in them, each API that sends them, and the ways in which they end. */
+
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import type { Client } from '../../../src/index.ts'
 import { fetch } from '../../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../../src/testing/fault-connection.ts'
+import type { FaultStream } from '../../../src/testing/fault-stream.ts'
+import { Setting } from '../../../src/testing/frames.ts'
 import type { DispatchController, LegacyDispatchHandler } from '../../../types/index.ts'
-import { Setting } from '../../support/frames.ts'
 import { Recorder } from '../../support/recorder.ts'
-import type { PeerScript } from '../../support/scripted-peer-connection.ts'
-import type { PeerStream } from '../../support/scripted-peer-stream.ts'
 
 /** Every planted secret begins with this. */
 export const MARK = 'pl4nted'
@@ -41,20 +42,17 @@ export const OUTCOMES: readonly Outcome[] = [
   ...(['large', 'many', 'short', 'goaway'] as const),
 ]
 
-function toOutcome(stream: PeerStream): string {
+function toOutcome(stream: FaultStream): string {
   const target = stream.field(':path') ?? `/${stream.field(':authority')}`
   return target.slice(1).split(/[.?]/, 1)[0] ?? ''
 }
 
-function serve(
-  stream: PeerStream,
-  connection: { break(): void; goAway(last: number, code: number): void },
-): void {
+function serve(stream: FaultStream, connection: FaultConnection): void {
   const isTunnel = stream.method === 'CONNECT'
   switch (toOutcome(stream)) {
     case 'ok':
-      if (isTunnel) stream.respond(200)
-      else stream.respondWith('fine')
+      if (isTunnel) stream.head(200)
+      else stream.respond('fine')
       break
     case 'reset':
       stream.reset(2)
@@ -63,34 +61,34 @@ function serve(
       connection.break()
       break
     case 'misdirected':
-      stream.respond(421)
+      stream.head(421)
       stream.end()
       break
     case 'malformed':
-      stream.respond(200, [['Bad Name', 'x']])
+      stream.head(200, [['Bad Name', 'x']])
       break
     case 'large':
-      stream.respondWith('x'.repeat(5_000))
+      stream.respond('x'.repeat(5_000))
       break
     case 'many':
-      stream.respond(200, [
+      stream.head(200, [
         ['x-a', '1'],
         ['x-b', '2'],
         ['x-c', '3'],
       ])
       break
     case 'short':
-      stream.respond(200, [['content-length', '10']])
+      stream.head(200, [['content-length', '10']])
       stream.end('abc')
       break
     case 'goaway':
-      connection.goAway(0, 2)
+      connection.goAway({ lastStreamId: 0, code: 2 })
       connection.break()
       break
   }
 }
 
-export const SCRIPT: PeerScript = {
+export const SCRIPT: ConnectionScript = {
   settings: [[Setting.ENABLE_CONNECT_PROTOCOL, 1]],
   onRequest: (stream, connection) => {
     if (stream.method === 'CONNECT') serve(stream, connection)

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { Agent, Client, fetch, request } from '../../../src/index.ts'
 import type { ClientOptions } from '../../../types/index.ts'
-import { ScriptedPeer } from '../../support/scripted-peer.ts'
+import { listenPeer } from '../../support/peer.ts'
 import type { Look, Outcome } from './secrets-scenes.ts'
 import { APIS, BAD_INPUT, MARK, OUTCOMES, QUERY, SCRIPT, toLimits } from './secrets-scenes.ts'
 
@@ -110,7 +110,7 @@ async function playAll(engine: 'node' | 'wire'): Promise<void> {
   for (const api of Object.keys(APIS)) {
     await Promise.all(
       OUTCOMES.map(async (outcome) => {
-        const peer = await ScriptedPeer.listen(SCRIPT)
+        const peer = await listenPeer(SCRIPT)
         const where = `${engine}: ${api}, ${outcome}`
         const client = toClient(peer.origin, where, { engine, fallback: null, ...toLimits(outcome) })
         await play(client, where, api, outcome)
@@ -122,7 +122,7 @@ async function playAll(engine: 'node' | 'wire'): Promise<void> {
 
 /** Origins without a server, or with one that can't be trusted. */
 async function playConnections(engine: 'node' | 'wire'): Promise<void> {
-  const peer = await ScriptedPeer.listen(SCRIPT)
+  const peer = await listenPeer(SCRIPT)
   const { port } = new URL(peer.origin)
   const connects: Record<string, [origin: string, options: ClientOptions]> = {
     'no TLS': [`https://127.0.0.1:${port}`, { connect: { passphrase: `${MARK}-passphrase` } }],
@@ -142,7 +142,7 @@ async function playConnections(engine: 'node' | 'wire'): Promise<void> {
 }
 
 async function playBadInput(engine: 'node' | 'wire'): Promise<void> {
-  const peer = await ScriptedPeer.listen(SCRIPT)
+  const peer = await listenPeer(SCRIPT)
   const secure = peer.origin.replace('http:', 'https:')
   for (const [name, options] of Object.entries(BAD_INPUT)) {
     const where = `${engine}: bad input, ${name}`
@@ -191,7 +191,7 @@ async function playFallback(): Promise<void> {
 
 /** More listeners on one signal than Node's limit: its warning contains the signal. */
 async function playWarning(): Promise<void> {
-  const peer = await ScriptedPeer.listen(SCRIPT)
+  const peer = await listenPeer(SCRIPT)
   const client = toClient(peer.origin, 'warning', {})
   const signal = new EventEmitter()
   const request = { path: `/ok?${QUERY}`, method: 'GET', headers: { cookie: `${MARK}-cookie` }, signal }

@@ -1,8 +1,8 @@
 /** Waits for a connection that is never established: only the request can keep the process alive. */
 import type { Socket } from 'node:net'
 import { Agent, Client } from '../../../src/index.ts'
+import { PairedDuplex } from '../../../src/testing/duplex-pair.ts'
 import type { Connector } from '../../../types/index.ts'
-import { PairedDuplex } from '../../support/duplex-pair.ts'
 import { report } from './report.ts'
 
 const [, , mode = '', origin = '', witness = ''] = process.argv

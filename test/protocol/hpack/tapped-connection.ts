@@ -8,8 +8,8 @@ import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { HpackDecoder } from '../../../src/protocol/hpack/decoder.ts'
-import type { Frame } from '../../support/frames.ts'
-import { Flag, FrameParser, Type, toContent } from '../../support/frames.ts'
+import type { Frame } from '../../../src/testing/frames.ts'
+import { Flag, FrameParser, Type, toContent } from '../../../src/testing/frames.ts'
 
 /** Finds the header blocks in what a server sends (RFC 9113 §6.2 and §6.10). */
 class BlockSplitter {

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
-import { Type } from '../../support/frames.ts'
-import { HpackDecoder } from '../../support/hpack.ts'
+import { Type } from '../../../src/testing/frames.ts'
+import { HpackDecoder } from '../../../src/testing/hpack.ts'
 import { HeardStream, Rig } from '../support/rig.ts'
 import { encode } from './support.ts'
 

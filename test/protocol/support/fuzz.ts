@@ -1,9 +1,9 @@
 /** Sessions that go wrong at random, and what must hold for a client's connection whatever a peer says. */
 
+import type { Frame } from '../../../src/testing/frames.ts'
+import { Flag, frames, Type, toContent } from '../../../src/testing/frames.ts'
+import { HpackDecoder } from '../../../src/testing/hpack.ts'
 import { mutate } from '../../fuzz/mutate.ts'
-import type { Frame } from '../../support/frames.ts'
-import { Flag, frames, Type, toContent } from '../../support/frames.ts'
-import { HpackDecoder } from '../../support/hpack.ts'
 import { Random } from '../hpack/support.ts'
 import { cutAtRandom } from './event-log.ts'
 import type { Recording } from './recording.ts'

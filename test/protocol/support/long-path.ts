@@ -1,7 +1,7 @@
 /** A download over a path with a delay, played in steps of a millisecond. */
 
-import type { Frame } from '../../support/frames.ts'
-import { Flag, frames, Setting, Type, toSettings } from '../../support/frames.ts'
+import type { Frame } from '../../../src/testing/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../../../src/testing/frames.ts'
 import type { Rig } from './rig.ts'
 
 const DEFAULT_WINDOW = 65_535

@@ -1,8 +1,8 @@
 /** A server that sends as much as it may, and not one byte more, on a connection with a delay. */
 
 import { expect } from 'vitest'
-import type { Frame } from '../../support/frames.ts'
-import { Flag, frames, Setting, Type, toSettings } from '../../support/frames.ts'
+import type { Frame } from '../../../src/testing/frames.ts'
+import { Flag, frames, Setting, Type, toSettings } from '../../../src/testing/frames.ts'
 import type { Random } from '../hpack/support.ts'
 import type { HeardStream, Rig } from './rig.ts'
 

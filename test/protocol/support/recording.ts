@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { connect, constants, createServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect as connectSocket, createServer as createRelay } from 'node:net'
-import { Flag, frames, Setting, Type } from '../../support/frames.ts'
+import { Flag, frames, Setting, Type } from '../../../src/testing/frames.ts'
 
 /** The requests of a recording: the first is on stream 1, the second on stream 3, and so on. */
 export interface Recording {

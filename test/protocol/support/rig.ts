@@ -6,8 +6,8 @@ import type { ConnectionFault } from '../../../src/protocol/protocol-error.ts'
 import type { ServerSettings } from '../../../src/protocol/settings.ts'
 import type { StreamListener } from '../../../src/protocol/stream.ts'
 import { Http2Stream } from '../../../src/protocol/stream.ts'
-import type { Frame } from '../../support/frames.ts'
-import { FrameParser } from '../../support/frames.ts'
+import type { Frame } from '../../../src/testing/frames.ts'
+import { FrameParser } from '../../../src/testing/frames.ts'
 
 /** What a stream does with a piece of its response. */
 export type Reading = 'reads' | 'holds'

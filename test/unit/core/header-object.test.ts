@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toHeaderObject } from '../../../src/core/header-object.ts'
-import { frames } from '../../support/frames.ts'
-import { startPeer } from '../../support/scripted-peer-rig.ts'
+import { frames } from '../../../src/testing/frames.ts'
+import { startPeer } from '../../support/peer-rig.ts'
 
 /** What node:http2 makes of a response's fields. */
 async function toNodeObject(raw: readonly string[]): Promise<Record<string, unknown>> {

@@ -3,10 +3,10 @@ import type { ClientHttp2Session } from 'node:http2'
 import { connect, sensitiveHeaders } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { toResponseHeaders } from '../../../src/core/header-object.ts'
+import { Flag, frames } from '../../../src/testing/frames.ts'
+import type { Field } from '../../../src/testing/hpack.ts'
 import { Random } from '../../support/differential-random.ts'
-import { Flag, frames } from '../../support/frames.ts'
-import type { Field } from '../../support/hpack.ts'
-import { startPeer } from '../../support/scripted-peer-rig.ts'
+import { startPeer } from '../../support/peer-rig.ts'
 
 /** Fields of a response, without `:status`. */
 type Fields = readonly Field[]

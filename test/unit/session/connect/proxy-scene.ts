@@ -2,8 +2,8 @@
 
 import type { Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { PairedDuplex } from '../../../../src/testing/duplex-pair.ts'
 import type { Connector } from '../../../../types/index.ts'
-import { PairedDuplex } from '../../../support/duplex-pair.ts'
 import { nextTurn } from './connect-scene.ts'
 
 /** Both ends of one connection, and what the proxy has got. */

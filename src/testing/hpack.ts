@@ -1,7 +1,8 @@
 /**
- * HPACK (RFC 7541) for tests: a whole decoder, and the simplest encoder.
+ * HPACK (RFC 7541): a whole decoder, and the simplest encoder. It is independent of what it checks: it shares no code
+ * with the client's, or with Node's.
  *
- * It is independent of what it checks: it shares no code with ours or Node's.
+ * @module
  */
 
 /** A header list, in wire order. */
@@ -30,7 +31,8 @@ const STATIC_TABLE: readonly Field[] = [
  * how often it comes where that is more than once. The code is canonical: the lengths tell all of it.
  */
 const CODE_LENGTHS =
-  'isx7tzx2zx8zx9bf2hibdgf2dgdb3a3b7cdkbhfibc22dcdioijbkababab3ac2b3abcba2bc5kgjixprp2r3srs5tst2rsts4qrsrs2trqpr2s2qsr2tq' +
+  'isx7tzx2zx8zx9bf2hibdgf2dgdb3a3b7cdkbhfibc22dcdioijbkababab3ac2b3abcba2bc5kgjixprp2r3srs5tst2rsts4qrsrs2tr' +
+  'qpr2s2qsr2tq' +
   'rs2q2rqsrs2pr3sr2sv2porsruv3w2vtuoqvw2vwtq2v2xw3ptpqrq2sr2u2t2vsvwv2w5xw5vz'
 
 const EOS = 256
@@ -129,8 +131,9 @@ export class HpackDecoder {
       const first = this.#bytes.readUInt8(this.#at)
       if ((first & 0x80) !== 0) fields.push(this.#entry(this.#integer(7)))
       else if ((first & 0x40) !== 0) fields.push(this.#add(this.#literal(6)))
-      else if ((first & 0x20) !== 0) this.#resize(this.#integer(5))
-      else fields.push(this.#literal(4))
+      else if ((first & 0x20) === 0) fields.push(this.#literal(4))
+      else if (fields.length > 0) throw new Error('HPACK: a table size behind a field (RFC 7541 §4.2)')
+      else this.#resize(this.#integer(5))
     }
     if (this.#maxSize > this.#allowed) throw new Error(`HPACK: the table may have ${this.#allowed} octets`)
     return fields

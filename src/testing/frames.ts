@@ -1,6 +1,8 @@
 /**
- * HTTP/2 by the frame (RFC 9113 §4 and §6), for peers in tests and scripts: what is written, and what is read. No test
- * runner.
+ * HTTP/2 by the frame (RFC 9113 §4 and §6): what is written, and what is read. It shares nothing with the client's own
+ * framing, which it is to check.
+ *
+ * @module
  */
 
 import type { Field } from './hpack.ts'
@@ -52,6 +54,24 @@ export const ERROR_CODES = [
   'HTTP_1_1_REQUIRED',
 ] as const
 
+/** An error code by its name (RFC 9113 §7). */
+export type ErrorName = (typeof ERROR_CODES)[number]
+
+/** An error code: its name, or any number, also one that has no name. */
+export type ErrorCode = ErrorName | number
+
+/** SETTINGS by their names; an id that has no name is a number. */
+export interface SettingsObject {
+  readonly headerTableSize?: number
+  readonly enablePush?: number
+  readonly maxConcurrentStreams?: number
+  readonly initialWindowSize?: number
+  readonly maxFrameSize?: number
+  readonly maxHeaderListSize?: number
+  readonly enableConnectProtocol?: number
+  readonly [id: number]: number
+}
+
 /** RFC 9113 §3.4: what a client says first. */
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 
@@ -68,8 +88,10 @@ const CONTENT_LENGTH = [0x0f, 0x0d]
 
 /** One frame that has come, without its padding taken off. */
 export interface Frame {
+  /** Such as 1 for HEADERS: {@link toTypeName} has the name. */
   readonly type: number
   readonly flags: number
+  /** 0: the connection. */
   readonly streamId: number
   readonly payload: Buffer
 }
@@ -77,9 +99,60 @@ export interface Frame {
 /** One entry of SETTINGS: an id, such as `Setting.MAX_CONCURRENT_STREAMS`, and its value. */
 export type SettingsEntry = readonly [id: number, value: number]
 
+/** SETTINGS, in either form. An entry may come twice, and in any order. */
+export type SettingsInit = SettingsObject | SettingsEntry
+
+const SETTING_OF: ReadonlyMap<string, number> = new Map([
+  ['headerTableSize', Setting.HEADER_TABLE_SIZE],
+  ['enablePush', Setting.ENABLE_PUSH],
+  ['maxConcurrentStreams', Setting.MAX_CONCURRENT_STREAMS],
+  ['initialWindowSize', Setting.INITIAL_WINDOW_SIZE],
+  ['maxFrameSize', Setting.MAX_FRAME_SIZE],
+  ['maxHeaderListSize', Setting.MAX_HEADER_LIST_SIZE],
+  ['enableConnectProtocol', Setting.ENABLE_CONNECT_PROTOCOL],
+])
+
+/** The entries of a SETTINGS frame. @throws TypeError for a name that isn't known */
+export function toEntries(settings: readonly SettingsInit[]): SettingsEntry[] {
+  return settings.flatMap((each) => (isEntry(each) ? [each] : Object.entries(each).map(toEntry)))
+}
+
+function isEntry(init: SettingsInit): init is SettingsEntry {
+  return Array.isArray(init)
+}
+
+function toEntry([name, value]: readonly [string, number]): SettingsEntry {
+  const id = SETTING_OF.get(name) ?? Number(name)
+  if (Number.isInteger(id)) return [id, value]
+  throw new TypeError(
+    `There is no setting ${name}; there are ${[...SETTING_OF.keys()].join(', ')}, and numbers`,
+  )
+}
+
+/** The number of an error code. @throws TypeError for a name that isn't in RFC 9113 §7 */
+export function toCode(code: ErrorCode): number {
+  if (typeof code === 'number') return code
+  const number = ERROR_CODES.indexOf(code)
+  if (number !== -1) return number
+  throw new TypeError(`There is no error code ${code}; there are ${ERROR_CODES.join(', ')}, and numbers`)
+}
+
+/** A name, such as `GOAWAY`, or the number of a type that has none. */
+export function toTypeName(type: number): string {
+  return TYPE_NAMES[type] ?? String(type)
+}
+
+const TYPE_NAMES: readonly string[] = Object.keys(Type)
+
 function toUint32(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(4)
   bytes.writeUInt32BE(value)
+  return bytes
+}
+
+function toUint16(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2)
+  bytes.writeUInt16BE(value)
   return bytes
 }
 
@@ -98,7 +171,7 @@ function toFrame(type: number, flags: number, streamId: number, payload: Buffer 
 export const frames = {
   frame: toFrame,
   settings(...entries: readonly SettingsEntry[]): Buffer {
-    const payload = entries.map(([id, value]) => Buffer.concat([Buffer.from([0, id]), toUint32(value)]))
+    const payload = entries.map(([id, value]) => Buffer.concat([toUint16(id), toUint32(value)]))
     return toFrame(Type.SETTINGS, 0, 0, Buffer.concat(payload))
   },
   settingsAck(): Buffer {
@@ -114,6 +187,10 @@ export const frames = {
   /** A whole header block in one frame. */
   headers(streamId: number, fields: readonly Field[], flags = 0): Buffer {
     return toFrame(Type.HEADERS, Flag.END_HEADERS | flags, streamId, encodeFields(fields))
+  },
+  pushPromise(streamId: number, promisedId: number, fields: readonly Field[]): Buffer {
+    const payload = Buffer.concat([toUint32(promisedId), encodeFields(fields)])
+    return toFrame(Type.PUSH_PROMISE, Flag.END_HEADERS, streamId, payload)
   },
   data(streamId: number, content: string | Buffer, flags = 0): Buffer {
     return toFrame(Type.DATA, flags, streamId, typeof content === 'string' ? Buffer.from(content) : content)
@@ -172,6 +249,8 @@ export class FrameParser {
   push(bytes: Buffer): void {
     this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes])
     if (!this.#hasPreface) {
+      const start = this.#bytes.toString('latin1', 0, PREFACE.length)
+      if (!PREFACE.startsWith(start)) throw new Error(`Not the preface of HTTP/2: ${JSON.stringify(start)}`)
       if (this.#bytes.length < PREFACE.length) return
       this.#bytes = this.#bytes.subarray(PREFACE.length)
       this.#hasPreface = true

@@ -1,10 +1,14 @@
-/** Header blocks of a hostile peer (RFC 7541), and the frames that they come in. No test runner. */
+/**
+ * Header blocks that no honest encoder writes (RFC 7541), and the frames that they come in.
+ *
+ * @module
+ */
 
 import { Flag, frames, Type } from './frames.ts'
 
 const FRAME_SIZE = 16_384
 
-/** A whole header block, in as many frames as it takes. */
+/** A whole header block, in as many frames as it takes. Flags are those of the first one. */
 export function toBlock(streamId: number, block: Buffer, flags = 0): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at < block.length || at === 0; at += FRAME_SIZE) {

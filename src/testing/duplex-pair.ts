@@ -53,6 +53,8 @@ export class PairedDuplex extends Duplex {
     const other = this.#other
     // What was written to this end is lost, as in the buffers of a socket.
     this._read()
+    // And what it has written itself, if the other end hasn't asked for more: nobody waits for that any more.
+    other._read()
     setImmediate(() => other.#deliver(null))
     callback(error)
   }

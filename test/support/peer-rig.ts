@@ -1,20 +1,21 @@
-/** Scripted peers in our own tests: they end with the test, and so does what talks to them. */
+/** Peers in our own tests: they end with the test, and so does what talks to them. */
 
 import type { Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
+import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
+import type { FaultServerOptions } from '../../src/testing/fault-options.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
 import type { Connector, DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { Harness } from './engines.ts'
 import type { FakeClock } from './fake-clock.ts'
+import { listenPeer } from './peer.ts'
 import type { Recorder } from './recorder.ts'
-import type { PeerOptions } from './scripted-peer.ts'
-import { ScriptedPeer } from './scripted-peer.ts'
-import type { PeerScript } from './scripted-peer-connection.ts'
 
 /** Responds to each request as soon as it is whole, by its own method and path. */
-export const SERVE: PeerScript = { onComplete: (stream) => stream.respondWith() }
+export const SERVE: ConnectionScript = { onComplete: (stream) => stream.respond() }
 
 /** Never closes its side. By itself it says its SETTINGS and the ACK of the client's, and nothing else. */
-export const DEAF: PeerScript = { staysHalfOpen: true, acksPings: false, grantsCredit: false }
+export const DEAF: ConnectionScript = { staysHalfOpen: true, acksPings: false, grantsCredit: false }
 
 /** No limit runs except those that a test sets, and the back-off. */
 export const PATIENT = {
@@ -29,11 +30,14 @@ export const PATIENT = {
 } as const
 
 export async function startPeer(
-  scripts: PeerScript | readonly PeerScript[],
-  options: PeerOptions = {},
-): Promise<ScriptedPeer> {
-  const peer = await ScriptedPeer.listen(scripts, options)
-  onTestFinished(() => peer.close())
+  scripts: ConnectionScript | readonly ConnectionScript[],
+  options: FaultServerOptions = {},
+): Promise<FaultServer> {
+  const peer = await listenPeer(scripts, options)
+  onTestFinished(async () => {
+    await peer.close()
+    expect(peer.problems).toEqual([])
+  })
   return peer
 }
 
@@ -41,11 +45,11 @@ export async function startPeer(
  * A connector that yields a Duplex of the peer's instead of a socket. Its type promises a socket, as undici's does;
  * what callers give may be any Duplex.
  */
-export function toConnector(peer: ScriptedPeer): Connector {
+export function toConnector(peer: FaultServer): Connector {
   return (_options, callback) => callback(null, peer.connect() as Socket)
 }
 
-export function startHarness(peer: ScriptedPeer, options: PoolOptions, clock?: FakeClock): Harness {
+export function startHarness(peer: FaultServer, options: PoolOptions, clock?: FakeClock): Harness {
   const harness = new Harness(peer.origin, options, clock)
   onTestFinished(() => harness.scheduler.tearDown(null))
   return harness

@@ -1,0 +1,30 @@
+/**
+ * What a script names by a string.
+ *
+ * @module
+ */
+
+/** @throws TypeError for a name that isn't there, with those that are */
+export function byName<Name extends string, Value>(
+  what: string,
+  all: Readonly<Record<Name, Value>>,
+  name: Name,
+): Value {
+  if (Object.hasOwn(all, name)) return all[name]
+  throw new TypeError(
+    `There is no ${what} ${JSON.stringify(name)}; there are: ${Object.keys(all).join(', ')}`,
+  )
+}
+
+/**
+ * Checks the names of an object of options. An instance of a class may have whatever else it needs.
+ *
+ * @throws TypeError for a name that isn't known, with those that are
+ */
+export function checkNames(what: string, given: object, known: readonly string[]): void {
+  if (Object.getPrototypeOf(given) !== Object.prototype) return
+  for (const name of Object.keys(given)) {
+    if (!known.includes(name))
+      throw new TypeError(`${what} has no option ${name}; it has ${known.join(', ')}`)
+  }
+}

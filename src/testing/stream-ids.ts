@@ -1,0 +1,21 @@
+/**
+ * Which stream a frame names.
+ *
+ * @module
+ */
+
+/**
+ * The stream that frames name: the newest, unless a script says otherwise.
+ *
+ * @param what has a parameter if it names a stream
+ * @throws Error where there is none yet: on stream 0, most frames would be wrong in another way
+ */
+export function toStreamId(
+  what: (streamId: number) => Buffer,
+  wanted: number | undefined,
+  newest: number,
+): number {
+  if (wanted === undefined && newest === 0 && what.length > 0)
+    throw new Error('These frames name a stream, and there is none yet: a streamId must be given')
+  return wanted ?? newest
+}

@@ -1,0 +1,90 @@
+/**
+ * TLS beneath a fault server, and what can go wrong in it.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+
+/** The type, the version and the length of a record (RFC 8446 §5.1), and 32 octets that no key fits. */
+const GARBAGE = Buffer.from([0x17, 3, 3, 0, 32, ...Array<number>(32).fill(0xdd)])
+const ALERT = [0x15, 3, 3, 0, 2]
+const FATAL = 2
+
+/** Alerts of a server's (RFC 8446 §6). */
+export const ALERTS = {
+  unexpected_message: 10,
+  handshake_failure: 40,
+  bad_certificate: 42,
+  certificate_revoked: 44,
+  certificate_expired: 45,
+  illegal_parameter: 47,
+  unknown_ca: 48,
+  access_denied: 49,
+  decode_error: 50,
+  protocol_version: 70,
+  internal_error: 80,
+  unrecognized_name: 112,
+  certificate_required: 116,
+  no_application_protocol: 120,
+} as const
+
+/** The name of an alert. */
+export type TlsAlert = keyof typeof ALERTS
+
+/** A fatal alert, in the clear: a client takes it in place of a ServerHello. */
+export function toAlert(description: number): Buffer {
+  return Buffer.from([...ALERT, FATAL, description])
+}
+
+/** What is beneath a connection. */
+export interface ConnectionLayers {
+  readonly transport: Duplex
+  /** What HTTP/2 is spoken on: the transport, or TLS on top of it. */
+  readonly link: Duplex
+  /** Makes TLS send an alert. Null: there is no TLS. */
+  readonly alert: (() => void) | null
+}
+
+/** What TLS is spoken on. What goes through it comes from the socket, or from a script. */
+export class TlsTransport extends Duplex {
+  readonly #socket: Socket
+
+  constructor(socket: Socket) {
+    super()
+    this.#socket = socket
+    socket.on('data', (bytes: Buffer) => {
+      if (!this.push(bytes)) socket.pause()
+    })
+    socket.on('end', () => this.push(null))
+    socket.on('close', () => this.destroy())
+    // An error of the socket closes it.
+    this.on('error', () => {})
+  }
+
+  /** Makes the server's side of TLS send a fatal alert, `bad_record_mac`: by a record that it can't decrypt. */
+  alert(): void {
+    this.push(GARBAGE)
+  }
+
+  override _read(): void {
+    this.#socket.resume()
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    if (this.#socket.destroyed) callback()
+    else this.#socket.write(bytes, () => callback())
+  }
+
+  override _final(callback: () => void): void {
+    this.#socket.end()
+    callback()
+  }
+
+  /** TLS has failed, as by an alert of either side: the socket closes behind what TLS has said to that. */
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#socket.destroySoon()
+    callback(error)
+  }
+}

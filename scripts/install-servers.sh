@@ -2,12 +2,12 @@
 # Installs the programs of others that the tests need and that are missing, by one call of Debian's apt-get: nghttpd
 # and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
 # to compare with, and which downloads and compiles grpc-go, Chromium, in which the report of the benchmarks is looked at, and the
-# proxies nghttpx, squid and microsocks. Envoy comes by a script of its own.
+# proxies nghttpx, squid and microsocks, and curl. Envoy comes by a script of its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() {
-  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks and pip" >&2
+  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks, curl and pip" >&2
   exit 1
 }
 
@@ -24,6 +24,7 @@ has go || packages+=(golang-go)
 has chromium || packages+=(chromium)
 has squid || packages+=(squid)
 has microsocks || packages+=(microsocks)
+has curl || packages+=(curl)
 # It brings Envoy.
 python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 # For the tests that make network namespaces; `unshare` is in util-linux, which every Debian has.

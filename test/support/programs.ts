@@ -13,6 +13,7 @@ const PROGRAMS = {
   squid: '-v',
   nghttpx: '--version',
   microsocks: '-h',
+  curl: '--version',
 } as const
 
 /** A program that `scripts/install-servers.sh` installs. */

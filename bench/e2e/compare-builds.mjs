@@ -76,7 +76,9 @@ export async function build({ hash, title }, name) {
     }
     const tsup = join(root, 'node_modules', 'tsup', 'dist', 'cli-default.js')
     const output = ['--out-dir', join(target, 'dist'), '--format', 'esm', '--no-dts', '--silent']
-    await runIn(hash === null ? root : target, process.execPath, tsup, ...output)
+    // What the build does to its other entries afterwards is done to `dist` of where it runs, and to both formats.
+    const alone = ['--onSuccess', 'true']
+    await runIn(hash === null ? root : target, process.execPath, tsup, ...output, ...alone)
   } catch (error) {
     throw new Error(`cannot build ${title}: ${error instanceof Error ? error.message : error}`)
   }

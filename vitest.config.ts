@@ -19,7 +19,7 @@ const isSample = process.env.TEST_SCOPE === 'sample'
  * reach projects that have an `exclude` of their own.)
  */
 const isLine = isSample || process.env.TEST_SCOPE === 'line'
-const ONCE = ['test/unit/layers.test.ts', 'test/process/kept-memory.test.ts']
+const ONCE = ['test/unit/layers.test.ts', 'test/process/{faults,kept-memory}.test.ts']
 const PURE = ['test/protocol/**', 'test/unit/**']
 const NO_INTEROP = ['test/api/**', 'test/fetch/**', 'test/session/**']
 

@@ -1,14 +1,16 @@
-/** Clients that others wrote, for tests of the fault server: each asks for some paths, one after the other. */
+/** Clients that others wrote, for the fault server: each sends some requests, one after the other. */
 
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { ClientHttp2Session } from 'node:http2'
+import type { ClientHttp2Stream } from 'node:http2'
 import { connect } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { Http2SessionManager } from '@connectrpc/connect-node'
+import { createNodeHttpClient, Http2SessionManager } from '@connectrpc/connect-node'
 import axios from 'axios'
 import got from 'got'
 import { buildGo, lacks, PROGRAM_PATH, requireProgram } from '../support/programs.ts'
@@ -31,20 +33,42 @@ export interface FaultClient {
   readonly isLacking?: boolean
   /** A GOAWAY with NO_ERROR fails the requests that wait for their responses, against RFC 9113 §6.8. */
   readonly losesRetired?: boolean
-  /** Asks for each path in turn, with one pool of connections. */
-  ask(origin: string, ca: string | null, paths: readonly string[]): Promise<Answer[]>
+  /** Sends each request in turn, with one pool of connections. */
+  ask(order: Order): Promise<Answer[]>
+}
+
+/** What a client is to send. */
+export interface Order {
+  readonly origin: string
+  /** Null: without TLS. */
+  readonly ca: string | null
+  /** Such as `GET /a`; a POST has the body `body`. */
+  readonly requests: readonly string[]
+  /** How long a response may take, and how long its body may stand still, where the client can tell. Milliseconds. */
+  readonly limit: number
+}
+
+/** One request of an order. */
+interface Wanted {
+  readonly method: string
+  readonly path: string
+  readonly url: string
+  /** Null: none. */
+  readonly body: string | null
 }
 
 const BOTH = ['h2c', 'TLS'] as const
 
 async function inTurn(
-  paths: readonly string[],
-  ask: (path: string) => Promise<Omit<Answer, 'error'>>,
+  { origin, requests }: Order,
+  ask: (wanted: Wanted) => Promise<Omit<Answer, 'error'>>,
 ): Promise<Answer[]> {
   const answers: Answer[] = []
-  for (const path of paths) {
+  for (const request of requests) {
+    const [method = '', path = ''] = request.split(' ')
+    const wanted = { method, path, url: `${origin}${path}`, body: method === 'POST' ? 'body' : null }
     answers.push(
-      await ask(path).then(
+      await ask(wanted).then(
         (answer) => ({ ...answer, error: '' }),
         (error: Error) => ({ status: 0, text: '', error: String(error) }),
       ),
@@ -73,16 +97,13 @@ async function withFolder<Value>(
   }
 }
 
-async function fetchAll(
-  allowH2: boolean,
-  origin: string,
-  ca: string | null,
-  paths: readonly string[],
-): Promise<Answer[]> {
-  const agent = new builtinUndici.Agent({ allowH2, connect: ca === null ? {} : { ca } })
+async function fetchAll(allowH2: boolean, order: Order): Promise<Answer[]> {
+  const { ca, limit } = order
+  const connect = ca === null ? {} : { ca }
+  const agent = new builtinUndici.Agent({ allowH2, connect, headersTimeout: limit, bodyTimeout: limit })
   try {
-    return await inTurn(paths, async (path) => {
-      const response = await fetch(`${origin}${path}`, { dispatcher: agent } as RequestInit)
+    return await inTurn(order, async ({ url, method, body }) => {
+      const response = await fetch(url, { method, body, dispatcher: agent } as RequestInit)
       return { status: response.status, text: await response.text() }
     })
   } finally {
@@ -90,10 +111,19 @@ async function fetchAll(
   }
 }
 
-function askSession(session: ClientHttp2Session, path: string): Promise<Omit<Answer, 'error'>> {
+async function* toPieces(text: string): AsyncIterable<Uint8Array> {
+  yield Buffer.from(text)
+}
+
+async function toText(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = ''
+  for await (const piece of pieces) text += Buffer.from(piece).toString()
+  return text
+}
+
+/** A stream of node:http2 → its response. */
+function readStream(stream: ClientHttp2Stream, limit: number): Promise<Omit<Answer, 'error'>> {
   return new Promise((resolve, reject) => {
-    session.on('error', reject)
-    const stream = session.request({ ':path': path })
     let status = 0
     let text = ''
     stream.on('response', (headers) => {
@@ -103,9 +133,11 @@ function askSession(session: ClientHttp2Session, path: string): Promise<Omit<Ans
     stream.on('data', (chunk: string) => {
       text += chunk
     })
+    stream.setTimeout(limit, () => stream.destroy(new Error('the limit of time')))
     stream.on('end', () => resolve({ status, text }))
     stream.on('error', reject)
     stream.on('aborted', () => reject(new Error('aborted')))
+    stream.on('close', () => reject(new Error('closed')))
   })
 }
 
@@ -113,21 +145,14 @@ const curl: FaultClient = {
   name: 'curl',
   transports: BOTH,
   isLacking: lacks('curl'),
-  ask: (origin, ca, paths) =>
-    withFolder(ca, async (folder, file) => {
+  ask: (order) =>
+    withFolder(order.ca, async (folder, file) => {
       requireProgram('curl')
-      const common = ['--silent', '--show-error', '--noproxy', '*', '--max-time', '30']
-      const http2 = ca === null ? ['--http2-prior-knowledge'] : ['--http2', '--cacert', file]
-      return inTurn(paths, async (path) => {
-        const args = [
-          ...common,
-          ...http2,
-          '--write-out',
-          '\n%{http_code}',
-          '--output',
-          '-',
-          `${origin}${path}`,
-        ]
+      const common = ['--silent', '--show-error', '--noproxy', '*', '--max-time', `${order.limit / 1_000}`]
+      const http2 = order.ca === null ? ['--http2-prior-knowledge'] : ['--http2', '--cacert', file]
+      return inTurn(order, async ({ url, method, body }) => {
+        const sent = body === null ? ['--request', method] : ['--data', body]
+        const args = [...common, ...http2, ...sent, '--write-out', '\n%{http_code}', url]
         const { stdout } = await run('curl', args, {
           env: { ...process.env, PATH: PROGRAM_PATH },
           cwd: folder,
@@ -138,16 +163,26 @@ const curl: FaultClient = {
     }),
 }
 
+/** Compiled once in a process. */
+let binary: Promise<string> | null = null
+
+async function buildClient(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'dodici-faults-'))
+  process.once('exit', () => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'client')
+  await buildGo(file, { file: fileURLToPath(new URL('./children/fault-client.go', import.meta.url)) })
+  return file
+}
+
 const go: FaultClient = {
   name: "Go's net/http",
   // Without TLS it speaks HTTP/2 from Go 1.24 on.
   transports: ['TLS'],
   isLacking: lacks('go'),
-  ask: (origin, ca, paths) =>
-    withFolder(ca, async (folder, file) => {
-      const binary = join(folder, 'client')
-      await buildGo(binary, { file: fileURLToPath(new URL('./children/fault-client.go', import.meta.url)) })
-      const { stdout } = await run(binary, [file, ...paths.map((path) => `${origin}${path}`)])
+  ask: ({ origin, ca, requests, limit }) =>
+    withFolder(ca, async (_folder, file) => {
+      binary ??= buildClient()
+      const { stdout } = await run(await binary, [file, origin, `${limit}`, ...requests])
       return JSON.parse(stdout)
     }),
 }
@@ -157,13 +192,21 @@ export const CLIENTS: readonly FaultClient[] = [
     name: 'undici',
     losesRetired: true,
     transports: MAJOR >= 22 ? BOTH : ['TLS'],
-    async ask(origin, ca, paths) {
+    async ask(order) {
+      const { ca, limit } = order
+      const connect = ca === null ? {} : { ca }
       const h2c = ca === null ? { useH2c: true } : {}
-      const agent = new undici.Agent({ allowH2: true, connect: ca === null ? {} : { ca }, ...h2c })
+      const agent = new undici.Agent({
+        allowH2: true,
+        connect,
+        headersTimeout: limit,
+        bodyTimeout: limit,
+        ...h2c,
+      })
       try {
-        return await inTurn(paths, async (path) => {
-          const { statusCode, body } = await undici.request(`${origin}${path}`, { dispatcher: agent })
-          return { status: statusCode, text: await body.text() }
+        return await inTurn(order, async ({ url, method, body }) => {
+          const response = await undici.request(url, { method, body, dispatcher: agent })
+          return { status: response.statusCode, text: await response.body.text() }
         })
       } finally {
         await agent.destroy()
@@ -173,11 +216,14 @@ export const CLIENTS: readonly FaultClient[] = [
   {
     name: 'node:http2',
     transports: BOTH,
-    ask: (origin, ca, paths) =>
-      inTurn(paths, async (path) => {
-        const session = connect(origin, ca === null ? {} : { ca })
+    ask: (order) =>
+      inTurn(order, async ({ path, method, body }) => {
+        const session = connect(order.origin, order.ca === null ? {} : { ca: order.ca })
         try {
-          return await askSession(session, path)
+          const failed = once(session, 'error').then(([error]) => Promise.reject(error))
+          const stream = session.request({ ':path': path, ':method': method })
+          stream.end(body ?? undefined)
+          return await Promise.race([readStream(stream, order.limit), failed])
         } finally {
           session.destroy()
         }
@@ -186,29 +232,35 @@ export const CLIENTS: readonly FaultClient[] = [
   {
     name: 'got',
     transports: ['TLS'],
-    ask: (origin, ca, paths) =>
-      inTurn(paths, async (path) => {
-        const https = ca === null ? {} : { certificateAuthority: ca }
-        const { statusCode, body } = await got(`${origin}${path}`, {
+    ask: (order) =>
+      inTurn(order, async ({ url, method, body }) => {
+        const https = order.ca === null ? {} : { certificateAuthority: order.ca }
+        const timeout = { response: order.limit, read: order.limit }
+        const sent = body === null ? {} : { body }
+        const response = await got(url, {
+          method: method as 'GET',
+          ...sent,
           http2: true,
           https,
+          timeout,
           retry: { limit: 0 },
         })
-        return { status: statusCode, text: body }
+        return { status: response.statusCode, text: response.body }
       }),
   },
   {
     name: 'axios',
     transports: BOTH,
-    ask: (origin, ca, paths) => {
+    ask: (order) => {
       const instance = axios.create({
         httpVersion: 2,
-        http2Options: ca === null ? {} : { ca },
+        http2Options: order.ca === null ? {} : { ca: order.ca },
         proxy: false,
         responseType: 'text',
+        timeout: order.limit,
       })
-      return inTurn(paths, async (path) => {
-        const { status, data } = await instance.get(`${origin}${path}`)
+      return inTurn(order, async ({ url, method, body }) => {
+        const { status, data } = await instance.request({ url, method, data: body ?? undefined })
         return { status, text: data }
       })
     },
@@ -216,25 +268,16 @@ export const CLIENTS: readonly FaultClient[] = [
   {
     name: 'connect-node',
     transports: BOTH,
-    async ask(origin, ca, paths) {
-      const manager = new Http2SessionManager(origin, {}, ca === null ? {} : { ca })
+    async ask(order) {
+      const manager = new Http2SessionManager(order.origin, {}, order.ca === null ? {} : { ca: order.ca })
+      // What its transports are made of.
+      const client = createNodeHttpClient({ httpVersion: '2', sessionProvider: () => manager })
       try {
-        return await inTurn(paths, async (path) => {
-          const stream = await manager.request('GET', path, {}, { endStream: true })
-          return new Promise((resolve, reject) => {
-            let status = 0
-            let text = ''
-            stream.on('response', (headers) => {
-              status = Number(headers[':status'])
-            })
-            stream.setEncoding('utf8')
-            stream.on('data', (chunk: string) => {
-              manager.notifyResponseByteRead(stream)
-              text += chunk
-            })
-            stream.on('end', () => resolve({ status, text }))
-            stream.on('error', reject)
-          })
+        return await inTurn(order, async ({ url, method, body }) => {
+          const signal = AbortSignal.timeout(order.limit)
+          const content = body === null ? {} : { body: toPieces(body) }
+          const response = await client({ url, method, header: new Headers(), signal, ...content })
+          return { status: response.status, text: await toText(response.body) }
         })
       } finally {
         manager.abort()
@@ -245,11 +288,11 @@ export const CLIENTS: readonly FaultClient[] = [
     name: 'built-in fetch',
     losesRetired: true,
     transports: ['TLS'],
-    ask: (origin, ca, paths) => fetchAll(true, origin, ca, paths),
+    ask: (order) => fetchAll(true, order),
   },
   go,
   curl,
 ]
 
 /** Node's own fetch as it is up to Node 24. */
-export const fetchByHttp1: FaultClient['ask'] = (origin, ca, paths) => fetchAll(false, origin, ca, paths)
+export const fetchByHttp1: FaultClient['ask'] = (order) => fetchAll(false, order)

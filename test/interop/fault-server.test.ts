@@ -4,6 +4,9 @@ import { createFaultServer } from '../../src/testing/index.ts'
 import { toTlsPeer } from '../support/peer-tls.ts'
 import { CLIENTS, fetchByHttp1 } from './fault-clients.ts'
 
+/** Milliseconds: nothing here waits for it. */
+const LIMIT = 30_000
+
 async function start(options: FaultServerOptions): Promise<FaultServer> {
   const server = await createFaultServer(options)
   onTestFinished(() => server.close())
@@ -44,7 +47,8 @@ describe.each(CASES)('a fault server and $name over $transport', ({
         stream.respond('retired')
       })
     const paths = ['/polite', '/named?a=b', '/late', '/reset', '/retired', '/next']
-    const answers = await ask(server.origin, tls?.ca ?? null, paths)
+    const requests = paths.map((path) => `GET ${path}`)
+    const answers = await ask({ origin: server.origin, ca: tls?.ca ?? null, requests, limit: LIMIT })
 
     const failed = { status: expect.any(Number), text: expect.any(String), error: expect.stringMatching(/./) }
     expect(answers).toEqual([
@@ -77,11 +81,12 @@ describe('a fault server that serves HTTP/1.1 as well', () => {
       ...(tls?.options ?? { h2c: true }),
       http1: (request, response) => response.end(`${request.httpVersion} ${request.url}`),
     })
+    const to = { origin: server.origin, ca: tls?.ca ?? null, limit: LIMIT }
     const newer = CLIENTS.find(({ name }) => name === 'node:http2')
-    expect(await fetchByHttp1(server.origin, tls?.ca ?? null, ['/1'])).toEqual([
+    expect(await fetchByHttp1({ ...to, requests: ['GET /1'] })).toEqual([
       { status: 200, text: '1.1 /1', error: '' },
     ])
-    expect(await newer?.ask(server.origin, tls?.ca ?? null, ['/2'])).toEqual([
+    expect(await newer?.ask({ ...to, requests: ['GET /2'] })).toEqual([
       { status: 200, text: 'GET /2', error: '' },
     ])
     expect(server.ledger).toEqual(['0/1 GET /2'])

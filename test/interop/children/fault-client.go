@@ -1,4 +1,4 @@
-// Asks for a URL over HTTP/2 with Go's net/http, and prints the status, the body and the error as JSON.
+// Sends requests over HTTP/2 with Go's net/http: `client CA-FILE ORIGIN LIMIT 'GET /a' …`. Prints the outcomes as JSON.
 package main
 
 import (
@@ -6,8 +6,12 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
+	"time"
 )
 
 type outcome struct {
@@ -16,31 +20,43 @@ type outcome struct {
 	Error  string `json:"error"`
 }
 
-func ask(client *http.Client, url string) outcome {
-	response, err := client.Get(url)
+func ask(client *http.Client, origin string, what string) outcome {
+	method, path, _ := strings.Cut(what, " ")
+	var body io.Reader
+	if method == "POST" {
+		body = strings.NewReader("body")
+	}
+	request, err := http.NewRequest(method, origin+path, body)
+	if err != nil {
+		return outcome{Error: err.Error()}
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		return outcome{Error: err.Error()}
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return outcome{Status: response.StatusCode, Text: string(body), Error: err.Error()}
+		return outcome{Status: response.StatusCode, Text: string(text), Error: err.Error()}
 	}
-	return outcome{Status: response.StatusCode, Text: string(body)}
+	return outcome{Status: response.StatusCode, Text: string(text)}
 }
 
 func main() {
+	// It says each frame that it does not know.
+	log.SetOutput(io.Discard)
 	roots := x509.NewCertPool()
 	if ca, err := os.ReadFile(os.Args[1]); err == nil {
 		roots.AppendCertsFromPEM(ca)
 	}
-	client := &http.Client{Transport: &http.Transport{
+	limit, _ := strconv.Atoi(os.Args[3])
+	client := &http.Client{Timeout: time.Duration(limit) * time.Millisecond, Transport: &http.Transport{
 		ForceAttemptHTTP2: true,
 		TLSClientConfig:   &tls.Config{RootCAs: roots},
 	}}
 	var outcomes []outcome
-	for _, url := range os.Args[2:] {
-		outcomes = append(outcomes, ask(client, url))
+	for _, what := range os.Args[4:] {
+		outcomes = append(outcomes, ask(client, os.Args[2], what))
 	}
 	json.NewEncoder(os.Stdout).Encode(outcomes)
 }

@@ -5,6 +5,7 @@
  */
 
 import { ErrorCode } from '../core/error-codes.ts'
+import { PingLedger } from '../core/ping-ledger.ts'
 import type { ServerListener } from './connection-frames.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import { MAX_BLOCK_SIZE } from './field-block.ts'
@@ -16,7 +17,6 @@ import { FrameBudget } from './limits.ts'
 import { OpenStreams } from './open-streams.ts'
 import type { OutputListener } from './output.ts'
 import { Output } from './output.ts'
-import { PingLedger } from './ping-ledger.ts'
 import { ConnectionFault } from './protocol-error.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE } from './settings.ts'

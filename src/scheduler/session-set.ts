@@ -9,7 +9,7 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { AlpnError } from '../errors.ts'
-import { toEngine } from '../session/engines.ts'
+import { toEngineSource } from '../session/engines.ts'
 import { Http2Session } from '../session/http2-session.ts'
 import { toDisconnectError } from '../session/loss.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
@@ -68,7 +68,7 @@ export class SessionSet implements SessionOwner {
     events: ConnectionEvents,
   ) {
     const deadlines = new Deadlines(clock)
-    const engine = toEngine(options.engine)
+    const engine = toEngineSource(options.engine)
     this.#context = { origin, options, engine, clock, deadlines, memory, owner: this }
     this.#connections = connections
     this.#owner = owner

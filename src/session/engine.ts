@@ -10,9 +10,9 @@ import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import type { PingLedger } from '../core/ping-ledger.ts'
 import type { UnorderedItem } from '../core/unordered-list.ts'
 import type { Call } from '../handler/call.ts'
-import type { PingLedger } from '../protocol/ping-ledger.ts'
 import type { Resettable } from './stream/reset-budget.ts'
 import type { WindowAnnouncer } from './stream/session-windows.ts'
 import type { FailureContext } from './stream/stream-failure.ts'
@@ -34,6 +34,14 @@ export interface Engine {
     streamWindow: number,
     owner: ConnectionOwner,
   ): EngineConnection
+}
+
+/** An engine, whose module may be loaded late. */
+export interface EngineSource {
+  /** Null until it is loaded. */
+  readonly engine: Engine | null
+  /** Loads it. @throws what the loader of modules throws, such as for a file that is gone */
+  load(): Promise<Engine>
 }
 
 /** The part of the client that engines may know. */

@@ -13,7 +13,7 @@ import { DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import { ConnectionAttempt } from './connect/connection-attempt.ts'
 import { tuneSocket } from './connect/socket.ts'
-import type { ConnectionOwner, EngineConnection, EngineStream } from './engine.ts'
+import type { ConnectionOwner, Engine, EngineConnection, EngineStream } from './engine.ts'
 import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
@@ -63,9 +63,24 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#report.open()
     // A subscriber that was told may have ended the session, and so may the caller's own connector.
     if (this.#state.name !== 'connecting') return
+    const { engine: source, options } = this.#context
+    if (source.engine !== null) {
+      this.#connect(source.engine)
+      return
+    }
+    // Before the dial: nothing would hear of the end of a socket that waits for its engine.
+    source.load().then(
+      (engine) => this.#connect(engine),
+      (cause) => this.#close(new DodiciError(`Engine '${options.engine}' can't be loaded`, { cause })),
+    )
+  }
+
+  #connect(engine: Engine): void {
+    // Its caller may have ended it while the engine was loaded.
+    if (this.#state.name !== 'connecting') return
     this.#attempt = new ConnectionAttempt(this.#context, (result) => {
       if ('error' in result) this.#close(result.error)
-      else this.#start(result.socket)
+      else this.#start(engine, result.socket)
     })
     if (this.#state.name !== 'connecting') this.#attempt.cancel()
     else this.updateRef()
@@ -214,8 +229,8 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
   }
 
-  #start(socket: Socket): void {
-    const { options, engine, owner, deadlines, memory } = this.#context
+  #start(engine: Engine, socket: Socket): void {
+    const { options, owner, deadlines, memory } = this.#context
     try {
       const streamWindow = this.#streams.begin(owner.waiting())
       this.#connection = engine.connect(this.#context, socket, streamWindow, this)

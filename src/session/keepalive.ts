@@ -6,10 +6,10 @@
 
 import type { Deadlines, Timed } from '../core/clock.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
+import type { PingLedger } from '../core/ping-ledger.ts'
+import { GRPC_INTERVAL } from '../core/ping-ledger.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
-import type { PingLedger } from '../protocol/ping-ledger.ts'
-import { GRPC_INTERVAL } from '../protocol/ping-ledger.ts'
 import type { EngineConnection } from './engine.ts'
 import type { OriginMemory } from './origin-memory.ts'
 

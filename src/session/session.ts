@@ -8,7 +8,7 @@
 import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Call } from '../handler/call.ts'
-import type { Engine, EngineContext } from './engine.ts'
+import type { EngineContext, EngineSource } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
 import type { PeerSettings } from './peer-settings.ts'
@@ -62,7 +62,7 @@ export interface SessionOwner {
 
 /** What all sessions of one origin have in common. */
 export interface SessionContext extends EngineContext {
-  readonly engine: Engine
+  readonly engine: EngineSource
   readonly clock: Clock
   readonly memory: OriginMemory
   readonly owner: SessionOwner

@@ -30,7 +30,8 @@ class Scene implements SessionOwner {
       connect: (_options, callback) => callback(null, this.#socket as unknown as Socket),
       ...given,
     })
-    const context = { origin: toOrigin('http://a.example'), options, engine, clock, deadlines }
+    const source = { engine, load: () => Promise.resolve(engine) }
+    const context = { origin: toOrigin('http://a.example'), options, engine: source, clock, deadlines }
     this.session = new Http2Session({ ...context, memory: new OriginMemory(), owner: this }, 1, 'cold')
     onTestFinished(() => {
       this.#socket.destroy()

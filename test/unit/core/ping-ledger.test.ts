@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PingLedger } from '../../src/protocol/ping-ledger.ts'
+import { PingLedger } from '../../../src/core/ping-ledger.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -3,41 +3,43 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { checkBundles } from './check-bundles.mjs'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/** The files of the tarball: all of them, and no others. */
+/** The files of the tarball: all of them, and no others, but for {@link PART}. */
 const MEANT = [
   'CHANGELOG.md',
   'LICENSE',
   'README.md',
   'SECURITY.md',
   'dist/index.cjs',
-  'dist/index.cjs.map',
   'dist/index.d.cts',
   'dist/index.d.ts',
   'dist/index.js',
-  'dist/index.js.map',
   'dist/testing.cjs',
   'dist/testing.d.cts',
   'dist/testing.d.ts',
   'dist/testing.js',
   'dist/undici.cjs',
-  'dist/undici.cjs.map',
   'dist/undici.d.cts',
   'dist/undici.d.ts',
   'dist/undici.js',
-  'dist/undici.js.map',
   'package.json',
 ]
+
+/** What `index.js` exports from. The names of chunks are made of what is in them. */
+const PART = /^dist\/parts\/[\w-]+\.js$/
+/** Bytes. */
+const MAX_TARBALL = 400_000
 
 /** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
@@ -78,6 +80,7 @@ try {
     await checkTypeScript(consumer, url)
   })
   await checkTesting(consumer)
+  await checkBundles(consumer)
   await checkEverything(consumer)
   await checkPublished(tarball)
 } catch (error) {
@@ -105,7 +108,11 @@ async function checkFiles(tarball) {
     .map((line) => line.replace(/^package\//, ''))
     .sort()
   console.log(`the tarball holds ${files.length} files:\n  ${files.join('\n  ')}`)
-  assert.deepEqual(files, MEANT, 'the tarball holds other files than those that are meant')
+  const others = files.filter((file) => !PART.test(file))
+  assert.deepEqual(others, MEANT, 'the tarball holds other files than those that are meant')
+  const { size } = await stat(tarball)
+  assert.ok(size <= MAX_TARBALL, `the tarball has ${size} bytes, more than ${MAX_TARBALL}`)
+  console.log(`the tarball has ${size} bytes`)
 }
 
 /** @returns the folder of a project that has the tarball installed */

@@ -1,8 +1,13 @@
-// What the build needs for two entries, of which one stands on the other.
+// What the build needs besides tsup: for entries of which one stands on another, and for their size.
+import { readFileSync } from 'node:fs'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'esbuild'
+import typescript from 'typescript'
+
+const { ModuleKind, ScriptTarget, transpileModule } = typescript
 
 /**
  * The entry `dodici/undici` imports the built `dodici` beside it, and has no copy of it: one process has one set of
@@ -19,6 +24,37 @@ export const splitEntries: Plugin = {
   },
 }
 
+/**
+ * The files that an entry exports from, as entries of their own. What two of them share goes to chunks.
+ *
+ * @param path of an entry that exports from other files, and does nothing else
+ */
+export function exportedParts(path: string): Record<string, string> {
+  const source = readFileSync(path, 'utf8')
+  const files = [...source.matchAll(/^export (?!type).*? from '\.\/(.*)\.ts'$/gm)].map(
+    ([, file]) => file ?? '',
+  )
+  return Object.fromEntries(files.map((file) => [`parts/${basename(file)}`, `src/${file}.ts`]))
+}
+
+/** Comments are a fifth of the package. A reader has them in the declarations, and in the repository. */
+export const withoutComments: Plugin = {
+  name: 'without-comments',
+  setup(build) {
+    build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+      const { outputText } = transpileModule(await readFile(path, 'utf8'), {
+        compilerOptions: {
+          target: ScriptTarget.ES2022,
+          module: ModuleKind.ESNext,
+          verbatimModuleSyntax: true,
+          removeComments: true,
+        },
+      })
+      return { contents: outputText, loader: 'js' }
+    })
+  },
+}
+
 /** As undici has a default export. A file can't import itself in the sources: imports have no cycles there. */
 const toDefault = (script: string) => `
 /** All of it in one object, as undici's default export is. */
@@ -29,8 +65,9 @@ export default all
 /** An object like any other, as that of undici: tests put functions of their own in it. esbuild makes getters. */
 const PLAIN_EXPORTS = '\nmodule.exports = { ...module.exports };\n'
 
-/** Finishes `dodici/undici`: its declarations for both formats, and its exports. */
+/** Finishes `dodici` and `dodici/undici`: their declarations for both formats, and the exports of the latter. */
 export async function finishEntries(): Promise<void> {
+  await writeFile('dist/index.d.ts', "export * from './index.cjs'\n")
   await appendFile('dist/undici.cjs', PLAIN_EXPORTS)
   const source = await readFile('src/undici/declarations.ts', 'utf8')
   for (const [extension, script] of Object.entries({ 'd.ts': 'js', 'd.cts': 'cjs' })) {

@@ -61,9 +61,10 @@ export function compile(setting: Setting, snippet: string | null, checked: 'all'
     host,
   })
   return {
-    errors: toDiagnostics(program, checked === 'all' ? null : [distOf(setting), typeTest, snippetFile]).map(
-      show,
-    ),
+    errors: toDiagnostics(
+      program,
+      checked === 'all' ? null : [distOf(setting), declarationsFile, typeTest, snippetFile],
+    ).map(show),
     files: program.getSourceFiles().map(({ fileName }) => toRelative(fileName)),
   }
 }
@@ -74,6 +75,9 @@ function toDiagnostics(program: ts.Program, paths: readonly string[] | null): re
   const files = program.getSourceFiles().filter(({ fileName }) => paths.includes(fileName))
   return files.flatMap((file) => ts.getPreEmitDiagnostics(program, file))
 }
+
+/** What those of the ES module export from: a mutation is one of it. */
+const declarationsFile = join(root, 'dist/index.d.cts')
 
 function distOf({ declarations }: Setting): string {
   return join(root, 'dist', declarations)
@@ -95,11 +99,11 @@ function toHost(setting: Setting, options: ts.CompilerOptions, snippet: string |
   const { getSourceFile } = host
   const read = (path: string, ...rest: [ts.ScriptTarget | ts.CreateSourceFileOptions]) => {
     if (path === snippetFile) return ts.createSourceFile(path, snippet ?? '', ...rest)
-    if (path !== distFile || mutate === undefined) return getSourceFile(path, ...rest)
+    if (path !== declarationsFile || mutate === undefined) return getSourceFile(path, ...rest)
     return ts.createSourceFile(path, mutate(ts.sys.readFile(path) ?? ''), ...rest)
   }
   host.getSourceFile = (path, target) => {
-    const isOwn = path === snippetFile || path === distFile
+    const isOwn = [snippetFile, distFile, declarationsFile].includes(path)
     const key = isOwn ? '' : `${path} ${isPlain}`
     const file = sources.get(key) ?? read(path, target)
     if (!isOwn) sources.set(key, file)

@@ -12,6 +12,7 @@ import type { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import type { PingLedger } from '../core/ping-ledger.ts'
 import type { UnorderedItem } from '../core/unordered-list.ts'
+import type { DodiciError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
 import type { Resettable } from './stream/reset-budget.ts'
 import type { WindowAnnouncer } from './stream/session-windows.ts'
@@ -38,10 +39,8 @@ export interface Engine {
 
 /** An engine, whose module may be loaded late. */
 export interface EngineSource {
-  /** Null until it is loaded. */
-  readonly engine: Engine | null
-  /** Loads it. @throws what the loader of modules throws, such as for a file that is gone */
-  load(): Promise<Engine>
+  /** Calls one of both: within the call once it is loaded, and later before. */
+  use(onLoaded: (engine: Engine) => void, onFailed: (error: DodiciError) => void): void
 }
 
 /** The part of the client that engines may know. */

@@ -63,15 +63,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#report.open()
     // A subscriber that was told may have ended the session, and so may the caller's own connector.
     if (this.#state.name !== 'connecting') return
-    const { engine: source, options } = this.#context
-    if (source.engine !== null) {
-      this.#connect(source.engine)
-      return
-    }
     // Before the dial: nothing would hear of the end of a socket that waits for its engine.
-    source.load().then(
+    this.#context.engine.use(
       (engine) => this.#connect(engine),
-      (cause) => this.#close(new DodiciError(`Engine '${options.engine}' can't be loaded`, { cause })),
+      (error) => this.#close(error),
     )
   }
 

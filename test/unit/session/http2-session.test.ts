@@ -4,6 +4,7 @@ import { Deadlines } from '../../../src/core/clock.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { DodiciError, SocketError } from '../../../src/errors.ts'
 import type { Call } from '../../../src/handler/call.ts'
+import type { EngineSource } from '../../../src/session/engine.ts'
 import { Http2Session } from '../../../src/session/http2-session.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
 import type { SessionOwner } from '../../../src/session/session.ts'
@@ -30,7 +31,7 @@ class Scene implements SessionOwner {
       connect: (_options, callback) => callback(null, this.#socket as unknown as Socket),
       ...given,
     })
-    const source = { engine, load: () => Promise.resolve(engine) }
+    const source: EngineSource = { use: (onLoaded) => onLoaded(engine) }
     const context = { origin: toOrigin('http://a.example'), options, engine: source, clock, deadlines }
     this.session = new Http2Session({ ...context, memory: new OriginMemory(), owner: this }, 1, 'cold')
     onTestFinished(() => {

@@ -168,7 +168,7 @@ async function startEnvoy(): Promise<ProxyProgram> {
 }
 
 const EXTENSIONS = 'type.googleapis.com/envoy.extensions'
-const toConfig = (type: string, config: object) => ({ '@type': `${EXTENSIONS}.${type}`, ...config })
+export const toConfig = (type: string, config: object) => ({ '@type': `${EXTENSIONS}.${type}`, ...config })
 
 function toEnvoyConfiguration(folder: string, port: number): object {
   const dns_cache_config = { name: 'dns', dns_lookup_family: 'V4_ONLY' }
@@ -265,13 +265,13 @@ function findEnvoy(): string | null {
   return status === 0 ? stdout.trim() : null
 }
 
-function requireEnvoy(): string {
+export function requireEnvoy(): string {
   const path = findEnvoy()
   if (path === null) throw new Error('envoy is not installed: scripts/install-servers.sh installs it')
   return path
 }
 
-function lacksEnvoy(): boolean {
+export function lacksEnvoy(): boolean {
   if (process.env.CI === 'true' || findEnvoy() !== null) return false
   console.warn('SKIPPED: the tests that need envoy: scripts/install-servers.sh installs it.')
   return true

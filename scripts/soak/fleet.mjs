@@ -5,8 +5,9 @@
 import { Expected, toInterceptor } from './watch.mjs'
 
 /**
- * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, retiresAtOnce?: boolean }} Target `isReal`: a server
- *   that does nothing wrong; `retiresAtOnce`: its GOAWAY comes in one step
+ * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, retiresAtOnce?: boolean, name?: string,
+ *   weights?: Readonly<Record<string, number>> }} Target `isReal`: a server that does nothing wrong, by a way without faults;
+ *   `retiresAtOnce`: its GOAWAY comes in one step; `weights`: of the kinds of calls, if not the usual ones
  * @typedef {{ dispatcher: import('../../types/index.ts').Dispatcher, targets: Target[], label: string }} Current
  */
 

@@ -104,25 +104,47 @@ function toFailure(error, aborter) {
     : error
 }
 
+/** @type {typeof kinds} */
+const ALL_KINDS = { ...kinds, ...grpcKinds }
+
 /**
  * @param {object} options
  * @param {import('./fleet.mjs').Fleet} options.fleet
  * @param {import('./watch.mjs').Watch} options.watch
  * @param {SharedSignals} options.shared
  * @param {import('./random.mjs').Random} options.random
- * @param {number} options.requests
+ * @param {number} options.requests Infinity: until `isOver()`
+ * @param {() => boolean} [options.isOver]
  * @param {number} options.atATime
  * @param {number} options.firstNumber makes tags unique over several loads
+ * @param {typeof kinds} [options.moreKinds] that the targets' own weights name
+ * @returns {Promise<number>} how many calls there were
  */
-export async function load({ fleet, watch, shared, random, requests, atATime, firstNumber }) {
+export async function load(options) {
+  const {
+    fleet,
+    watch,
+    shared,
+    random,
+    requests,
+    isOver = () => false,
+    atATime,
+    firstNumber,
+    moreKinds,
+  } = options
+  const all = { ...ALL_KINDS, ...moreKinds }
   let started = 0
+
+  const { fetch } = fleet.dodici
 
   /** @param {import('./random.mjs').Random} own @param {number} number */
   async function call(own, number) {
     const { dispatcher, targets, label } = fleet.take()
     const target = own.pick(targets)
-    const kind = own.weighted(target.speaksGrpc ? GRPC_WEIGHTS : WEIGHTS)
-    const what = `${kind} ${number} by ${label}${target.isReal && !target.speaksGrpc ? ' of nghttpd' : ''}`
+    const kind = own.weighted(target.weights ?? (target.speaksGrpc ? GRPC_WEIGHTS : WEIGHTS))
+    const what = `${kind} ${number} by ${label}${target.name === undefined ? '' : ` of ${target.name}`}`
+    if (target.name !== undefined) watch.count(watch.servers, target.name)
+    watch.count(watch.kinds, kind)
     const aborter = new Aborter(own, shared)
     await watch.followCall(what, async () => {
       const isIdempotent = own.chance(0.1)
@@ -135,8 +157,15 @@ export async function load({ fleet, watch, shared, random, requests, atATime, fi
         ...(isIdempotent ? { idempotent: true } : {}),
       }
       try {
-        const context = { random: own, dispatcher, options, tag, reached: aborter.reached.bind(aborter) }
-        const outcome = (target.speaksGrpc ? grpcKinds : kinds)[kind](context)
+        const context = {
+          random: own,
+          dispatcher,
+          options,
+          tag,
+          reached: aborter.reached.bind(aborter),
+          fetch,
+        }
+        const outcome = all[kind](context)
         aborter.start()
         return await outcome
       } catch (error) {
@@ -161,8 +190,9 @@ export async function load({ fleet, watch, shared, random, requests, atATime, fi
   /** @param {number} seed */
   async function work(seed) {
     const own = makeRandom(seed)
-    while (started < requests) await call(own, firstNumber + started++)
+    while (started < requests && !isOver()) await call(own, firstNumber + started++)
   }
 
   await Promise.all(Array.from({ length: atATime }, () => work(random.fork())))
+  return started
 }

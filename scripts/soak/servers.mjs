@@ -25,6 +25,9 @@ import { compileScript } from '../support.mjs'
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set()
 
+/** Looks for a port that is listened on, a hundredth of a second apart: a server may take long to start on a busy machine. */
+const LOOKS = 3_000
+
 function killAll() {
   for (const child of running) child.kill('SIGKILL')
 }
@@ -68,22 +71,42 @@ export async function startPeers(seeds) {
  * @returns {Promise<Peer>}
  */
 async function startPeer(script, seed) {
-  const child = fork(script, [JSON.stringify({ seed })], {
+  const { said, ...child } = await startChild(script, { seed })
+  return { origin: `http://127.0.0.1:${said.port}`, ...child }
+}
+
+/**
+ * A process that speaks by messages, and that is told that the soak is alive: see `ward.mjs`.
+ *
+ * @param {string} script
+ * @param {object} argument
+ */
+export async function startChild(script, argument) {
+  const child = fork(script, [JSON.stringify(argument)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     execArgv: ['--enable-source-maps'],
   })
   keep(child)
-  const [{ port }] = await once(child, 'message')
+  const [said] = await once(child, 'message')
   return {
-    origin: `http://127.0.0.1:${port}`,
+    /** Its first message. */
+    said,
+    /** @param {(message: any) => void} listener of all others */
+    onMessage: (listener) => void child.on('message', listener),
     async tally() {
       if (child.exitCode !== null || child.signalCode !== null) {
         throw new Error(`a server has died: ${child.signalCode ?? child.exitCode}`)
       }
-      const heard = once(child, 'message')
+      const heard = new Promise((resolve) => {
+        const listen = (/** @type {any} */ message) => {
+          // Others are about faults that come and go.
+          if (message.faults === undefined && message.lanes === undefined) child.once('message', listen)
+          else resolve(message)
+        }
+        child.once('message', listen)
+      })
       child.send('tally')
-      const [tally] = await heard
-      return tally
+      return await heard
     },
     sayAlive() {
       const wards = [...running].filter((other) => other !== child).map(({ pid }) => pid)
@@ -120,20 +143,23 @@ async function isListening(port) {
  * @param {string} command
  * @param {(port: number) => string[]} toArgs
  * @param {string} folder goes with the server
- * @returns {Promise<{ origin: string, stop(): Promise<void> }>}
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {Promise<{ origin: string, port: number, stop(): Promise<void> }>}
  */
-async function startOnPort(command, toArgs, folder) {
+export async function startOnPort(command, toArgs, folder, env = process.env) {
   for (let start = 0; start < 3; start++) {
     const port = await freePort()
-    const child = spawn(command, toArgs(port), { stdio: 'ignore' })
+    const child = spawn(command, toArgs(port), { stdio: 'ignore', env })
+    const failed = new Promise((resolve) => child.once('error', resolve))
+    if (child.pid === undefined) throw new Error(`${command} cannot be run: ${await failed}`)
     keep(child)
-    for (let look = 0; look < 500 && child.exitCode === null; look++) {
+    for (let look = 0; look < LOOKS && child.exitCode === null; look++) {
       if ((await isListening(port)) && child.exitCode === null) {
         const stop = async () => {
           await end(child)
           rmSync(folder, { recursive: true, force: true })
         }
-        return { origin: `http://127.0.0.1:${port}`, stop }
+        return { origin: `http://127.0.0.1:${port}`, port, stop }
       }
       await setTimeout(10)
     }
@@ -157,15 +183,14 @@ export const hasGo = spawnSync('go', ['version']).status === 0
 const interop = join(import.meta.dirname, '../../test/interop')
 
 /**
- * A gRPC server: grpc-go, or grpc-js if Go isn't installed. It is correct, and retires each connection after a while.
+ * A gRPC server: grpc-go, or grpc-js if Go isn't installed. It is correct, and by default retires each connection after a while.
  */
-export async function startGrpc() {
+export async function startGrpc(args = ['--max-connection-age=300ms']) {
   const folder = mkdtempSync(join(tmpdir(), 'dodici-soak-'))
-  const args = ['--max-connection-age=300ms']
   const toArgs = (/** @type {number} */ port) => [...args, `--port=${port}`]
   if (!hasGo) {
-    args.unshift(join(interop, 'children/grpc-js-server.mjs'))
-    return await startOnPort(process.execPath, toArgs, folder)
+    const script = join(interop, 'children/grpc-js-server.mjs')
+    return await startOnPort(process.execPath, (port) => [script, ...toArgs(port)], folder)
   }
   const binary = join(folder, 'server')
   const build = spawnSync('go', ['build', '-ldflags=-s -w', '-o', binary, '.'], {

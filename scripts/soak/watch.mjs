@@ -29,6 +29,10 @@ export class Watch {
   outcomes = {}
   /** @type {Record<string, number>} */
   errors = {}
+  /** Calls by server. @type {Record<string, number>} */
+  servers = {}
+  /** Calls by kind. @type {Record<string, number>} */
+  kinds = {}
   /** @type {string[]} */
   violations = []
   violationCount = 0

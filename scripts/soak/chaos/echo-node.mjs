@@ -1,0 +1,98 @@
+/**
+ * An origin of the chaos soak, for any line of Node. Arguments: `h2c` or `http1`, and the port. A GET gets a body that says its
+ * length, a POST gets its body back, a tunnel echoes. `GET /tally` says which bodies have come twice.
+ *
+ * Over HTTP/1.1 it stands behind proxies, and speaks WebSocket.
+ */
+import { createServer as createHttp1 } from 'node:http'
+import { createServer as createHttp2 } from 'node:http2'
+import { WebSocketServer } from 'ws'
+
+const [way, port] = process.argv.slice(2)
+/** As many bytes of a POST's body name it. */
+const TAG_LENGTH = 9
+const filler = Buffer.alloc(2 ** 20, 'chaos ')
+
+/** How often each was taken. @type {Map<string, number>} */
+const posts = new Map()
+/** @type {string[]} */
+const twice = []
+
+/** @param {string} tag */
+function touch(tag) {
+  const times = (posts.get(tag) ?? 0) + 1
+  posts.set(tag, times)
+  // `P`: never to be taken twice.
+  if (times > 1 && tag.startsWith('P')) twice.push(tag)
+}
+
+/** Mostly small; often enough more than a window has room for. */
+function toBody() {
+  const large = Math.random()
+  const most = large < 0.85 ? 300 : large < 0.97 ? 20_000 : large < 0.99 ? 200_000 : 1_000_000
+  const size = Math.floor(10 + Math.random() * (most - 10))
+  const body = Buffer.from(filler.subarray(0, size))
+  body.write(`${size}:`)
+  return body
+}
+
+/**
+ * @param {import('node:stream').Readable} request
+ * @param {import('node:stream').Writable} response
+ */
+function echo(request, response) {
+  let tag = ''
+  request.on('data', (chunk) => {
+    if (tag.length === TAG_LENGTH) return
+    tag += chunk.toString('latin1', 0, TAG_LENGTH - tag.length)
+    if (tag.length === TAG_LENGTH) touch(tag)
+  })
+  request.pipe(response)
+}
+
+/** @param {import('node:events').EventEmitter} emitter */
+const ignoreErrors = (emitter) => emitter.on('error', () => {})
+
+const toTally = () => JSON.stringify({ posts: posts.size, twice })
+
+function startHttp1() {
+  const server = createHttp1((request, response) => {
+    ignoreErrors(request)
+    ignoreErrors(response)
+    if (request.url === '/tally') response.end(toTally())
+    else if (request.method === 'POST') echo(request, response)
+    else response.end(toBody())
+  })
+  // A proxy's next request must not cross the end of its connection.
+  server.keepAliveTimeout = 0
+  server.requestTimeout = 0
+  server.headersTimeout = 0
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+  server.on('upgrade', (request, socket, head) => {
+    ignoreErrors(socket)
+    sockets.handleUpgrade(request, /** @type {import('node:net').Socket} */ (socket), head, (ws) => {
+      ignoreErrors(ws)
+      ws.on('message', (data, isBinary) => ws.send(data, { binary: isBinary }))
+    })
+  })
+  return server
+}
+
+function startHttp2() {
+  const server = createHttp2({ settings: { enableConnectProtocol: true } })
+  server.on('session', ignoreErrors)
+  server.on('sessionError', () => {})
+  server.on('stream', (stream, headers) => {
+    ignoreErrors(stream)
+    if (stream.destroyed) return
+    stream.respond({ ':status': 200 })
+    if (headers[':path'] === '/tally') stream.end(toTally())
+    else if (headers[':method'] === 'CONNECT') stream.pipe(stream)
+    else if (headers[':method'] === 'POST') echo(stream, stream)
+    else stream.end(toBody())
+  })
+  return server
+}
+
+const server = way === 'h2c' ? startHttp2() : startHttp1()
+server.listen(Number(port), '127.0.0.1')

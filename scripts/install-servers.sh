@@ -92,5 +92,7 @@ for server in restarting fetch-server; do
 done
 # grpc-go is a module of its own, at the versions of its go.sum: downloaded and compiled here, and only linked by the tests.
 (cd test/interop/grpc-go && go mod download && go build -ldflags='-s -w' -o /dev/null .) || fail 'go cannot build the server of gRPC'
+# The chaos soak leaves its Go server out, aloud, where this Go is too old for it: it takes Go 1.24 or later.
+go build -o /dev/null ./scripts/soak/chaos/echo.go || echo 'this go cannot build the server of the chaos soak'
 # The benchmarks leave their Go client out, and say so, where this Go is too old for it.
 go build -o /dev/null ./bench/e2e/clients/go/main.go || echo 'this go cannot build the client of the benchmarks'

@@ -66,7 +66,7 @@ export function toLines(counts) {
  * Checks the calls from time to time, and gives up if none makes progress.
  *
  * @param {import('./watch.mjs').Watch} watch
- * @param {import('./servers.mjs').Peer[]} peers
+ * @param {{ sayAlive(): void }[]} peers
  * @param {number} timeLimit in milliseconds
  * @param {() => void} onHopeless
  */

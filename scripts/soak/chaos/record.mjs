@@ -34,6 +34,7 @@ const MAX_NOTES = 20
  * @property {string[]} lateNotes
  * @property {number} violationCount
  * @property {string[]} violations
+ * @property {number[]} seeds of the runs
  * @property {Mark[]} marks
  *
  * @typedef {{ node: string[], versions: Record<string, string>, missing: string[], engines: Record<string, EngineRecord> }} State
@@ -54,7 +55,7 @@ export function emptyRecord() {
       connections: 0,
     },
     ...{ goaways: {}, posts: {}, twice: 0, recoveries: {}, late: 0, lateNotes: [], violationCount: 0 },
-    ...{ violations: [], marks: [] },
+    ...{ violations: [], seeds: [], marks: [] },
   }
 }
 

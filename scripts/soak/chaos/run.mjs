@@ -20,6 +20,7 @@ import {
 } from '../verdict.mjs'
 import { Watch } from '../watch.mjs'
 import { chaosKinds } from './calls.mjs'
+import { checkCounters, tallyPosts } from './posts.mjs'
 import { Probes } from './probes.mjs'
 import { addRecords, emptyRecord, readState, toHistogram, toQuantile, writeState } from './record.mjs'
 import { startServers } from './servers.mjs'
@@ -65,34 +66,6 @@ function toMark() {
   globalThis.gc?.()
   const { heapUsed, rss } = process.memoryUsage()
   return { rss: Math.round(rss / MEGABYTE), heap: Number((heapUsed / MEGABYTE).toFixed(1)) }
-}
-
-/**
- * What all origins have counted.
- *
- * @param {typeof import('../../../src/index.ts')} dodici
- * @param {Engine} engine
- * @param {Servers} servers
- * @param {Watch} watch
- */
-async function tallyPosts(dodici, engine, { servers, tallyOrigin }, watch) {
-  const behind = servers.filter(({ counts }) => counts === 'its origin').map(({ name }) => name)
-  /** @type {[string, import('./servers.mjs').PostTally][]} */
-  const tallies = [[behind.join(', '), await tallyOrigin()]]
-  for (const { name, port, counts } of servers) {
-    if (counts !== 'itself') continue
-    const client = new dodici.Client(`http://127.0.0.1:${port}`, { engine })
-    const { body } = await client.request({ path: '/tally', method: 'GET' })
-    tallies.push([name, /** @type {any} */ (await body.json())])
-    await client.close()
-  }
-  for (const [name, { twice }] of tallies) {
-    for (const tag of twice) watch.violate(`the POST ${tag} was taken more than once, by ${name}`)
-  }
-  return {
-    posts: Object.fromEntries(tallies.map(([name, { posts }]) => [name, posts])),
-    twice: tallies.reduce((sum, [, { twice }]) => sum + twice.length, 0),
-  }
 }
 
 /** One engine's run. */
@@ -143,8 +116,10 @@ class Run {
     relay.onMessage((message) => {
       if (message.phase !== undefined) probes.onFault(message)
     })
+    await checkCounters(dodici, engine, this.servers)
     const stopGuard = guard(watch, [relay], options.milliseconds + ENOUGH_TO_END, () => {
-      report(watch, [])
+      this.#report(fleet)
+      this.save([])
       conclude(watch)
       process.exit(1)
     })
@@ -236,6 +211,23 @@ class Run {
     )
   }
 
+  /** Adds what was counted to the file, if there is one. @param {string[]} missing servers */
+  save(missing) {
+    const { record, watch, engine, options } = this
+    if (options.state === null) return
+    const state = readState(options.state)
+    const old = state.engines[engine] ?? emptyRecord()
+    record.marks = record.marks.map((mark) => ({ ...mark, run: old.runs + 1 }))
+    record.seeds = [options.seed]
+    record.violations = watch.violations
+    record.violationCount = watch.violationCount
+    state.engines[engine] = addRecords(old, record)
+    state.node = [...new Set([...state.node, process.versions.node])]
+    for (const { name, version } of this.servers.servers) state.versions[name] = version
+    state.missing = missing
+    writeState(options.state, state)
+  }
+
   #judgeRss() {
     const { marks } = this.record
     console.log(`RSS, MB: ${marks.map(({ minute, rss }) => `${rss} after ${minute} min`).join(', ')}`)
@@ -244,21 +236,6 @@ class Run {
     const last = marks.at(-1)?.rss ?? 0
     if (last - settled > MAX_RSS_GROWTH) this.watch.violate(`RSS has grown from ${settled} to ${last} MB`)
   }
-}
-
-/** @param {ChaosOptions} options @param {Engine} engine @param {Servers} servers @param {Run} run @param {string[]} missing */
-function save({ state: file }, engine, { servers }, { record, watch }, missing) {
-  if (file === null) return
-  const state = readState(file)
-  const old = state.engines[engine] ?? emptyRecord()
-  record.marks = record.marks.map((mark) => ({ ...mark, run: old.runs + 1 }))
-  record.violations = watch.violations
-  record.violationCount = watch.violationCount
-  state.engines[engine] = addRecords(old, record)
-  state.node = [...new Set([...state.node, process.versions.node])]
-  for (const { name, version } of servers) state.versions[name] = version
-  state.missing = missing
-  writeState(file, state)
 }
 
 /**
@@ -287,7 +264,7 @@ export async function runChaos(engine, options) {
     const unwatch = watchProcess(run.watch)
     await run.play()
     unwatch()
-    save(options, engine, servers, run, missing)
+    run.save(missing)
     conclude(run.watch)
   } finally {
     await Promise.all([relay?.stop(), servers.stop()])

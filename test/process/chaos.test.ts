@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { frames } from '../../src/testing/frames.ts'
+import { loadModule } from '../support/plain-module.ts'
+
+type Counts = Readonly<Record<string, number>>
+
+interface Random {
+  readonly integer: (min: number, max: number) => number
+}
+
+interface Weather {
+  readonly isHeld: boolean
+  readonly delay: () => number
+  readonly cut: ((left: number) => number) | null
+}
+
+interface Pipe {
+  untilReset: number
+  run(): void
+}
+
+interface Lane {
+  readonly server: Server
+  readonly links: Set<{ readonly up: Pipe; readonly down: Pipe }>
+  readonly tally: { readonly goaways: Counts; readonly strange: string[] }
+}
+
+interface Pipes {
+  readonly CALM: Weather
+  readonly Pipe: new (source: Socket, sink: Socket, toWeather: () => Weather) => Pipe
+  toCut(random: Random, most: number): (left: number) => number
+}
+
+interface Lanes {
+  readonly Lane: new (name: string, port: number, random: Random, report: () => void) => Lane
+}
+
+interface RunRecord {
+  readonly runs: number
+  readonly calls: number
+  readonly faults: Counts
+  readonly recoveries: Counts
+}
+
+interface Records {
+  emptyRecord(): RunRecord
+  addRecords(a: RunRecord, b: RunRecord): RunRecord
+  toHistogram(times: number[]): Counts
+  toQuantile(histogram: Counts, share: number): number
+}
+
+const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/soak/random.mjs')
+const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/pipe.mjs')
+const { Lane } = await loadModule<Lanes>('scripts/soak/chaos/lane.mjs')
+const { addRecords, emptyRecord, toHistogram, toQuantile } = await loadModule<Records>(
+  'scripts/soak/chaos/record.mjs',
+)
+const { toPage } = await loadModule<{ toPage(record: unknown): string }>('scripts/soak/chaos/page.mjs')
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** Both ends of a connection. */
+async function toPair(): Promise<[Socket, Socket]> {
+  const server = createServer({ allowHalfOpen: true })
+  const port = await listen(server)
+  const accepted = once(server, 'connection')
+  const near = connect({ port, host: '127.0.0.1' })
+  const [far] = (await accepted) as [Socket]
+  for (const socket of [near, far]) {
+    socket.on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+  }
+  return [near, far]
+}
+
+/** A relay's way to a server that keeps what it gets. */
+async function startLane(): Promise<{ lane: Lane; client: Socket; received: Buffer[] }> {
+  const received: Buffer[] = []
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {}).on('data', (chunk) => received.push(Buffer.from(chunk)))
+  })
+  const lane = new Lane('a server', await listen(server), makeRandom(1), () => {})
+  const client = connect({ port: await listen(lane.server), host: '127.0.0.1' })
+  client.on('error', () => {})
+  onTestFinished(() => void client.destroy())
+  await once(client, 'connect')
+  return { lane, client, received }
+}
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+it.each([
+  ['as they come', CALM],
+  ['one by one', { ...CALM, cut: toCut(makeRandom(1), 1) }],
+  ['in pieces', { ...CALM, cut: toCut(makeRandom(1), 1_000) }],
+  ['late', { ...CALM, delay: () => 5 }],
+])('the relay passes all bytes on, in order, and the end behind them: %s', async (_, weather) => {
+  const [from, source] = await toPair()
+  const [sink, to] = await toPair()
+  new Pipe(source, sink, () => weather)
+  const bytes = Buffer.from(Array.from({ length: 700_000 }, (_, index) => index % 251))
+  const received: Buffer[] = []
+  to.on('data', (chunk) => received.push(Buffer.from(chunk)))
+  from.end(bytes)
+  await once(to, 'end')
+  expect(Buffer.concat(received).equals(bytes)).toBe(true)
+})
+
+it('the relay holds bytes back, and passes them on later', async () => {
+  const [from, source] = await toPair()
+  const [sink, to] = await toPair()
+  let isHeld = true
+  const pipe = new Pipe(source, sink, () => ({ ...CALM, isHeld }))
+  from.write('held')
+  await once(source, 'data')
+  expect(sink.bytesWritten).toBe(0)
+  isHeld = false
+  pipe.run()
+  const [chunk] = await once(to, 'data')
+  expect(`${chunk}`).toBe('held')
+})
+
+it('the relay counts each GOAWAY of the client, and tells of one with an error', async () => {
+  const { lane, client, received } = await startLane()
+  client.write(
+    Buffer.concat([PREFACE, frames.settings(), frames.goAway(0, 0, ''), frames.goAway(0, 1, 'why')]),
+  )
+  await expect.poll(() => Buffer.concat(received).length).toBeGreaterThan(PREFACE.length + 9 + 2 * 17)
+  expect(lane.tally.goaways).toEqual({ 0: 1, 1: 1 })
+  expect(lane.tally.strange).toEqual(['GOAWAY of the client with code 1 (why); faults: none'])
+})
+
+it('the relay tells of a client that writes no HTTP/2', async () => {
+  const { lane, client } = await startLane()
+  client.write('GET / HTTP/1.1\r\n\r\n')
+  await expect.poll(() => lane.tally.strange.length).toBe(1)
+})
+
+it('a reset of the relay reaches both ends', async () => {
+  const { lane, client } = await startLane()
+  await expect.poll(() => lane.links.size).toBe(1)
+  const [link] = lane.links
+  if (link === undefined) throw new Error('no connection')
+  link.up.untilReset = 3
+  const closed = new Promise((resolve) => client.once('close', resolve))
+  client.write('four')
+  await closed
+  expect(client.errored).toMatchObject({ code: 'ECONNRESET' })
+  await expect.poll(() => lane.links.size).toBe(0)
+})
+
+it('records of runs add up', () => {
+  const one = {
+    ...emptyRecord(),
+    runs: 1,
+    calls: 2,
+    faults: { hole: 1 },
+    recoveries: toHistogram([1, 20, 21, 1_234]),
+  }
+  const sum = addRecords(one, { ...one, faults: { hole: 2, cut: 1 } })
+  expect(sum).toMatchObject({
+    runs: 2,
+    calls: 4,
+    faults: { hole: 3, cut: 1 },
+    recoveries: { 1: 2, 20: 2, 21: 2, 1200: 2 },
+  })
+  expect([0.5, 0.99, 1].map((share) => toQuantile(sum.recoveries, share))).toEqual([20, 1_200, 1_200])
+})
+
+it('docs/chaos.md is the page of docs/chaos.json', async () => {
+  const read = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
+  const record = await read('chaos.json')
+  expect(await read('chaos.md')).toBe(toPage(JSON.parse(record)))
+  expect(record.length).toBeLessThan(60_000)
+})

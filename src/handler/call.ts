@@ -203,7 +203,8 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     const attempt = this.#attempt
     if (this.#state !== 'running' || attempt === null) return false
     if (this.#refuse(checkHeader(attempt.meter, this.request, status, headers, raw))) return false
-    this.rawHeaders = acceptKey(this.request.webSocketKey, headers, raw)
+    // 101 is HTTP/1.1's: the key was sent, and what the server says to it stands.
+    this.rawHeaders = status === 101 ? raw : acceptKey(this.request.webSocketKey, headers, raw)
     this.tunnel = tunnel
     this.#move('receiving')
     this.#settle()

@@ -14,12 +14,12 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const NAME = 'sec-websocket-accept'
 
 /**
- * Adds `sec-websocket-accept` to a response. Over HTTP/2 the key isn't sent, and servers don't send this field (RFC
- * 8441 §5). But the WebSockets of undici 7, and of undici 8 before 8.12, check it all the same, in the header object or
- * in the raw list.
+ * Sets `sec-websocket-accept` in a response over HTTP/2. There the key isn't sent, and the field has no meaning (RFC 8441 §5).
+ * But the WebSockets of undici 7, and of undici 8 before 8.12, check it all the same, in the header object or in the raw list.
+ * A proxy with a server of HTTP/1.1 behind it, such as Envoy or HAProxy, passes on what that server computed from another key.
  *
  * @param key of the request; null for none
- * @param headers gets the field, unless it has one
+ * @param headers gets the field, in place of the server's
  * @returns `raw`, or a list with the field
  */
 export function acceptKey(
@@ -27,9 +27,11 @@ export function acceptKey(
   headers: IncomingHttpHeaders,
   raw: readonly string[],
 ): readonly string[] {
-  if (key === null || headers[NAME] !== undefined) return raw
+  if (key === null) return raw
   // RFC 6455 §4.2.2: the value that a server computes from the key.
   const response = loadCrypto().createHash('sha1').update(`${key}${GUID}`).digest('base64')
   headers[NAME] = response
-  return [...raw, NAME, response]
+  // The list has names and values in turn.
+  const others = raw.filter((_, index) => raw[index - (index % 2)]?.toLowerCase() !== NAME)
+  return [...others, NAME, response]
 }

@@ -307,6 +307,22 @@ describe('a tunnel for a handler of the older shape', () => {
     socket?.destroy()
   })
 
+  it("by extended CONNECT has the key's own `sec-websocket-accept`, whatever a proxy has passed on", async () => {
+    const { run } = await start((stream) => {
+      stream.respond({ ':status': 200, 'sec-websocket-accept': 'of another key', 'x-tunnel': 'yes' })
+      stream.end()
+    })
+    const headers = { 'sec-websocket-key': KEY }
+    const { socket, ...handler } = await run({}, { upgrade: 'websocket', headers })
+    const fields = [
+      'upgrade: websocket',
+      'x-tunnel: yes',
+      'sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=',
+    ]
+    expect(handler.events.at(-1)).toEqual(['onUpgrade', 101, fields])
+    socket?.destroy()
+  })
+
   it('that is refused is a response', async () => {
     const { run } = await start((stream) => {
       stream.respond({ ':status': 403 })

@@ -8,8 +8,8 @@ import type { Alarm, Clock } from '../core/clock.ts'
 
 /** The longest delay after the second failure in a row; there is none after the first. Milliseconds. */
 const FIRST_DELAY = 100
-/** The longest delay of all. Milliseconds. */
-const LONGEST_DELAY = 2_000
+/** The longest delay of all: a server that can be reached again is reached within a second. Milliseconds. */
+const LONGEST_DELAY = 1_000
 
 /**
  * Doubling delays with jitter, so that clients that lost the same server don't reconnect at the same time.

@@ -4,7 +4,7 @@ import { Backoff } from '../../../src/scheduler/backoff.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const FIRST_DELAY = 100
-const LONGEST_DELAY = 2_000
+const LONGEST_DELAY = 1_000
 
 /** Records the calls to it. */
 class WatchedClock extends FakeClock {
@@ -46,7 +46,7 @@ describe('Backoff', () => {
 
   test('doubles the delay, up to a maximum', () => {
     const delays = [2, 3, 4, 5, 6, 7, 8, 50, 2_000].map((setbacks) => toBackoffDelay(setbacks, 1))
-    expect(delays).toEqual([FIRST_DELAY, 200, 400, 800, 1_600, ...Array(4).fill(LONGEST_DELAY)])
+    expect(delays).toEqual([FIRST_DELAY, 200, 400, 800, ...Array(5).fill(LONGEST_DELAY)])
   })
 
   test.each([2, 5, 100])('is at least half of the full delay: after %i setbacks', (setbacks) => {

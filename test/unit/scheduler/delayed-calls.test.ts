@@ -6,7 +6,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 import { Scene } from '../handler/call-scene.ts'
 
 const FIRST_DELAY = 100
-const LONGEST_DELAY = 2_000
+const LONGEST_DELAY = 1_000
 /** A deadline may be met this much later, in milliseconds. */
 const RESOLUTION = 50
 

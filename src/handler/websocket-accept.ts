@@ -14,9 +14,10 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const NAME = 'sec-websocket-accept'
 
 /**
- * Sets `sec-websocket-accept` in a response over HTTP/2. There the key isn't sent, and the field has no meaning (RFC 8441 §5).
- * But the WebSockets of undici 7, and of undici 8 before 8.12, check it all the same, in the header object or in the raw list.
- * A proxy with a server of HTTP/1.1 behind it, such as Envoy or HAProxy, passes on what that server computed from another key.
+ * Sets `sec-websocket-accept` in a response over HTTP/2. There the key isn't sent, and the field has no meaning
+ * (RFC 8441 §5). But the WebSockets of undici 7, and of undici 8 before 8.12, check it all the same, in the header
+ * object or in the raw list. A proxy with a server of HTTP/1.1 behind it, such as Envoy or HAProxy, passes on what that
+ * server computed from another key.
  *
  * @param key of the request; null for none
  * @param headers gets the field, in place of the server's

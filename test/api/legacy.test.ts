@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import type { Duplex } from 'node:stream'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client, errors } from '../../src/index.ts'
@@ -321,6 +322,25 @@ describe('a tunnel for a handler of the older shape', () => {
     ]
     expect(handler.events.at(-1)).toEqual(['onUpgrade', 101, fields])
     socket?.destroy()
+  })
+
+  it('of a WebSocket that has refused the handshake, and listens to nothing, ends without an uncaught error', async () => {
+    const { client } = await start(serveTunnel)
+    const socket = await new Promise<Duplex>((resolve, reject) => {
+      const options = { ...GET, upgrade: 'websocket', headers: { 'sec-websocket-key': KEY } }
+      client.dispatch(options, {
+        onRequestStart: () => {},
+        onResponseStart: () => {},
+        onResponseData: () => {},
+        onResponseEnd: () => {},
+        onRequestUpgrade: (_controller, _status, _headers, tunnel) => resolve(tunnel),
+        onResponseError: (_controller, error) => reject(error),
+      })
+    })
+    const closed = new Promise((resolve) => socket.on('close', resolve))
+    await client.destroy()
+    await closed
+    expect(socket.errored).toMatchObject({ code: 'UND_ERR_DESTROYED' })
   })
 
   it('that is refused is a response', async () => {

@@ -60,10 +60,12 @@ export class Tunnel extends Duplex {
 
   /**
    * Makes the tunnel of a request. A caller with a WebSocket key expects a socket of HTTP/1.1, which ends together with
-   * the peer's direction.
+   * the peer's direction. undici's WebSocket doesn't listen for `error` when it refuses the handshake: a session that
+   * is lost meanwhile must not end the process.
    */
   static over(side: TunnelSide, { webSocketKey }: Request): Tunnel {
-    return new Tunnel(side, webSocketKey === null)
+    const tunnel = new Tunnel(side, webSocketKey === null)
+    return webSocketKey === null ? tunnel : tunnel.on('error', () => {})
   }
 
   /**

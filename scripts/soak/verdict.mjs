@@ -43,8 +43,9 @@ export const toProcessState = () => ({ resources: toResources(), listeners: toPr
  * @returns {() => void} ends it
  */
 export function watchProcess(watch) {
-  const onThrown = (/** @type {unknown} */ thrown) => {
-    watch.violate(`uncaught: ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
+  const onThrown = (/** @type {unknown} */ thrown, /** @type {unknown} */ origin) => {
+    const kind = origin === 'uncaughtException' ? origin : 'unhandledRejection'
+    watch.violate(`${kind}: ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
   }
   const onWarning = (/** @type {Error} */ warning) => {
     // undici's of its WebSocket over HTTP/2.

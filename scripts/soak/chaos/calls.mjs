@@ -98,7 +98,9 @@ function talkByWebSocket(context) {
       if (data !== messages[next++])
         reject(new Error(`a WebSocket has brought ${String(data).slice(0, 20)}…`))
       if (next < messages.length) socket.send(messages[next])
-      else socket.close()
+      else if (random.chance(0.5)) socket.close()
+      // The server closes.
+      else socket.send('bye')
     })
     // The event of the close follows, whatever the cause was.
     socket.addEventListener('error', () => {})

@@ -4,6 +4,7 @@
  *
  * Over HTTP/1.1 it stands behind proxies, and speaks WebSocket.
  */
+import { randomBytes } from 'node:crypto'
 import { createServer as createHttp1 } from 'node:http'
 import { createServer as createHttp2 } from 'node:http2'
 import { WebSocketServer } from 'ws'
@@ -70,9 +71,14 @@ function startHttp1() {
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
   server.on('upgrade', (request, socket, head) => {
     ignoreErrors(socket)
+    // There is none over HTTP/2 (RFC 8441 §5), Envoy adds none, and ws asks for one.
+    request.headers['sec-websocket-key'] ??= randomBytes(16).toString('base64')
     sockets.handleUpgrade(request, /** @type {import('node:net').Socket} */ (socket), head, (ws) => {
       ignoreErrors(ws)
-      ws.on('message', (data, isBinary) => ws.send(data, { binary: isBinary }))
+      ws.on('message', (data, isBinary) => {
+        if (`${data}` === 'bye') ws.close()
+        else ws.send(data, { binary: isBinary })
+      })
     })
   })
   return server

@@ -38,21 +38,8 @@ async def echo(receive, send):
         await send({"type": "http.response.body", "body": body, "more_body": more})
 
 
-async def talk(receive, send):
-    while True:
-        event = await receive()
-        if event["type"] == "websocket.connect":
-            await send({"type": "websocket.accept"})
-        elif event["type"] == "websocket.receive":
-            await send({"type": "websocket.send", "text": event.get("text"), "bytes": event.get("bytes")})
-        else:
-            return
-
-
 async def app(scope, receive, send):
-    if scope["type"] == "websocket":
-        await talk(receive, send)
-    elif scope["type"] == "http" and scope["path"] == "/tally":
+    if scope["type"] == "http" and scope["path"] == "/tally":
         await respond(send, json.dumps({"posts": len(posts), "twice": twice}).encode())
     elif scope["type"] == "http" and scope["method"] == "POST":
         await echo(receive, send)

@@ -14,11 +14,24 @@ const WEIGHTS = {
   split: 3,
   stall: 2,
   hole: 3,
+  dead: 3,
   resets: 3,
   refuse: 1,
   halfClose: 1,
   cut: 2,
 }
+
+/** Milliseconds after which a dead connection is reset: a tunnel without PINGs would wait for ever. */
+const DEAD = 10_000
+
+/** @type {import('./pipe.mjs').Weather} */
+const HELD = { ...CALM, isHeld: true }
+
+/**
+ * How a response over HTTP/1.1 begins. Apache responds so to a preface that comes in pieces: its first read has to have all of
+ * it. A client can but end the connection, with PROTOCOL_ERROR (RFC 9113 §3.4).
+ */
+const HTTP1 = 'HTTP/1.'
 
 /** What a client says of a connection in its GOAWAY: octets 4 to 8. */
 const toGoawayCode = (/** @type {Buffer} */ payload) => payload.readUInt32BE(4)
@@ -28,17 +41,18 @@ const toGoawayCode = (/** @type {Buffer} */ payload) => payload.readUInt32BE(4)
  * @property {Record<string, number>} faults by kind
  * @property {Record<string, number>} goaways of the client, by code
  * @property {string[]} strange what no client sends
+ * @property {Record<string, number>} earned GOAWAYs with an error that the server has earned, by why
  * @property {number} connections
  *
  * @typedef {{ client: import('node:net').Socket, server: import('node:net').Socket, up: Pipe, down: Pipe,
- *   happened: string[] }} Link
+ *   happened: string[], isDead: boolean, begin: string }} Link
  */
 
 export class Lane {
   /** @type {Set<Link>} */
   links = new Set()
   /** @type {LaneTally} */
-  tally = { faults: {}, goaways: {}, strange: [], connections: 0 }
+  tally = { faults: {}, goaways: {}, strange: [], earned: {}, connections: 0 }
   /** Of bytes to the server, and to the client. */
   weather = { up: CALM, down: CALM }
   /** Accepts connections only to reset them. */
@@ -78,9 +92,11 @@ export class Lane {
     const link = {
       client,
       server,
-      up: new Pipe(client, server, () => this.weather.up),
-      down: new Pipe(server, client, () => this.weather.down),
+      up: new Pipe(client, server, () => (link.isDead ? HELD : this.weather.up)),
+      down: new Pipe(server, client, () => (link.isDead ? HELD : this.weather.down)),
       happened: [this.#fault],
+      isDead: this.#fault === 'dead',
+      begin: '',
     }
     link.up.onReset = () => reset(link)
     link.down.onReset = link.up.onReset
@@ -104,12 +120,20 @@ export class Lane {
       if (type !== Type.GOAWAY) return
       const code = toGoawayCode(payload)
       tally.goaways[code] = (tally.goaways[code] ?? 0) + 1
-      if (code !== 0 && tally.strange.length < 20) {
+      if (code === 0) return
+      if (link.begin === HTTP1) {
+        const why = 'the server responded to the preface over HTTP/1.1'
+        tally.earned[why] = (tally.earned[why] ?? 0) + 1
+      } else if (tally.strange.length < 20) {
         const debug = payload.toString('latin1', 8)
         tally.strange.push(
           `GOAWAY of the client with code ${code} (${debug}); faults: ${link.happened.join(', ')}`,
         )
       }
+    })
+    link.server.on('data', (bytes) => {
+      if (link.begin.length < HTTP1.length)
+        link.begin += bytes.toString('latin1', 0, HTTP1.length - link.begin.length)
     })
     let isHttp2 = true
     link.client.on('data', (bytes) => {
@@ -181,18 +205,32 @@ export class Lane {
 
   /** Nothing comes through for a while, and then all of it. */
   stall() {
-    this.#setSome({ ...CALM, isHeld: true })
+    this.#setSome(HELD)
     return this.#toEnd([200, 3_000])
   }
 
   /** Nothing comes through for a while. Then all connections are reset. */
   hole() {
-    this.#setSome({ ...CALM, isHeld: true })
+    this.#setSome(HELD)
     const end = () => {
       for (const link of this.links) reset(link)
       this.#set({})
     }
     return { after: this.random.integer(1_000, 3_000), end }
+  }
+
+  /**
+   * The connections that there are, and those that are made meanwhile, are never heard of again: a client finds that by a PING, or
+   * by its limits.
+   */
+  dead() {
+    const links = [...this.links]
+    for (const link of links) link.isDead = true
+    const end = () => {
+      for (const link of this.links) if (link.isDead) links.push(link)
+      setTimeout(() => links.forEach(reset), DEAD)
+    }
+    return { after: this.random.integer(0, 1_500), end }
   }
 
   /** Connections are reset, some of the new ones, too. */

@@ -8,14 +8,15 @@ import { toQuantile } from './record.mjs'
 /** Minutes between two rows of the memory, of all that was recorded. */
 const ROW = 30
 
-const INTRODUCTION = `# Chaos: hours with real servers and a bad network
+const INTRODUCTION = `# Chaos: real servers and a bad network
 
 This page is generated: \`node scripts/soak/report.mjs docs/chaos.json > docs/chaos.md\`. The record is made by runs that can be
 repeated and resumed, each with a new seed:
 
 \`\`\`
 scripts/install-servers.sh
-npm run soak -- --chaos --minutes 30 --state docs/chaos.json
+npm run soak -- --chaos --engine node --minutes 30 --state docs/chaos.json
+npm run soak -- --chaos --engine wire --minutes 30 --state docs/chaos.json
 \`\`\`
 
 Calls of every kind (requests, streams, pipelines, uploads, aborts, \`fetch\`, tunnels, WebSockets over HTTP/2, gRPC) go to real
@@ -28,6 +29,7 @@ seconds, of each server by itself:
 | split | cuts what comes together into pieces, down to one byte |
 | stall | passes nothing on for up to 3 s, in one direction or both, and then all of it |
 | hole | passes nothing on for 1 to 3 s, and then resets all connections |
+| dead | passes nothing on any more for the connections that there are; new ones are passed on after up to 1.5 s |
 | resets | resets connections again and again for up to 2 s |
 | refuse | resets all connections, and each new one, for up to 2 s |
 | halfClose | closes one half of each connection, and resets it later |
@@ -42,7 +44,8 @@ What a run is judged by:
   measured meanwhile, by a GET by a way without faults, and added. Such a Pool has a \`pingInterval\` of 200 ms and a \`pingTimeout\`
   of 500 ms.
 - A call by the way without faults never fails.
-- No GOAWAY of the client has a code other than NO_ERROR: no server has earned one.
+- No GOAWAY of the client has a code other than NO_ERROR, but for one case: a server that responds to the preface over HTTP/1.1, as Apache
+  does where the preface comes in pieces.
 `
 
 /** @param {number} count */
@@ -76,7 +79,11 @@ const SUMMARY = [
   ['POSTs that were counted', ({ posts }) => sum(posts)],
   ['of these, sent twice', ({ twice }) => twice],
   ["GOAWAYs of the client's", ({ goaways }) => sum(goaways)],
-  ['of these, unearned', ({ goaways }) => sum(goaways) - (goaways[0] ?? 0)],
+  ['of these, with an error that the server has earned', ({ earned }) => sum(earned)],
+  [
+    'of these, with an unearned error',
+    ({ goaways, earned }) => sum(goaways) - (goaways[0] ?? 0) - sum(earned),
+  ],
   ['recoveries measured', ({ recoveries }) => sum(recoveries)],
   ['recovery, median', (record) => quantile(record, 0.5)],
   ['recovery, 99 %', (record) => quantile(record, 0.99)],
@@ -150,6 +157,8 @@ export function toPage({ node, versions, missing, engines: all }) {
 Client: Node ${node.join(', ')}. Servers: ${servers.join(', ')}.
 ${missing.length === 0 ? 'None was left out.' : `Left out: ${missing.join(', ')}.`}
 Those of nginx, Apache, Envoy, HAProxy, h2o and Caddy stand in front of one origin over HTTP/1.1, and retry nothing.
+WebSockets go to Envoy and HAProxy; Hypercorn 0.18 speaks them as well, but doesn't end the stream of one that the client closes, and drops the
+connection after one that it closes itself. Tunnels go to Go and Node.
 
 ## Result
 
@@ -174,6 +183,10 @@ ${toMemoryTable(engines)}
 ## Faults
 
 ${toCountTable('fault', engines, ({ faults }) => faults)}
+
+## GOAWAYs with an error that the server has earned
+
+${toCountTable('why', engines, ({ earned }) => earned)}
 
 ## Calls by server
 

@@ -27,6 +27,7 @@ const MAX_NOTES = 20
  * @property {Counts} faults by kind
  * @property {number} connections that the relay has accepted
  * @property {Counts} goaways of the client, by code
+ * @property {Counts} earned those with an error that the server has earned, by why
  * @property {Counts} posts by the server that has counted them
  * @property {number} twice POSTs that may be taken once, and were taken more often
  * @property {Counts} recoveries by milliseconds, rounded
@@ -54,7 +55,16 @@ export function emptyRecord() {
       faults: {},
       connections: 0,
     },
-    ...{ goaways: {}, posts: {}, twice: 0, recoveries: {}, late: 0, lateNotes: [], violationCount: 0 },
+    ...{
+      goaways: {},
+      earned: {},
+      posts: {},
+      twice: 0,
+      recoveries: {},
+      late: 0,
+      lateNotes: [],
+      violationCount: 0,
+    },
     ...{ violations: [], seeds: [], marks: [] },
   }
 }
@@ -93,7 +103,7 @@ export function addRecords(a, b) {
     const [left, right] = [/** @type {any} */ (a[name]), /** @type {any} */ (b[name])]
     if (typeof left === 'number') sum[name] = left + right
     else if (Array.isArray(left)) sum[name] = [...left, ...right]
-    else sum[name] = addCounts(left, right)
+    else sum[name] = addCounts(left ?? {}, right)
   }
   sum.errors = cutCounts(sum.errors)
   sum.lateNotes = sum.lateNotes.slice(-MAX_NOTES)

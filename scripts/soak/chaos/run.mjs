@@ -176,12 +176,16 @@ class Run {
     const { record, watch, servers, engine } = this
     Object.assign(record, await tallyPosts(dodici, engine, servers, watch))
     const { lanes } = await this.relay.tally()
-    for (const { name, faults, goaways, strange, connections } of lanes) {
+    for (const { name, faults, goaways, earned, strange, connections } of lanes) {
       record.connections += connections
       for (const [fault, count] of Object.entries(faults))
         record.faults[fault] = (record.faults[fault] ?? 0) + count
       for (const [code, count] of Object.entries(goaways))
         record.goaways[code] = (record.goaways[code] ?? 0) + count
+      for (const [why, count] of Object.entries(earned)) {
+        const text = `${name}: ${why}`
+        record.earned[text] = (record.earned[text] ?? 0) + Number(count)
+      }
       for (const what of strange) watch.violate(`${name}: ${what}`)
     }
   }
@@ -198,7 +202,7 @@ class Run {
     report(watch, [])
     console.log(`Calls by server:\n${toLines(servers)}\nCalls by kind:\n${toLines(kinds)}`)
     console.log(
-      `Faults:\n${toLines(record.faults)}\nGOAWAYs of the client, by code:\n${toLines(record.goaways)}`,
+      `Faults:\n${toLines(record.faults)}\nGOAWAYs of the client, by code:\n${toLines(record.goaways)}\nEarned:\n${toLines(record.earned)}`,
     )
     console.log(`POSTs that were taken, by who has counted them:\n${toLines(record.posts)}`)
     const quantiles = [0.5, 0.99, 1].map((share) => toQuantile(record.recoveries, share))

@@ -55,4 +55,10 @@ export default [
     dts: true,
     onSuccess: finishTesting,
   },
+  // The command line. `dist/index.js` is beside it, and stays a file of its own.
+  {
+    ...shared,
+    entry: { cli: 'src/cli/bin.ts' },
+    format: ['esm'],
+  },
 ]

@@ -21,6 +21,7 @@ const MEANT = [
   'LICENSE',
   'README.md',
   'SECURITY.md',
+  'dist/cli.js',
   'dist/index.cjs',
   'dist/index.d.cts',
   'dist/index.d.ts',
@@ -44,6 +45,9 @@ const MAX_TARBALL = 400_000
 /** The files of `dodici/testing`, and what they may cost the tarball: bytes, as gzip has them together. */
 const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
 const MAX_TESTING = 40_000
+
+/** What the command line may cost the tarball: bytes of gzip. */
+const MAX_CLI = 20_000
 
 const FLAGS = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
 
@@ -81,6 +85,7 @@ try {
   })
   await checkTesting(consumer)
   await checkBundles(consumer)
+  await checkCli(consumer)
   await checkEverything(consumer)
   await checkPublished(tarball)
 } catch (error) {
@@ -141,6 +146,18 @@ async function checkTesting(consumer) {
   console.log(
     `dodici/testing: a request by import and by require; ${length} bytes as gzip; dodici doesn't load it`,
   )
+}
+
+/** `npx dodici`: it starts, serves a request that the installed package makes, and ends by a signal. */
+async function checkCli(consumer) {
+  const { stdout } = await run('npx', ['--no-install', 'dodici', '--version'], { cwd: consumer })
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  assert.equal(stdout.trim(), version, 'npx dodici --version says another version')
+  const status = await node(consumer, ['cli.mjs', join(temporary, 'cache')])
+  assert.equal(status.trim(), '200 200 0', 'dodici serve failed')
+  const { length } = gzipSync(await readFile(join(consumer, 'node_modules/dodici/dist/cli.js')), { level: 9 })
+  assert.ok(length <= MAX_CLI, `the command line costs ${length} bytes, more than ${MAX_CLI}`)
+  console.log(`dodici serve: a request over h2c and over TLS; ${length} bytes as gzip`)
 }
 
 async function checkTypeScript(consumer, url) {

@@ -10,16 +10,17 @@ import typescript from 'typescript'
 const { ModuleKind, ScriptTarget, transpileModule } = typescript
 
 /**
- * The entry `dodici/undici` imports the built `dodici` beside it, and has no copy of it: one process has one set of
- * classes.
+ * The entry `dodici/undici`, and the command line, import the built `dodici` beside them, and have no copy of it: one
+ * process has one set of classes.
  */
 export const splitEntries: Plugin = {
   name: 'split-entries',
   setup(build) {
-    const path = build.initialOptions.format === 'cjs' ? './index.cjs' : './index.js'
-    build.onResolve({ filter: /\/index\.ts$/ }, ({ importer }) => {
-      if (importer === '' || !/\/src\/undici\//.test(importer)) return undefined
-      return { path, external: true }
+    const extension = build.initialOptions.format === 'cjs' ? 'cjs' : 'js'
+    build.onResolve({ filter: /^[./]+\/(testing\/)?index\.ts$/ }, ({ path, importer }) => {
+      if (!/\/src\/(undici|cli)\//.test(importer)) return undefined
+      const entry = path.includes('testing') ? 'testing' : 'index'
+      return { path: `./${entry}.${extension}`, external: true }
     })
   },
 }

@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+/**
+ * The program `dodici`: built as `dist/cli.js`, the `bin` of the package. The one file of src/ that acts when it is
+ * imported.
+ *
+ * @module
+ */
+
+import { readFileSync } from 'node:fs'
+import { runCli } from './cli.ts'
+import { Terminal } from './terminal.ts'
+
+// Seen from dist/.
+const manifest: { version: string } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+)
+
+process.exitCode = await runCli(process.argv.slice(2), manifest.version, new Terminal(process))

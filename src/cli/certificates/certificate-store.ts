@@ -1,0 +1,137 @@
+/**
+ * The certificates of `dodici serve`: made once, and kept in the user's cache folder.
+ *
+ * @module
+ */
+
+import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import { CliError, EXIT } from '../cli-error.ts'
+import {
+  createFile,
+  isSystemError,
+  prepareFolder,
+  readPublic,
+  readSecret,
+  replaceFile,
+} from './cache-folder.ts'
+import { generateKey, LEAF_LIFETIME, toAuthorityCertificate, toLeafCertificate } from './certificate.ts'
+
+const DAY = 86_400_000
+
+/** A server's certificate is made again when it has less time left than this. Milliseconds. */
+const LEAF_RESERVE = 30 * DAY
+
+/** An authority outlives all that it signs. Milliseconds. */
+const AUTHORITY_RESERVE = LEAF_LIFETIME
+
+/** What a TLS server needs, and what its clients need. */
+export interface ServerCertificate {
+  /** PEM. */
+  readonly key: string
+  /** PEM. */
+  readonly cert: string
+  /** The file with the certificate of the authority, for clients. */
+  readonly caPath: string
+}
+
+/**
+ * The certificate for loopback names, from the folder, or made anew where it is missing, damaged, or about to expire.
+ *
+ * Several processes may do so at once. The authority's private key is the one file that counts, and the first process
+ * creates it. All else can be made from it: a certificate of the authority takes the place of another, and a server's
+ * certificate is in one file with its key.
+ *
+ * @throws CliError when the folder can't be used
+ */
+export async function loadServerCertificate(folder: string, now: Date): Promise<ServerCertificate> {
+  try {
+    await prepareFolder(folder)
+    const issuerKey = await loadAuthorityKey(join(folder, 'ca-key.pem'))
+    const caPath = join(folder, 'ca.pem')
+    await keepAuthority(caPath, issuerKey, now)
+    const leaf = await loadLeaf(join(folder, 'localhost.pem'), issuerKey, now)
+    return { ...leaf, caPath }
+  } catch (error) {
+    if (!isSystemError(error)) throw error
+    const what = `can't keep certificates in ${folder}: ${error.message}`
+    throw new CliError(`${what}\nSet XDG_CACHE_HOME to a folder of yours, or use --no-tls.`, EXIT.failure)
+  }
+}
+
+/** Never replaced: what it has signed is in use, and so is its certificate. */
+async function loadAuthorityKey(path: string): Promise<KeyObject> {
+  const kept = await readSecret(path)
+  if (kept !== null) return parseKey(path, kept)
+  const key = generateKey()
+  if (await createFile(path, toKeyPem(key))) return key
+  // Another process was faster.
+  return parseKey(path, (await readSecret(path)) ?? '')
+}
+
+function parseKey(path: string, text: string): KeyObject {
+  try {
+    const key = createPrivateKey(text)
+    if (key.asymmetricKeyType === 'ec') return key
+  } catch {
+    // OpenSSL's words for it would help no reader.
+  }
+  throw new CliError(
+    `${path} holds no private key that can be used: remove it, and a new one is made`,
+    EXIT.failure,
+  )
+}
+
+async function keepAuthority(path: string, key: KeyObject, now: Date): Promise<void> {
+  const kept = parseCertificate(await readPublic(path))
+  if (kept?.checkPrivateKey(key) && isValid(kept, AUTHORITY_RESERVE, now)) return
+  await replaceFile(path, toAuthorityCertificate(key, now))
+}
+
+async function loadLeaf(
+  path: string,
+  issuerKey: KeyObject,
+  now: Date,
+): Promise<{ key: string; cert: string }> {
+  const kept = await readSecret(path)
+  const certificate = parseCertificate(kept)
+  if (kept !== null && certificate !== null && isValid(certificate, LEAF_RESERVE, now)) {
+    const isIssued = certificate.verify(createPublicKey(issuerKey))
+    if (isIssued && hasKeyOf(certificate, kept)) return { key: kept, cert: kept }
+  }
+  const key = generateKey()
+  const text = `${toKeyPem(key)}${toLeafCertificate(key, issuerKey, now)}`
+  await replaceFile(path, text)
+  return { key: text, cert: text }
+}
+
+/** Whether a text holds the private key of a certificate. */
+function hasKeyOf(certificate: X509Certificate, text: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(text))
+  } catch {
+    return false
+  }
+}
+
+function parseCertificate(text: string | null): X509Certificate | null {
+  if (text === null) return null
+  try {
+    return new X509Certificate(text)
+  } catch {
+    // Damaged: it is made again.
+    return null
+  }
+}
+
+/** Whether it is valid now, and stays so for as long. A clock that was put back may find one of its future. */
+function isValid(certificate: X509Certificate, reserve: number, now: Date): boolean {
+  const from = Date.parse(certificate.validFrom)
+  const to = Date.parse(certificate.validTo)
+  return from <= now.getTime() && now.getTime() + reserve < to
+}
+
+function toKeyPem(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
+}

@@ -1,0 +1,87 @@
+/**
+ * `dodici`: finds the command, and says how it ended.
+ *
+ * @module
+ */
+
+import type { ExitCode } from './cli-error.ts'
+import { CliError, EXIT } from './cli-error.ts'
+import type { Command } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { HELP, parseOptions, toOptionsHelp, toUnknownMessage } from './options.ts'
+import type { Terminal } from './terminal.ts'
+import { toPrintable } from './terminal.ts'
+
+const OPTIONS = {
+  ...HELP,
+  version: { type: 'boolean', short: 'V', help: 'show the version' },
+} as const
+
+/**
+ * Runs a command line to its end.
+ *
+ * @param args those behind `dodici`
+ * @returns the exit code
+ */
+export async function runCli(
+  args: readonly string[],
+  version: string,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  // Options before the command are those of `dodici`, those behind it are the command's.
+  const [first, ...rest] = args
+  const command = COMMANDS.find(({ name }) => name === first)
+  try {
+    if (command === undefined) return runAlone(args, version, terminal)
+    return await command.run(rest, terminal)
+  } catch (error) {
+    return report(error, command, terminal)
+  }
+}
+
+/** Without a command. */
+function runAlone(args: readonly string[], version: string, terminal: Terminal): ExitCode {
+  const [first] = args
+  if (first !== undefined && !first.startsWith('-')) {
+    const names = COMMANDS.map(({ name }) => name)
+    throw new CliError(toUnknownMessage('command', first, names), EXIT.usage)
+  }
+  const { options } = parseOptions(args, OPTIONS)
+  if (options.version) terminal.print(version)
+  else if (options.help) terminal.print(toHelp())
+  else {
+    terminal.warn(toHelp())
+    return EXIT.usage
+  }
+  return EXIT.ok
+}
+
+/** 80 columns and 24 lines at most. */
+export function toHelp(): string {
+  const names = COMMANDS.map(({ name, synopsis }) => `  dodici ${name} ${synopsis}`)
+  const width = Math.max(...names.map((name) => name.length)) + 4
+  const lines = COMMANDS.map(({ summary }, index) => (names[index] ?? '').padEnd(width) + summary)
+  return `HTTP/2 from the command line.
+
+Usage:
+${lines.join('\n')}
+
+Options:
+${toOptionsHelp(OPTIONS)}
+
+'dodici COMMAND --help' shows the options of a command.`
+}
+
+function report(error: unknown, command: Command | undefined, terminal: Terminal): ExitCode {
+  const name = command === undefined ? 'dodici' : `dodici ${command.name}`
+  if (!(error instanceof CliError)) {
+    // A bug: the stack says where.
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    terminal.warn(`${name}: ${text}`)
+    return EXIT.failure
+  }
+  const message = error.message.split('\n').map(toPrintable).join('\n')
+  const hint = error.exitCode === EXIT.usage ? `\n'${name} --help' shows more.` : ''
+  terminal.warn(`${name}: ${message}${hint}`)
+  return error.exitCode
+}

@@ -1,0 +1,12 @@
+/**
+ * All commands, in the order of the help.
+ *
+ * A command that needs the client loads it when it runs, by `await import('../index.ts')`: the others start without it.
+ *
+ * @module
+ */
+
+import type { Command } from './command.ts'
+import { serve } from './serve/serve.ts'
+
+export const COMMANDS: readonly Command[] = [serve]

@@ -1,0 +1,125 @@
+/**
+ * Reads the options of a command.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util'
+import { toNearestName } from '../core/nearest-name.ts'
+import { CliError, EXIT } from './cli-error.ts'
+
+/** One option of a command. */
+export interface OptionSpec {
+  /** `boolean` takes no value. */
+  readonly type: 'boolean' | 'string'
+  /** One letter: `'v'` for `-v`. */
+  readonly short?: string
+  /** It may be there several times. Of another one the last counts. */
+  readonly multiple?: boolean
+  /** One line of the help. */
+  readonly help: string
+  /** What the help calls its value: `'PORT'`. */
+  readonly value?: string
+}
+
+/** The options of a command, by their names without `--`. */
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>
+
+type ValueOf<Spec extends OptionSpec> = Spec['type'] extends 'boolean'
+  ? boolean
+  : Spec['multiple'] extends true
+    ? readonly string[]
+    : string | undefined
+
+/** What was given. */
+export interface ParsedArgs<Specs extends OptionSpecs> {
+  readonly options: { readonly [Name in keyof Specs]: ValueOf<Specs[Name]> }
+  readonly positionals: readonly string[]
+}
+
+/** Every command has it. */
+export const HELP = { help: { type: 'boolean', short: 'h', help: 'show this help' } } as const
+
+/**
+ * Splits arguments into options and the rest. Behind `--` all are the rest.
+ *
+ * @throws CliError for an option that isn't in the table, or that lacks a value, or has one that it doesn't take
+ */
+export function parseOptions<const Specs extends OptionSpecs>(
+  args: readonly string[],
+  specs: Specs,
+): ParsedArgs<Specs> {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: toNodeOptions(specs),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+  const values: Record<string, boolean | string | string[] | undefined> = {}
+  for (const [name, spec] of Object.entries(specs)) {
+    values[name] = spec.type === 'boolean' ? false : spec.multiple === true ? [] : undefined
+  }
+  const positionals: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value)
+    if (token.kind !== 'option') continue
+    const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined
+    if (spec === undefined) throw new CliError(toUnknown(token.rawName, specs), EXIT.usage)
+    const value = checkValue(token.rawName, spec, token.value)
+    const list = values[token.name]
+    if (Array.isArray(list)) list.push(String(value))
+    else values[token.name] = value
+  }
+  // The compiler can't follow the loop: each name of the table got a value of its type.
+  return { options: values as ParsedArgs<Specs>['options'], positionals }
+}
+
+function toNodeOptions(specs: OptionSpecs): Record<string, { type: 'boolean' | 'string'; short?: string }> {
+  const entries = Object.entries(specs).map(([name, { type, short }]) => {
+    return [name, short === undefined ? { type } : { type, short }] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function checkValue(rawName: string, spec: OptionSpec, value: string | undefined): boolean | string {
+  if (spec.type === 'boolean') {
+    if (value === undefined) return true
+    throw new CliError(`${rawName} takes no value`, EXIT.usage)
+  }
+  if (value !== undefined) return value
+  throw new CliError(`${rawName} needs a value: ${rawName} ${spec.value ?? 'VALUE'}`, EXIT.usage)
+}
+
+function toUnknown(rawName: string, specs: OptionSpecs): string {
+  const names = Object.keys(specs).map((name) => `--${name}`)
+  return toUnknownMessage('option', rawName, names)
+}
+
+/** Says what isn't known, what may have been meant, and what there is. */
+export function toUnknownMessage(what: string, given: string, known: readonly string[]): string {
+  const nearest = toNearestName(given, known)
+  const hint = nearest === null ? '' : ` Did you mean '${nearest}'?`
+  return `unknown ${what} '${given}'.${hint}\nThere is: ${known.join(', ')}`
+}
+
+/** The lines of the help for a table of options. */
+export function toOptionsHelp(specs: OptionSpecs): string {
+  const rows = Object.entries(specs).map(([name, { short, value, help }]) => {
+    const letter = short === undefined ? '    ' : `-${short}, `
+    return { left: `  ${letter}--${name}${value === undefined ? '' : ` ${value}`}`, help }
+  })
+  const width = Math.max(...rows.map(({ left }) => left.length)) + 2
+  return rows.map(({ left, help }) => left.padEnd(width) + help).join('\n')
+}
+
+/**
+ * A whole number of an option.
+ *
+ * @throws CliError when it is none, or out of the range
+ */
+export function toInteger(name: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  throw new CliError(`${name} takes a whole number from ${least} to ${most}, not '${text}'`, EXIT.usage)
+}

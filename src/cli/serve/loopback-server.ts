@@ -1,0 +1,139 @@
+/**
+ * HTTP/2 on loopback: by prior knowledge on one port, over TLS on another. Both speak HTTP/1.1 too, for browsers and
+ * other programs.
+ *
+ * @module
+ */
+
+import type { Server as Http1Server, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createHttp1Server } from 'node:http'
+import type {
+  Http2SecureServer,
+  Http2Server,
+  Http2ServerRequest,
+  Http2ServerResponse,
+  ServerHttp2Session,
+} from 'node:http2'
+import { createSecureServer, createServer } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { ServerCertificate } from '../certificates/certificate-store.ts'
+import { Exchange } from './exchange.ts'
+import { LoopbackListener } from './loopback-listener.ts'
+import { acceptConnect, acceptUpgrade } from './upgrade.ts'
+
+/** RFC 9113 §3.4: what a connection with HTTP/2 begins with. The method PRI is reserved for it. */
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+
+/** RFC 8441 §3: WebSockets may be opened. */
+const SETTINGS = { enableConnectProtocol: true }
+
+/** What the user chose. */
+export interface ServerOptions {
+  /** 0 for any. */
+  readonly port: number
+  /** 0 for any. */
+  readonly tlsPort: number
+  /** Null for no TLS. */
+  readonly certificate: ServerCertificate | null
+}
+
+/** Who hears of requests. */
+export interface RequestOwner {
+  onRequest(exchange: Exchange): void
+  /** A WebSocket was asked for. */
+  onHandshake(request: IncomingMessage | Http2ServerRequest, status: number): void
+}
+
+/** Both ports, and all their connections. */
+export class LoopbackServer {
+  readonly port: number
+  /** Null without TLS. */
+  readonly tlsPort: number | null
+  readonly #listeners: readonly LoopbackListener[]
+
+  private constructor(plain: LoopbackListener, secure: LoopbackListener | null) {
+    this.port = plain.port
+    this.tlsPort = secure?.port ?? null
+    this.#listeners = secure === null ? [plain] : [plain, secure]
+  }
+
+  /** @throws CliError when a port can't be listened on */
+  static async listen(options: ServerOptions, owner: RequestOwner): Promise<LoopbackServer> {
+    const http2 = createServer({ settings: SETTINGS })
+    const http1 = createHttp1Server()
+    attach(http2, owner)
+    attachHttp1(http1, owner)
+    const onPlain = (socket: Socket): void => distinguish(socket, http2, http1)
+    const plain = await LoopbackListener.listen(options.port, '--port', onPlain)
+    if (options.certificate === null) return new LoopbackServer(plain, null)
+    try {
+      const server = createTls(options.certificate, owner)
+      const onSecure = (socket: Socket): void => void server.emit('connection', socket)
+      const secure = await LoopbackListener.listen(options.tlsPort, '--tls-port', onSecure)
+      return new LoopbackServer(plain, secure)
+    } catch (error) {
+      await plain.close()
+      throw error
+    }
+  }
+
+  /** Ends all connections at once. */
+  async close(): Promise<void> {
+    await Promise.all(this.#listeners.map((listener) => listener.close()))
+  }
+}
+
+function createTls({ key, cert }: ServerCertificate, owner: RequestOwner): Http2SecureServer {
+  const server = createSecureServer({ key, cert, allowHTTP1: true, settings: SETTINGS })
+  attach(server, owner)
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    owner.onHandshake(request, acceptUpgrade(request, socket, head))
+  })
+  return server
+}
+
+function attach(server: Http2Server | Http2SecureServer, owner: RequestOwner): void {
+  server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    // The stream's errors are told here, too. They end the exchange.
+    request.on('error', () => {})
+    owner.onRequest(new Exchange(request, response))
+  })
+  server.on('connect', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    request.on('error', () => {})
+    owner.onHandshake(request, acceptConnect(request, response))
+  })
+  // An error of a session closes it, and its socket.
+  server.on('session', (session: ServerHttp2Session) => session.on('error', () => {}))
+}
+
+function attachHttp1(server: Http1Server, owner: RequestOwner): void {
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    owner.onRequest(new Exchange(request, response))
+  })
+  server.on('upgrade', (request, socket, head) => {
+    owner.onHandshake(request, acceptUpgrade(request, socket, head))
+  })
+}
+
+/** HTTP/1.1 begins with something else than the preface of HTTP/2. */
+function distinguish(socket: Socket, http2: Http2Server, http1: Http1Server): void {
+  let seen = Buffer.alloc(0)
+  const onData = (bytes: Buffer): void => {
+    seen = Buffer.concat([seen, bytes])
+    const isHttp2 = PREFACE.startsWith(seen.toString('latin1', 0, PREFACE.length))
+    // `PROPFIND` begins like it, too.
+    if (isHttp2 && seen.length < 'PRI'.length) return
+    socket.off('data', onData)
+    socket.pause()
+    socket.unshift(seen)
+    if (isHttp2) {
+      // It takes what was put back in the next tick, and reads below the socket from then on.
+      http2.emit('connection', socket)
+    } else {
+      http1.emit('connection', socket)
+      socket.resume()
+    }
+  }
+  socket.on('data', onData)
+}

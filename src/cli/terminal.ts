@@ -1,0 +1,50 @@
+/**
+ * What a command knows of the process that it runs in.
+ *
+ * @module
+ */
+
+/** The signals by which users end a program: Ctrl-C, and `kill`. */
+const ENDING_SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
+/** Output, environment, and Ctrl-C. */
+export class Terminal {
+  readonly env: NodeJS.ProcessEnv
+  readonly #process: NodeJS.Process
+
+  constructor(process: NodeJS.Process) {
+    this.env = process.env
+    this.#process = process
+    // The reader of a pipe has left, as `head` does. A server goes on without it.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  }
+
+  /** Writes a line, or several, to the standard output. */
+  print(text: string): void {
+    this.#process.stdout.write(`${text}\n`)
+  }
+
+  /** Writes a line, or several, to the standard error. */
+  warn(text: string): void {
+    this.#process.stderr.write(`${text}\n`)
+  }
+
+  /** Settles at Ctrl-C, or SIGTERM. From then on a further signal ends the process at once. */
+  interrupted(): Promise<void> {
+    return new Promise((resolve) => {
+      const onSignal = (): void => {
+        for (const signal of ENDING_SIGNALS) this.#process.off(signal, onSignal)
+        resolve()
+      }
+      for (const signal of ENDING_SIGNALS) this.#process.on(signal, onSignal)
+    })
+  }
+}
+
+/** A text from outside, without what a terminal would obey: each control character becomes `\xNN`. */
+export function toPrintable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}

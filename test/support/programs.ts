@@ -14,6 +14,7 @@ const PROGRAMS = {
   nghttpx: '--version',
   microsocks: '-h',
   curl: '--version',
+  openssl: 'version',
 } as const
 
 /** A program that `scripts/install-servers.sh` installs. */

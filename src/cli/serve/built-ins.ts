@@ -147,9 +147,7 @@ async function sendTrailers(exchange: Exchange): Promise<void> {
 /** The handshake of a WebSocket isn't a request that comes here. */
 function refuseNoWebSocket(exchange: Exchange): void {
   exchange.request.resume()
-  exchange.sendText(426, 'This is a WebSocket: wss://…/ws, or extended CONNECT (RFC 8441).\n', {
-    upgrade: 'websocket',
-  })
+  exchange.sendText(400, 'Here is a WebSocket: use Upgrade, or extended CONNECT over HTTP/2.\n')
 }
 
 /** A number of a path or a query. Anything else gets a 400, and null. */

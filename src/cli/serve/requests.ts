@@ -46,9 +46,8 @@ export class Requests implements RequestOwner {
       await this.#route(exchange)
     } catch {
       // The client has left, or the response can't be what was promised.
-      if (exchange.isOver) return
-      if (exchange.hasResponded) exchange.destroy()
-      else exchange.sendText(500, 'The request could not be served.\n')
+      if (!exchange.hasResponded && !exchange.isOver) refuse(exchange)
+      else exchange.destroy()
     }
   }
 
@@ -74,6 +73,15 @@ export class Requests implements RequestOwner {
     this.#log?.print(
       ['HTTP/', httpVersion, ' ', toPrintable(`${method} ${url}`), ' ', rest.join(' ')].join(''),
     )
+  }
+}
+
+/** A request ends no server: neither does the response to one that failed. */
+function refuse(exchange: Exchange): void {
+  try {
+    exchange.sendText(500, 'The request could not be served.\n')
+  } catch {
+    exchange.destroy()
   }
 }
 

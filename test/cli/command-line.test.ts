@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { describe, expect, test } from 'vitest'
+import { runCli as runHere } from '../../src/cli/cli.ts'
+import { Terminal } from '../../src/cli/terminal.ts'
+import { runCli } from '../support/cli.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Runs a command line in this process. */
+async function run(args: readonly string[]) {
+  const said = { stdout: '', stderr: '' }
+  const toOutput = (name: 'stdout' | 'stderr') => ({
+    write(text: string) {
+      said[name] += text
+    },
+    on() {},
+  })
+  const [stdout, stderr] = [toOutput('stdout'), toOutput('stderr')]
+  const terminal = new Terminal({ env: {}, stdout, stderr, on() {}, off() {} })
+  return { code: await runHere(args, '1.2.3', terminal), ...said }
+}
+
+describe('dodici', () => {
+  test.each([
+    { args: ['--help'], first: 'HTTP/2 from the command line.' },
+    { args: ['-h'], first: 'HTTP/2 from the command line.' },
+    { args: ['serve', '--help'], first: 'Serves files and test routes over HTTP/2, on loopback only.' },
+    {
+      args: ['serve', '-h', 'nowhere'],
+      first: 'Serves files and test routes over HTTP/2, on loopback only.',
+    },
+  ])('$args: shows its help on one screen', async ({ args, first }) => {
+    const { code, stdout, stderr } = await run(args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines[0]).toBe(first)
+    // One line is for the prompt behind it.
+    expect(lines.length).toBeLessThanOrEqual(23)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+  })
+
+  test('--version: shows the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
+    expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
+    expect(await run(['-V'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' })
+  })
+
+  test('ends with the exit code of a mistake', async () => {
+    const { code, stdout, stderr } = await runCli(['serve', '--prot'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain("unknown option '--prot'")
+  })
+
+  test('without a command: shows its help as an error', async () => {
+    const { code, stdout, stderr } = await run([])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('dodici serve [DIR]')
+  })
+
+  test.each([
+    { args: ['sevre'], message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: serve\n" },
+    {
+      args: ['--versoin'],
+      message: "dodici: unknown option '--versoin'. Did you mean '--version'?\nThere is: --help, --version\n",
+    },
+    {
+      args: ['serve', '--prot', '1'],
+      message:
+        "dodici serve: unknown option '--prot'. Did you mean '--port'?\nThere is: --port, --tls-port, --no-tls, --verbose, --help\n",
+    },
+    { args: ['serve', '--toString'], message: "unknown option '--toString'" },
+    { args: ['serve', '-x'], message: "unknown option '-x'" },
+    { args: ['serve', '-vx'], message: "unknown option '-x'" },
+    { args: ['serve', '--port'], message: '--port needs a value: --port PORT' },
+    { args: ['serve', '--port', '-1'], message: "--port takes a whole number from 0 to 65535, not '-1'" },
+    { args: ['serve', '--port=65536'], message: "--port takes a whole number from 0 to 65535, not '65536'" },
+    { args: ['serve', '--port='], message: "--port takes a whole number from 0 to 65535, not ''" },
+    { args: ['serve', '-p', '0x50'], message: 'takes a whole number' },
+    { args: ['serve', '-p', '8443'], message: '--port and --tls-port are both 8443' },
+    { args: ['serve', '--no-tls=1'], message: '--no-tls takes no value' },
+    { args: ['serve', 'a', 'b'], message: 'takes one DIR, not 2' },
+    { args: ['serve', 'no\u001b[31mwhere'], message: "can't serve 'no\\x1b[31mwhere': ENOENT" },
+    { args: ['serve', '--', '--port'], message: "can't serve '--port': ENOENT" },
+    { args: ['serve', fileURLToPath(import.meta.url)], message: 'it is no folder' },
+  ])('$args: is refused with what would be accepted', async ({ args, message }) => {
+    const { code, stdout, stderr } = await run(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toMatch(/'dodici( serve)? --help' shows more\.\n$/)
+  })
+})
+
+describe("import 'dodici'", () => {
+  test.each([
+    'src/index.ts',
+    'src/testing/index.ts',
+  ])('loads nothing of the command line: %s', async (entry) => {
+    const { metafile } = await build({
+      entryPoints: [`${root}${entry}`],
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'node',
+      absWorkingDir: root,
+      logLevel: 'silent',
+    })
+    const inputs = Object.keys(metafile.inputs)
+    expect(inputs).toContain(entry)
+    expect(inputs.filter((path) => path.startsWith('src/cli/'))).toEqual([])
+  })
+
+  test('is loaded by no command that does without it', async () => {
+    const text = await readFile(`${root}dist/cli.js`, 'utf8')
+    expect(text.startsWith('#!/usr/bin/env node\n')).toBe(true)
+    expect(text.match(/^import .*"\.\/.*$/gm)).toBeNull()
+  })
+})

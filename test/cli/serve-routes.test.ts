@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { WebSocket } from 'undici'
@@ -268,6 +270,43 @@ describe('/ws over HTTP/1.1', () => {
     })
     await body.dump()
     expect(statusCode).toBe(400)
+  })
+})
+
+describe('a handshake that is refused', () => {
+  test.each([
+    { what: 'another server', target: '/ws', host: 'evil.example', version: 13, status: 421 },
+    { what: 'another path', target: '/echo', host: 'localhost', version: 13, status: 404 },
+    { what: 'another version', target: '/ws?a', host: 'localhost', version: 8, status: 400 },
+  ])('gets a $status: $what', async ({ target, host, version, status }) => {
+    const socket = connect(Number(new URL(serve.plain).port), '127.0.0.1')
+    const fields = ['connection: upgrade', 'upgrade: websocket', `sec-websocket-version: ${version}`]
+    const head = [`GET ${target} HTTP/1.1`, `host: ${host}`, ...fields, 'sec-websocket-key: bm9uY2U=']
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    let text = ''
+    for await (const bytes of socket) text += bytes
+    expect(text.split(' ')[1]).toBe(`${status}`)
+  })
+
+  test.each([
+    { protocol: 'websocket', path: '/ws', authority: 'evil.example', status: 421 },
+    { protocol: 'websocket', path: '/echo', authority: 'localhost', status: 404 },
+    { protocol: 'connect-udp', path: '/ws', authority: 'localhost', status: 501 },
+  ])('gets a $status over HTTP/2: $protocol of $authority$path', async ({
+    protocol,
+    path,
+    authority,
+    status,
+  }) => {
+    const session = connectHttp2(serve.plain)
+    onTestFinished(() => session.destroy())
+    await once(session, 'remoteSettings')
+    const stream = session.request({
+      ...{ ':method': 'CONNECT', ':protocol': protocol, ':scheme': 'http' },
+      ...{ ':path': path, ':authority': authority },
+    })
+    const [headers] = await once(stream, 'response')
+    expect(headers[':status']).toBe(status)
   })
 })
 

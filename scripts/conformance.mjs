@@ -9,11 +9,14 @@ import { GROUPS } from './conformance/areas.mjs'
 import { toFile, toMatcher, toPage } from './conformance/page.mjs'
 import { play, toBinary } from './conformance/play.mjs'
 import { isNamed, toRules } from './conformance/rules.mjs'
+import { readTitles } from './conformance/titles.mjs'
+import { toVectors } from './conformance/vectors.mjs'
 
 /**
  * @typedef {import('./conformance/page.mjs').Count} Count
  * @typedef {import('./conformance/page.mjs').Recorded} Recorded
  * @typedef {import('./conformance/play.mjs').Played} Played
+ * @typedef {import('./conformance/rules.mjs').Rule} Rule
  */
 
 const root = join(import.meta.dirname, '..')
@@ -27,7 +30,7 @@ const help = `Usage: npm run conformance -- [--missing] [--page]
 Runs the tests of test/protocol/README.md and of scripts/conformance/areas.mjs, on Node ${LINES.join(', ')}, and writes docs/conformance.json and
 docs/conformance.md. Takes some twenty minutes.
 
-  --missing   runs only the files that the record hasn't
+  --missing   runs only the files that the record hasn't, or of which a test was added, removed or renamed since
   --page      makes the page anew of what was recorded, and runs nothing
 `
 
@@ -39,6 +42,24 @@ const PROGRAMS = {
   Go: ['go version', /go([\d.]+)/],
   Envoy: [`"$(${join(root, 'scripts/install-envoy.sh')})" --version`, /\/([\d.]+)\//],
   squid: ['squid -v', /Version ([\d.]+)/],
+  nghttpx: ['nghttpx --version', /nghttp2\/([\d.]+)/],
+  // It has no option for that.
+  microsocks: ["dpkg-query -W -f '${Version}' microsocks", /([\d.]+)/],
+  'grpc-go': [`cat ${join(root, 'test/interop/grpc-go/go.mod')}`, /google\.golang\.org\/grpc v([\d.]+)/],
+}
+
+/** Of npm, by their folders. @type {Readonly<Record<string, readonly string[]>>} */
+const PACKAGES = {
+  'grpc-js': ['@grpc/grpc-js'],
+  'connect-es': ['@connectrpc/connect'],
+  undici: ['undici-6', 'undici', 'undici-8'],
+}
+
+/** @param {string} folder */
+function toPackageVersion(folder) {
+  /** @type {{ version: string }} */
+  const { version } = JSON.parse(readFileSync(join(root, 'node_modules', folder, 'package.json'), 'utf8'))
+  return version
 }
 
 /** @returns {Record<string, string>} */
@@ -53,6 +74,8 @@ function toVersions() {
     if (found === undefined) throw new Error(`${name} doesn't say its version`)
     versions[name] = found
   }
+  for (const [name, folders] of Object.entries(PACKAGES))
+    versions[name] = folders.map(toPackageVersion).join(' and ')
   return versions
 }
 
@@ -70,7 +93,7 @@ function toCount(played) {
   return [passed, played.length - passed]
 }
 
-/** The files to run: on each line, and on the newest. @param {import('./conformance/rules.mjs').Rule[]} rules */
+/** The files to run: on each line, and on the newest. @param {readonly Rule[]} rules */
 function toWanted(rules) {
   const all = toTestFiles()
   const inGroups = (/** @type {boolean} */ onAllLines) => {
@@ -80,9 +103,19 @@ function toWanted(rules) {
     return all.filter((file) => matchers.some((matcher) => matcher.test(file)))
   }
   const everywhere = inGroups(true)
-  const ofRules = rules.flatMap(({ tests }) => tests.map(({ file }) => file))
-  const onNewest = new Set([...everywhere, ...inGroups(false), ...ofRules])
+  const onNewest = new Set([...everywhere, ...inGroups(false), ...rules.flatMap(toFiles)])
   return { everywhere, onNewest: [...onNewest].sort() }
+}
+
+/** @param {Rule} rule */
+const toFiles = ({ tests }) => tests.map(({ file }) => file)
+
+/** How many of the tests that a rule names have passed. @param {Rule} rule @param {readonly Played[]} played */
+function toRuleCount({ tests }, played) {
+  const named = played.filter((one) =>
+    tests.some(({ file, title }) => file === one.file && isNamed(title, one.titles)),
+  )
+  return toCount(named)
 }
 
 /**
@@ -90,32 +123,53 @@ function toWanted(rules) {
  * @returns {Recorded}
  */
 function run(known) {
-  const rules = toRules(TABLE)
+  const rules = toRules(TABLE).filter(({ isChecked }) => isChecked)
   const { everywhere, onNewest } = toWanted(rules)
   /** @type {Record<string, string>} */
+  const titles = Object.fromEntries(onNewest.map((file) => [file, readTitles(file)]))
+  const isKnown = (/** @type {string} */ file, /** @type {string} */ line) =>
+    known?.files[file]?.[line] !== undefined && known.titles[file] === titles[file]
+  const newestLine = LINES.at(-1) ?? ''
+  // The tests of one rule are in several files: all of them run, where one has changed.
+  const stale = rules.filter(
+    (rule) =>
+      known?.rules[rule.key] === undefined || !toFiles(rule).every((file) => isKnown(file, newestLine)),
+  )
+  const ofStale = new Set(stale.flatMap(toFiles))
+  /** @type {Record<string, string>} */
   const nodes = {}
-  const files = { ...known?.files }
+  /** @type {Recorded['files']} */
+  const files = Object.fromEntries(onNewest.map((file) => [file, {}]))
   /** @type {Played[]} */
   let newest = []
   for (const line of LINES) {
     const binary = toBinary(line)
     nodes[line] = execFileSync(binary, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
-    const all = line === LINES.at(-1) ? onNewest : everywhere
-    const wanted = all.filter((file) => known?.files[file]?.[line] === undefined)
+    const isNewest = line === newestLine
+    const all = isNewest ? onNewest : everywhere
+    const wanted = all.filter((file) => !isKnown(file, line) || (isNewest && ofStale.has(file)))
     newest = wanted.length === 0 ? [] : [...play(binary, 'node', wanted), ...play(binary, 'wire', wanted)]
-    for (const file of wanted) {
-      const count = toCount(newest.filter((one) => one.file === file))
-      console.log(`Node ${line}: ${file}: ${count[0]} passed, ${count[1]} failed`)
+    for (const file of all) {
+      const count = wanted.includes(file)
+        ? toCount(newest.filter((one) => one.file === file))
+        : known?.files[file]?.[line]
+      if (count === undefined || count[0] + count[1] === 0) throw new Error(`No test of ${file} has run`)
+      if (wanted.includes(file)) console.log(`Node ${line}: ${file}: ${count[0]} passed, ${count[1]} failed`)
       files[file] = { ...files[file], [line]: count }
     }
   }
-  const toRule = (/** @type {import('./conformance/rules.mjs').Rule} */ { tests }) =>
-    toCount(
-      newest.filter((one) =>
-        tests.some(({ file, title }) => file === one.file && isNamed(title, one.titles)),
-      ),
-    )
-  return { nodes, versions: toVersions(), rules: known?.rules ?? rules.map(toRule), files }
+  const counts = rules.map((rule) => [
+    rule.key,
+    (stale.includes(rule) ? undefined : known?.rules[rule.key]) ?? toRuleCount(rule, newest),
+  ])
+  return {
+    nodes,
+    versions: toVersions(),
+    vectors: toVectors(),
+    rules: Object.fromEntries(counts),
+    titles,
+    files,
+  }
 }
 
 function main() {
@@ -130,7 +184,10 @@ function main() {
   if (values.page !== true) writeFileSync(RECORD, toFile(run(values.missing === true ? read() : null)))
   const recorded = read()
   writeFileSync(PAGE, toPage(recorded, TABLE))
-  const counts = [...recorded.rules, ...Object.values(recorded.files).flatMap((by) => Object.values(by))]
+  const counts = [
+    ...Object.values(recorded.rules),
+    ...Object.values(recorded.files).flatMap((by) => Object.values(by)),
+  ]
   if (counts.some(([, failed]) => failed > 0)) process.exitCode = 1
 }
 

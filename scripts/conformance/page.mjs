@@ -11,7 +11,14 @@ import { toRules } from './rules.mjs'
  * @property {Record<string, string>} nodes the version of each line
  * @property {Record<string, string>} versions of what the tests start
  * @property {Record<string, Record<string, Count>>} files by path: by line of Node, both engines together
- * @property {Count[]} rules one for each row of the table, in its order
+ * @property {Record<string, string>} titles by path: the fingerprint of the titles that ran
+ * @property {Record<string, Count>} rules by the keys of the rows that tests are about
+ * @property {Vectors[]} vectors
+ *
+ * @typedef {object} Vectors
+ * @property {string} source who made them
+ * @property {number} blocks of HPACK, or frames
+ * @property {number} [fields] in these blocks
  */
 
 /** @param {string} pattern with `*` for any part of a name, and `{a,b}` for either */
@@ -60,20 +67,43 @@ function toGroup({ nodes, files }, { title, text, onAllLines, areas }) {
   return `## ${title}\n\n${text === '' ? '' : `${text}\n\n`}${[head, rule, ...rows].map(toLine).join('\n')}`
 }
 
+/** The cell of test/protocol/README.md, with links that lead there from docs/. @param {string} where */
+const toReason = (where) =>
+  where.replace(
+    /\]\((\.\.\/)?([\w./-]+)\)/g,
+    (_all, /** @type {string | undefined} */ up, /** @type {string} */ path) =>
+      up === undefined ? `](../test/protocol/${path})` : `](../test/${path})`,
+  )
+
 /** @param {Recorded} recorded @param {string} table */
 function toTables({ rules: counts }, table) {
   const rules = toRules(table)
-  if (rules.length !== counts.length)
-    throw new Error('The table of rules is another one than that of the run')
+  const unknown = rules.filter(({ isChecked, key }) => isChecked && counts[key] === undefined)
+  if (unknown.length > 0) {
+    const rows = unknown.map(({ section, what }) => `§${section} ${what}`)
+    throw new Error(`The run had not these rows, so npm run conformance -- --missing: ${rows.join('; ')}`)
+  }
   const titles = [...new Set(rules.map(({ rfc }) => rfc))]
   return titles.map((rfc) => {
-    const rows = rules.flatMap(({ section, what, tests, where, ...rule }, index) => {
-      if (rule.rfc !== rfc) return []
-      const checks = tests.length === 0 ? where.replaceAll('](../', '](../test/') : toCell(counts[index])
-      return [[section, what, checks]]
-    })
+    const rows = rules
+      .filter((rule) => rule.rfc === rfc)
+      .map(({ key, section, what, isChecked, where }) => [
+        section,
+        what,
+        isChecked ? toCell(counts[key]) : toReason(where),
+      ])
     return `### ${rfc}\n\n${[['§', 'What it says', 'Checks'], ['---', '---', '---'], ...rows].map(toLine).join('\n')}`
   })
+}
+
+/** @param {Recorded} recorded */
+function toVectors({ vectors }) {
+  const rows = vectors.map(({ source, blocks, fields }) => [
+    source,
+    `${blocks}`,
+    fields === undefined ? '' : `${fields}`,
+  ])
+  return [['From', 'Blocks or frames', 'Fields'], ['---', '--:', '--:'], ...rows].map(toLine).join('\n')
 }
 
 /**
@@ -100,20 +130,34 @@ ${LACKING.map((line) => `- ${line}`).join('\n')}
 
 ${GROUPS.map((group) => toGroup(recorded, group)).join('\n\n')}
 
+## How many vectors
+
+A test of blocks plays all of one source. \`published\` are those of the HTTP/2 Japan Community, which are no part of this repository.
+
+${toVectors(recorded)}
+
 ## Rule by rule
 
 Each MUST, MUST NOT, SHALL and REQUIRED that binds a client, and how many checks of it passed on Node ${newest}; the titles of these tests are in
-[test/protocol/README.md](../test/protocol/README.md). They ask engine \`wire\`; engine \`node\` has its framing from nghttp2.
+[test/protocol/README.md](../test/protocol/README.md). They ask engine \`wire\`; engine \`node\` has its framing from nghttp2. A test may be about
+several rules, and is counted in each: one table of cases has all bad values of SETTINGS, for example. "None" says why there is nothing to check.
 
 ${toTables(recorded, table).join('\n\n')}
 `
 }
 
+/** @param {Record<string, unknown>} entries */
+const toLines = (entries) =>
+  Object.entries(entries)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `    ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
+    .join(',\n')
+
 /** The record as a file: one line for each file of tests. @param {Recorded} recorded */
-export function toFile({ files, rules, ...others }) {
+export function toFile({ files, titles, rules, ...others }) {
   const head = JSON.stringify(others, null, 2).replace(/\n}$/, '')
-  const lines = Object.entries(files).map(
-    ([file, by]) => `    ${JSON.stringify(file)}: ${JSON.stringify(by)}`,
+  const parts = Object.entries({ rules, titles, files }).map(
+    ([name, entries]) => `  "${name}": {\n${toLines(entries)}\n  }`,
   )
-  return `${head},\n  "rules": ${JSON.stringify(rules)},\n  "files": {\n${lines.join(',\n')}\n  }\n}\n`
+  return `${head},\n${parts.join(',\n')}\n}\n`
 }

@@ -42,10 +42,19 @@ export function play(binary, project, files) {
     // Tests that start `node` get the same line.
     const env = { ...process.env, CI: 'true', PATH: `${dirname(binary)}:${process.env.PATH}` }
     const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-    spawnSync(binary, [vitest, ...args], { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] })
+    const { status } = spawnSync(binary, [vitest, ...args], {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
     /** @type {{ testResults: Result[] }} */
     const { testResults } = JSON.parse(readFileSync(report, 'utf8'))
-    return testResults.flatMap(toPlayed)
+    const played = testResults.flatMap(toPlayed)
+    // A file that doesn't load, an unhandled error, a crash: no count of tests would show it.
+    if (status !== 0 && played.every(({ hasPassed }) => hasPassed)) {
+      throw new Error(`The tests of project ${project} ended with ${status}, though no test failed`)
+    }
+    return played
   } finally {
     rmSync(folder, { recursive: true })
   }

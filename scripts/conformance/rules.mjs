@@ -1,13 +1,16 @@
 /**
  * The rules of RFC 9113 and RFC 7541, as test/protocol/README.md has them, and the tests that each names.
  */
+import { toFingerprint } from './titles.mjs'
 
 /**
  * @typedef {object} Rule
+ * @property {string} key of what the row says, by which the record has its count
  * @property {string} rfc such as `RFC 9113, HTTP/2`
  * @property {string} section
  * @property {string} what
- * @property {{ file: string, title: string }[]} tests none where the table says why
+ * @property {{ file: string, title: string }[]} tests
+ * @property {boolean} isChecked whether tests are about it; otherwise the table says why not, and may name tests of what comes near
  * @property {string} where the cell itself
  */
 
@@ -31,9 +34,11 @@ export function toRules(table) {
     if (section === '') continue
     const tests = [...where.matchAll(REFERENCE)].map(([, file = '', title = '']) => ({
       file: toPath(file),
-      title,
+      // A title that names its section is that of the row's own section: a table of cases may have those of several.
+      title: title.replaceAll('${section}', `§${section}`),
     }))
-    rules.push({ rfc, section, what, tests, where })
+    const isChecked = tests.length > 0 && !where.startsWith('none:')
+    rules.push({ key: toFingerprint(line), rfc, section, what, tests, isChecked, where })
   }
   return rules
 }

@@ -7,12 +7,21 @@ type Count = readonly [passed: number, failed: number]
 
 interface Recorded {
   readonly nodes: Readonly<Record<string, string>>
-  readonly rules: readonly Count[]
+  readonly vectors: readonly { readonly source: string; readonly blocks: number }[]
+  readonly rules: Readonly<Record<string, Count>>
+  readonly titles: Readonly<Record<string, string>>
   readonly files: Readonly<Record<string, Readonly<Record<string, Count>>>>
 }
 
 interface Area {
   readonly files: readonly string[]
+}
+
+interface Rule {
+  readonly key: string
+  readonly section: string
+  readonly isChecked: boolean
+  readonly tests: readonly { readonly file: string; readonly title: string }[]
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -27,9 +36,16 @@ const { toPage, toMatcher } = await loadModule<{
   toMatcher(pattern: string): RegExp
 }>('scripts/conformance/page.mjs')
 const { toRules, isNamed } = await loadModule<{
-  toRules(table: string): { readonly tests: readonly { readonly file: string }[] }[]
+  toRules(table: string): Rule[]
   isNamed(title: string, titles: readonly string[]): boolean
 }>('scripts/conformance/rules.mjs')
+const { readTitles, toTitlesFingerprint } = await loadModule<{
+  readTitles(file: string): string
+  toTitlesFingerprint(source: string): string
+}>('scripts/conformance/titles.mjs')
+const { toVectors } = await loadModule<{ toVectors(): Recorded['vectors'] }>(
+  'scripts/conformance/vectors.mjs',
+)
 
 const table = read('test/protocol/README.md')
 const recorded: Recorded = JSON.parse(read('docs/conformance.json'))
@@ -38,33 +54,61 @@ const tests = readdirSync(`${root}test`, { recursive: true, encoding: 'utf8' })
   .map((file) => `test/${file}`)
 const patterns = GROUPS.flatMap(({ areas }) => areas.flatMap(({ files }) => files))
 
+/** `a-{b,c}.test.ts` → `a-b.test.ts` and `a-c.test.ts`. */
+function toAlternatives(pattern: string): string[] {
+  const [all = '', parts = ''] = /\{([^}]*)\}/.exec(pattern) ?? []
+  return all === '' ? [pattern] : parts.split(',').map((part) => pattern.replace(all, part))
+}
+
 test('docs/conformance.md is what the run has recorded', () => {
   expect(read('docs/conformance.md')).toBe(toPage(recorded, table))
 })
 
 test('the run had all of the files, on each line, and nothing failed', () => {
   const matchers = patterns.map(toMatcher)
-  const rules = toRules(table).flatMap((rule) => rule.tests.map(({ file }) => file))
+  const checked = toRules(table).filter(({ isChecked }) => isChecked)
+  const rules = checked.flatMap((rule) => rule.tests.map(({ file }) => file))
   const wanted = tests.filter(
     (file) => matchers.some((matcher) => matcher.test(file)) || rules.includes(file),
   )
   expect(Object.keys(recorded.files).sort()).toEqual(wanted.sort())
-  const counts = [...recorded.rules, ...Object.values(recorded.files).flatMap((by) => Object.values(by))]
+  const counts = [
+    ...Object.values(recorded.rules),
+    ...Object.values(recorded.files).flatMap((by) => Object.values(by)),
+  ]
   expect(counts.filter(([, failed]) => failed > 0)).toEqual([])
   expect(Object.keys(recorded.nodes)).toEqual(['20', '22', '24', '26'])
 })
 
-test('each rule that has a test had one that ran', () => {
-  const bare = toRules(table).filter(
-    ({ tests }, index) => tests.length > 0 && recorded.rules[index]?.[0] === 0,
-  )
-  expect(bare).toEqual([])
+test('no test was added, removed or renamed since the run: npm run conformance -- --missing', () => {
+  const changed = Object.entries(recorded.titles).filter(([file, titles]) => readTitles(file) !== titles)
+  expect(changed.map(([file]) => file)).toEqual([])
+  expect(Object.keys(recorded.titles)).toEqual(Object.keys(recorded.files))
 })
 
-test('each pattern of an area is of a file, and each test of a real server or of fetch is in one', () => {
-  expect(patterns.filter((pattern) => !tests.some((file) => toMatcher(pattern).test(file)))).toEqual([])
-  const shown = tests.filter((file) => /^test\/(interop|fetch)\//.test(file) && ELSEWHERE[file] === undefined)
-  const missing = shown.filter((file) => !patterns.some((pattern) => toMatcher(pattern).test(file)))
+test('each row of the rules that tests are about had one that ran, and the record has no other row', () => {
+  const checked = toRules(table).filter(({ isChecked }) => isChecked)
+  expect(checked.filter(({ key }) => (recorded.rules[key]?.[0] ?? 0) === 0)).toEqual([])
+  expect(Object.keys(recorded.rules).sort()).toEqual(checked.map(({ key }) => key).sort())
+})
+
+test('the vectors are as many as there are', () => {
+  expect(recorded.vectors).toEqual(expect.arrayContaining([...toVectors()]))
+})
+
+test('each pattern of an area is of a file, and each test of these folders is in one, or elsewhere', () => {
+  // `{a,b}` may not name a file that is gone, either.
+  expect(
+    patterns
+      .flatMap(toAlternatives)
+      .filter((pattern) => !tests.some((file) => toMatcher(pattern).test(file))),
+  ).toEqual([])
+  const folders = /^test\/(interop|fetch|protocol|session)\//
+  const shown = tests.filter((file) => folders.test(file) && ELSEWHERE[file] === undefined)
+  const missing = shown.filter(
+    (file) =>
+      recorded.files[file] === undefined && !patterns.some((pattern) => toMatcher(pattern).test(file)),
+  )
   expect(missing).toEqual([])
   expect(Object.keys(ELSEWHERE).filter((file) => !tests.includes(file))).toEqual([])
 })
@@ -75,4 +119,32 @@ test('a title of a table of cases names each of its cases, and no other test', (
   expect(isNamed('SETTINGS › §6.5: of $octets octets is FRAME_SIZE_ERROR', titles)).toBe(true)
   expect(isNamed('§6.5: of %i octets is PROTOCOL_ERROR', titles)).toBe(false)
   expect(isNamed('octets is FRAME_SIZE_ERROR', titles)).toBe(false)
+})
+
+test('a title with a section is that of the section of its row', () => {
+  const row =
+    '| 6.1 | Index 0 | [e](hpack/e.test.ts) › when ${what} › throws an HpackError (RFC 7541 ${section}) |'
+  const [rule] = toRules(row)
+  const toTitles = (section: string): string[] => [
+    'the decoder',
+    `when an index is 0 › throws an HpackError (RFC 7541 ${section})`,
+  ]
+  expect(isNamed(rule?.tests[0]?.title ?? '', toTitles('§6.1'))).toBe(true)
+  expect(isNamed(rule?.tests[0]?.title ?? '', toTitles('§5.2'))).toBe(false)
+})
+
+test('a row that says why there is no test is not checked, whatever test it names besides', () => {
+  const [none, one] = toRules(
+    '| 6.1 | Padding | none: see [f](f.test.ts) › a |\n| 6.2 | Padding | [f](f.test.ts) › a |',
+  )
+  expect([none?.isChecked, one?.isChecked]).toEqual([false, true])
+})
+
+test('the fingerprint of titles is another one for another title, and the same where tests were moved', () => {
+  const source = "test('a', () => {})\ntest('b', () => {})"
+  expect(toTitlesFingerprint("test('b', () => {})\n\ntest('a', () => null)")).toBe(
+    toTitlesFingerprint(source),
+  )
+  expect(toTitlesFingerprint(source.replace('b', 'c'))).not.toBe(toTitlesFingerprint(source))
+  expect(toTitlesFingerprint("test('a', () => {})")).not.toBe(toTitlesFingerprint(source))
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, Client, Dispatcher, Pool } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
@@ -76,7 +76,9 @@ describe('stats', () => {
       bytesRead: 0,
       bytesWritten: 0,
     })
-    callbacks[0]?.(null, connect(Number(new URL(peer.origin).port), '127.0.0.1'))
+    // The connector is asked when the engine is loaded, which the first session of a process waits for.
+    const callback = await vi.waitFor(() => callbacks[0] ?? expect.fail('the connector was not asked'), { timeout: 10_000, interval: 1 })
+    callback(null, connect(Number(new URL(peer.origin).port), '127.0.0.1'))
     await peer.waitFor(() => peer.requests.length === 3)
     expect(pool.stats).toMatchObject({
       connected: 1,

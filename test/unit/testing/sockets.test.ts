@@ -38,19 +38,18 @@ describe('rules for sockets', () => {
     expect(server.connections).toEqual([])
   })
 
+  // OpenSSL names a version of the protocol in the codes, and not the same one in each of its versions.
   it.each([
-    'handshake_failure',
-    'certificate_required',
-    'internal_error',
-  ] as const)('can send the TLS alert %s', async (name) => {
+    ['handshake_failure', /^ERR_SSL_\w+(\/TLS)?_ALERT_HANDSHAKE_FAILURE$/],
+    ['certificate_required', /^ERR_SSL_\w+_ALERT_CERTIFICATE_REQUIRED$/],
+    ['internal_error', /^ERR_SSL_\w+_ALERT_INTERNAL_ERROR$/],
+  ] as const)('can send the TLS alert %s', async (name, code) => {
     const tls = await toTlsPeer()
     const server = await start(tls.options)
     server.onSocket('*', (socket) => socket.alert(name))
     const socket = connectTls({ port: server.port, host: 'localhost', ca: tls.ca, ALPNProtocols: ['h2'] })
     const [error] = await once(socket, 'error')
-    expect(error.code).toBe(
-      `ERR_SSL_${name === 'internal_error' ? 'TLSV1_ALERT_INTERNAL_ERROR' : { handshake_failure: 'SSLV3_ALERT_HANDSHAKE_FAILURE', certificate_required: 'TLSV13_ALERT_CERTIFICATE_REQUIRED' }[name]}`,
-    )
+    expect(error.code).toMatch(code)
   })
 
   it('with an alert that is none › fail', async () => {

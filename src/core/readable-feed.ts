@@ -50,6 +50,8 @@ export class ReadableFeed {
   /** A piece has come. @returns false when no more should come before the reader reads */
   receive(piece: Buffer): boolean {
     const readable = this.#readable
+    // Nothing would be pushed for it, so node would never call `_read()` again, which resumes a paused response.
+    if (piece.length === 0) return true
     if (this.#kept.size === 0 && this.#mayPush && !this.#isPaused) {
       this.#push(piece)
       return this.#isWanted

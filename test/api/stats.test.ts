@@ -77,7 +77,10 @@ describe('stats', () => {
       bytesWritten: 0,
     })
     // The connector is asked when the engine is loaded, which the first session of a process waits for.
-    const callback = await vi.waitFor(() => callbacks[0] ?? expect.fail('the connector was not asked'), { timeout: 10_000, interval: 1 })
+    const callback = await vi.waitFor(() => callbacks[0] ?? expect.fail('the connector was not asked'), {
+      timeout: 10_000,
+      interval: 1,
+    })
     callback(null, connect(Number(new URL(peer.origin).port), '127.0.0.1'))
     await peer.waitFor(() => peer.requests.length === 3)
     expect(pool.stats).toMatchObject({

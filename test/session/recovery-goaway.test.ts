@@ -233,8 +233,10 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     expect(peer.connections).toHaveLength(2)
   })
 
-  it("with a negative number for its code: a server that has failed within is not relied on for what it has not processed", async () => {
-    const peer = await startPeer(retiring(4, leaving(3, CALLBACK_FAILURE, 'The user callback function failed')))
+  it('with a negative number for its code: a server that has failed within is not relied on for what it has not processed', async () => {
+    const peer = await startPeer(
+      retiring(4, leaving(3, CALLBACK_FAILURE, 'The user callback function failed')),
+    )
     const harness = startHarness(peer, options)
     const what = ['GET /0', 'POST /1', 'GET /2', 'POST /3']
     const calls = what.map((each) => ask(harness, each))

@@ -162,7 +162,8 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
-    if (this.#state === 'done') return
+    // The undici of Node 20 gives an empty chunk when it is resumed at the end of what it has read.
+    if (this.#state === 'done' || chunk.length === 0) return
     this.#call.data(chunk)
     if (this.#call.paused) controller.pause()
   }

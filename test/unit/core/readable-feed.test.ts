@@ -41,6 +41,14 @@ describe('a Readable that is fed', () => {
     expect(readable.feed.size).toBe(3)
   })
 
+  it('when it gets an empty piece while it is full › lets more come: node would not ask again', () => {
+    const readable = new Fed(4)
+    readable.on('data', () => {})
+    readable.pause()
+    expect(readable.receive('more than 4', '', 'more')).toEqual([false, true, false])
+    expect(readable.feed.size + readable.readableLength).toBe(15)
+  })
+
   it('when its reader waits for `readable` and never reads › gets what comes in one turn as one piece', async () => {
     const readable = new Fed()
     let pushes = 0

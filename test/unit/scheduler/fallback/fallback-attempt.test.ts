@@ -147,6 +147,16 @@ describe('a fallback', () => {
     expect(call.error).toMatchObject({ cause: thrown, processed: 'no', attempts: 1 })
   })
 
+  it('that gives an empty chunk, as undici 6 does, gives the caller none', () => {
+    const harness = new Http1Harness(toPatient())
+    const call = harness.dispatch()
+    const { handler, controller } = harness.fallback.request
+    start(harness.fallback.request)
+    handler.onResponseData?.(controller, Buffer.alloc(0))
+    handler.onResponseData?.(controller, Buffer.from('x'))
+    expect(call.events).toEqual(['start', 'response 200', 'data'])
+  })
+
   it('that calls too many methods is ignored after the first end', () => {
     const harness = new Http1Harness(new FakeFallback(respondTo))
     const call = harness.dispatch()

@@ -150,7 +150,6 @@ export async function load(options) {
       const isIdempotent = own.chance(0.1)
       // `P`: never to be taken twice.
       const tag = `${isIdempotent ? 'I' : 'P'}${String(number).padStart(8, '0')}`
-      if (target.name === 'Apache') watch.toApache.add(tag)
       const options = {
         origin: target.url,
         path: `/soak?${number}`,

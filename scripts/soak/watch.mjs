@@ -31,8 +31,6 @@ export class Watch {
   errors = {}
   /** Calls by server. @type {Record<string, number>} */
   servers = {}
-  /** The tags of the calls to Apache: what its origin gets twice is counted apart. @type {Set<string>} */
-  toApache = new Set()
   /** Calls by kind. @type {Record<string, number>} */
   kinds = {}
   /** @type {string[]} */

@@ -28,8 +28,6 @@ const BYTES_A_TOKEN = 8_192
 const BLOCK_BYTES_A_TOKEN = 4_096
 /** Streams that a pass over all of them looks at for one token. */
 const STREAMS_A_TOKEN = 64
-/** A late DATA frame uses up at least this much of what may be late. Bytes. */
-const MIN_LATE = 256
 
 /** The ACKs that may wait to be sent to a peer that doesn't read. */
 const MAX_ACKS = 1_000
@@ -41,7 +39,8 @@ const MAX_ACKS = 1_000
  * ENHANCE_YOUR_CALM.
  *
  * DATA that was in flight when its stream was reset is no fault of the peer's. The stream's receive window bounds how
- * much that can be: so many bytes may come late, and cost nothing.
+ * much that can be: so many bytes may come late, and cost nothing. A server that passes on what it gets byte for byte
+ * may send each of them in a frame of its own. Such a frame costs us less than one of a live stream.
  */
 export class FrameBudget {
   readonly #now: () => number
@@ -93,7 +92,8 @@ export class FrameBudget {
 
   /** DATA has come for a stream that is gone. @param size bytes @throws ConnectionFault */
   spendLate(size: number): void {
-    const cost = Math.max(size, MIN_LATE)
+    // An empty one, which has END_STREAM, counts as a byte: otherwise there could be any number of them.
+    const cost = Math.max(size, 1)
     if (cost <= this.#late) this.#late -= cost
     else this.spendIgnored(size)
   }

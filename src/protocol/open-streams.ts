@@ -79,8 +79,9 @@ export class OpenStreams implements UploadOwner {
     }
   }
 
-  /** Sends RST_STREAM, and closes the stream. */
+  /** Sends RST_STREAM, and closes the stream. What the peer has sent of it until it hears of that comes late. */
   reset(stream: Http2Stream, code: number): void {
+    if (stream.state !== 'closed' && stream.phase !== 'whole') this.#budget.expectLate(stream.receiveWindow)
     this.#output.writer.reset(stream.id, code)
     this.#output.requestFlush()
     this.close(stream, false)
@@ -93,7 +94,6 @@ export class OpenStreams implements UploadOwner {
     stream.state = 'closed'
     // A caller may have closed it already, from the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
-    if (!isEnded && stream.phase !== 'whole') this.#budget.expectLate(stream.receiveWindow)
     this.uploads.delete(stream)
     this.flow.close(stream)
     if (stream.isAbandoned) stream.listener.onForgotten()

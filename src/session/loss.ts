@@ -12,7 +12,7 @@ import { DodiciError, SocketError } from '../errors.ts'
 /** The content of a peer's GOAWAY (RFC 9113 §6.8). */
 export interface Goaway {
   readonly code: number
-  /** The peer has not processed the streams above this one, and will not. */
+  /** The peer has not processed the streams above this one, and will not: see {@link mayHaveProcessed}. */
   readonly lastStreamId: number
   /** Null for none. */
   readonly debugData: Buffer | null
@@ -42,6 +42,17 @@ export function isOfHttp1(code: number): boolean {
   return code === ErrorCode.HTTP_1_1_REQUIRED
 }
 
+/** nghttp2's own errors are negative numbers. A server that sends one as the code of a GOAWAY has failed within. */
+const FIRST_NEGATIVE_CODE = 0x8000_0000
+
+/**
+ * Whether the peer may have processed this stream, by its GOAWAY. The last stream id of a server that has failed within
+ * is not relied on: Apache 2.4 hands streams above it to its backends (docs/chaos.md).
+ */
+function mayHaveProcessed(streamId: number, { code, lastStreamId }: Goaway): boolean {
+  return streamId <= lastStreamId || code >= FIRST_NEGATIVE_CODE
+}
+
 /**
  * The error of a stream that was lost with its session.
  *
@@ -54,7 +65,7 @@ export function toLossError(
   goaway: Goaway | null,
   cause: Error | null,
 ): SocketError {
-  const isUnprocessed = streamId === null || (goaway !== null && streamId > goaway.lastStreamId)
+  const isUnprocessed = streamId === null || (goaway !== null && !mayHaveProcessed(streamId, goaway))
   const processed: Processed = isUnprocessed ? 'no' : 'maybe'
   if (goaway !== null && goaway.code !== ErrorCode.NO_ERROR) {
     const { code, debugData } = goaway

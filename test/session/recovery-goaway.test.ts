@@ -11,6 +11,8 @@ import { ask, heard, SERVE, startHarness, startPeer, toOutcomes } from '../suppo
 const NO_ERROR = 0
 const REFUSED_STREAM = 7
 const ENHANCE_YOUR_CALM = 11
+/** NGHTTP2_ERR_CALLBACK_FAILURE, -902, as Apache sends it. */
+const CALLBACK_FAILURE = 0xffff_fc7a
 
 /** Says so, and breaks the connection once it was heard: engine `wire` waits for that, node:http2 doesn't. */
 function leaving(lastStreamId: number, code: number, debugData = '') {
@@ -229,5 +231,16 @@ describe.each(ENGINES)('a peer that sends GOAWAY, on engine %s', (engine) => {
     const replayed = peer.ledger.slice(5).map((entry) => entry.replace(/\d+ /, ''))
     expect(replayed.toSorted()).toEqual(['1/GET /0', '1/GET /3', '1/POST /4'])
     expect(peer.connections).toHaveLength(2)
+  })
+
+  it("with a negative number for its code: a server that has failed within is not relied on for what it has not processed", async () => {
+    const peer = await startPeer(retiring(4, leaving(3, CALLBACK_FAILURE, 'The user callback function failed')))
+    const harness = startHarness(peer, options)
+    const what = ['GET /0', 'POST /1', 'GET /2', 'POST /3']
+    const calls = what.map((each) => ask(harness, each))
+    const lost = (stream: number) => `SocketError maybe code=${CALLBACK_FAILURE} attempts=1 stream=${stream}`
+    expect(await toOutcomes(calls)).toEqual(['GET /0', lost(3), 'GET /2', lost(7)])
+    const replayed = peer.ledger.slice(4).map((entry) => entry.replace(/\d+ /, ''))
+    expect(replayed.toSorted()).toEqual(['1/GET /0', '1/GET /2'])
   })
 })

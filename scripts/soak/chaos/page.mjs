@@ -38,9 +38,7 @@ seconds, of each server by itself:
 What a run is judged by:
 
 - Each call settles once, with a right outcome or with an error of Dodici's own; each dispatcher ends.
-- No POST that may not be sent twice was taken twice. The origins count this. nghttpd and grpc-go don't count. **Open:** behind
-  Apache some six of 60,000 calls come twice, on either engine; behind no other server. Whether Apache takes streams that its GOAWAY disowns, or the client
-  sends them again without right, isn't known yet. A run tells them, and doesn't fail by them.
+- No POST that may not be sent twice was taken twice. The origins count this. nghttpd and grpc-go don't count.
 - The heap is what it was after the warm-up, and RSS doesn't grow.
 - After a fault's end, a GET through the same relay on the same long-lived Pool succeeds within a second. What the machine needs is
   measured meanwhile, by a GET by a way without faults, and added. Such a Pool has a \`pingInterval\` of 200 ms and a \`pingTimeout\`

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Snippet } from '../testing-page/page.ts'
 import { readRepository } from '../testing-page/page.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -36,7 +37,11 @@ const MARK = new RegExp(`^(run( (${Object.keys(BEGINNINGS).join('|')}))?|needs: 
 /** Says whether a snippet is run, or what it needs. */
 export const isMark = (info: string): boolean => MARK.test(info)
 
-/** A page without its blocks of code, of any language: without the marks, with the comments of the code. */
+/** The whole module of a snippet that runs. */
+export const toProgram = ({ info, code }: Pick<Snippet, 'info' | 'code'>): string =>
+  `${BEGINNINGS[info.slice('run '.length)] ?? ''}${code}\n`
+
+/** The text of a page and its code, without the marks: in one line, without backticks and slashes. */
 export const withoutMarks = (page: string): string =>
   page.replaceAll(/^```.*$/gm, '').replaceAll(/[\s`/]+/g, ' ')
 

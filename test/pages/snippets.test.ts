@@ -4,13 +4,16 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Serve } from '../support/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../support/cli.ts'
 import { findSnippets, readRepository } from '../testing-page/page.ts'
-import { BEGINNINGS, isMark, SNIPPET_PAGES, withoutMarks } from './pages.ts'
+import { isMark, SNIPPET_PAGES, toProgram, withoutMarks } from './pages.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+/** Node 20 runs no TypeScript. */
+const COMPILER_OPTIONS = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 }
 const LANGUAGES = ['js', 'mjs', 'ts']
 
 const SNIPPETS = SNIPPET_PAGES.flatMap((page) =>
@@ -79,12 +82,6 @@ describe('the snippets', () => {
     expect(NEEDY.filter(({ page }) => page === 'README.md')).toEqual([])
   })
 
-  test('that run are JavaScript, as Node 20 runs no TypeScript', () => {
-    expect(
-      RUN.filter(({ language }) => language === 'ts').map(({ page, line }) => `${page}:${line}`),
-    ).toEqual([])
-  })
-
   test.each(NEEDY)('$page:$line: the page says what it needs, $info', ({ info, text }) => {
     const [, what = ''] = info.split('needs: ')
     const says = text.toLowerCase().includes(withoutMarks(what).toLowerCase())
@@ -98,9 +95,10 @@ describe('the snippets', () => {
 
 describe.concurrent('beside npx dodici serve', () => {
   test.each(RUN)('$page:$line runs, and prints what the page says', async (snippet) => {
-    const { page, line, info, code, prints } = snippet
-    const beginning = BEGINNINGS[info.slice('run '.length)] ?? ''
-    const outcome = await play(`${page.replaceAll('/', '-')}-${line}`, `${beginning}${code}\n`)
+    const { page, line, language, prints } = snippet
+    const program = toProgram(snippet)
+    const code = language === 'ts' ? ts.transpile(program, COMPILER_OPTIONS) : program
+    const outcome = await play(`${page.replaceAll('/', '-')}-${line}`, code)
     expect(outcome).toMatchObject({ code: 0, ...(prints === null ? {} : { stdout: prints }) })
   })
 

@@ -1,5 +1,5 @@
 /**
- * Records what the README shows: a run of all clients, its two charts and its figures.
+ * Records what README.md and docs/performance.md show: a run of all clients, its two charts and its figures.
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { nodeVersionOf, readRevision } from './e2e/machine.mjs'
 import { runMain, toCount, UsageError } from './e2e/options.mjs'
 
-const usage = `Runs all clients, and puts the result into bench/recorded/, and its figures into README.md. Needs the build, a work tree without
+const usage = `Runs all clients, and puts the result into bench/recorded/, and its figures into docs/performance.md. Needs the build, a work tree without
 changes, and a machine that does nothing else for half an hour.
 
   node bench/record.mjs
@@ -16,7 +16,7 @@ changes, and a machine that does nothing else for half an hour.
   --node FILE     a Node 24 that runs the clients (default: this one)
 `
 
-/** What the README shows, and nothing that it doesn't. */
+/** What they show, and nothing that it doesn't. */
 const SHOWN = [
   '--scenario',
   'get-1k,get-1k-tls',

@@ -1,5 +1,5 @@
 /**
- * The figures in README.md, from the recorded run: `node scripts/readme-figures.mjs [--write]`. Without `--write` it says whether they are the same.
+ * The figures in docs/performance.md, from the recorded run: `node scripts/readme-figures.mjs [--write]`. Without `--write` it says whether they are the same.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -14,7 +14,7 @@ import { labelOf, ratioOf, spreadOf, toShortRatio } from '../bench/report/figure
 const BEGIN = '<!-- figures: written by scripts/readme-figures.mjs -->'
 const END = '<!-- end of figures -->'
 
-const readme = fileURLToPath(new URL('../README.md', import.meta.url))
+const performancePage = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
 const recorded = fileURLToPath(new URL('../bench/recorded/result.json', import.meta.url))
 
 const APIS = ['dispatch', 'request', 'fetch']
@@ -155,20 +155,21 @@ export function toReadmeFigures(result) {
 export function withFigures(page, result) {
   const begin = page.indexOf(BEGIN)
   const end = page.indexOf(END)
-  if (begin === -1 || end < begin) throw new Error(`README.md lacks '${BEGIN}' with '${END}' behind it`)
+  if (begin === -1 || end < begin)
+    throw new Error(`docs/performance.md lacks '${BEGIN}' with '${END}' behind it`)
   return `${page.slice(0, begin)}${BEGIN}\n\n${toReadmeFigures(result)}\n\n${page.slice(end)}`
 }
 
 function main() {
-  const page = readFileSync(readme, 'utf8')
+  const page = readFileSync(performancePage, 'utf8')
   const next = withFigures(page, JSON.parse(readFileSync(recorded, 'utf8')))
   if (next === page) return
   if (process.argv.includes('--write')) {
-    writeFileSync(readme, next)
+    writeFileSync(performancePage, next)
     return
   }
   console.error(
-    'README.md has other figures than bench/recorded/result.json: node scripts/readme-figures.mjs --write',
+    'docs/performance.md has other figures than bench/recorded/result.json: node scripts/readme-figures.mjs --write',
   )
   process.exitCode = 1
 }

@@ -37,14 +37,30 @@ const { scenarios: known } = await loadModule<{ scenarios: Counted[] }>('bench/e
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-describe('the figures of the README', async () => {
+describe('the figures of docs/performance.md', async () => {
   const { toReadmeFigures, withFigures } = await loadModule<Figures>('scripts/readme-figures.mjs')
   const result = JSON.parse(await read('bench/recorded/result.json'))
 
   it('are those of the recorded run', async () => {
-    const readme = await read('README.md')
-    expect(withFigures(readme, result)).toBe(readme)
-    expect(readme).toContain(toReadmeFigures(result))
+    const page = await read('docs/performance.md')
+    expect(withFigures(page, result)).toBe(page)
+    expect(page).toContain(toReadmeFigures(result))
+  })
+
+  it('are those that the README has of requests', async () => {
+    const row =
+      /^\| `request` \| (dodici \(wire\)|dodici|undici 8) \| ([\d.]+) \| ([\d.]*)[^|]* \| [\d.]+ \| ([\d.]*)/gm
+    const rows = [...toReadmeFigures(result).matchAll(row)].map((match) => match.slice(2))
+    const [[wire, wirePlain, wireTls], [, plain, tls], [undici]] = rows as string[][] as [
+      string[],
+      string[],
+      string[],
+    ]
+    const readme = (await read('README.md')).replaceAll(/\s+/g, ' ')
+    expect(readme).toContain(
+      `takes ${wire} µs of CPU a request over h2c, undici 8 over HTTP/2 takes ${undici} µs: ${wirePlain}.`,
+    )
+    expect(readme).toContain(`Over TLS it is ${wireTls}. The default engine takes ${plain} and ${tls}.`)
   })
 
   it('have each of our engines beside undici, over HTTP/2 and over HTTP/1.1, and what bounds them', () => {
@@ -66,7 +82,7 @@ describe('the figures of the README', async () => {
   })
 
   it('go between two marks, and nowhere else', () => {
-    expect(() => withFigures('# Dodici', result)).toThrow('README.md lacks')
+    expect(() => withFigures('# Dodici', result)).toThrow('docs/performance.md lacks')
   })
 })
 
@@ -76,10 +92,12 @@ describe('the charts of the README', async () => {
   const recorded = await read('bench/recorded/result.json')
   const charts = toReadmeCharts(JSON.parse(recorded))
 
-  it('are two, and the README shows both', async () => {
-    const readme = await read('README.md')
+  it('are two, docs/performance.md shows both, and the README the first', async () => {
+    const page = await read('docs/performance.md')
     expect(charts.map(({ name }) => name)).toEqual(['readme-cpu', 'readme-throughput'])
-    for (const { name } of charts) expect(readme).toContain(`](bench/recorded/${name}.svg)`)
+    for (const { name } of charts) expect(page).toContain(`](../bench/recorded/${name}.svg)`)
+    const folder = 'https://raw.githubusercontent.com/dodici/dodici/main/bench/recorded/'
+    expect(await read('README.md')).toContain(`](${folder}readme-cpu.svg)`)
   })
 
   it.each(charts)('are drawn of what is recorded: $name', async (chart) => {
@@ -92,8 +110,9 @@ describe('the charts of the README', async () => {
     expect(revision.isDirty).toBe(false)
     expect(machine.node).toMatch(/^24\./)
     const measured = scenarios.flatMap(({ entries }) => entries)
-    // The README names those that came after that run.
-    const missing = /^Not in that run: (.*)\.$/m.exec(await read('README.md'))?.[1]?.split('; ') ?? []
+    // The page names those that came after that run.
+    const missing =
+      /^Not in that run: (.*)\.$/m.exec(await read('docs/performance.md'))?.[1]?.split('; ') ?? []
     const shown = Object.entries(clients).filter(([, { label }]) => !missing.includes(label))
     expect(new Set(measured.map(({ client }) => client))).toEqual(new Set(shown.map(([client]) => client)))
     expect(measured.filter((entry) => entry.rounds.length !== rounds)).toEqual([])

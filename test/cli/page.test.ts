@@ -38,7 +38,7 @@ test('docs/cli.md has snippets that run beside the server', async () => {
   onTestFinished(() => serve.running.kill())
   await mkdir(join(folder, 'node_modules'))
   await symlink(root, join(folder, 'node_modules/dodici'))
-  const snippets = [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, code]) => code ?? '')
+  const snippets = [...page.matchAll(/^```js run\n([\s\S]*?)^```$/gm)].map(([, code]) => code ?? '')
   expect(snippets).toHaveLength(2)
   for (const [index, code] of snippets.entries()) {
     const file = join(folder, `snippet-${index}.mjs`)

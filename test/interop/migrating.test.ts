@@ -32,7 +32,7 @@ function toPairs(text: string): Pair[] {
       .split(/^### /m)
       .slice(1)
       .map((part) => {
-        const [before = '', after = ''] = [...part.matchAll(/^```js\n(.*?)^```$/gms)].map(
+        const [before = '', after = ''] = [...part.matchAll(/^```js [^\n]*\n(.*?)^```$/gms)].map(
           ([, code = '']) => code,
         )
         return { name: `${title} › ${part.split('\n')[0]}`, before, after }

@@ -165,7 +165,7 @@ describe('the snippets of docs/testing.md', () => {
   test('are found', () => {
     expect(TYPESCRIPT.length).toBeGreaterThan(20)
     expect(findSnippets('# a\n\n<!-- f.ts -->\n```ts tls\nx\n```\n')).toEqual([
-      { language: 'ts', info: 'tls', code: 'x', heading: 'a', file: 'f.ts', line: 5 },
+      { language: 'ts', info: 'tls', code: 'x', heading: 'a', file: 'f.ts', prints: null, line: 5 },
     ])
   })
 

@@ -1,14 +1,9 @@
 /** The snippets of docs/testing.md compile, as a user of the built package would compile them. */
 
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { SNIPPETS } from '../testing-page/page.ts'
-
-const root = fileURLToPath(new URL('../../', import.meta.url))
-/** They exist only in memory, in a folder from which packages are found. `dodici` is this package. */
-const toPath = (line: number): string => join(root, 'examples', `snippet-at-line-${line}.ts`)
+import type { SnippetFile } from './snippet-compiler.ts'
+import { compile, toPath } from './snippet-compiler.ts'
 
 /** What a snippet has around it. In a block, so that it may declare names of its own. */
 const AROUND = `
@@ -18,54 +13,13 @@ declare const server: AroundServer
 declare const agent: AroundAgent
 `
 
-interface File {
-  readonly path: string
-  readonly text: string
-}
-
 /** Imports stay outside of the block. */
-function toFile(code: string, line: number): File {
+function toFile(code: string, line: number): SnippetFile {
   const lines = code.split('\n')
   const isImport = (text: string): boolean => text.startsWith('import ')
   const imports = lines.filter(isImport).join('\n')
   const rest = lines.filter((text) => !isImport(text)).join('\n')
-  return { path: toPath(line), text: `${imports}${AROUND}{\n${rest}\n}\nvoid [server, agent]\n` }
-}
-
-function compile(files: readonly File[]): string[] {
-  const texts = new Map(files.map(({ path, text }) => [path, text]))
-  const options: ts.CompilerOptions = {
-    target: ts.ScriptTarget.ES2022,
-    lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    types: ['node'],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-    skipLibCheck: true,
-  }
-  const host = ts.createCompilerHost(options)
-  const { fileExists, readFile, getSourceFile } = host
-  host.fileExists = (path) => texts.has(path) || fileExists(path)
-  host.readFile = (path) => texts.get(path) ?? readFile(path)
-  host.getSourceFile = (path, target, ...rest) => {
-    const text = texts.get(path)
-    return text === undefined
-      ? getSourceFile(path, target, ...rest)
-      : ts.createSourceFile(path, text, target, true)
-  }
-  const program = ts.createProgram([...texts.keys()], options, host)
-  // The declarations that were built, and no sources.
-  const built = program.getSourceFiles().map(({ fileName }) => fileName.slice(root.length))
-  expect(built).toContain('dist/testing.d.cts')
-  expect(built.filter((path) => path.startsWith('src/'))).toEqual([])
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(
-      ({ file, messageText }) =>
-        `${file?.fileName.slice(root.length)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
-    )
+  return { path: toPath(`at-line-${line}`), text: `${imports}${AROUND}{\n${rest}\n}\nvoid [server, agent]\n` }
 }
 
 describe('the snippets of docs/testing.md', () => {

@@ -41,7 +41,7 @@ describe('SECURITY.md', () => {
   })
 
   test.each(['README.md', 'CONTRIBUTING.md'])('is linked from %s', (path) => {
-    expect(read(path)).toContain('](SECURITY.md)')
+    expect(read(path)).toMatch(/\]\((https:\/\/github\.com\/dodici\/dodici\/blob\/main\/)?SECURITY\.md\)/)
   })
 
   test('is part of the package', () => {

@@ -72,7 +72,7 @@ describe('the pages', () => {
   })
 
   test('have every limit of a call with its error, and the others among the options', () => {
-    const { withError, withoutError } = findDocumented(read('README.md'))
+    const { withError, withoutError } = findDocumented(read('docs/options.md'))
     expect(withError).toEqual(Object.keys(CALL_LIMITS))
     expect(withoutError).toEqual(
       expect.arrayContaining(Object.keys({ ...SESSION_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS })),
@@ -83,11 +83,11 @@ describe('the pages', () => {
     expect(findDocumented(read('SECURITY.md')).withError).toEqual(Object.keys(LIMITS))
   })
 
-  test.each(['README.md', 'SECURITY.md', 'docs/connections.md'])('say the units: %s', (page) => {
+  test.each(['docs/options.md', 'SECURITY.md', 'docs/connections.md'])('say the units: %s', (page) => {
     expect(read(page)).toMatch(/Durations\sare\sin\smilliseconds, sizes\sin\sbytes/)
   })
 
-  describe.each(['README.md', 'SECURITY.md'])('such as %s', (page) => {
+  describe.each(['docs/options.md', 'SECURITY.md'])('such as %s', (page) => {
     test.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
       const told = checkDocs(read(page), withOtherDefault(LIMITS, name))
       expect(told).toContainEqual(expect.stringContaining(`the default of ${name} is `))

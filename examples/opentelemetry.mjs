@@ -1,0 +1,34 @@
+/**
+ * Spans of each request, and `traceparent` in what is sent. Needs `npm install @opentelemetry/api @opentelemetry/sdk-trace-node
+ * @opentelemetry/instrumentation-undici`.
+ *
+ *     npx dodici serve
+ *     node examples/opentelemetry.mjs
+ */
+
+import { trace } from '@opentelemetry/api'
+import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
+import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
+import { Client } from 'dodici'
+
+const exporter = new InMemorySpanExporter()
+const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+provider.register()
+// It listens to undici's diagnostics channels. Dodici publishes there.
+const instrumentation = new UndiciInstrumentation()
+instrumentation.setTracerProvider(provider)
+
+const client = new Client(process.argv[2] ?? 'http://localhost:8080')
+
+await trace.getTracer('example').startActiveSpan('checkout', async (span) => {
+  const { body } = await client.request({ path: '/headers', method: 'GET' })
+  const { headers } = /** @type {{ headers: Record<string, string> }} */ (await body.json())
+  const { traceId } = span.spanContext()
+  console.log(`the server knows the trace: ${headers.traceparent?.includes(traceId)}`)
+  span.end()
+})
+
+for (const { name, attributes } of exporter.getFinishedSpans())
+  console.log(name, attributes['http.response.status_code'] ?? 'has no status')
+await client.close()
+await provider.shutdown()

@@ -1,0 +1,32 @@
+/**
+ * A WebSocket over HTTP/2 (RFC 8441): a stream of the connection that the process has anyway. Needs Node 22 or later, which has
+ * `WebSocket`.
+ *
+ *     npx dodici serve
+ *     node examples/websocket.mjs
+ */
+
+import { once } from 'node:events'
+import { Agent, install } from 'dodici'
+
+// Every WebSocket, fetch and EventSource of this process goes through this Agent now. `wss:` URLs need none: `h2c: true` is for this
+// server, which has no TLS.
+const agent = new Agent({ h2c: true })
+install(agent)
+
+const url = new URL('/ws', process.argv[2] ?? 'http://localhost:8080')
+url.protocol = url.protocol.replace('http', 'ws')
+
+if (globalThis.WebSocket === undefined)
+  throw new Error('This example needs the WebSocket of Node 22 or later')
+const socket = new WebSocket(url)
+await once(socket, 'open')
+for (const text of ['one', 'two', 'three']) {
+  socket.send(text)
+  const [{ data }] = await once(socket, 'message')
+  console.log('back:', data)
+}
+socket.close(1000, 'done')
+const [{ code, reason }] = await once(socket, 'close')
+console.log(`closed: ${code} ${reason}`)
+await agent.close()

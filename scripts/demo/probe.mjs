@@ -29,8 +29,7 @@ export async function probe(url, insecure) {
     tcp.destroy()
     return 'h2c'
   }
-  // The offer that the client makes too. Whether the certificate is good is for the client to say, in the
-  // table.
+  // The offer that the client makes too. A certificate that isn't trusted is one clear message as well.
   const secured = connectTls({
     socket: tcp,
     ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
@@ -40,12 +39,13 @@ export async function probe(url, insecure) {
   try {
     await withinLimit(once(secured, 'secureConnect'))
     if (!secured.authorized && !insecure) {
-      console.error(
-        `The certificate isn't trusted (${secured.authorizationError}); --insecure skips the check.`,
+      throw new DemoError(
+        `The certificate of ${url.origin} isn't trusted (${secured.authorizationError}); --insecure skips the check.`,
       )
     }
     return secured.alpnProtocol || 'http/1.1'
   } catch (error) {
+    if (error instanceof DemoError) throw error
     throw new DemoError(`No TLS with ${url.origin}: ${explain(error)}`)
   } finally {
     secured.destroy()

@@ -18,6 +18,7 @@ import { codeOf, explain, withinLimit } from './support.mjs'
  * @property {string} origin
  * @property {string | null} path where all cases go; null: each has a path of its own
  * @property {import('dodici').ConnectTlsOptions} connect
+ * @property {'node' | 'wire'} [engine] the default one by default
  * @property {string | null} probed the protocol that a handshake of our own got; null: the server reports it
  */
 
@@ -97,10 +98,15 @@ async function runCase(target, context, testCase) {
  */
 export async function runCases(dodici, target) {
   const { origin, connect } = target
+  const common = {
+    connect,
+    fallback: null,
+    ...(target.engine === undefined ? {} : { engine: target.engine }),
+  }
   const isOwn = target.probed === null
   // What the server can't do over HTTP/2 is to be seen.
-  const client = new dodici.Client(origin, { connect, fallback: null })
-  const agent = new dodici.Agent({ connect, fallback: null, h2c: true })
+  const client = new dodici.Client(origin, common)
+  const agent = new dodici.Agent({ ...common, h2c: true })
   dodici.setGlobalDispatcher(agent)
   const rows = []
   try {

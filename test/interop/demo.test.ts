@@ -67,16 +67,35 @@ type RunCases = (module: object, target: Target) => Promise<(Row & { failure: st
 /** On the source, not on what was built from it. */
 const loadRunCases = (): Promise<RunCases> => load<RunCases>('demo/run.mjs', 'runCases')
 
+const HEAD = /^API +protocol +status +bytes +ms +headers$/
+
 /** A server that offers extended CONNECT. */
 const WEBSOCKET = { settings: { enableConnectProtocol: true } }
 
 describe('the demo', () => {
-  it('without a URL shows every API over h2 and over h2c against a server of its own, and ends by itself', async () => {
+  it('with --all shows every API on both engines, over h2 and over h2c, against a server of its own, and ends by itself', async () => {
+    const { code, signal, stdout, stderr } = await runDemo('--all')
+    expect(stderr).toBe('')
+    expect([code, signal]).toEqual([0, null])
+    const parts = stdout.split(/^engine (?:node|wire)\n/m).slice(1)
+    expect(parts.map((part) => part.split('\n')[0])).toEqual(Array(4).fill(expect.stringMatching(HEAD)))
+    const tables = [{ h2: ownRows }, { h2c: ownRows }]
+    expect(parts.map(readTable)).toEqual([...tables, ...tables])
+  })
+
+  it('without a URL tells it in one screen, with what went wrong on purpose, and a verdict', async () => {
     const { code, signal, stdout, stderr } = await runDemo()
     expect(stderr).toBe('')
     expect([code, signal]).toEqual([0, null])
-    expect(stdout.split('\n')[0]).toMatch(/^API +protocol +status +bytes +ms +headers$/)
-    expect(readTable(stdout)).toEqual({ h2: ownRows, h2c: ownRows })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.length).toBeLessThan(40)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120)
+    const count = 4 * cases.length
+    expect(lines.at(-1)).toMatch(
+      new RegExp(`^${count} of ${count} as expected; wire took \\d\\.\\d\\d of node:http2's CPU time\\.$`),
+    )
+    for (const { api, status } of ownRows)
+      if (status !== '200') expect(lines).toContain(`  ${api}: ${status}`)
   })
 
   it.each([
@@ -147,7 +166,7 @@ describe('the demo', () => {
       const { origin } = await startNghttpd({ tls: true, files })
       const { code, stderr } = await runDemo(origin)
       expect(code).toBe(1)
-      expect(stderr).toMatch(/certificate isn't trusted.*--insecure/)
+      expect(stderr).toMatch(/certificate of \S+ isn't trusted.*--insecure/)
     })
   })
 

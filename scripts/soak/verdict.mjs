@@ -31,11 +31,25 @@ function toResources() {
     .sort()
 }
 
+/**
+ * What has come to a list, each as often as there is more of it.
+ *
+ * @param {string[]} before @param {string[]} after
+ */
+function toAdded(before, after) {
+  const known = [...before]
+  return after.filter((name) => {
+    const at = known.indexOf(name)
+    if (at !== -1) known.splice(at, 1)
+    return at === -1
+  })
+}
+
 function toProcessListeners() {
   return process.eventNames().map((name) => `${String(name)}: ${process.listenerCount(name)}`)
 }
 
-/** What must be the same before and after. */
+/** After the run nothing may be in it that wasn't there before. What was just closing then may be gone. */
 export const toProcessState = () => ({ resources: toResources(), listeners: toProcessListeners() })
 
 /**
@@ -143,8 +157,10 @@ export function judgeRest(watch, shared, before) {
   if (shared.listeners > 0) watch.violate(`${shared.listeners} listeners are left on the shared signals`)
   if (watch.open.size > 0)
     watch.violate(`${watch.open.size} calls are open, such as ${[...watch.open.values()][0].what}`)
-  if (JSON.stringify(after) !== JSON.stringify(before)) {
-    watch.violate(`before: ${JSON.stringify(before)}; after: ${JSON.stringify(after)}`)
+  for (const what of /** @type {const} */ (['resources', 'listeners'])) {
+    const left = toAdded(before[what], after[what])
+    if (left.length > 0)
+      watch.violate(`left of ${what}: ${left.join(', ')}; before: ${before[what].join(', ')}`)
   }
 }
 

@@ -44,9 +44,19 @@ interface RunRecord {
   readonly calls: number
   readonly faults: Counts
   readonly recoveries: Counts
+  readonly marks: readonly { run: number; minute: number; rss: number; heap: number }[]
+}
+
+interface RunState {
+  readonly node: readonly string[]
+  readonly versions: Readonly<Record<string, string>>
+  readonly missing: readonly string[]
+  readonly notes?: readonly string[]
+  readonly engines: Readonly<Record<string, RunRecord>>
 }
 
 interface Records {
+  addStates(states: RunState[]): RunState
   emptyRecord(): RunRecord
   addRecords(a: RunRecord, b: RunRecord): RunRecord
   toHistogram(times: number[]): Counts
@@ -56,7 +66,7 @@ interface Records {
 const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/soak/random.mjs')
 const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/pipe.mjs')
 const { Lane } = await loadModule<Lanes>('scripts/soak/chaos/lane.mjs')
-const { addRecords, emptyRecord, toHistogram, toQuantile } = await loadModule<Records>(
+const { addRecords, addStates, emptyRecord, toHistogram, toQuantile } = await loadModule<Records>(
   'scripts/soak/chaos/record.mjs',
 )
 const { toPage } = await loadModule<{ toPage(record: unknown): string }>('scripts/soak/chaos/page.mjs')
@@ -175,6 +185,38 @@ it('records of runs add up', () => {
     recoveries: { 1: 2, 20: 2, 21: 2, 1200: 2 },
   })
   expect([0.5, 0.99, 1].map((share) => toQuantile(sum.recoveries, share))).toEqual([20, 1_200, 1_200])
+})
+
+it('files of runs side by side add up, and their runs are numbered anew', () => {
+  const mark = { minute: 30, rss: 200, heap: 20 }
+  const record = {
+    ...emptyRecord(),
+    runs: 2,
+    calls: 5,
+    marks: [
+      { ...mark, run: 1 },
+      { ...mark, run: 2 },
+    ],
+  }
+  const state = { node: ['22.0.0'], versions: { nginx: '1' }, missing: [], engines: { wire: record } }
+  const other = {
+    ...state,
+    node: ['24.0.0'],
+    missing: ['h2o'],
+    notes: ['side by side'],
+    engines: { node: record },
+  }
+  const sum = addStates([state, other, { ...state, notes: ['side by side'] }])
+  expect(sum).toMatchObject({
+    node: ['22.0.0', '24.0.0'],
+    versions: { nginx: '1' },
+    missing: ['h2o'],
+    notes: ['side by side'],
+    engines: { node: { runs: 2, calls: 5 }, wire: { runs: 4, calls: 10 } },
+  })
+  expect(sum.engines.wire?.marks.map(({ run }) => run)).toEqual([1, 2, 3, 4])
+  expect(toPage(sum)).toContain('\nside by side\n')
+  expect(record.marks.map(({ run }) => run)).toEqual([1, 2])
 })
 
 it('docs/chaos.md is the page of docs/chaos.json', async () => {

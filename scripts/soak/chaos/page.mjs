@@ -158,7 +158,7 @@ function toNotes(engines, name) {
 }
 
 /** @param {import('./record.mjs').State} state */
-export function toPage({ node, versions, missing, engines: all }) {
+export function toPage({ node, versions, missing, notes = [], engines: all }) {
   const engines = Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1))
   const names = engines.map(([name]) => `engine ${name}`)
   const rows = SUMMARY.map(([title, select]) => [title, ...engines.map(([, record]) => select(record))])
@@ -171,7 +171,7 @@ ${missing.length === 0 ? 'None was left out.' : `Left out: ${missing.join(', ')}
 Those of nginx, Apache, Envoy, HAProxy, h2o and Caddy stand in front of one origin over HTTP/1.1, and retry nothing.
 WebSockets go to Envoy and HAProxy; Hypercorn 0.18 speaks them as well, but doesn't end the stream of one that the client closes, and drops the
 connection after one that it closes itself. Tunnels go to Go and Node.
-
+${notes.map((note) => `\n${note}\n`).join('')}
 ## Result
 
 ${toTable(['', ...names], rows)}

@@ -6,6 +6,8 @@
  *     node examples/opentelemetry.mjs
  */
 
+// @ts-check
+
 import { trace } from '@opentelemetry/api'
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'

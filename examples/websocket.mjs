@@ -6,6 +6,8 @@
  *     node examples/websocket.mjs
  */
 
+// @ts-check
+
 import { once } from 'node:events'
 import { Agent, install } from 'dodici'
 

@@ -101,7 +101,26 @@ describe('the snippets', () => {
   test.each(
     RUN.flatMap(toPackages),
   )('$page:$line: the page says that $name has to be installed', (snippet) => {
-    expect(snippet.text).toMatch(new RegExp(`npm install [^.]*${withoutMarks(snippet.name)}`))
+    expect(snippet.text).toMatch(
+      new RegExp(
+        `npm install \\S.{0,200}${withoutMarks(snippet.name)}|npm install ${withoutMarks(snippet.name)}`,
+      ),
+    )
+  })
+
+  test('name the versions of packages that are tested', () => {
+    const { devDependencies }: { devDependencies: Record<string, string> } = JSON.parse(
+      readRepository('package.json'),
+    )
+    const named = [...SNIPPET_PAGES, 'examples/opentelemetry.mjs'].flatMap((page) =>
+      [...readRepository(page).matchAll(/`npm install [^`]+`/g)].flatMap(([command]) => [
+        ...command.matchAll(/([@\w/-]+)@([\d.]+)/g),
+      ]),
+    )
+    expect(named.length).toBeGreaterThan(5)
+    expect(
+      named.filter(([, name = '', version]) => !devDependencies[name]?.startsWith(`${version}.`)),
+    ).toEqual([])
   })
 
   test.each(PARTS)('$page:$line: the page says what stands ahead of it, $info', ({ page, info }) => {

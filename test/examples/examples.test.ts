@@ -10,7 +10,6 @@ import type { Serve } from '../support/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../support/cli.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
-const hasWebSocket = globalThis.WebSocket !== undefined
 
 let folder = ''
 let serve: Serve
@@ -47,6 +46,7 @@ const LINES: Readonly<Record<string, readonly string[]>> = {
   ],
   upload: ['6888890 bytes, unchanged'],
   'server-sent-events': ['tick 1', 'tick 2', 'tick 3'],
+  websocket: ['back: one', 'back: two', 'back: three', 'closed: 1000 done'],
   'many-posts': ['{ delivered: 999, rejected: 1 }'],
   sdk: ['2 × tea', '1 × bread', '12 × figs'],
   install: ['before: HTTP/1.1', 'installed: HTTP/2.0', 'after: HTTP/1.1'],
@@ -65,7 +65,7 @@ const LINES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 /** Those that need more than a list of lines to be judged: each has a test of its own. */
-const OTHERS = ['download', 'proxy', 'websocket']
+const OTHERS = ['download', 'proxy']
 
 describe('the example', () => {
   test.each(Object.entries(LINES))('%s prints what it promises', async (name, lines) => {
@@ -78,21 +78,6 @@ describe('the example', () => {
     expect(lines).toEqual(['25 %', '50 %', '75 %', '100 %', `1000000 bytes in ${file}`])
     expect((await readFile(file)).length).toBe(1_000_000)
     expect(readdirSync(folder)).not.toContain('download.part')
-  })
-
-  test('websocket speaks over HTTP/2, or says what it needs', async () => {
-    if (hasWebSocket) {
-      expect(await run('websocket', serve.plain)).toEqual([
-        'back: one',
-        'back: two',
-        'back: three',
-        'closed: 1000 done',
-      ])
-    } else {
-      const { code, stderr } = await runNodeWith([], join(examples, 'websocket.mjs'), serve.plain)
-      expect(code).toBe(1)
-      expect(stderr).toContain('This example needs the WebSocket of Node 22 or later')
-    }
   })
 
   test('proxy goes through its proxy, and is refused without credentials', async () => {

@@ -22,6 +22,8 @@ url.protocol = url.protocol.replace('http', 'ws')
 const { WebSocket } = globalThis.WebSocket === undefined ? await import('undici') : globalThis
 const socket = new WebSocket(url)
 await once(socket, 'open')
+for (const { sessions } of Object.values(agent.stats))
+  console.log('open: streams of HTTP/2:', sessions[0]?.streams)
 for (const text of ['one', 'two', 'three']) {
   socket.send(text)
   const [{ data }] = await once(socket, 'message')

@@ -46,7 +46,7 @@ const LINES: Readonly<Record<string, readonly string[]>> = {
   ],
   upload: ['6888890 bytes, unchanged'],
   'server-sent-events': ['tick 1', 'tick 2', 'tick 3'],
-  websocket: ['back: one', 'back: two', 'back: three', 'closed: 1000 done'],
+  websocket: ['open: streams of HTTP/2: 1', 'back: one', 'back: two', 'back: three', 'closed: 1000 done'],
   'many-posts': ['{ delivered: 999, rejected: 1 }'],
   sdk: ['2 × tea', '1 × bread', '12 × figs'],
   install: ['before: HTTP/1.1', 'installed: HTTP/2.0', 'after: HTTP/1.1'],

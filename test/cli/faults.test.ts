@@ -199,6 +199,17 @@ describe('--verbose', () => {
   })
 })
 
+describe('a black hole', () => {
+  test.each(['h2c', 'TLS'] as const)('is closed when its client has left: %s', async (over) => {
+    const client = toClient(over, { engine: 'wire', headersTimeout: 100 })
+    expect(await ask(client, `/silent?left-${over}`)).toBe('UND_ERR_HEADERS_TIMEOUT')
+    await client.destroy()
+    const [, number = ''] =
+      new RegExp(`\\n(#\\d+) .* /silent\\?left-${over}\\n`).exec(faults.running.stdout) ?? []
+    await faults.running.says(`\n${number} closed\n`)
+  })
+})
+
 describe('the journal', () => {
   test('keeps no frames, and nothing of connections that have ended', async () => {
     await using server = await testing.createFaultServer({ h2c: true })

@@ -40,6 +40,10 @@ export class Journal {
       onConnection: (connection) => {
         const number = ++this.#count
         numbers.set(connection, number)
+        // A black hole would keep its side open for ever.
+        connection.transport.once('end', () => {
+          if (connection.isSilent) connection.transport.destroy()
+        })
         this.#write(number, isSecure ? 'connected over TLS' : 'connected')
         connection.transport.once('close', () => {
           forgetConnection(server, connection)

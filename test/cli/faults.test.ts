@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { BEHAVIOURS } from '../../src/cli/faults/behaviours.ts'
@@ -196,6 +197,17 @@ describe('--verbose', () => {
     expect(said[1]).toMatch(/^SETTINGS .*ENABLE_PUSH=0 .*INITIAL_WINDOW_SIZE=\d+/)
     expect(said).toContain('DATA 1 6 B END_STREAM')
     expect(said.at(-1)).toBe('closed')
+  })
+
+  test("says what isn't HTTP/2", async () => {
+    const { port } = new URL(faults.secure)
+    const socket = connect({ port: Number(port), host: '127.0.0.1', ca: faults.ca, ALPNProtocols: ['h2'] })
+    onTestFinished(() => void socket.destroy())
+    socket.write('GET / HTTP/1.1\r\n\r\n')
+    await once(socket.resume(), 'close')
+    await faults.running.says(' Not the preface of HTTP/2: "GET /')
+    const [, number = ''] = /\n(#\d+) Not the preface/.exec(faults.running.stdout) ?? []
+    await faults.running.says(`\n${number} closed\n`)
   })
 })
 

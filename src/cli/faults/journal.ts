@@ -47,8 +47,10 @@ export class Journal {
         this.#write(number, isSecure ? 'connected over TLS' : 'connected')
         connection.transport.once('close', () => {
           forgetConnection(server, connection)
-          // None of them is from another connection: each ends its own.
-          for (const problem of server.problems.splice(0)) this.#write(number, problem)
+          // Why the server has ended it. A problem names its connection by an index, which is given again here.
+          for (const problem of server.problems.splice(0)) {
+            this.#write(number, problem.replace(/^connection \d+: /, ''))
+          }
           this.#write(number, 'closed')
         })
       },

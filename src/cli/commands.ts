@@ -7,6 +7,7 @@
  */
 
 import type { Command } from './command.ts'
+import { faults } from './faults/faults.ts'
 import { serve } from './serve/serve.ts'
 
-export const COMMANDS: readonly Command[] = [serve]
+export const COMMANDS: readonly Command[] = [serve, faults]

@@ -16,6 +16,8 @@ export interface Output {
 /** Of `process`, what is used. */
 export interface ProcessLike {
   readonly env: NodeJS.ProcessEnv
+  /** Made when it is read for the first time: a program that reads no input doesn't open it. */
+  readonly stdin: AsyncIterable<Uint8Array>
   readonly stdout: Output
   readonly stderr: Output
   on(signal: NodeJS.Signals, listener: () => void): unknown
@@ -32,6 +34,11 @@ export class Terminal {
     this.#process = process
     // The reader of a pipe has left, as `head` does. A server goes on without it.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  }
+
+  /** The standard input, in the pieces in which it comes. */
+  get input(): AsyncIterable<Uint8Array> {
+    return this.#process.stdin
   }
 
   /** Writes a line, or several, to the standard output. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +19,7 @@ async function run(args: readonly string[]) {
     on() {},
   })
   const [stdout, stderr] = [toOutput('stdout'), toOutput('stderr')]
-  const terminal = new Terminal({ env: {}, stdout, stderr, on() {}, off() {} })
+  const terminal = new Terminal({ env: {}, stdin: Readable.from([]), stdout, stderr, on() {}, off() {} })
   return { code: await runHere(args, '1.2.3', terminal), ...said }
 }
 

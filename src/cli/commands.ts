@@ -7,6 +7,7 @@
  */
 
 import type { Command } from './command.ts'
+import { inspect } from './inspect/inspect.ts'
 import { serve } from './serve/serve.ts'
 
-export const COMMANDS: readonly Command[] = [serve]
+export const COMMANDS: readonly Command[] = [inspect, serve]

@@ -8,6 +8,7 @@
 
 import { readFileSync } from 'node:fs'
 import { runCli } from './cli.ts'
+import { EXIT } from './cli-error.ts'
 import { Terminal } from './terminal.ts'
 
 // Seen from dist/.
@@ -15,4 +16,7 @@ const manifest: { version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 )
 
-process.exitCode = await runCli(process.argv.slice(2), manifest.version, new Terminal(process))
+const exitCode = await runCli(process.argv.slice(2), manifest.version, new Terminal(process))
+process.exitCode = exitCode
+// What can't be cancelled, such as the look-up of a name, doesn't hold up a user who has waited long enough.
+if (exitCode === EXIT.timeout || exitCode === EXIT.interrupted) process.exit()

@@ -8,6 +8,7 @@
 
 import type { Command } from './command.ts'
 import { faults } from './faults/faults.ts'
+import { inspect } from './inspect/inspect.ts'
 import { serve } from './serve/serve.ts'
 
-export const COMMANDS: readonly Command[] = [serve, faults]
+export const COMMANDS: readonly Command[] = [inspect, serve, faults]

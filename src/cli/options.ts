@@ -123,3 +123,22 @@ export function toInteger(name: string, text: string, least: number, most: numbe
   if (value >= least && value <= most) return value
   throw new CliError(`${name} takes a whole number from ${least} to ${most}, not '${text}'`, EXIT.usage)
 }
+
+/** In milliseconds. A number alone is in seconds. */
+const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** The longest time that Node's timers take: about 24 days. Milliseconds. */
+const MAX_DURATION = 2 ** 31 - 1
+
+/**
+ * A duration of an option: `10` and `10s` are seconds, `500ms`, `1.5s`, `2m`, `1h`.
+ *
+ * @returns milliseconds, 1 at least
+ * @throws CliError when it is none, or is out of the range
+ */
+export function toDuration(name: string, text: string): number {
+  const [, digits, unit = 's'] = /^(\d{1,10}(?:\.\d{1,6})?)(ms|s|m|h)?$/.exec(text) ?? []
+  const duration = Math.round(Number(digits) * (DURATION_UNITS[unit] ?? Number.NaN))
+  if (duration >= 1 && duration <= MAX_DURATION) return duration
+  throw new CliError(`${name} takes a duration such as 10s, 500ms or 2m, not '${text}'`, EXIT.usage)
+}

@@ -9,13 +9,18 @@ const ENDING_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** Of a stream of output, what is used. */
 export interface Output {
-  write(text: string): unknown
+  /** Whether it is a terminal. Missing: it is none. */
+  readonly isTTY?: boolean
+  /** @param callback called when the bytes were handed over, with an error when they can't be */
+  write(chunk: string | Uint8Array, callback?: (error?: Error | null) => void): unknown
   on(event: 'error', listener: () => void): unknown
 }
 
 /** Of `process`, what is used. */
 export interface ProcessLike {
   readonly env: NodeJS.ProcessEnv
+  /** Made when it is read for the first time: a program that reads no input doesn't open it. */
+  readonly stdin: AsyncIterable<Uint8Array>
   readonly stdout: Output
   readonly stderr: Output
   on(signal: NodeJS.Signals, listener: () => void): unknown
@@ -34,6 +39,11 @@ export class Terminal {
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   }
 
+  /** The standard input, in the pieces in which it comes. */
+  get input(): AsyncIterable<Uint8Array> {
+    return this.#process.stdin
+  }
+
   /** Writes a line, or several, to the standard output. */
   print(text: string): void {
     this.#process.stdout.write(`${text}\n`)
@@ -42,6 +52,37 @@ export class Terminal {
   /** Writes a line, or several, to the standard error. */
   warn(text: string): void {
     this.#process.stderr.write(`${text}\n`)
+  }
+
+  /** Writes to the standard error as it is: control sequences, where it is a terminal. */
+  draw(text: string): void {
+    this.#process.stderr.write(text)
+  }
+
+  /**
+   * Writes bytes to the standard output. It settles when they were handed over.
+   *
+   * @returns false when the reader of a pipe has left
+   */
+  writeBytes(bytes: Uint8Array): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#process.stdout.write(bytes, (error) => resolve(!error))
+    })
+  }
+
+  /** Whether a user looks at the standard output. */
+  get isOutputTerminal(): boolean {
+    return this.#process.stdout.isTTY === true
+  }
+
+  /** Whether a user looks at the standard error. */
+  get isErrorTerminal(): boolean {
+    return this.#process.stderr.isTTY === true
+  }
+
+  /** Whether the standard error has colours: on a terminal that has them, and without NO_COLOR (no-color.org). */
+  get hasColour(): boolean {
+    return this.isErrorTerminal && !this.env.NO_COLOR && this.env.TERM !== 'dumb'
   }
 
   /** Settles at Ctrl-C, or SIGTERM. From then on a further signal ends the process at once. */

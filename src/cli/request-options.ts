@@ -1,0 +1,185 @@
+/**
+ * The options that all commands have that send requests, and what they mean.
+ *
+ * @module
+ */
+
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { isToken } from '../core/field-names.ts'
+import { isSystemError } from './certificates/cache-folder.ts'
+import { CliError, EXIT } from './cli-error.ts'
+
+/** The request, and how to connect. A command may give one of them another letter. */
+export const REQUEST_OPTIONS = {
+  request: { type: 'string', short: 'X', value: 'METHOD', help: 'GET; POST with a body' },
+  header: { type: 'string', short: 'H', value: "'NAME: VALUE'", multiple: true, help: 'a field; repeatable' },
+  data: { type: 'string', short: 'd', value: 'DATA', help: 'the body; @FILE, @- standard input' },
+  h2c: { type: 'boolean', help: 'a URL without a scheme is http:' },
+  insecure: { type: 'boolean', short: 'k', help: 'accept any certificate' },
+  ca: { type: 'string', value: 'FILE', help: 'trust these certificates, and no others' },
+} as const
+
+/** The URL of a request. */
+export interface Target {
+  /** Without credentials and fragment. `http:` means h2c: HTTP/2 by prior knowledge (RFC 9113 §3.3). */
+  readonly url: URL
+  /** The value of `authorization` for the credentials of the URL; null for none. */
+  readonly authorization: string | null
+  /** The URL had no scheme. */
+  readonly isSchemeAssumed: boolean
+}
+
+/** Options of `connect`, as a client takes them. */
+export interface TrustOptions {
+  readonly ca?: string
+  readonly rejectUnauthorized?: false
+}
+
+/** A field: `[name, value]`. The name has the user's spelling. */
+export type Field = readonly [name: string, value: string]
+
+const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
+
+/** RFC 9110 §5.5. In ISO-8859-1, as it is sent. */
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * Whether a word is meant as a URL, not as a command: it has a scheme, or a dot, a colon or a slash, as no command has,
+ * or is `localhost`.
+ */
+export function isUrlLike(word: string): boolean {
+  return !word.startsWith('-') && (/[.:/]/.test(word) || word.toLowerCase() === 'localhost')
+}
+
+/**
+ * The URL of the command line: `https:`, `http:`, or without a scheme `https:`; with `--h2c` `http:`.
+ *
+ * @throws CliError when it is none, has another scheme, or is `https:` with `--h2c`
+ */
+export function toTarget(text: string, isH2c: boolean): Target {
+  const [, scheme] = SCHEME.exec(text) ?? []
+  const given = scheme === undefined ? `${isH2c ? 'http' : 'https'}://${text}` : text
+  // 'https:///a' would have the host 'a'.
+  const url = URL.canParse(given) && !text.startsWith('/') ? new URL(given) : null
+  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
+  const shown = hideUserInfo(text)
+  if (url === null || !isHttp) {
+    throw new CliError(`URL takes https://HOST/PATH, http:// or HOST[:PORT]/PATH, not '${shown}'`, EXIT.usage)
+  }
+  if (isH2c && url.protocol === 'https:') {
+    throw new CliError(`--h2c is HTTP/2 without TLS: it takes an http: URL, not '${shown}'`, EXIT.usage)
+  }
+  const authorization = toAuthorization(url)
+  url.username = ''
+  url.password = ''
+  url.hash = ''
+  return { url, authorization, isSchemeAssumed: scheme === undefined }
+}
+
+/** What stands in the place of a secret. */
+export const HIDDEN = '(hidden)'
+
+/** Hides user and password of the URLs in a text, or of one without a scheme that it begins with. */
+export function hideUserInfo(text: string): string {
+  return text.replace(/(^|\/\/)[^/\s?#]*@/g, `$1${HIDDEN}@`)
+}
+
+/** RFC 7617 §2. */
+function toAuthorization({ username, password }: URL): string | null {
+  if (username === '' && password === '') return null
+  const credentials = `${decode(username)}:${decode(password)}`
+  return `Basic ${Buffer.from(credentials).toString('base64')}`
+}
+
+/** A `%` that begins no octet stands for itself. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** @throws CliError when a method isn't a token (RFC 9110 §9.1), or is CONNECT, which opens a tunnel */
+export function toMethod(text: string | undefined, hasBody: boolean): string {
+  if (text === undefined) return hasBody ? 'POST' : 'GET'
+  if (isToken(text) && text !== 'CONNECT') return text
+  throw new CliError(
+    `--request takes a method such as GET or POST, and not CONNECT; not '${text}'`,
+    EXIT.usage,
+  )
+}
+
+/** @throws CliError for one that isn't `NAME: VALUE`. It doesn't show the value, which may be a secret. */
+export function toFields(lines: readonly string[]): Field[] {
+  return lines.map((line) => {
+    const colon = line.indexOf(':')
+    if (colon === -1) throw new CliError("--header takes 'NAME: VALUE': one has no colon", EXIT.usage)
+    const name = line.slice(0, colon).trim()
+    if (!isToken(name)) {
+      throw new CliError(`--header takes 'NAME: VALUE': '${name}' is no name of a field`, EXIT.usage)
+    }
+    const value = line.slice(colon + 1).trim()
+    if (FIELD_VALUE.test(value)) return [name, value]
+    const accepted = 'a value without control characters and characters outside ISO-8859-1'
+    throw new CliError(`--header '${name}' takes ${accepted}`, EXIT.usage)
+  })
+}
+
+/** Whether a field of this name is among them. */
+export function hasField(fields: readonly Field[], name: string): boolean {
+  return fields.some(([given]) => given.toLowerCase() === name)
+}
+
+/**
+ * The body of `--data`, as it is: `@FILE` is the content of the file, `@-` the whole standard input.
+ *
+ * @throws CliError when the file can't be read
+ */
+export async function readData(text: string, input: () => AsyncIterable<Uint8Array>): Promise<Buffer> {
+  if (!text.startsWith('@')) return Buffer.from(text)
+  if (text === '@-') return readAll(input())
+  return readOptionFile('--data', text.slice(1))
+}
+
+async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of input) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+/**
+ * How a client is to trust the server.
+ *
+ * @throws CliError when the file of `--ca` can't be read, or has no certificate
+ */
+export async function readTrust(options: {
+  readonly insecure: boolean
+  readonly ca: string | undefined
+}): Promise<TrustOptions> {
+  const trust = options.insecure ? ({ rejectUnauthorized: false } as const) : {}
+  if (options.ca === undefined) return trust
+  const ca = (await readOptionFile('--ca', options.ca)).toString('latin1')
+  try {
+    new X509Certificate(ca)
+  } catch (error) {
+    const message = `--ca takes a file with certificates in PEM, and '${options.ca}' has none`
+    throw new CliError(error instanceof Error ? `${message}: ${error.message}` : message, EXIT.usage)
+  }
+  return { ...trust, ca }
+}
+
+/**
+ * Reads the file of an option as a whole.
+ *
+ * @throws CliError when it can't be read
+ */
+export async function readOptionFile(option: string, path: string): Promise<Buffer> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (!isSystemError(error)) throw error
+    throw new CliError(`${option} can't read '${path}': ${error.message}`, EXIT.usage)
+  }
+}

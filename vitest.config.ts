@@ -26,6 +26,8 @@ const NO_INTEROP = ['test/api/**', 'test/fetch/**', 'test/session/**']
 /** Tests of the benchmarks and of the types: they need no particular line of Node, and `npm test` leaves them to `npm run test:all`. */
 const BENCH = ['test/bench/**/*.test.ts']
 const TYPES = ['test/types/**/*.test.ts']
+/** What `npm run site` has built, in Chromium: `npm run site:check`. */
+const SITE = ['test/site/**/*.test.ts']
 
 /** Where it stands which engine a client has that names none. */
 const OPTIONS = fileURLToPath(new URL('src/core/options.ts', import.meta.url))
@@ -99,7 +101,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...BENCH, ...TYPES, ...(isLine ? ONCE : []), ...(isSample ? PURE : [])],
+          exclude: [...BENCH, ...TYPES, ...SITE, ...(isLine ? ONCE : []), ...(isSample ? PURE : [])],
         },
       },
       {
@@ -109,6 +111,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'bench', include: BENCH } },
       { extends: true, test: { name: 'types', include: TYPES } },
+      { extends: true, test: { name: 'site', include: SITE } },
     ],
   },
 })

@@ -24,6 +24,7 @@ export interface BlobLike {
 export interface ReadableStreamLike {
   /** Whether it has a reader already. */
   readonly locked: boolean
+  /** Locks the stream, and gives the reader. */
   getReader(): unknown
 }
 

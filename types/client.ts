@@ -44,6 +44,7 @@ export interface ConnectorOptions {
 
 /** Serves what HTTP/2 can't: a dispatcher of Dodici, or of undici 6, 7 or 8. Its handlers have both shapes. */
 export interface FallbackDispatcher {
+  /** Sends a request. `false`: it is busy, and emits `drain` when there is room. */
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean
 }
 

@@ -60,16 +60,28 @@ interface HeadersLike {
 
 /** The members of a `Request` that `fetch()` reads: Node's own, and that of any undici, have them. */
 export interface RequestLike {
+  /** The absolute URL. */
   readonly url: string
+  /** The request method, in upper case where the standard normalizes it. */
   readonly method: string
+  /** The header fields. */
   readonly headers: HeadersLike
+  /** The body as a stream. `null`: no body. */
   readonly body: ReadableStreamLike | null
+  /** Whether the body has been read: then it can't be sent. */
   readonly bodyUsed: boolean
+  /** Aborts the call. */
   readonly signal: AbortSignal
+  /** `'follow'`, `'error'` or `'manual'`. */
   readonly redirect: string
+  /** The request's mode, such as `'cors'`. */
   readonly mode: string
+  /** The cache mode, such as `'default'`. */
   readonly cache: string
+  /** The digests that the body must have one of; empty for none. */
   readonly integrity: string
+  /** A URL, `'about:client'`, or empty for none. */
   readonly referrer: string
+  /** Such as `'no-referrer'`; empty for the default. */
   readonly referrerPolicy: string
 }

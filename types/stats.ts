@@ -35,8 +35,10 @@ export interface SessionStats {
   /** The round trip of the last PING, in milliseconds. `null`: no PING has been acknowledged. */
   rtt: number | null
 
-  /** Bytes from and to the socket, without those of TLS. */
+  /** Bytes from the socket, without those of TLS. */
   bytesRead: number
+
+  /** Bytes to the socket, without those of TLS. */
   bytesWritten: number
 }
 

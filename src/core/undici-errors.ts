@@ -61,7 +61,9 @@ export class RequestRetryError extends UndiciError {
 
   /** The response's status. */
   readonly statusCode: number
+  /** What the interceptor says about the attempt. */
   readonly data: unknown
+  /** The response's header fields. `null`: unknown. */
   readonly headers: Fields
 
   constructor(
@@ -83,8 +85,11 @@ export class ResponseError extends UndiciError {
 
   /** The response's status. */
   readonly statusCode: number
+  /** The response's body: parsed if it is JSON. `null`: unknown. */
   readonly body: Record<string, unknown> | string | null
+  /** Whether `body` is the beginning only. */
   readonly bodyTruncated: boolean
+  /** The response's header fields. `null`: unknown. */
   readonly headers: Fields
 
   constructor(
@@ -113,7 +118,9 @@ export class ResponseStatusCodeError extends UndiciError {
   readonly status: number
   /** The response's status. */
   readonly statusCode: number
+  /** The response's header fields. `null`: unknown. */
   readonly headers: Fields
+  /** The response's body: parsed if it is JSON. `null`: unknown. */
   readonly body: unknown
 
   constructor(
@@ -155,6 +162,7 @@ brand(MessageSizeExceededError, 'MessageSizeExceededError', 'UND_ERR_WS_MESSAGE_
 export class HTTPParserError extends Error {
   /** `HPE_` and the parser's code; undefined for none. */
   readonly code: string | undefined
+  /** What the parser was reading; undefined for unknown. */
   readonly data: string | undefined
 
   constructor(message?: string, code?: string, data?: { toString(): string }) {
@@ -168,6 +176,7 @@ markBy(HTTPParserError, 'UND_ERR_HTTP_PARSER')
 
 /** undici's HTTP/1.1 parser needs WebAssembly. */
 export class WebAssemblyNotSupportedError extends Error {
+  /** The error's code. */
   readonly code = 'ERR_WEBASSEMBLY_NOT_SUPPORTED'
 
   constructor(

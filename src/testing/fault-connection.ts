@@ -68,7 +68,11 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
   maxOpen = 0
   /** What the client's SETTINGS have said, by id. */
   readonly clientSettings = new Map<number, number>()
-  /** What the client's HPACK encoder has been up to. */
+  /**
+   * What the client's HPACK encoder has been up to.
+   *
+   * @internal
+   */
   readonly hpack = new HpackDecoder()
   /**
    * Whether a body that uses up a window by its last octet ends by RST_STREAM(NO_ERROR), as with a server of
@@ -197,10 +201,12 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     return this.#pushes
   }
 
+  /** What of a stream's response waits for a window is dropped. @internal */
   sendNoMore(stream: FaultStream): void {
     this.#windows.close(stream.id)
   }
 
+  /** DATA of a stream's response, and what ends it. @internal */
   send(stream: FaultStream, outgoing: Outgoing): void {
     if (this.#option('obeysWindows') !== false) {
       this.#windows.endsByReset = this.endsByReset
@@ -215,6 +221,7 @@ export class FaultConnection extends FrameConnection implements StreamOwner {
     outgoing.onGone()
   }
 
+  /** A stream has reached another state. @internal */
   onStreamMoved(stream: FaultStream): void {
     if (stream.isOpen || !this.#open.delete(stream)) return
     if (!stream.isComplete) this.#owner.onGone(stream)

@@ -116,6 +116,7 @@ export class FaultServer {
     return this.#listener?.origin ?? ''
   }
 
+  /** The port that the server listens on; 0 while it doesn't listen. */
   get port(): number {
     return this.#listener?.port ?? 0
   }
@@ -283,6 +284,7 @@ export class FaultServer {
     this.#throwFailure()
   }
 
+  /** {@link FaultServer.close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

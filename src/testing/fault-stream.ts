@@ -55,6 +55,7 @@ export interface StreamOwner {
  * a connection that has closed nothing happens, and no wait fails.
  */
 export class FaultStream {
+  /** The connection that it is on. */
   readonly connection: StreamOwner
   /** The stream id: 1, 3, 5 and so on. */
   readonly id: number
@@ -96,6 +97,7 @@ export class FaultStream {
     this.count = place.count
   }
 
+  /** The request method; empty where the request has none. */
   get method(): string {
     return this.field(':method') ?? ''
   }

@@ -25,6 +25,7 @@ const TABLES = Buffer.concat([0, 4_096].map((size) => frames.settings([Setting.H
 export interface FloodRounds {
   /** What makes the rounds legal by themselves: most come within a response, whose header section this is. */
   ahead?(streamId: number): Buffer
+  /** What comes over and over. */
   round(streamId: number): Buffer
   /** The rounds are part of a header block: no other frame may come in between (RFC 9113 §6.10). */
   readonly isBlock?: true

@@ -89,7 +89,7 @@ export class FrameConnection {
     return this.transport
   }
 
-  /** Whether nothing more is written, by {@link FrameConnection.fallSilent}. */
+  /** Whether nothing more is written, by `fallSilent()`. */
   get isSilent(): boolean {
     return this.bytesWritten >= this.#silentFrom
   }
@@ -224,7 +224,7 @@ export class FrameConnection {
 
   /**
    * Closes its side of the connection (FIN, over TLS behind `close_notify`), and reads on. What is held back for one
-   * segment, or is being cut, goes out before. After {@link FrameConnection.fallSilent} nothing happens.
+   * segment, or is being cut, goes out before. After `fallSilent()` nothing happens.
    */
   end(): void {
     this.#isEnding = true

@@ -62,12 +62,19 @@ export type ErrorCode = ErrorName | number
 
 /** SETTINGS by their names; an id that has no name is a number. */
 export interface SettingsObject {
+  /** Octets of the dynamic table that the server's HPACK decoder keeps. */
   readonly headerTableSize?: number
+  /** 0 or 1; a client takes 0 only (RFC 9113 §6.5.2). */
   readonly enablePush?: number
+  /** How many requests the client may have open at once. */
   readonly maxConcurrentStreams?: number
+  /** The window of a new stream for the client's DATA, in octets. */
   readonly initialWindowSize?: number
+  /** The longest payload of a frame that the server takes, in octets: 16,384 to 16,777,215. */
   readonly maxFrameSize?: number
+  /** The largest header section that the server takes, in octets: advice. */
   readonly maxHeaderListSize?: number
+  /** 0 or 1: whether extended CONNECT may be used (RFC 8441 §3). */
   readonly enableConnectProtocol?: number
   readonly [id: number]: number
 }
@@ -88,11 +95,13 @@ const CONTENT_LENGTH = [0x0f, 0x0d]
 
 /** One frame that has come, without its padding taken off. */
 export interface Frame {
-  /** Such as 1 for HEADERS: {@link toTypeName} has the name. */
+  /** Such as 1 for HEADERS. */
   readonly type: number
+  /** The flags, as a number of 8 bits. */
   readonly flags: number
   /** 0: the connection. */
   readonly streamId: number
+  /** What follows the frame header, padding included. */
   readonly payload: Buffer
 }
 
@@ -170,10 +179,12 @@ function toFrame(type: number, flags: number, streamId: number, payload: Buffer 
 /** The frames of a peer, each as its bytes. */
 export const frames = {
   frame: toFrame,
+  /** SETTINGS with these entries; none makes an empty frame. */
   settings(...entries: readonly SettingsEntry[]): Buffer {
     const payload = entries.map(([id, value]) => Buffer.concat([toUint16(id), toUint32(value)]))
     return toFrame(Type.SETTINGS, 0, 0, Buffer.concat(payload))
   },
+  /** The acknowledgement of SETTINGS. */
   settingsAck(): Buffer {
     return toFrame(Type.SETTINGS, Flag.ACK, 0)
   },
@@ -188,23 +199,29 @@ export const frames = {
   headers(streamId: number, fields: readonly Field[], flags = 0): Buffer {
     return toFrame(Type.HEADERS, Flag.END_HEADERS | flags, streamId, encodeFields(fields))
   },
+  /** PUSH_PROMISE on a stream, with the header section of the promised request. */
   pushPromise(streamId: number, promisedId: number, fields: readonly Field[]): Buffer {
     const payload = Buffer.concat([toUint32(promisedId), encodeFields(fields)])
     return toFrame(Type.PUSH_PROMISE, Flag.END_HEADERS, streamId, payload)
   },
+  /** DATA, without padding. */
   data(streamId: number, content: string | Buffer, flags = 0): Buffer {
     return toFrame(Type.DATA, flags, streamId, typeof content === 'string' ? Buffer.from(content) : content)
   },
+  /** RST_STREAM with an error code. */
   reset(streamId: number, code: number): Buffer {
     return toFrame(Type.RST_STREAM, 0, streamId, toUint32(code))
   },
+  /** GOAWAY, with debug data in UTF-8. */
   goAway(lastStreamId: number, code: number, debugData = ''): Buffer {
     const payload = [toUint32(lastStreamId), toUint32(code), Buffer.from(debugData)]
     return toFrame(Type.GOAWAY, 0, 0, Buffer.concat(payload))
   },
+  /** PING; with flag 1, the acknowledgement of one. A payload of other than 8 octets is an error of the peer. */
   ping(payload: Buffer = Buffer.alloc(8), flags = 0): Buffer {
     return toFrame(Type.PING, flags, 0, payload)
   },
+  /** WINDOW_UPDATE; stream id 0 is the connection. */
   windowUpdate(streamId: number, increment: number): Buffer {
     return toFrame(Type.WINDOW_UPDATE, 0, streamId, toUint32(increment))
   },

@@ -10,6 +10,7 @@ import { MAX_STREAM_ID } from './frames.ts'
 
 /** How many requests a connection takes. */
 export interface RetiringOptions {
+  /** The number of the request at which the connection is retired, from 1. */
   readonly requests?: number
 }
 
@@ -51,9 +52,8 @@ const MAX_STRIKES = 2
 /**
  * grpc-go without a policy of its own: a PING is a strike if it comes within five minutes of the last one (within two
  * hours while no stream is open), and no HEADERS or DATA were sent in between. At the third strike the server ends the
- * connection, with all that it has, by ENHANCE_YOUR_CALM.
- *
- * @param options.minTime in place of the five minutes. Milliseconds.
+ * connection, with all that it has, by ENHANCE_YOUR_CALM. `minTime`, in milliseconds, takes the place of the five
+ * minutes.
  */
 function grpcGoThatCountsPings({ minTime = 300_000 }: { readonly minTime?: number } = {}): Preset {
   return (server) => {
@@ -86,9 +86,8 @@ function nodeThatEndsByReset(): Preset {
 
 /**
  * AWS's Application Load Balancer, which retires a connection after 10,000 requests or when its time is up: GOAWAY,
- * and FIN right behind the last response. What lies above is ignored.
- *
- * @param options.cutsLast the last response has no end: as was reported in golang/go#18639
+ * and FIN right behind the last response. What lies above is ignored. With `cutsLast` the last response has no end:
+ * as was reported in golang/go#18639.
  */
 function albThatDrains({
   requests = 10_000,

@@ -21,8 +21,11 @@ export interface RecordedFrame extends Frame {
 export interface RecordedGoAway {
   /** The connection's index. */
   readonly connection: number
+  /** The last pushed stream that the client may have acted on; 0 for none. */
   readonly lastStreamId: number
+  /** The error code (RFC 9113 §7). */
   readonly code: number
+  /** The additional debug data, as UTF-8. */
   readonly debugData: string
   /** Milliseconds, as `performance.now()` counts. */
   readonly at: number

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Browser } from '../support/chromium.ts'
-import { lacksChromium, startChromium } from '../support/chromium.ts'
+import type { Browser, Scheme } from '../support/chromium.ts'
+import { lacksChromium, prefer, resize, startChromium, takeComplaints } from '../support/chromium.ts'
 import { loadModule } from '../support/plain-module.ts'
 import type { Result } from './report-result.ts'
 import { HOSTILE, toHardResult } from './report-result.ts'
@@ -38,41 +38,15 @@ describe.skipIf(lacksChromium)('the report in a browser', () => {
   })
 
   /** Shows a file, and gives all that is wrong with it, and with how it was loaded. */
-  async function look(file: string, scheme: 'light' | 'dark', width: number): Promise<string[]> {
-    await browser.send('Emulation.setEmulatedMedia', {
-      features: [{ name: 'prefers-color-scheme', value: scheme }],
-    })
-    await browser.send('Emulation.setDeviceMetricsOverride', {
-      width,
-      height: 900,
-      deviceScaleFactor: 1,
-      mobile: false,
-    })
+  async function look(file: string, scheme: Scheme, width: number): Promise<string[]> {
+    await prefer(browser, scheme)
+    await resize(browser, width)
     browser.takeEvents()
     const url = pathToFileURL(file).href
     await browser.open(url)
     const faults = await browser.evaluate<string[]>(`(() => {${inspection}\nreturn inspect()})()`)
-    return [...faults, ...toComplaints(url)].map((fault) => `${basename(file)}, ${scheme}: ${fault}`)
-  }
-
-  /** What was asked for on a network, what scripts said, and what the browser didn't like. */
-  function toComplaints(url: string): string[] {
-    return browser.takeEvents().flatMap(({ method, params }) => {
-      const text = JSON.stringify(params)
-      switch (method) {
-        case 'Network.requestWillBeSent':
-          return text.includes(`"url":${JSON.stringify(url)}`) || text.includes('"url":"data:,"')
-            ? []
-            : [text]
-        case 'Runtime.consoleAPICalled':
-        case 'Runtime.exceptionThrown':
-        case 'Log.entryAdded':
-        case 'Page.javascriptDialogOpening':
-          return [text]
-        default:
-          return []
-      }
-    })
+    const complaints = takeComplaints(browser, (asked) => asked === url || asked === 'data:,')
+    return [...faults, ...complaints].map((fault) => `${basename(file)}, ${scheme}: ${fault}`)
   }
 
   describe.each(['light', 'dark'] as const)('that prefers %s', (scheme) => {

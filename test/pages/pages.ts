@@ -9,7 +9,8 @@ import { readRepository } from '../testing-page/page.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const DOCS = readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.md'))
+  // docs/site/ has packages of others, and copies of these pages.
+  .filter((file) => file.endsWith('.md') && !/^site[\\/]/.test(file))
   .map((file) => `docs/${file.replaceAll('\\', '/')}`)
   .sort()
 

@@ -48,6 +48,51 @@ export interface Browser {
   close(): Promise<void>
 }
 
+/** A colour scheme that a reader's system prefers. */
+export type Scheme = 'light' | 'dark'
+
+/** Lets the page see a system that prefers a colour scheme. */
+export async function prefer(browser: Browser, scheme: Scheme): Promise<void> {
+  await browser.send('Emulation.setEmulatedMedia', {
+    features: [{ name: 'prefers-color-scheme', value: scheme }],
+  })
+}
+
+/** Gives the window a width, in CSS pixels. */
+export async function resize(browser: Browser, width: number): Promise<void> {
+  await browser.send('Emulation.setDeviceMetricsOverride', {
+    width,
+    height: 900,
+    deviceScaleFactor: 1,
+    mobile: false,
+  })
+}
+
+/**
+ * What the page has asked for on a network, what its scripts said, and what the browser didn't like, since this or `takeEvents()` was called.
+ *
+ * @param isExpected says whether the page may ask for a URL
+ */
+export function takeComplaints(browser: Browser, isExpected: (url: string) => boolean): string[] {
+  return browser.takeEvents().flatMap(({ method, params }) => {
+    switch (method) {
+      case 'Network.requestWillBeSent': {
+        const { request } = params
+        const url =
+          typeof request === 'object' && request !== null && 'url' in request ? request.url : undefined
+        return isExpected(String(url)) ? [] : [JSON.stringify(params)]
+      }
+      case 'Runtime.consoleAPICalled':
+      case 'Runtime.exceptionThrown':
+      case 'Log.entryAdded':
+      case 'Page.javascriptDialogOpening':
+        return [JSON.stringify(params)]
+      default:
+        return []
+    }
+  })
+}
+
 /** Starts Debian's Chromium. Nothing is asked for on a network: it is spoken to over a pipe. */
 export async function startChromium(): Promise<Browser> {
   requireProgram('chromium')

@@ -24,7 +24,8 @@ const PAGES = [
   'README.md',
   'SECURITY.md',
   ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
+    // docs/site/ has packages of others, and copies of these pages.
+    .filter((file) => file.endsWith('.md') && !/^site[\\/]/.test(file))
     .map((file) => `docs/${file}`),
 ]
 

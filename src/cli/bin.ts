@@ -7,12 +7,19 @@
  */
 
 import { readFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 import { runCli } from './cli.ts'
+import { workHere } from './load/thread-handle.ts'
 import { Terminal } from './terminal.ts'
 
-// Seen from dist/.
-const manifest: { version: string } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-)
+// A worker of `dodici load` is this program, too.
+if (isMainThread) process.exitCode = await runCli(process.argv.slice(2), readVersion(), new Terminal(process))
+else await workHere()
 
-process.exitCode = await runCli(process.argv.slice(2), manifest.version, new Terminal(process))
+function readVersion(): string {
+  // Seen from dist/.
+  const manifest: { version: string } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  )
+  return manifest.version
+}

@@ -7,6 +7,7 @@
  */
 
 import type { Command } from './command.ts'
+import { load } from './load/load.ts'
 import { serve } from './serve/serve.ts'
 
-export const COMMANDS: readonly Command[] = [serve]
+export const COMMANDS: readonly Command[] = [load, serve]

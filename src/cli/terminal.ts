@@ -9,6 +9,8 @@ const ENDING_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** Of a stream of output, what is used. */
 export interface Output {
+  /** Whether it is a terminal, where a line can be replaced. */
+  readonly isTTY?: boolean
   write(text: string): unknown
   on(event: 'error', listener: () => void): unknown
 }
@@ -17,7 +19,7 @@ export interface Output {
 export interface ProcessLike {
   readonly env: NodeJS.ProcessEnv
   /** Made when it is read for the first time: a program that reads no input doesn't open it. */
-  readonly stdin: AsyncIterable<Uint8Array>
+  readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
   on(signal: NodeJS.Signals, listener: () => void): unknown
@@ -49,6 +51,28 @@ export class Terminal {
   /** Writes a line, or several, to the standard error. */
   warn(text: string): void {
     this.#process.stderr.write(`${text}\n`)
+  }
+
+  /** Whether the standard error is a terminal, which shows {@link Terminal.status}. */
+  get hasStatus(): boolean {
+    return this.#process.stderr.isTTY === true
+  }
+
+  /** Whether a user is there who can answer. */
+  get canAsk(): boolean {
+    return this.hasStatus && this.#process.stdin.isTTY === true
+  }
+
+  /** Replaces the last line of a terminal. An empty text removes it; a further {@link Terminal.warn} needs that. */
+  status(text: string): void {
+    if (this.hasStatus) this.#process.stderr.write(`\r${text}\u001b[K`)
+  }
+
+  /** Asks a question, and reads a line. False unless it is `y` or `yes`. The standard input is used up by it. */
+  async ask(question: string): Promise<boolean> {
+    this.#process.stderr.write(`${question} (y/N) `)
+    for await (const piece of this.input) return /^y(es)?$/i.test(Buffer.from(piece).toString().trim())
+    return false
   }
 
   /** Settles at Ctrl-C, or SIGTERM. From then on a further signal ends the process at once. */

@@ -29,6 +29,10 @@ describe('dodici', () => {
     { args: ['-h'], first: 'HTTP/2 from the command line.' },
     { args: ['serve', '--help'], first: 'Serves files and test routes over HTTP/2, on loopback only.' },
     {
+      args: ['load', '--help'],
+      first: 'Sends many requests over HTTP/2, and reports how fast the responses are.',
+    },
+    {
       args: ['serve', '-h', 'nowhere'],
       first: 'Serves files and test routes over HTTP/2, on loopback only.',
     },
@@ -61,7 +65,10 @@ describe('dodici', () => {
   })
 
   test.each([
-    { args: ['sevre'], message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: serve\n" },
+    {
+      args: ['sevre'],
+      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: load, serve\n",
+    },
     {
       args: ['--versoin'],
       message: "dodici: unknown option '--versoin'. Did you mean '--version'?\nThere is: --help, --version\n",

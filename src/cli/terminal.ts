@@ -9,7 +9,7 @@ const ENDING_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** Of a stream of output, what is used. */
 export interface Output {
-  /** Whether it is a terminal, where a line can be replaced. */
+  /** Whether it is a terminal. Missing: it is none. */
   readonly isTTY?: boolean
   write(text: string): unknown
   on(event: 'error', listener: () => void): unknown
@@ -53,19 +53,19 @@ export class Terminal {
     this.#process.stderr.write(`${text}\n`)
   }
 
-  /** Whether the standard error is a terminal, which shows {@link Terminal.status}. */
-  get hasStatus(): boolean {
+  /** Writes to the standard error as it is: control sequences, where it is a terminal. */
+  draw(text: string): void {
+    this.#process.stderr.write(text)
+  }
+
+  /** Whether a user looks at the standard error. */
+  get isErrorTerminal(): boolean {
     return this.#process.stderr.isTTY === true
   }
 
   /** Whether a user is there who can answer. */
   get canAsk(): boolean {
-    return this.hasStatus && this.#process.stdin.isTTY === true
-  }
-
-  /** Replaces the last line of a terminal. An empty text removes it; a further {@link Terminal.warn} needs that. */
-  status(text: string): void {
-    if (this.hasStatus) this.#process.stderr.write(`\r${text}\u001b[K`)
+    return this.isErrorTerminal && this.#process.stdin.isTTY === true
   }
 
   /** Asks a question, and reads a line. False unless it is `y` or `yes`. The standard input is used up by it. */

@@ -7,6 +7,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { DispatchOptions } from '../../../types/request.ts'
 import { noop } from '../../core/noop.ts'
+import { EXIT } from '../cli-error.ts'
 import { toExitCode } from './failure.ts'
 import { loadClock } from './load-clock.ts'
 import type { LoadJob, LoadNews, LoadOrder, ThreadResult } from './load-job.ts'
@@ -54,8 +55,7 @@ export class LoadThread {
       await sessions.destroy()
       this.#tell({ type: 'done', result })
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      this.#tell({ type: 'failed', message, exitCode: toExitCode(error) })
+      this.#tell(toFailed(error, this.#job.timeout))
     } finally {
       bytes.close()
       this.#port.close()
@@ -86,15 +86,26 @@ export class LoadThread {
   }
 
   #begin(sessions: Sessions, plan: LoadPlan): LoadRun {
-    const run = new LoadRun(sessions.lanes, this.#options, plan, loadClock)
+    const isCut = this.#cut.signal.aborted
+    const wanted = isCut ? { ...plan, requests: 0 } : plan
+    const run = new LoadRun(sessions.lanes, this.#options, wanted, loadClock)
     this.#run = run
-    if (this.#cut.signal.aborted) run.cut()
+    if (isCut) run.cut()
     return run
   }
 
   #tell(news: LoadNews): void {
     this.#port.postMessage(news)
   }
+}
+
+/** @param timeout of a request, in milliseconds */
+function toFailed(error: unknown, timeout: number): LoadNews {
+  const exitCode = toExitCode(error)
+  const own = error instanceof Error ? error.message : String(error)
+  // The client's error names an option of its own.
+  const message = exitCode === EXIT.timeout ? `no response within --timeout, ${timeout} ms` : own
+  return { type: 'failed', message, exitCode }
 }
 
 function toResult(outcome: LoadOutcome, before: ByteCount, after: ByteCount): ThreadResult {

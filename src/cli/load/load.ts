@@ -5,6 +5,7 @@
  */
 
 import { writeFile } from 'node:fs/promises'
+import { noop } from '../../core/noop.ts'
 import { isSystemError } from '../certificates/cache-folder.ts'
 import type { ExitCode } from '../cli-error.ts'
 import { CliError, EXIT } from '../cli-error.ts'
@@ -22,6 +23,9 @@ import { toCount, toFailures, toTextReport } from './report-text.ts'
 /** Milliseconds. */
 const STATUS_INTERVAL = 1_000
 
+/** Removes the rest of a terminal's line (ECMA-48 §8.3.41, EL). */
+const CLEAR_REST = '\u001b[K'
+
 export const load: Command = {
   name: 'load',
   synopsis: 'URL',
@@ -38,7 +42,6 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   }
   await requireConsent(options.url, options.isAgreed, terminal)
   const result = await measure(options, terminal)
-  if (result === null) return EXIT.interrupted
   const { url, spec, isJson, chart } = options
   terminal.print(isJson ? toJsonReport(url, spec, result) : toTextReport(url, spec, result))
   if (chart !== null) await writeChart(chart, toChart(url, spec, result))
@@ -46,8 +49,8 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
   return toFailures(result) > 0 || result.lostWorkers.length > 0 ? EXIT.load : EXIT.ok
 }
 
-/** Null when the user has ended it before anything was measured. */
-async function measure({ spec }: LoadOptions, terminal: Terminal): Promise<LoadResult | null> {
+/** @throws CliError when the sessions can't be opened, or the user has ended it before they were */
+async function measure({ spec }: LoadOptions, terminal: Terminal): Promise<LoadResult> {
   const threads = new LoadThreads(spec)
   let isInterrupted = false
   void terminal.interrupted().then(() => {
@@ -58,32 +61,32 @@ async function measure({ spec }: LoadOptions, terminal: Terminal): Promise<LoadR
   try {
     streams = await threads.open()
   } catch (error) {
-    if (isInterrupted) return null
-    throw error
+    throw isInterrupted ? new CliError('interrupted before the load began', EXIT.interrupted) : error
   }
-  const timer = terminal.hasStatus ? showProgress(threads, terminal) : null
+  const hideProgress = terminal.isErrorTerminal ? showProgress(threads, terminal) : noop
   try {
     return await threads.run(streams)
   } finally {
-    if (timer !== null) clearInterval(timer)
-    terminal.status('')
+    hideProgress()
   }
 }
 
-/** One line, once a second. */
-function showProgress(threads: LoadThreads, terminal: Terminal): NodeJS.Timeout {
+/** Replaces one line of a terminal, once a second. @returns what ends that, and removes the line */
+function showProgress(threads: LoadThreads, terminal: Terminal): () => void {
   let before: LoadProgress = threads.progress
   let seconds = 0
-  return setInterval(() => {
+  const timer = setInterval(() => {
     const { progress } = threads
     const rate = ((progress.responses - before.responses) / STATUS_INTERVAL) * 1_000
     before = progress
     seconds += STATUS_INTERVAL / 1_000
-    terminal.status(
-      `  ${seconds} s   ${toCount(rate)} requests/s   ${toCount(progress.responses)} responses   ` +
-        `${toCount(progress.failures)} errors`,
-    )
+    const counts = `${toCount(progress.responses)} responses   ${toCount(progress.failures)} errors`
+    terminal.draw(`\r  ${seconds} s   ${toCount(rate)} requests/s   ${counts}${CLEAR_REST}`)
   }, STATUS_INTERVAL)
+  return () => {
+    clearInterval(timer)
+    terminal.draw(`\r${CLEAR_REST}`)
+  }
 }
 
 async function writeChart(path: string, chart: string): Promise<void> {

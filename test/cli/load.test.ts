@@ -147,6 +147,8 @@ describe('dodici load', () => {
       failures: 0,
     })
     expect(server.connections.length).toBeGreaterThan(10)
+    // Also those of sessions that have ended: each response has two frames.
+    expect(report.bytes.received).toBeGreaterThan(500 * 18)
   })
 
   test('draws a chart', async () => {

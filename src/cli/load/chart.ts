@@ -9,7 +9,7 @@ import { toLinearScale, toLogScale } from './chart-scale.ts'
 import type { Histogram } from './histogram.ts'
 import type { LoadSpec } from './load-job.ts'
 import type { LoadResult } from './load-threads.ts'
-import { toCount, toMillis, toResponseRate } from './report-text.ts'
+import { toCount, toResponseRate } from './report-text.ts'
 
 const WIDTH = 800
 const HEIGHT = 660
@@ -111,7 +111,7 @@ function toLatencyPlot(curves: readonly Curve[]): string[] {
   const toX = (nine: number): number => LEFT + ((RIGHT - LEFT) * nine) / nines
   const marks = [0, Math.log10(2), ...Array.from({ length: Math.floor(nines) }, (_, index) => index + 1)]
   return [
-    ...toRows(y, toMillis),
+    ...toRows(y, toCount),
     ...marks.flatMap((nine) => toColumn(toX(nine), LATENCY, `${toPercent(1 - 10 ** -nine)} %`)),
     ...curves.map(({ latencies, style }) => {
       const points = Array.from({ length: POINTS + 1 }, (_, index) => {

@@ -33,6 +33,8 @@ export async function requireConsent(url: URL, isAgreed: boolean, terminal: Term
     terminal.warn(`dodici load: ${warning}`)
     return
   }
-  if (consent === 'ask' && (await terminal.ask(`${warning}\nMay it be sent?`))) return
-  throw new CliError(`${warning} Nothing was sent. If its owner agrees, say so by --yes`, EXIT.usage)
+  if (consent === 'refuse') {
+    throw new CliError(`${warning} Nothing was sent. If its owner agrees, say so by --yes`, EXIT.usage)
+  }
+  if (!(await terminal.ask(`${warning}\nMay it be sent?`))) throw new CliError('nothing was sent', EXIT.usage)
 }

@@ -51,7 +51,7 @@ export type LoadOrder = 'start' | 'cut'
 export type LoadNews =
   /** Its sessions are open. `streams`: of each of them, as the peer allows. */
   | { readonly type: 'ready'; readonly streams: number }
-  /** Once a second, of the requests that count. */
+  /** Now and then, of the requests that count. */
   | { readonly type: 'progress'; readonly responses: number; readonly failures: number }
   /** No session could be opened. Nothing else comes. */
   | { readonly type: 'failed'; readonly message: string; readonly exitCode: ExitCode }

@@ -18,7 +18,7 @@ import type { ByteCount } from './wire-bytes.ts'
 import { WireBytes } from './wire-bytes.ts'
 
 /** How often a thread tells its progress. Milliseconds. */
-const PROGRESS_INTERVAL = 1_000
+const PROGRESS_INTERVAL = 100
 
 /** Does a job to its end, by the orders that come, and tells what comes of it. */
 export class LoadThread {

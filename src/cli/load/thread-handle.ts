@@ -6,7 +6,6 @@
 
 import { MessageChannel, parentPort, Worker, workerData } from 'node:worker_threads'
 import { noop } from '../../core/noop.ts'
-import { toError } from '../../errors.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { LoadJob, LoadNews, LoadOrder, ThreadResult } from './load-job.ts'
 import { LoadThread } from './load-thread.ts'
@@ -55,7 +54,7 @@ export class ThreadHandle {
   static inWorker(job: LoadJob): ThreadHandle {
     const worker = new Worker(new URL(import.meta.url), { workerData: job })
     const handle = new ThreadHandle(worker)
-    worker.on('error', (error) => handle.#end(toError(error)))
+    worker.on('error', (error) => handle.#end(error instanceof Error ? error : new Error(String(error))))
     worker.on('exit', (code) => handle.#end(new Error(`it ended early, with exit code ${code}`)))
     return handle
   }

@@ -62,6 +62,12 @@ describe('several workers', () => {
     expect(server.requests).toHaveLength(1_004)
   })
 
+  test('of which one has no request end all the same', async () => {
+    const { origin } = await startFaults()
+    const { code, stdout } = await start(['--json', '-w', '2', '-c', '2', '-n', '1', origin]).exit()
+    expect({ code, responses: JSON.parse(stdout).responses }).toEqual({ code: 0, responses: 1 })
+  })
+
   test('of which one is lost during the load end with what the others have', async () => {
     const server = await startFaults()
     const env = await preload(

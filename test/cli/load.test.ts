@@ -151,6 +151,28 @@ describe('dodici load', () => {
     expect(report.bytes.received).toBeGreaterThan(500 * 18)
   })
 
+  test('opens a lost session again, and counts the requests that were lost with it', async () => {
+    const server = await startFaults()
+    server.onRequest('*', (stream, connection) => {
+      if (stream.index === 20) connection.transport.destroy()
+      else stream.respond()
+    })
+    const { code, report } = await load('-n', '100', '-m', '5', server.origin)
+    expect({ code, ended: report.responses + report.failures }).toEqual({ code: 9, ended: 100 })
+    expect(report.failures).toBeGreaterThanOrEqual(1)
+    expect(report.failures).toBeLessThanOrEqual(5)
+    expect(report.errors).toEqual({ UND_ERR_SOCKET: report.failures })
+    expect(server.connections).toHaveLength(2)
+  })
+
+  test('refuses a field that HTTP/2 does not have, before the load', async () => {
+    const server = await startFaults()
+    const { code, stdout, stderr } = await runHere(['load', '-n', '1', '-H', 'te: gzip', server.origin])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain("'te'")
+    expect(server.requests).toEqual([])
+  })
+
   test('draws a chart', async () => {
     const { origin } = await startFaults()
     const chart = join(folder, 'chart.svg')

@@ -13,6 +13,7 @@ const RULES: readonly (readonly [pattern: RegExp, exitCode: ExitCode])[] = [
     /^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|DODICI_ERR_(REQUEST|QUEUE|UPLOAD)_TIMEOUT|ETIMEDOUT)$/,
     EXIT.timeout,
   ],
+  [/^UND_ERR_INVALID_ARG$/, EXIT.usage],
   [/^(ENOTFOUND|EAI_[A-Z]+)$/, EXIT.dns],
   [/^(DODICI_ERR_ALPN|DODICI_ERR_STREAM|UND_ERR_SOCKET)$/, EXIT.protocol],
   [

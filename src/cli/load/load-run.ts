@@ -142,6 +142,8 @@ export class LoadRun {
     if (plan.duration !== null) this.#endAlarm = clock.after(plan.duration, () => this.#drain(this.#endAt))
     this.#addSlots(lanes)
     this.#fill(now)
+    // Of few requests a thread may get none.
+    this.#closeIfDone(now)
   }
 
   /** Responses and failures so far. */

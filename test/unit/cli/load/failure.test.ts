@@ -3,6 +3,7 @@ import { toExitCode } from '../../../../src/cli/load/failure.ts'
 import {
   AlpnError,
   ConnectTimeoutError,
+  InvalidArgumentError,
   RequestTimeoutError,
   SocketError,
   StreamError,
@@ -31,6 +32,7 @@ describe('the exit code of an error', () => {
   })
 
   test.each([
+    { error: new InvalidArgumentError('no'), exitCode: 2 },
     { error: new AlpnError('no'), exitCode: 6 },
     { error: new StreamError('no'), exitCode: 6 },
     { error: new SocketError('no', { cause: toNodeError('ECONNRESET') }), exitCode: 6 },

@@ -108,6 +108,11 @@ describe('a closed loop', () => {
     expect(tally.responses).toBe(3)
   })
 
+  test('without requests ends at once', async () => {
+    const { run } = begin({ requests: 0 })
+    expect(await run.outcome).toMatchObject({ elapsed: 0, inTime: 0, unfinished: 0 })
+  })
+
   test('uses all sessions', async () => {
     const { senders } = await play({ requests: 90, sessions: 3 })
     expect(senders.map(({ requests }) => requests)).toEqual([30, 30, 30])

@@ -5,6 +5,8 @@
  *     node examples/download.mjs http://localhost:8080/bytes/10000000 /tmp/download
  */
 
+// @ts-check
+
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

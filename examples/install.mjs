@@ -5,6 +5,8 @@
  *     node examples/install.mjs
  */
 
+// @ts-check
+
 import { Agent, install, uninstall } from 'dodici'
 
 const url = new URL('/headers', process.argv[2] ?? 'http://localhost:8080')

@@ -6,6 +6,8 @@
  *     node examples/json-client.mjs
  */
 
+// @ts-check
+
 import { Pool } from 'dodici'
 import { interceptors } from 'undici'
 

@@ -5,6 +5,8 @@
  *     node examples/many-posts.mjs
  */
 
+// @ts-check
+
 import { Client, errors } from 'dodici'
 
 // One connection, and as many streams at once as the server allows. The others wait their turn.

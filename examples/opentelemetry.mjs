@@ -1,10 +1,12 @@
 /**
- * Spans of each request, and `traceparent` in what is sent. Needs `npm install @opentelemetry/api @opentelemetry/sdk-trace-node
- * @opentelemetry/instrumentation-undici`.
+ * Spans of each request, and `traceparent` in what is sent. Needs `npm install @opentelemetry/api@1.9
+ * @opentelemetry/sdk-trace-node@2.12 @opentelemetry/instrumentation-undici@0.33`, which fit each other.
  *
  *     npx dodici serve
  *     node examples/opentelemetry.mjs
  */
+
+// @ts-check
 
 import { trace } from '@opentelemetry/api'
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'

@@ -8,6 +8,8 @@
  * `dodici serve` says what to write for the three dots.
  */
 
+// @ts-check
+
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'

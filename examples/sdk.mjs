@@ -6,6 +6,8 @@
  *     node examples/sdk.mjs
  */
 
+// @ts-check
+
 import { Agent, fetch } from 'dodici'
 
 /** Knows nothing of Dodici. */
@@ -19,7 +21,7 @@ class Shop {
     this.#fetch = fetch
   }
 
-  /** @param {string} name @param {number} count */
+  /** @param {string} name @param {number} count @returns {Promise<{ name: string, count: number }>} */
   async order(name, count) {
     const response = await this.#fetch(new URL('/echo', this.#origin), {
       method: 'POST',
@@ -27,7 +29,7 @@ class Shop {
       body: JSON.stringify({ name, count }),
     })
     if (!response.ok) throw new Error(`The shop responded with ${response.status}`)
-    return response.json()
+    return /** @type {Promise<{ name: string, count: number }>} */ (response.json())
   }
 }
 

@@ -5,6 +5,8 @@
  *     node examples/server-sent-events.mjs
  */
 
+// @ts-check
+
 import { Client } from 'dodici'
 
 // Events may be rare: no limit between two of them. PINGs find out when the connection is dead.

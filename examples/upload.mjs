@@ -5,6 +5,8 @@
  *     node examples/upload.mjs
  */
 
+// @ts-check
+
 import { createHash } from 'node:crypto'
 import { Client } from 'dodici'
 

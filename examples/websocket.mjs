@@ -1,10 +1,12 @@
 /**
- * A WebSocket over HTTP/2 (RFC 8441): a stream of the connection that the process has anyway. Needs Node 22 or later, which has
- * `WebSocket`.
+ * A WebSocket over HTTP/2 (RFC 8441): a stream of the connection that the process has anyway. Node 22 and later have a `WebSocket`; for
+ * Node 20 it is that of `npm install undici`.
  *
  *     npx dodici serve
  *     node examples/websocket.mjs
  */
+
+// @ts-check
 
 import { once } from 'node:events'
 import { Agent, install } from 'dodici'
@@ -17,10 +19,11 @@ install(agent)
 const url = new URL('/ws', process.argv[2] ?? 'http://localhost:8080')
 url.protocol = url.protocol.replace('http', 'ws')
 
-if (globalThis.WebSocket === undefined)
-  throw new Error('This example needs the WebSocket of Node 22 or later')
+const { WebSocket } = globalThis.WebSocket === undefined ? await import('undici') : globalThis
 const socket = new WebSocket(url)
 await once(socket, 'open')
+for (const { sessions } of Object.values(agent.stats))
+  console.log('open: streams of HTTP/2:', sessions[0]?.streams)
 for (const text of ['one', 'two', 'three']) {
   socket.send(text)
   const [{ data }] = await once(socket, 'message')

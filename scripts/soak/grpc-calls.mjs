@@ -7,10 +7,10 @@ import { loadModules } from '../support.mjs'
 /** @typedef {import('./calls.mjs').Context} Context */
 
 const { call, GrpcCall } =
-  /** @type {typeof import('../../examples/grpc/request-client.ts') & typeof import('../../examples/grpc/dispatch-client.ts')} */ (
+  /** @type {typeof import('../../examples/grpc/request-client.mjs') & typeof import('../../examples/grpc/dispatch-client.mjs')} */ (
     await loadModules(`
-    export { call } from '../examples/grpc/request-client.ts'
-    export { GrpcCall } from '../examples/grpc/dispatch-client.ts'`)
+    export { call } from '../examples/grpc/request-client.mjs'
+    export { GrpcCall } from '../examples/grpc/dispatch-client.mjs'`)
   )
 
 /** Milliseconds. A call that meets this deadline stands still. */
@@ -21,7 +21,7 @@ const CODES = { aborted: 10, deadlineExceeded: 4 }
  * @param {Context} context
  * @param {string} method
  * @param {Uint8Array | AsyncIterable<Uint8Array>} input
- * @param {import('../../examples/grpc/protocol.ts').CallOptions} [more]
+ * @param {import('../../examples/grpc/protocol.mjs').CallOptions} [more]
  * @returns {AsyncIterable<Buffer>}
  */
 function open({ random, dispatcher, options, reached }, method, input, more = {}) {

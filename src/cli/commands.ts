@@ -7,7 +7,8 @@
  */
 
 import type { Command } from './command.ts'
+import { faults } from './faults/faults.ts'
 import { load } from './load/load.ts'
 import { serve } from './serve/serve.ts'
 
-export const COMMANDS: readonly Command[] = [load, serve]
+export const COMMANDS: readonly Command[] = [load, serve, faults]

@@ -36,6 +36,10 @@ describe('dodici', () => {
       args: ['serve', '-h', 'nowhere'],
       first: 'Serves files and test routes over HTTP/2, on loopback only.',
     },
+    {
+      args: ['faults', '--help'],
+      first: 'Misbehaves over HTTP/2 as the path says, on loopback only: for tests of clients.',
+    },
   ])('$args: shows its help on one screen', async ({ args, first }) => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -67,7 +71,7 @@ describe('dodici', () => {
   test.each([
     {
       args: ['sevre'],
-      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: load, serve\n",
+      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: load, serve, faults\n",
     },
     {
       args: ['--versoin'],
@@ -92,11 +96,26 @@ describe('dodici', () => {
     { args: ['serve', 'no\u001b[31mwhere'], message: "can't serve 'no\\x1b[31mwhere': ENOENT" },
     { args: ['serve', '--', '--port'], message: "can't serve '--port': ENOENT" },
     { args: ['serve', fileURLToPath(import.meta.url)], message: 'it is no folder' },
+    { args: ['faults', 'DIR'], message: "dodici faults: takes options alone, not 'DIR'" },
+    { args: ['faults', '-p', '8443'], message: '--port and --tls-port are both 8443' },
+    {
+      args: ['faults', '--preset', 'nginx-retires'],
+      message: "unknown preset 'nginx-retires'.",
+    },
+    {
+      args: ['faults', '--preset', 'node-that-ends-by-reset', '--requests', '2'],
+      message:
+        '--requests needs a --preset that counts them: nginx-that-retires, apache-that-restarts, alb-that-drains\n',
+    },
+    {
+      args: ['faults', '--requests', '0'],
+      message: "--requests takes a whole number from 1 to 1000000, not '0'",
+    },
   ])('$args: is refused with what would be accepted', async ({ args, message }) => {
     const { code, stdout, stderr } = await run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
-    expect(stderr).toMatch(/'dodici( serve)? --help' shows more\.\n$/)
+    expect(stderr).toMatch(/'dodici( serve| faults)? --help' shows more\.\n$/)
   })
 })
 
@@ -123,6 +142,10 @@ describe("import 'dodici'", () => {
   test('is loaded by no command that does without it', async () => {
     const text = await readFile(`${root}dist/cli.js`, 'utf8')
     expect(text.startsWith('#!/usr/bin/env node\n')).toBe(true)
-    expect(text.match(/^import .*"\.\/.*$/gm)).toBeNull()
+    // What is imported at the start has `from`; what a command loads when it runs has not.
+    expect(text.match(/\bfrom\s*"\..*?"/g)).toBeNull()
+    expect(text).toContain('import("./testing.js")')
+    // It is minified, and keeps the names that a stack shows.
+    expect(text).toContain('"runCli"')
   })
 })

@@ -25,7 +25,7 @@ test('docs/cli.md has each command with each of its options and routes', () => {
     const [, section = ''] = page.split(`\n## \`dodici ${name}\``)
     // Every command has --help; the top of the page says so.
     const options = (help.match(/--[a-z\d-]+( [A-Z]+)?/g) ?? []).filter((option) => option !== '--help')
-    const routes = help.match(/(?<= |\n)\/[a-z]+(\/[A-Z]+)?/g) ?? []
+    const routes = help.match(/(?<= |\n)\/[a-z-]+(\/[A-Z]+)?/g) ?? []
     expect(options.length).toBeGreaterThan(0)
     for (const word of [...options, ...routes]) expect(section).toContain(`${word}\``)
   }

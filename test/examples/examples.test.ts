@@ -10,7 +10,6 @@ import type { Serve } from '../support/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../support/cli.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
-const hasWebSocket = globalThis.WebSocket !== undefined
 
 let folder = ''
 let serve: Serve
@@ -47,11 +46,26 @@ const LINES: Readonly<Record<string, readonly string[]>> = {
   ],
   upload: ['6888890 bytes, unchanged'],
   'server-sent-events': ['tick 1', 'tick 2', 'tick 3'],
+  websocket: ['open: streams of HTTP/2: 1', 'back: one', 'back: two', 'back: three', 'closed: 1000 done'],
   'many-posts': ['{ delivered: 999, rejected: 1 }'],
   sdk: ['2 × tea', '1 × bread', '12 × figs'],
   install: ['before: HTTP/1.1', 'installed: HTTP/2.0', 'after: HTTP/1.1'],
   opentelemetry: ['the server knows the trace: true', 'GET 200', 'checkout has no status'],
+  'grpc/greeter': ['Hello, twelve!', '1', '2', '3', 'GrpcError: there is no such method 12'],
+  'threads/threads': [
+    'a thread: its 100 squares add up to 328350, exit code 0',
+    'a thread: its 100 squares add up to 328350, exit code 0',
+    'a terminated thread: its connection closed, with 100 requests on it',
+  ],
+  'cluster/cluster': [
+    '20 responses, by 2 processes',
+    'a killed process: its response ended with ECONNRESET',
+    'another process: 200',
+    'a disconnected process: exit code 0',
+  ],
 }
+/** Those that need more than a list of lines to be judged: each has a test of its own. */
+const OTHERS = ['download', 'proxy']
 
 describe('the example', () => {
   test.each(Object.entries(LINES))('%s prints what it promises', async (name, lines) => {
@@ -66,21 +80,6 @@ describe('the example', () => {
     expect(readdirSync(folder)).not.toContain('download.part')
   })
 
-  test('websocket speaks over HTTP/2, or says what it needs', async () => {
-    if (hasWebSocket) {
-      expect(await run('websocket', serve.plain)).toEqual([
-        'back: one',
-        'back: two',
-        'back: three',
-        'closed: 1000 done',
-      ])
-    } else {
-      const { code, stderr } = await runNodeWith([], join(examples, 'websocket.mjs'), serve.plain)
-      expect(code).toBe(1)
-      expect(stderr).toContain('This example needs the WebSocket of Node 22 or later')
-    }
-  })
-
   test('proxy goes through its proxy, and is refused without credentials', async () => {
     expect(await run('proxy', serve.secure)).toEqual([
       'the proxy opens a tunnel',
@@ -89,11 +88,16 @@ describe('the example', () => {
     ])
   })
 
-  test('is in the list of examples/README.md, and has a test', async () => {
+  test('is in the list of examples/README.md, which has the command of each', async () => {
     const page = await readFile(join(examples, 'README.md'), 'utf8')
     const files = readdirSync(examples).filter((name) => name !== 'README.md')
     for (const name of files) expect(page).toContain(`(${name})`)
     const programs = files.filter((name) => name.endsWith('.mjs')).map((name) => name.replace('.mjs', ''))
-    expect(programs.toSorted()).toEqual([...Object.keys(LINES), 'download', 'proxy', 'websocket'].toSorted())
+    const tested = [...Object.keys(LINES), ...OTHERS].toSorted()
+    expect(programs.toSorted()).toEqual(tested.filter((name) => !name.includes('/')))
+    const commands = [...page.matchAll(/^\| .*`(?:\S+=\S+ )?node examples\/(\S+)\.mjs`/gm)].map(
+      ([, name]) => name,
+    )
+    expect(commands.toSorted()).toEqual(tested)
   })
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Metadata } from '../../examples/grpc/protocol.ts'
-import { Status } from '../../examples/grpc/protocol.ts'
+import type { Metadata } from '../../examples/grpc/protocol.mjs'
+import { Status } from '../../examples/grpc/protocol.mjs'
 import { describeGrpc, toMessages, toOutgoing } from './grpc-rig.ts'
 
 /** Leaves out metadata that a server has added. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { Status } from '../../examples/grpc/protocol.ts'
+import { Status } from '../../examples/grpc/protocol.mjs'
 import type { Client } from '../../src/index.ts'
 import { errors } from '../../src/index.ts'
 import type { GrpcRig } from './grpc-rig.ts'

@@ -2,9 +2,9 @@
 
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
-import { GrpcCall } from '../../examples/grpc/dispatch-client.ts'
-import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol.ts'
-import { call } from '../../examples/grpc/request-client.ts'
+import { GrpcCall } from '../../examples/grpc/dispatch-client.mjs'
+import type { CallOptions, GrpcError, Input } from '../../examples/grpc/protocol.mjs'
+import { call } from '../../examples/grpc/request-client.mjs'
 import type { ClientOptions, Dispatcher } from '../../src/index.ts'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { Status } from '../../examples/grpc/protocol.ts'
+import { Status } from '../../examples/grpc/protocol.mjs'
 import { errors } from '../../src/index.ts'
 import { describeGrpc, toOutgoing } from './grpc-rig.ts'
 

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { call } from '../../examples/grpc/request-client.ts'
+import { call } from '../../examples/grpc/request-client.mjs'
 import { TokenBucket } from '../../src/core/token-bucket.ts'
 import { Client } from '../../src/index.ts'
 import { ENGINES } from '../support/engines.ts'

@@ -15,6 +15,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Node 20 runs no TypeScript. */
 const COMPILER_OPTIONS = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 }
 const LANGUAGES = ['js', 'mjs', 'ts']
+/** What a page may tell its reader to install. */
+const PACKAGES = ['undici', '@opentelemetry']
 
 const SNIPPETS = SNIPPET_PAGES.flatMap((page) =>
   findSnippets(readRepository(page))
@@ -34,6 +36,8 @@ beforeAll(async () => {
   serve = await startServe(join(folder, '.cache'))
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules/dodici'))
+  for (const name of PACKAGES)
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
 })
 
 afterAll(async () => {
@@ -64,6 +68,12 @@ function play(name: string, code: string): Promise<Outcome> {
   })
 }
 
+/** The packages that a snippet imports: none for most. */
+const toPackages = ({ code, page, line, text }: (typeof SNIPPETS)[number]) =>
+  [...code.matchAll(/^import .* from '([^']+)'$/gm)]
+    .map(([, name = '']) => ({ name, page, line, text }))
+    .filter(({ name }) => !name.startsWith('node:') && name.split('/')[0] !== 'dodici')
+
 describe('the snippets', () => {
   test('are found', () => {
     expect(SNIPPETS.filter(({ page }) => page === 'README.md')).toHaveLength(6)
@@ -86,6 +96,31 @@ describe('the snippets', () => {
     const [, what = ''] = info.split('needs: ')
     const says = text.toLowerCase().includes(withoutMarks(what).toLowerCase())
     expect([what, says]).toEqual([what, true])
+  })
+
+  test.each(
+    RUN.flatMap(toPackages),
+  )('$page:$line: the page says that $name has to be installed', (snippet) => {
+    expect(snippet.text).toMatch(
+      new RegExp(
+        `npm install \\S.{0,200}${withoutMarks(snippet.name)}|npm install ${withoutMarks(snippet.name)}`,
+      ),
+    )
+  })
+
+  test('name the versions of packages that are tested', () => {
+    const { devDependencies }: { devDependencies: Record<string, string> } = JSON.parse(
+      readRepository('package.json'),
+    )
+    const named = [...SNIPPET_PAGES, 'examples/opentelemetry.mjs'].flatMap((page) =>
+      [...readRepository(page).matchAll(/`npm install [^`]+`/g)].flatMap(([command]) => [
+        ...command.matchAll(/([@\w/-]+)@([\d.]+)/g),
+      ]),
+    )
+    expect(named.length).toBeGreaterThan(5)
+    expect(
+      named.filter(([, name = '', version]) => !devDependencies[name]?.startsWith(`${version}.`)),
+    ).toEqual([])
   })
 
   test.each(PARTS)('$page:$line: the page says what stands ahead of it, $info', ({ page, info }) => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { frames } from '../../src/testing/frames.ts'
+import { FrameParser, frames, Setting } from '../../src/testing/frames.ts'
 import { loadModule } from '../support/plain-module.ts'
 
 type Counts = Readonly<Record<string, number>>
@@ -26,7 +26,7 @@ interface Pipe {
 interface Lane {
   readonly server: Server
   readonly links: Set<{ readonly up: Pipe; readonly down: Pipe }>
-  readonly tally: { readonly goaways: Counts; readonly strange: string[] }
+  readonly tally: { readonly goaways: Counts; readonly earned: Counts; readonly strange: string[] }
 }
 
 interface Pipes {
@@ -39,14 +39,39 @@ interface Lanes {
   readonly Lane: new (name: string, port: number, random: Random, report: () => void) => Lane
 }
 
+interface Frame {
+  readonly type: number
+  readonly flags: number
+  readonly streamId: number
+  readonly payload: Buffer
+}
+
+interface FlowLedgers {
+  readonly FlowLedger: new () => {
+    readonly overrun: number | null
+    onClientFrame(frame: Frame): void
+    onServerFrame(frame: Frame): void
+  }
+}
+
 interface RunRecord {
   readonly runs: number
   readonly calls: number
   readonly faults: Counts
   readonly recoveries: Counts
+  readonly marks: readonly { run: number; minute: number; rss: number; heap: number }[]
+}
+
+interface RunState {
+  readonly node: readonly string[]
+  readonly versions: Readonly<Record<string, string>>
+  readonly missing: readonly string[]
+  readonly notes?: readonly string[]
+  readonly engines: Readonly<Record<string, RunRecord>>
 }
 
 interface Records {
+  addStates(states: RunState[]): RunState
   emptyRecord(): RunRecord
   addRecords(a: RunRecord, b: RunRecord): RunRecord
   toHistogram(times: number[]): Counts
@@ -56,7 +81,8 @@ interface Records {
 const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/soak/random.mjs')
 const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/pipe.mjs')
 const { Lane } = await loadModule<Lanes>('scripts/soak/chaos/lane.mjs')
-const { addRecords, emptyRecord, toHistogram, toQuantile } = await loadModule<Records>(
+const { FlowLedger } = await loadModule<FlowLedgers>('scripts/soak/chaos/flow-ledger.mjs')
+const { addRecords, addStates, emptyRecord, toHistogram, toQuantile } = await loadModule<Records>(
   'scripts/soak/chaos/record.mjs',
 )
 const { toPage } = await loadModule<{ toPage(record: unknown): string }>('scripts/soak/chaos/page.mjs')
@@ -140,6 +166,43 @@ it('the relay counts each GOAWAY of the client, and tells of one with an error',
   expect(lane.tally.strange).toEqual(['GOAWAY of the client with code 1 (why); faults: none'])
 })
 
+it.each([
+  { what: 'within its stream window', bytes: 1_000, updates: 0, expected: null },
+  { what: 'beyond its stream window', bytes: 1_001, updates: 0, expected: 1 },
+  { what: 'that a WINDOW_UPDATE allowed', bytes: 1_001, updates: 1, expected: null },
+  { what: 'beyond the window of the connection', bytes: 70_000, updates: 69_000, expected: 0 },
+])('the relay knows DATA $what', ({ bytes, updates, expected }) => {
+  const flow = new FlowLedger()
+  const client = new FrameParser((frame) => flow.onClientFrame(frame), 'client')
+  const server = new FrameParser((frame) => flow.onServerFrame(frame), 'server')
+  client.push(Buffer.concat([PREFACE, frames.settings([Setting.INITIAL_WINDOW_SIZE, 1_000])]))
+  // Until its ACK, the window of before counts.
+  server.push(frames.data(3, 'x'.repeat(1_001)))
+  expect(flow.overrun).toBeNull()
+  server.push(frames.settingsAck())
+  if (updates > 0) client.push(frames.windowUpdate(1, updates))
+  for (let left = bytes; left > 0; left -= 500) server.push(frames.data(1, 'x'.repeat(Math.min(left, 500))))
+  expect(flow.overrun).toBe(expected)
+})
+
+it('the relay knows which GOAWAY with an error the server has earned: it went beyond the window', async () => {
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {})
+    socket.write(Buffer.concat([frames.settings(), frames.settingsAck(), frames.data(1, 'xx')]))
+  })
+  const lane = new Lane('a server', await listen(server), makeRandom(1), () => {})
+  const client = connect({ port: await listen(lane.server), host: '127.0.0.1' })
+  client.on('error', () => {})
+  onTestFinished(() => void client.destroy())
+  client.write(Buffer.concat([PREFACE, frames.settings([Setting.INITIAL_WINDOW_SIZE, 1])]))
+  await once(client, 'data')
+  client.write(Buffer.concat([frames.goAway(0, 3, ''), frames.goAway(0, 1, 'no cause')]))
+  await expect.poll(() => lane.tally.strange).toHaveLength(1)
+  expect(lane.tally.earned).toEqual({ 'the server exceeded the window of a stream': 1 })
+  expect(lane.tally.strange[0]).toContain('no cause')
+})
+
 it('the relay tells of a client that writes no HTTP/2', async () => {
   const { lane, client } = await startLane()
   client.write('GET / HTTP/1.1\r\n\r\n')
@@ -175,6 +238,38 @@ it('records of runs add up', () => {
     recoveries: { 1: 2, 20: 2, 21: 2, 1200: 2 },
   })
   expect([0.5, 0.99, 1].map((share) => toQuantile(sum.recoveries, share))).toEqual([20, 1_200, 1_200])
+})
+
+it('files of runs side by side add up, and their runs are numbered anew', () => {
+  const mark = { minute: 30, rss: 200, heap: 20 }
+  const record = {
+    ...emptyRecord(),
+    runs: 2,
+    calls: 5,
+    marks: [
+      { ...mark, run: 1 },
+      { ...mark, run: 2 },
+    ],
+  }
+  const state = { node: ['22.0.0'], versions: { nginx: '1' }, missing: [], engines: { wire: record } }
+  const other = {
+    ...state,
+    node: ['24.0.0'],
+    missing: ['h2o'],
+    notes: ['side by side'],
+    engines: { node: record },
+  }
+  const sum = addStates([state, other, { ...state, notes: ['side by side'] }])
+  expect(sum).toMatchObject({
+    node: ['22.0.0', '24.0.0'],
+    versions: { nginx: '1' },
+    missing: ['h2o'],
+    notes: ['side by side'],
+    engines: { node: { runs: 2, calls: 5 }, wire: { runs: 4, calls: 10 } },
+  })
+  expect(sum.engines.wire?.marks.map(({ run }) => run)).toEqual([1, 2, 3, 4])
+  expect(toPage(sum)).toContain('\nside by side\n')
+  expect(record.marks.map(({ run }) => run)).toEqual([1, 2])
 })
 
 it('docs/chaos.md is the page of docs/chaos.json', async () => {

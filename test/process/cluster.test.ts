@@ -8,14 +8,10 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from '../support/bundled.ts'
-import { runNode } from '../support/child.ts'
 import { ENGINES } from '../support/engines.ts'
 import { startServer } from '../support/server.ts'
 
-const toPath = bundle({
-  cluster: new URL('./children/cluster.ts', import.meta.url),
-  example: new URL('../../examples/cluster/cluster.ts', import.meta.url),
-})
+const toPath = bundle({ cluster: new URL('./children/cluster.ts', import.meta.url) })
 
 interface Ready {
   readonly port: number
@@ -103,18 +99,5 @@ describe.each(ENGINES)('processes of node:cluster, with engine %s', (engine) => 
     expect(await disconnected).toEqual({ pid: other, code: 0, signal: null, exitedAfterDisconnect: true })
     expect(await exited).toEqual([0, null])
     expect(sessions).toHaveLength(2)
-  })
-})
-
-describe('examples/cluster', () => {
-  it('runs to its end', async () => {
-    const { code, stdout, stderr } = await runNode(toPath('example'))
-    expect([code, stderr]).toEqual([0, ''])
-    expect(stdout.trimEnd().split('\n')).toEqual([
-      '20 responses, by 2 processes',
-      'a killed process: its response ended with ECONNRESET',
-      'another process: 200',
-      'a disconnected process: exit code 0',
-    ])
   })
 })

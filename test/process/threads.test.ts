@@ -8,10 +8,7 @@ import { ENGINES } from '../support/engines.ts'
 import type { StreamListener } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 
-const toPath = bundle({
-  threads: new URL('./children/threads.ts', import.meta.url),
-  example: new URL('../../examples/threads/threads.ts', import.meta.url),
-})
+const toPath = bundle({ threads: new URL('./children/threads.ts', import.meta.url) })
 
 const serveHello: StreamListener = (stream) => {
   stream.respond({ ':status': 200 })
@@ -99,16 +96,5 @@ describe.each(ENGINES)('a worker thread, with engine %s', (engine) => {
       counts: { bytes: 50, arrayBuffer: 50, fetched: 50, streamed, posted: 100_000 },
     })
     expect(left).toEqual({ left: [] })
-  })
-})
-
-describe('examples/threads', () => {
-  it('runs to its end', async () => {
-    const sum = 'its 100 squares add up to 328350, exit code 0'
-    expect(await run('example')).toEqual([
-      `a thread: ${sum}`,
-      `a thread: ${sum}`,
-      'a terminated thread: its connection closed, with 100 requests on it',
-    ])
   })
 })

@@ -77,7 +77,7 @@ export function removeFolder(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true })
 }
 
-/** A `dodici serve` that listens. */
+/** A `dodici serve` or `dodici faults` that listens. */
 export interface Serve {
   readonly running: CliProcess
   /** Over h2c. */
@@ -89,9 +89,18 @@ export interface Serve {
 }
 
 /** Starts `dodici serve` on free ports. The caller ends it. */
-export async function startServe(cache: string, ...args: string[]): Promise<Serve> {
+export function startServe(cache: string, ...args: string[]): Promise<Serve> {
+  return startServer('serve', cache, args)
+}
+
+/** Starts `dodici faults` on free ports. The caller ends it. */
+export function startFaults(cache: string, ...args: string[]): Promise<Serve> {
+  return startServer('faults', cache, args)
+}
+
+async function startServer(command: string, cache: string, args: readonly string[]): Promise<Serve> {
   const ports = ['--port', '0', '--tls-port', '0']
-  const running = new CliProcess(['serve', ...ports, ...args], { XDG_CACHE_HOME: cache })
+  const running = new CliProcess([command, ...ports, ...args], { XDG_CACHE_HOME: cache })
   await running.says('Ctrl-C ends it.')
   const [plain = '', secure = ''] = running.stdout.match(/https?:\/\/localhost:\d+/g) ?? []
   const [, caPath = ''] = /NODE_EXTRA_CA_CERTS=(\S+)/.exec(running.stdout) ?? []

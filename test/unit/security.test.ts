@@ -44,8 +44,8 @@ describe('SECURITY.md', () => {
     expect(read(path)).toMatch(/\]\((https:\/\/github\.com\/dodici\/dodici\/blob\/main\/)?SECURITY\.md\)/)
   })
 
-  test('is part of the package', () => {
-    expect(JSON.parse(read('package.json') ?? '{}').files).toContain('SECURITY.md')
+  test('is linked from README.md, which the package has, by an absolute link', () => {
+    expect(read('README.md')).toContain('](https://github.com/dodici/dodici/blob/main/SECURITY.md)')
   })
 })
 

@@ -3,6 +3,7 @@
  */
 import { connect, createServer } from 'node:net'
 import { FrameParser, Type } from '../../../src/testing/frames.ts'
+import { FlowLedger } from './flow-ledger.mjs'
 import { CALM, Pipe, toCut } from './pipe.mjs'
 
 /** Milliseconds between the end of a fault and the next one's beginning. */
@@ -32,6 +33,9 @@ const HELD = { ...CALM, isHeld: true }
  * it. A client can but end the connection, with PROTOCOL_ERROR (RFC 9113 §3.4).
  */
 const HTTP1 = 'HTTP/1.'
+
+/** RFC 9113 §7 */
+const FLOW_CONTROL_ERROR = 3
 
 /** What a client says of a connection in its GOAWAY: octets 4 to 8. */
 const toGoawayCode = (/** @type {Buffer} */ payload) => payload.readUInt32BE(4)
@@ -116,24 +120,16 @@ export class Lane {
   /** Looks for GOAWAYs of the client. @param {Link} link */
   #listen(link) {
     const { tally } = this
-    const parser = new FrameParser(({ type, payload }) => {
-      if (type !== Type.GOAWAY) return
-      const code = toGoawayCode(payload)
-      tally.goaways[code] = (tally.goaways[code] ?? 0) + 1
-      if (code === 0) return
-      if (link.begin === HTTP1) {
-        const why = 'the server responded to the preface over HTTP/1.1'
-        tally.earned[why] = (tally.earned[why] ?? 0) + 1
-      } else if (tally.strange.length < 20) {
-        const debug = payload.toString('latin1', 8)
-        tally.strange.push(
-          `GOAWAY of the client with code ${code} (${debug}); faults: ${link.happened.join(', ')}`,
-        )
-      }
+    const flow = new FlowLedger()
+    const parser = new FrameParser((frame) => {
+      flow.onClientFrame(frame)
+      if (frame.type === Type.GOAWAY) this.#count(frame.payload, link, flow)
     })
+    const responses = new FrameParser((frame) => flow.onServerFrame(frame), 'server')
     link.server.on('data', (bytes) => {
       if (link.begin.length < HTTP1.length)
         link.begin += bytes.toString('latin1', 0, HTTP1.length - link.begin.length)
+      if (link.begin !== HTTP1) responses.push(bytes)
     })
     let isHttp2 = true
     link.client.on('data', (bytes) => {
@@ -145,6 +141,21 @@ export class Lane {
         if (tally.strange.length < 20) tally.strange.push(`the client wrote no HTTP/2: ${error}`)
       }
     })
+  }
+
+  /** A GOAWAY of the client. @param {Buffer} payload @param {Link} link @param {FlowLedger} flow */
+  #count(payload, link, flow) {
+    const { goaways, earned, strange } = this.tally
+    const code = toGoawayCode(payload)
+    goaways[code] = (goaways[code] ?? 0) + 1
+    if (code === 0) return
+    const why = toCause(code, link, flow)
+    if (why !== null) {
+      earned[why] = (earned[why] ?? 0) + 1
+    } else if (strange.length < 20) {
+      const debug = payload.toString('latin1', 8)
+      strange.push(`GOAWAY of the client with code ${code} (${debug}); faults: ${link.happened.join(', ')}`)
+    }
   }
 
   #begin() {
@@ -276,6 +287,21 @@ export class Lane {
     }
     return { after: 500, end }
   }
+}
+
+/**
+ * What the server did to earn a GOAWAY; null: nothing.
+ *
+ * @param {number} code
+ * @param {Link} link
+ * @param {FlowLedger} flow
+ */
+function toCause(code, link, flow) {
+  if (link.begin === HTTP1) return 'the server responded to the preface over HTTP/1.1'
+  if (code !== FLOW_CONTROL_ERROR || flow.overrun === null) return null
+  return flow.overrun === 0
+    ? 'the server exceeded the window of the connection'
+    : 'the server exceeded the window of a stream'
 }
 
 /** @param {Link} link */

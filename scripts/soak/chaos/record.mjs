@@ -14,6 +14,7 @@ const MAX_NOTES = 20
  * @property {number} run
  * @property {number} minute of the run
  * @property {number} rss in megabytes
+ * @property {number} [young] what V8's young generation takes of it, in megabytes
  * @property {number} heap in megabytes, after a garbage collection
  *
  * @typedef {object} EngineRecord
@@ -38,7 +39,12 @@ const MAX_NOTES = 20
  * @property {number[]} seeds of the runs
  * @property {Mark[]} marks
  *
- * @typedef {{ node: string[], versions: Record<string, string>, missing: string[], engines: Record<string, EngineRecord> }} State
+ * @typedef {object} State
+ * @property {string[]} node versions
+ * @property {Record<string, string>} versions of the servers
+ * @property {string[]} missing servers
+ * @property {string[]} [notes] what a reader has to know of the runs
+ * @property {Record<string, EngineRecord>} engines
  */
 
 /** @returns {EngineRecord} */
@@ -108,6 +114,29 @@ export function addRecords(a, b) {
   sum.errors = cutCounts(sum.errors)
   sum.lateNotes = sum.lateNotes.slice(-MAX_NOTES)
   sum.violations = sum.violations.slice(0, MAX_NOTES)
+  return sum
+}
+
+/**
+ * The sum of files that were written side by side.
+ *
+ * @param {State[]} states
+ * @returns {State}
+ */
+export function addStates(states) {
+  /** @type {State} */
+  const sum = { ...readState(null), notes: [] }
+  for (const { node, versions, missing, notes = [], engines } of states) {
+    sum.node = [...new Set([...sum.node, ...node])]
+    sum.missing = [...new Set([...sum.missing, ...missing])]
+    sum.notes = [...new Set([...(sum.notes ?? []), ...notes])]
+    Object.assign(sum.versions, versions)
+    for (const [engine, record] of Object.entries(engines)) {
+      const old = sum.engines[engine] ?? emptyRecord()
+      const marks = record.marks.map((mark) => ({ ...mark, run: old.runs + mark.run }))
+      sum.engines[engine] = addRecords(old, { ...record, marks })
+    }
+  }
   return sum
 }
 

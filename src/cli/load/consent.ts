@@ -5,7 +5,7 @@
  */
 
 import { CliError, EXIT } from '../cli-error.ts'
-import { isLoopbackAuthority } from '../serve/authority.ts'
+import { isLoopbackAuthority } from '../loopback/authority.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** `send`: at once. `warn`: after a warning. `ask`: if the user says yes. `refuse`: not at all. */

@@ -4,13 +4,13 @@
  * @module
  */
 
+import { isLoopbackAuthority } from '../loopback/authority.ts'
 import type { Terminal } from '../terminal.ts'
 import { toPrintable } from '../terminal.ts'
-import { isLoopbackAuthority } from './authority.ts'
 import { toBuiltIn, toBuiltInList } from './built-ins.ts'
 import type { Exchange, IncomingRequest } from './exchange.ts'
 import type { Files } from './files.ts'
-import type { RequestOwner } from './loopback-server.ts'
+import type { RequestOwner } from './http-servers.ts'
 
 /** Sends each request to its route. */
 export class Requests implements RequestOwner {

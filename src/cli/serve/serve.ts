@@ -5,27 +5,22 @@
  */
 
 import { realpath, stat } from 'node:fs/promises'
-import { isSystemError, toCacheFolder } from '../certificates/cache-folder.ts'
-import type { ServerCertificate } from '../certificates/certificate-store.ts'
-import { loadServerCertificate } from '../certificates/certificate-store.ts'
+import { isSystemError } from '../certificates/cache-folder.ts'
 import type { ExitCode } from '../cli-error.ts'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Command } from '../command.ts'
-import { HELP, parseOptions, toInteger, toOptionsHelp } from '../options.ts'
+import { runServer, SERVER_OPTIONS, toServerPorts } from '../loopback/run-server.ts'
+import { HELP, parseOptions, toOptionsHelp } from '../options.ts'
 import type { Terminal } from '../terminal.ts'
-import { toBanner } from './banner.ts'
+import { toPrintable } from '../terminal.ts'
+import { toBuiltInList } from './built-ins.ts'
 import { Files } from './files.ts'
-import { LoopbackServer } from './loopback-server.ts'
+import { toPlainServer, toSecureServer } from './http-servers.ts'
+import { LoopbackListener } from './loopback-listener.ts'
 import { Requests } from './requests.ts'
 
-const DEFAULT_PORT = 8080
-const DEFAULT_TLS_PORT = 8443
-const MAX_PORT = 65_535
-
 const OPTIONS = {
-  port: { type: 'string', short: 'p', value: 'PORT', help: `without TLS; ${DEFAULT_PORT}, 0 for any` },
-  'tls-port': { type: 'string', value: 'PORT', help: `with TLS; ${DEFAULT_TLS_PORT}, 0 for any` },
-  'no-tls': { type: 'boolean', help: 'no TLS, and no certificates' },
+  ...SERVER_OPTIONS,
   verbose: { type: 'boolean', short: 'v', help: 'a line for each request' },
   ...HELP,
 } as const
@@ -58,29 +53,16 @@ async function run(args: readonly string[], terminal: Terminal): Promise<ExitCod
     terminal.print(HELP_TEXT)
     return EXIT.ok
   }
-  const port = toPort('--port', options.port, DEFAULT_PORT)
-  const tlsPort = toPort('--tls-port', options['tls-port'], DEFAULT_TLS_PORT)
-  if (!options['no-tls'] && port === tlsPort && port !== 0) {
-    throw new CliError(`--port and --tls-port are both ${port}`, EXIT.usage)
-  }
+  const ports = toServerPorts(options)
   const root = await toRoot(positionals)
-  const certificate = options['no-tls'] ? null : await loadCertificate(terminal)
-  // Before the server listens: a signal that comes early isn't lost.
-  const interrupted = terminal.interrupted()
   const requests = new Requests(root === null ? null : new Files(root), options.verbose ? terminal : null)
-  const server = await LoopbackServer.listen({ port, tlsPort, certificate }, requests)
-  terminal.print(toBanner({ root, port: server.port, tlsPort: server.tlsPort, certificate }))
-  await interrupted
-  await server.close()
-  return EXIT.ok
-}
-
-function toPort(name: string, text: string | undefined, otherwise: number): number {
-  return text === undefined ? otherwise : toInteger(name, text, 0, MAX_PORT)
-}
-
-function loadCertificate(terminal: Terminal): Promise<ServerCertificate> {
-  return loadServerCertificate(toCacheFolder(terminal.env), new Date())
+  const title = root === null ? 'Serving test routes' : `Serving ${toPrintable(root)}`
+  const facts = { title, contents: toBuiltInList(), example: '/headers' }
+  const onPlain = toPlainServer(requests)
+  return runServer(ports, facts, terminal, (host, port, certificate) => {
+    const onSocket = certificate === null ? onPlain : toSecureServer(certificate, requests)
+    return LoopbackListener.listen(host, port, onSocket)
+  })
 }
 
 /** The folder that is served, without links; null for none. */

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { isLoopbackAuthority } from './authority.ts'
+import { isLoopbackAuthority } from '../loopback/authority.ts'
 import { echoMessages } from './websocket.ts'
 
 /** The path of the WebSocket. */

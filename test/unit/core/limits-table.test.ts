@@ -72,30 +72,45 @@ describe('the pages', () => {
   })
 
   test('have every limit of a call with its error, and the others among the options', () => {
-    const { withError, withoutError } = findDocumented(read('docs/options.md'))
+    const { withoutError } = findDocumented(read('docs/options.md'))
+    const { withError } = findDocumented(read('docs/timeouts.md'))
     expect(withError).toEqual(Object.keys(CALL_LIMITS))
     expect(withoutError).toEqual(
       expect.arrayContaining(Object.keys({ ...SESSION_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS })),
     )
   })
 
+  test('have one table of each default: docs/options.md or docs/timeouts.md, and SECURITY.md', () => {
+    const tables = PAGES.flatMap((page) => {
+      const { withError, withoutError } = findDocumented(read(page))
+      return [...withError, ...withoutError].filter((name) => name in LIMITS)
+    })
+    expect(tables.toSorted()).toEqual([...Object.keys(LIMITS), ...Object.keys(LIMITS)].toSorted())
+  })
+
   test('have every limit, with what its calls fail by, in SECURITY.md', () => {
     expect(findDocumented(read('SECURITY.md')).withError).toEqual(Object.keys(LIMITS))
   })
 
-  test.each(['docs/options.md', 'SECURITY.md', 'docs/connections.md'])('say the units: %s', (page) => {
+  test.each([
+    'docs/options.md',
+    'docs/timeouts.md',
+    'SECURITY.md',
+    'docs/connections.md',
+  ])('say the units: %s', (page) => {
     expect(read(page)).toMatch(/Durations\sare\sin\smilliseconds, sizes\sin\sbytes/)
   })
 
-  describe.each(['docs/options.md', 'SECURITY.md'])('such as %s', (page) => {
+  describe.each([[['docs/options.md', 'docs/timeouts.md']], [['SECURITY.md']]])('such as %s', (pages) => {
+    const text = pages.map(read).join('\n')
     test.each(Object.keys(LIMITS))('are told from a table with another default: %s', (name) => {
-      const told = checkDocs(read(page), withOtherDefault(LIMITS, name))
+      const told = checkDocs(text, withOtherDefault(LIMITS, name))
       expect(told).toContainEqual(expect.stringContaining(`the default of ${name} is `))
     })
 
     test.each(Object.keys(CALL_LIMITS))('are told from a table with another error: %s', (name) => {
       const table: LimitTable = { ...LIMITS, [name]: { ...LIMITS.pingTimeout, default: toRow(name).default } }
-      const told = checkDocs(read(page), table)
+      const told = checkDocs(text, table)
       expect(told).toContainEqual(expect.stringContaining(`the error of ${name} is `))
     })
   })

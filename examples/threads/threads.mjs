@@ -1,30 +1,25 @@
 /**
  * Worker threads that send requests to one HTTP/2 server, each by a dispatcher of its own.
  *
- *     node examples/threads/threads.ts
- *
- * Node 22.18 and newer run TypeScript as it is.
+ *     node examples/threads/threads.mjs
  */
 
+// @ts-check
+
 import { once } from 'node:events'
-import type { ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { Client } from 'dodici'
 
 const REQUESTS = 100
 
-interface Task {
-  readonly origin: string
-  readonly kind: 'squares' | 'silence'
-}
+/** @typedef {{ readonly origin: string, readonly kind: 'squares' | 'silence' }} Task */
 
 if (isMainThread) await main()
 else await work(workerData)
 
-/** What a thread does. */
-async function work({ origin, kind }: Task): Promise<void> {
+/** What a thread does. @param {Task} task */
+async function work({ origin, kind }) {
   // A dispatcher stays in the thread that made it: it can't be posted to another one.
   const client = new Client(origin)
   const squares = await Promise.all(
@@ -37,15 +32,15 @@ async function work({ origin, kind }: Task): Promise<void> {
   // The connection is open and idle. It doesn't keep the thread alive, so there is nothing to close.
 }
 
-/** Starts a thread of this very file. */
-function start(task: Task): Worker {
+/** Starts a thread of this very file. @param {Task} task */
+function start(task) {
   return new Worker(new URL(import.meta.url), { workerData: task })
 }
 
-async function main(): Promise<void> {
+async function main() {
   let unfinished = 0
   const server = createServer()
-  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+  server.on('stream', (/** @type {import('node:http2').ServerHttp2Stream} */ stream, headers) => {
     stream.on('error', () => {})
     const [, kind, number] = String(headers[':path']).split('/')
     if (kind === 'squares') {
@@ -55,7 +50,7 @@ async function main(): Promise<void> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const origin = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
 
   // Threads that end by themselves.
   const sums = await Promise.all(

@@ -1,29 +1,27 @@
 /**
  * Processes of `node:cluster` that share a port of HTTP/1.1, and forward what comes to an HTTP/2 server.
  *
- *     node examples/cluster/cluster.ts
- *
- * Node 22.18 and newer run TypeScript as it is.
+ *     node examples/cluster/cluster.mjs
  */
 
-import type { Worker } from 'node:cluster'
+// @ts-check
+
 import cluster from 'node:cluster'
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
 import { createServer, request } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
 import { createServer as createUpstream } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { Client } from 'dodici'
+
+/** @typedef {import('node:net').AddressInfo} AddressInfo */
 
 const PROCESSES = 2
 
 if (cluster.isPrimary) await main()
 else serve(process.env.UPSTREAM ?? '')
 
-/** What each process does. */
-function serve(upstream: string): void {
+/** What each process does. @param {string} upstream */
+function serve(upstream) {
   // Each process has connections of its own to the upstream.
   const client = new Client(upstream)
   const server = createServer(async (incoming, outgoing) => {
@@ -49,16 +47,22 @@ function serve(upstream: string): void {
   // process alive, so it ends then.
 }
 
-/** Sends a request to the front, by a connection of its own. */
-async function ask(port: number, path: string): Promise<IncomingMessage> {
+/**
+ * Sends a request to the front, by a connection of its own.
+ *
+ * @param {number} port
+ * @param {string} path
+ * @returns {Promise<import('node:http').IncomingMessage>}
+ */
+async function ask(port, path) {
   const sent = request({ host: '127.0.0.1', port, path, agent: false }).end()
   const [response] = await once(sent, 'response')
   return response
 }
 
-async function main(): Promise<void> {
+async function main() {
   const upstream = createUpstream()
-  upstream.on('stream', (stream: ServerHttp2Stream, headers) => {
+  upstream.on('stream', (/** @type {import('node:http2').ServerHttp2Stream} */ stream, headers) => {
     stream.on('error', () => {})
     stream.respond({ ':status': 200 })
     if (headers[':path'] === '/first-half') stream.write('first half')
@@ -66,13 +70,15 @@ async function main(): Promise<void> {
   })
   upstream.listen(0, '127.0.0.1')
   await once(upstream, 'listening')
-  const { port: upstreamPort } = upstream.address() as AddressInfo
+  const { port: upstreamPort } = /** @type {AddressInfo} */ (upstream.address())
 
   const workers = Array.from({ length: PROCESSES }, () =>
     cluster.fork({ UPSTREAM: `http://127.0.0.1:${upstreamPort}` }),
   )
   const listening = await Promise.all(workers.map((worker) => once(worker, 'listening')))
-  const { port } = listening[0]?.[0] as AddressInfo
+  /** @type {AddressInfo[]} */
+  const [address] = listening.flat()
+  const port = Number(address?.port)
 
   const responses = await Promise.all(Array.from({ length: 20 }, () => ask(port, '/')))
   const pids = new Set(responses.map(({ headers }) => headers['x-process']))
@@ -80,7 +86,8 @@ async function main(): Promise<void> {
 
   // One process is killed in the middle of a response. The others go on.
   const half = await ask(port, '/first-half')
-  const victim = workers.find(({ process: { pid } }) => `${pid}` === half.headers['x-process']) as Worker
+  const victim = workers.find(({ process: { pid } }) => `${pid}` === half.headers['x-process'])
+  if (victim === undefined) throw new Error('The response came from none of the processes')
   const failed = once(half, 'error')
   half.resume()
   victim.process.kill('SIGKILL')

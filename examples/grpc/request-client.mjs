@@ -1,7 +1,7 @@
 /** A gRPC client over `request()`. */
 
-import type { BodyReadable, Dispatcher } from 'dodici'
-import type { CallOptions, Input } from './protocol.ts'
+// @ts-check
+
 import {
   checkHeader,
   checkStatus,
@@ -11,27 +11,29 @@ import {
   toGrpcError,
   toMetadata,
   toRequest,
-} from './protocol.ts'
+} from './protocol.mjs'
 
 /**
  * A call of any kind. It starts with the first read; leaving the loop cancels it.
  *
- * @param dispatcher a Client or a Pool of the server's origin, or an Agent
- * @param method such as `package.Service/Method`
- * @returns the messages of the response
- * @throws GrpcError once the messages that came have been read
+ * @param {import('dodici').Dispatcher} dispatcher a Client or a Pool of the server's origin, or an Agent
+ * @param {string} method such as `package.Service/Method`
+ * @param {import('./protocol.mjs').Input} input
+ * @param {import('./protocol.mjs').CallOptions} options
+ * @returns {AsyncGenerator<Buffer>} the messages of the response
+ * @throws {GrpcError} once the messages that came have been read
  */
-export async function* call(
-  dispatcher: Dispatcher,
-  method: string,
-  input: Input,
-  options: CallOptions = {},
-): AsyncGenerator<Buffer> {
+export async function* call(dispatcher, method, input, options = {}) {
   const begun = performance.now()
-  let body: BodyReadable | null = null
+  /** @type {import('dodici').BodyReadable | null} */
+  let body = null
   try {
     const { signal = null } = options
-    const request = { ...toRequest(method, input, options), signal, responseHeaders: 'raw' as const }
+    const request = {
+      ...toRequest(method, input, options),
+      signal,
+      responseHeaders: /** @type {const} */ ('raw'),
+    }
     const response = await dispatcher.request(request)
     body = response.body
     const header = toMetadata(response.headers)
@@ -52,12 +54,11 @@ export async function* call(
   }
 }
 
-/** A call whose response is one message. */
-export async function callForOne(
-  ...[dispatcher, method, input, options]: Parameters<typeof call>
-): Promise<Buffer> {
-  let response: Buffer | null = null
-  for await (const message of call(dispatcher, method, input, options)) {
+/** A call whose response is one message. @param {Parameters<typeof call>} args those of `call()` */
+export async function callForOne(...args) {
+  /** @type {Buffer | null} */
+  let response = null
+  for await (const message of call(...args)) {
     if (response !== null) throw new GrpcError(Status.UNIMPLEMENTED, 'The response has more than one message')
     response = message
   }

@@ -5,34 +5,37 @@
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 
-import type { DispatchOptions } from 'dodici'
+// @ts-check
 
-/** Fields in the order of the wire, duplicates kept apart. The values of those whose names end in `-bin` are bytes. */
-export type Metadata = (readonly [name: string, value: string | Uint8Array])[]
+/** @typedef {import('dodici').DispatchOptions} DispatchOptions */
 
-/** One message, sent as bytes, so that the request can be retried; or several messages, which can't be sent again. */
-export type Input = Uint8Array | AsyncIterable<Uint8Array>
+/**
+ * Fields in the order of the wire, duplicates kept apart. The values of those whose names end in `-bin` are bytes.
+ *
+ * @typedef {(readonly [name: string, value: string | Uint8Array])[]} Metadata
+ */
 
-export interface CallOptions {
-  /**
-   * The origin of the server, such as `https://localhost:50051`. An Agent needs it; a Client and a Pool have their own.
-   */
-  readonly origin?: string
-  readonly metadata?: Metadata
-  /**
-   * The deadline: milliseconds for the whole call. It is sent to the server, too. Without one the call has no limit.
-   */
-  readonly timeout?: number
-  /** Cancels the call. */
-  readonly signal?: AbortSignal
-  /** The largest message that is accepted, in bytes. @default 4_194_304 */
-  readonly maxMessageSize?: number
-  readonly onMetadata?: (metadata: Metadata) => void
-  readonly onTrailers?: (trailers: Metadata) => void
-}
+/**
+ * One message, sent as bytes, so that the request can be retried; or several messages, which can't be sent again.
+ *
+ * @typedef {Uint8Array | AsyncIterable<Uint8Array>} Input
+ */
+
+/**
+ * @typedef {object} CallOptions
+ * @property {string} [origin] the origin of the server, such as `https://localhost:50051`. An Agent needs it; a Client
+ *   and a Pool have their own
+ * @property {Metadata} [metadata]
+ * @property {number} [timeout] the deadline: milliseconds for the whole call. It is sent to the server, too. Without one
+ *   the call has no limit
+ * @property {AbortSignal} [signal] cancels the call
+ * @property {number} [maxMessageSize] the largest message that is accepted, in bytes; 4_194_304 by default
+ * @property {(metadata: Metadata) => void} [onMetadata]
+ * @property {(trailers: Metadata) => void} [onTrailers]
+ */
 
 /** The statuses that this module produces. A server may send any of the 17. */
-export const Status = {
+export const Status = Object.freeze({
   OK: 0,
   CANCELLED: 1,
   UNKNOWN: 2,
@@ -43,24 +46,31 @@ export const Status = {
   INTERNAL: 13,
   UNAVAILABLE: 14,
   UNAUTHENTICATED: 16,
-} as const
+})
 
 /** A call that didn't end with the status OK. */
 export class GrpcError extends Error {
-  override readonly name = 'GrpcError'
-  readonly code: number
-  /** The trailers. The details of the status are in `grpc-status-details-bin`. */
-  readonly metadata: Metadata
-
-  constructor(code: number, message: string, metadata: Metadata = [], options?: ErrorOptions) {
+  /**
+   * @param {number} code
+   * @param {string} message
+   * @param {Metadata} metadata the trailers. The details of the status are in `grpc-status-details-bin`
+   * @param {ErrorOptions} [options]
+   */
+  constructor(code, message, metadata = [], options) {
     super(message, options)
+    this.name = 'GrpcError'
     this.code = code
     this.metadata = metadata
   }
 }
 
-/** @param method such as `package.Service/Method` */
-export function toRequest(method: string, input: Input, options: CallOptions): DispatchOptions {
+/**
+ * @param {string} method such as `package.Service/Method`
+ * @param {Input} input
+ * @param {CallOptions} options
+ * @returns {DispatchOptions}
+ */
+export function toRequest(method, input, options) {
   const { origin, metadata = [], timeout } = options
   const headers = ['content-type', 'application/grpc', 'te', 'trailers']
   if (timeout !== undefined) headers.push('grpc-timeout', toTimeout(timeout))
@@ -82,13 +92,14 @@ export function toRequest(method: string, input: Input, options: CallOptions): D
   }
 }
 
-/** The value of `grpc-timeout`: at most eight digits and a unit. */
-function toTimeout(milliseconds: number): string {
+/** The value of `grpc-timeout`: at most eight digits and a unit. @param {number} milliseconds */
+function toTimeout(milliseconds) {
   const whole = Math.max(1, Math.ceil(milliseconds))
   return whole < 1e8 ? `${whole}m` : `${Math.min(Math.ceil(whole / 1_000), 99_999_999)}S`
 }
 
-function toFrame(message: Uint8Array): Buffer {
+/** @param {Uint8Array} message */
+function toFrame(message) {
   const frame = Buffer.allocUnsafe(5 + message.length)
   // Not compressed.
   frame[0] = 0
@@ -97,8 +108,13 @@ function toFrame(message: Uint8Array): Buffer {
   return frame
 }
 
-/** Not a generator: when the call has ended, `return()` of a generator that waits for a message would wait, too. */
-function toFrames(messages: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+/**
+ * Not a generator: when the call has ended, `return()` of a generator that waits for a message would wait, too.
+ *
+ * @param {AsyncIterable<Uint8Array>} messages
+ * @returns {AsyncIterable<Buffer>}
+ */
+function toFrames(messages) {
   return {
     [Symbol.asyncIterator]() {
       const iterator = messages[Symbol.asyncIterator]()
@@ -118,17 +134,20 @@ function toFrames(messages: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
 
 /** Finds the messages in the pieces of a body. */
 export class MessageReader {
-  readonly #maxSize: number
-  #pieces: Buffer[] = []
+  #maxSize
+  /** @type {Buffer[]} */
+  #pieces = []
   #size = 0
   /** The length of the message whose prefix has been read. -1: a prefix comes next. */
   #length = -1
 
-  constructor({ maxMessageSize = 4_194_304 }: CallOptions) {
+  /** @param {CallOptions} options */
+  constructor({ maxMessageSize = 4_194_304 }) {
     this.#maxSize = maxMessageSize
   }
 
-  *read(piece: Buffer): Generator<Buffer> {
+  /** @param {Buffer} piece @returns {Generator<Buffer>} */
+  *read(piece) {
     this.#pieces.push(piece)
     this.#size += piece.length
     for (;;) {
@@ -144,7 +163,8 @@ export class MessageReader {
     }
   }
 
-  #toLength(prefix: Buffer): number {
+  /** @param {Buffer} prefix */
+  #toLength(prefix) {
     if (prefix[0] !== 0)
       throw new GrpcError(Status.INTERNAL, 'A message is compressed, which the client did not ask for')
     const length = prefix.readUInt32BE(1)
@@ -155,19 +175,23 @@ export class MessageReader {
     )
   }
 
-  /** @throws GrpcError if the body ended within a message */
-  end(): void {
+  /** @throws {GrpcError} if the body ended within a message */
+  end() {
     if (this.#size > 0 || this.#length >= 0)
       throw new GrpcError(Status.INTERNAL, 'The body ended within a message')
   }
 }
 
-/** @param raw `[name, value, …]`, as `responseHeaders: 'raw'` and `controller.rawHeaders` give it */
-export function toMetadata(raw: readonly string[]): Metadata {
-  const metadata: Metadata = []
+/**
+ * @param {readonly string[]} raw `[name, value, …]`, as `responseHeaders: 'raw'` and `controller.rawHeaders` give it
+ * @returns {Metadata}
+ */
+export function toMetadata(raw) {
+  /** @type {Metadata} */
+  const metadata = []
   for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index] as string
-    const value = raw[index + 1] as string
+    const name = raw[index] ?? ''
+    const value = raw[index + 1] ?? ''
     if (!name.endsWith('-bin')) metadata.push([name, value])
     // An intermediary may have joined several values.
     else for (const part of value.split(',')) metadata.push([name, Buffer.from(part, 'base64')])
@@ -175,11 +199,13 @@ export function toMetadata(raw: readonly string[]): Metadata {
   return metadata
 }
 
-function find(metadata: Metadata, name: string): string | undefined {
-  return metadata.find(([other]) => other === name)?.[1] as string | undefined
+/** A field that isn't binary. @param {Metadata} metadata @param {string} name */
+function find(metadata, name) {
+  return metadata.find(([other]) => other === name)?.[1]?.toString()
 }
 
-const BY_HTTP_STATUS: Readonly<Record<number, number>> = {
+/** @type {Readonly<Record<number, number>>} */
+const BY_HTTP_STATUS = {
   400: Status.INTERNAL,
   401: Status.UNAUTHENTICATED,
   403: Status.PERMISSION_DENIED,
@@ -190,8 +216,12 @@ const BY_HTTP_STATUS: Readonly<Record<number, number>> = {
   504: Status.UNAVAILABLE,
 }
 
-/** @throws GrpcError if the header section isn't gRPC's: the response comes from a proxy */
-export function checkHeader(statusCode: number, header: Metadata): void {
+/**
+ * @param {number} statusCode
+ * @param {Metadata} header
+ * @throws {GrpcError} if the header section isn't gRPC's: the response comes from a proxy
+ */
+export function checkHeader(statusCode, header) {
   const type = find(header, 'content-type') ?? 'no content-type'
   if (statusCode === 200 && type.startsWith('application/grpc')) return
   const code = BY_HTTP_STATUS[statusCode] ?? Status.UNKNOWN
@@ -201,10 +231,11 @@ export function checkHeader(statusCode: number, header: Metadata): void {
 /**
  * Checks the status of a call that has ended.
  *
- * @param header has the status if the response has nothing else ('Trailers-Only')
- * @throws GrpcError if the status isn't OK
+ * @param {Metadata} header has the status if the response has nothing else ('Trailers-Only')
+ * @param {Metadata} trailers
+ * @throws {GrpcError} if the status isn't OK
  */
-export function checkStatus(header: Metadata, trailers: Metadata): void {
+export function checkStatus(header, trailers) {
   const fields = find(trailers, 'grpc-status') === undefined ? header : trailers
   const code = Number(find(fields, 'grpc-status') ?? Number.NaN)
   if (code === Status.OK) return
@@ -212,14 +243,18 @@ export function checkStatus(header: Metadata, trailers: Metadata): void {
   throw new GrpcError(code, decode(find(fields, 'grpc-message') ?? ''), fields)
 }
 
-/** Octets of UTF-8, some of them as `%XX`. A malformed sequence stays as it is; `decodeURIComponent()` would throw. */
-function decode(message: string): string {
+/**
+ * Octets of UTF-8, some of them as `%XX`. A malformed sequence stays as it is; `decodeURIComponent()` would throw.
+ *
+ * @param {string} message
+ */
+function decode(message) {
   const octets = message.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(octets, 'latin1').toString()
 }
 
-/** Names of Dodici's errors. */
-const UNAVAILABLE: readonly unknown[] = [
+/** Names of Dodici's errors. @type {readonly unknown[]} */
+const UNAVAILABLE = [
   'SocketError',
   'ConnectError',
   'ConnectTimeoutError',
@@ -228,8 +263,8 @@ const UNAVAILABLE: readonly unknown[] = [
   'ClientDestroyedError',
 ]
 
-/** The error codes of RST_STREAM and GOAWAY. All others are INTERNAL. */
-const BY_HTTP2_ERROR: Readonly<Record<number, number>> = {
+/** The error codes of RST_STREAM and GOAWAY. All others are INTERNAL. @type {Readonly<Record<number, number>>} */
+const BY_HTTP2_ERROR = {
   7: Status.UNAVAILABLE,
   8: Status.CANCELLED,
   11: Status.RESOURCE_EXHAUSTED,
@@ -239,16 +274,15 @@ const BY_HTTP2_ERROR: Readonly<Record<number, number>> = {
 /**
  * Any error of a call → a GrpcError.
  *
- * @param begun when the call began, by `performance.now()`
+ * @param {unknown} thrown
+ * @param {CallOptions} [options]
+ * @param {number} [begun] when the call began, by `performance.now()`
  */
-export function toGrpcError(
-  thrown: unknown,
-  { signal, timeout = Infinity }: CallOptions = {},
-  begun = performance.now(),
-): GrpcError {
+export function toGrpcError(thrown, { signal, timeout = Infinity } = {}, begun = performance.now()) {
   if (thrown instanceof GrpcError) return thrown
   const { code, name, message, http2ErrorCode } = Object(thrown)
-  let status: number = Status.UNKNOWN
+  /** @type {number} */
+  let status = Status.UNKNOWN
   if (code === 'DODICI_ERR_REQUEST_TIMEOUT' || name === 'TimeoutError') status = Status.DEADLINE_EXCEEDED
   else if (signal?.aborted || code === 'UND_ERR_ABORTED') status = Status.CANCELLED
   else if (typeof http2ErrorCode === 'number') status = BY_HTTP2_ERROR[http2ErrorCode] ?? Status.INTERNAL

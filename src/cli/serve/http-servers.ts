@@ -1,6 +1,5 @@
 /**
- * HTTP/2 on loopback: by prior knowledge on one port, over TLS on another. Both speak HTTP/1.1 too, for browsers and
- * other programs.
+ * HTTP/2 for sockets: by prior knowledge, or over TLS. Both speak HTTP/1.1 too, for browsers and other programs.
  *
  * @module
  */
@@ -19,7 +18,6 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ServerCertificate } from '../certificates/certificate-store.ts'
 import { Exchange } from './exchange.ts'
-import { LoopbackListener } from './loopback-listener.ts'
 import { acceptConnect, acceptUpgrade } from './upgrade.ts'
 
 /** RFC 9113 §3.4: what a connection with HTTP/2 begins with. The method PRI is reserved for it. */
@@ -28,16 +26,6 @@ const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 /** RFC 8441 §3: WebSockets may be opened. */
 const SETTINGS = { enableConnectProtocol: true }
 
-/** What the user chose. */
-export interface ServerOptions {
-  /** 0 for any. */
-  readonly port: number
-  /** 0 for any. */
-  readonly tlsPort: number
-  /** Null for no TLS. */
-  readonly certificate: ServerCertificate | null
-}
-
 /** Who hears of requests. */
 export interface RequestOwner {
   onRequest(exchange: Exchange): void
@@ -45,43 +33,22 @@ export interface RequestOwner {
   onHandshake(request: IncomingMessage | Http2ServerRequest, status: number): void
 }
 
-/** Both ports, and all their connections. */
-export class LoopbackServer {
-  readonly port: number
-  /** Null without TLS. */
-  readonly tlsPort: number | null
-  readonly #listeners: readonly LoopbackListener[]
+/** Where accepted sockets go: HTTP/2 by prior knowledge, and HTTP/1.1. */
+export function toPlainServer(owner: RequestOwner): (socket: Socket) => void {
+  const http2 = createServer({ settings: SETTINGS })
+  const http1 = createHttp1Server()
+  attach(http2, owner)
+  attachHttp1(http1, owner)
+  return (socket) => distinguish(socket, http2, http1)
+}
 
-  private constructor(plain: LoopbackListener, secure: LoopbackListener | null) {
-    this.port = plain.port
-    this.tlsPort = secure?.port ?? null
-    this.#listeners = secure === null ? [plain] : [plain, secure]
-  }
-
-  /** @throws CliError when a port can't be listened on */
-  static async listen(options: ServerOptions, owner: RequestOwner): Promise<LoopbackServer> {
-    const http2 = createServer({ settings: SETTINGS })
-    const http1 = createHttp1Server()
-    attach(http2, owner)
-    attachHttp1(http1, owner)
-    const onPlain = (socket: Socket): void => distinguish(socket, http2, http1)
-    const plain = await LoopbackListener.listen(options.port, '--port', onPlain)
-    if (options.certificate === null) return new LoopbackServer(plain, null)
-    try {
-      const server = createTls(options.certificate, owner)
-      const onSecure = (socket: Socket): void => void server.emit('connection', socket)
-      const secure = await LoopbackListener.listen(options.tlsPort, '--tls-port', onSecure)
-      return new LoopbackServer(plain, secure)
-    } catch (error) {
-      await plain.close()
-      throw error
-    }
-  }
-
-  /** Ends all connections at once. */
-  async close(): Promise<void> {
-    await Promise.all(this.#listeners.map((listener) => listener.close()))
-  }
+/** Where accepted sockets go: TLS, with HTTP/2 or HTTP/1.1 by ALPN. */
+export function toSecureServer(
+  certificate: ServerCertificate,
+  owner: RequestOwner,
+): (socket: Socket) => void {
+  const server = createTls(certificate, owner)
+  return (socket) => void server.emit('connection', socket)
 }
 
 function createTls({ key, cert }: ServerCertificate, owner: RequestOwner): Http2SecureServer {

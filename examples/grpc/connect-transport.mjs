@@ -1,32 +1,38 @@
 /** Transports for connect-es: its clients, also generated ones, speak gRPC, gRPC-Web or Connect over Dodici. */
 
-import type { Transport } from '@connectrpc/connect'
+// @ts-check
+
 import { Code, ConnectError } from '@connectrpc/connect'
-import type {
-  CommonTransportOptions,
-  UniversalClientFn,
-  UniversalClientRequest,
-} from '@connectrpc/connect/protocol'
 import { validateReadWriteMaxBytes } from '@connectrpc/connect/protocol'
 import { createTransport as createConnect } from '@connectrpc/connect/protocol-connect'
 import { createTransport as createGrpc } from '@connectrpc/connect/protocol-grpc'
 import { createTransport as createGrpcWeb } from '@connectrpc/connect/protocol-grpc-web'
-import type { BodyReadable, Dispatcher, RequestBody } from 'dodici'
-import { toGrpcError } from './protocol.ts'
+import { toGrpcError } from './protocol.mjs'
+
+/** @typedef {import('@connectrpc/connect/protocol').CommonTransportOptions} CommonTransportOptions */
+/** @typedef {import('@connectrpc/connect/protocol').UniversalClientRequest} UniversalClientRequest */
+/** @typedef {import('dodici').RequestBody} RequestBody */
 
 const PROTOCOLS = { grpc: createGrpc, 'grpc-web': createGrpcWeb, connect: createConnect }
 
-export interface DodiciTransportOptions
-  extends Partial<Omit<CommonTransportOptions, 'httpClient' | 'baseUrl'>>,
-    Pick<CommonTransportOptions, 'baseUrl'> {
-  /** An Agent, or a Client or a Pool of the origin of `baseUrl`. */
-  readonly dispatcher: Dispatcher
-  /** @default 'grpc' */
-  readonly protocol?: keyof typeof PROTOCOLS
-}
+/**
+ * @typedef {object} OwnOptions
+ * @property {import('dodici').Dispatcher} dispatcher an Agent, or a Client or a Pool of the origin of `baseUrl`
+ * @property {keyof typeof PROTOCOLS} [protocol] `'grpc'` by default
+ */
 
-/** For `createClient(Service, transport)`. */
-export function createDodiciTransport(options: DodiciTransportOptions): Transport {
+/**
+ * @typedef {Partial<Omit<CommonTransportOptions, 'httpClient' | 'baseUrl'>> & Pick<CommonTransportOptions, 'baseUrl'>
+ *   & OwnOptions} DodiciTransportOptions
+ */
+
+/**
+ * For `createClient(Service, transport)`.
+ *
+ * @param {DodiciTransportOptions} options
+ * @returns {import('@connectrpc/connect').Transport}
+ */
+export function createDodiciTransport(options) {
   const { dispatcher, protocol = 'grpc', readMaxBytes, writeMaxBytes, compressMinBytes } = options
   const create = PROTOCOLS[protocol]
   const common = {
@@ -44,15 +50,20 @@ export function createDodiciTransport(options: DodiciTransportOptions): Transpor
   }
 }
 
-type ToBody = (body: AsyncIterable<Uint8Array>) => RequestBody | Promise<RequestBody>
-
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
+/** @param {AsyncIterable<Uint8Array>} body */
+async function collect(body) {
+  const pieces = []
   for await (const piece of body) pieces.push(piece)
-  return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces)
+  const [first] = pieces
+  return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
 }
 
-function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn {
+/**
+ * @param {import('dodici').Dispatcher} dispatcher
+ * @param {(body: AsyncIterable<Uint8Array>) => RequestBody | Promise<RequestBody>} toBody
+ * @returns {import('@connectrpc/connect/protocol').UniversalClientFn}
+ */
+function toHttpClient(dispatcher, toBody) {
   return async (request) => {
     const { url, method, header, body, signal = null } = request
     const begun = performance.now()
@@ -83,28 +94,32 @@ function toHttpClient(dispatcher: Dispatcher, toBody: ToBody): UniversalClientFn
   }
 }
 
-/** @param raw `[name, value, …]` */
-function addTo(headers: Headers, raw: readonly string[]): Headers {
+/** @param {Headers} headers @param {readonly string[]} raw `[name, value, …]` */
+function addTo(headers, raw) {
   for (let index = 0; index < raw.length; index += 2) {
-    headers.append(raw[index] as string, raw[index + 1] as string)
+    headers.append(raw[index] ?? '', raw[index + 1] ?? '')
   }
   return headers
 }
 
-async function* read(body: BodyReadable, request: UniversalClientRequest, begun: number, onEnd: () => void) {
+/**
+ * @param {import('dodici').BodyReadable} body
+ * @param {UniversalClientRequest} request
+ * @param {number} begun
+ * @param {() => void} onEnd
+ * @returns {AsyncGenerator<Buffer>}
+ */
+async function* read(body, request, begun, onEnd) {
   try {
-    for await (const piece of body) yield piece as Buffer
+    yield* body
     onEnd()
   } catch (error) {
     throw toConnectError(error, request, begun)
   }
 }
 
-function toConnectError(
-  thrown: unknown,
-  { signal, header }: UniversalClientRequest,
-  begun: number,
-): ConnectError {
+/** @param {unknown} thrown @param {UniversalClientRequest} request @param {number} begun */
+function toConnectError(thrown, { signal, header }, begun) {
   // The reason is an error of connect-es: Canceled, or DeadlineExceeded.
   if (signal?.aborted) return ConnectError.from(signal.reason, Code.Canceled)
   // connect-es sends the deadline to the server, in milliseconds. NaN: it sends none.

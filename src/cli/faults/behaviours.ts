@@ -1,0 +1,311 @@
+/**
+ * What `dodici faults` does, by path. The names of the families come from the tables of `dodici/testing`.
+ *
+ * @module
+ */
+
+import { ErrorCode } from '../../core/error-codes.ts'
+import type { FaultConnection, FaultStream, HeaderBomb } from '../../testing/index.ts'
+
+/** The entry, which is loaded when the command runs. */
+export type Testing = typeof import('../../testing/index.ts')
+
+/** What is done about one request. */
+export type Play = (stream: FaultStream, connection: FaultConnection) => unknown
+
+/** One behaviour, or a family of them. */
+export interface Behaviour {
+  /** Such as `/stall`. That of a family ends with `/NAME` or `/CODE`. */
+  readonly path: string
+  /** What the server does. */
+  readonly does: string
+  /** What a right client makes of it. */
+  readonly rightClient: string
+  /** `header`: as soon as the request's header section is there, ahead of its body. @default 'whole' */
+  readonly at?: 'header' | 'whole'
+  /** There is none of it without TLS. @default false */
+  readonly needsTls?: boolean
+  /** Every path of it: one, unless it is a family. */
+  toRoutes(testing: Testing): ReadonlyMap<string, Play>
+}
+
+/** Of a behaviour, what is said about it. */
+type About = Omit<Behaviour, 'toRoutes'>
+
+/** How much a flood sends. Bytes. */
+const FLOOD_BYTES = 8_000_000
+
+/** A new kind is an error of the compiler here. */
+const BOMBS: Readonly<Record<HeaderBomb, true>> = {
+  references: true,
+  'many fields': true,
+  'long field': true,
+}
+
+/** The beginning of a body, whose end doesn't come. */
+const PART = 'a part of the body, '
+
+/** All of them, in the order of the list. */
+export const BEHAVIOURS: readonly Behaviour[] = [
+  one(
+    {
+      path: '/goaway',
+      does: 'GOAWAY that names this request as the last, then its response, then FIN.',
+      rightClient: 'takes the response, and opens a new connection for the next request.',
+    },
+    (stream, connection) => {
+      connection.goAway({ closes: 'when drained' })
+      return stream.respond()
+    },
+  ),
+  one(
+    {
+      path: '/goaway-unprocessed',
+      does: 'Every other time GOAWAY that leaves this request out, and FIN; else a 200.',
+      rightClient: 'sends the request again over a new connection, and gets the 200.',
+      at: 'header',
+    },
+    (stream, connection) => {
+      if (!isOddTime(stream)) return stream.respond()
+      return connection.goAway({ lastStreamId: Math.max(0, stream.id - 2), closes: 'when drained' })
+    },
+  ),
+  family(
+    {
+      path: '/goaway/CODE',
+      does: 'GOAWAY with this error code, and FIN, in place of the response.',
+      rightClient: 'fails; a GET may be sent again, over a new connection.',
+    },
+    () => toKeys(ErrorCode),
+    (code) => (_stream, connection) => connection.goAway({ code, closes: 'at once' }),
+  ),
+  one(
+    {
+      path: '/refused',
+      does: 'Every other time RST_STREAM with REFUSED_STREAM; else a 200.',
+      rightClient: 'sends the request again, whatever its method is, and gets the 200.',
+      at: 'header',
+    },
+    (stream) => (isOddTime(stream) ? stream.refuse() : stream.respond()),
+  ),
+  family(
+    {
+      path: '/reset/CODE',
+      does: 'RST_STREAM with this error code, in place of the response.',
+      rightClient: 'fails this request and no other, and keeps the connection.',
+    },
+    () => toKeys(ErrorCode),
+    (code) => (stream) => stream.reset(code),
+  ),
+  one(
+    {
+      path: '/reset-mid-body',
+      does: 'A part of the body, then RST_STREAM with CANCEL.',
+      rightClient: "fails: the part isn't a whole response.",
+    },
+    async (stream) => {
+      await beginBody(stream)
+      stream.reset('CANCEL')
+    },
+  ),
+  one(
+    {
+      path: '/truncated',
+      does: 'A part of the body, then FIN.',
+      rightClient: "fails: the part isn't a whole response.",
+    },
+    async (stream, connection) => {
+      await beginBody(stream)
+      connection.end()
+    },
+  ),
+  one(
+    {
+      path: '/short',
+      does: 'A body shorter than its content-length.',
+      rightClient: 'fails: the response is malformed (RFC 9113 §8.1.1).',
+    },
+    (stream) => stream.respond({ headers: { 'content-length': 10 }, body: 'short' }),
+  ),
+  one(
+    {
+      path: '/long',
+      does: 'A body longer than its content-length.',
+      rightClient: 'fails: the response is malformed (RFC 9113 §8.1.1).',
+    },
+    (stream) => stream.respond({ headers: { 'content-length': 1 }, body: 'long' }),
+  ),
+  one(
+    {
+      path: '/trickle',
+      does: 'A body of 100 octets, ten of them a second, each in a DATA frame of its own.',
+      rightClient: 'takes the response, unless a limit of time for the whole request ends it.',
+    },
+    (stream) => {
+      stream.head(200)
+      return stream.trickle('drop '.repeat(20), { bytesPerSecond: 10 })
+    },
+  ),
+  one(
+    {
+      path: '/stall',
+      does: 'A part of the body, then nothing more. PINGs are acknowledged.',
+      rightClient: 'fails when its limit of time for a body without progress is over.',
+    },
+    beginBody,
+  ),
+  one(
+    {
+      path: '/no-response',
+      does: 'Nothing. PINGs are acknowledged.',
+      rightClient: 'fails when its limit of time for a response is over.',
+    },
+    () => {},
+  ),
+  one(
+    {
+      path: '/silent',
+      does: 'The connection becomes a black hole: the server reads, and sends nothing more.',
+      rightClient: 'finds out by a PING or a limit of time, and leaves the connection.',
+    },
+    (_stream, connection) => connection.fallSilent(),
+  ),
+  one(
+    {
+      path: '/unread',
+      does: 'The server reads nothing more of the connection.',
+      rightClient: 'finds out by a PING or a limit of time, and leaves the connection.',
+      at: 'header',
+    },
+    (_stream, connection) => connection.pauseReading(),
+  ),
+  one(
+    {
+      path: '/tcp-reset',
+      does: 'The connection is reset (TCP RST).',
+      rightClient: 'fails; a GET may be sent again, over a new connection.',
+    },
+    (_stream, connection) => connection.break(),
+  ),
+  one(
+    {
+      path: '/tls-alert',
+      does: 'A fatal TLS alert, bad_record_mac.',
+      rightClient: 'fails; a GET may be sent again, over a new connection.',
+      needsTls: true,
+    },
+    (_stream, connection) => connection.alert(),
+  ),
+  one(
+    {
+      path: '/early-response',
+      does: "The response ahead of the request's body, then RST_STREAM with NO_ERROR.",
+      rightClient: 'stops its upload, and takes the response (RFC 9113 §8.1).',
+      at: 'header',
+    },
+    async (stream) => {
+      await stream.respond()
+      stream.reset('NO_ERROR')
+    },
+  ),
+  one(
+    {
+      path: '/each-byte',
+      does: 'A right response, in segments of one octet.',
+      rightClient: 'takes the response.',
+    },
+    (stream, connection) => connection.cutAt('each byte', () => void stream.respond()),
+  ),
+  one(
+    {
+      path: '/push',
+      does: 'PUSH_PROMISE, and the pushed response; none to the request itself.',
+      rightClient: 'fails, and ends the connection, if its SETTINGS allow no pushes (RFC 9113 §8.4).',
+    },
+    (stream) => stream.push('/pushed', 'pushed'),
+  ),
+  one(
+    {
+      path: '/garbage',
+      does: '64 octets that are no frames of HTTP/2.',
+      rightClient: 'fails, and ends the connection by GOAWAY with an error code.',
+    },
+    (_stream, connection) => connection.write(Buffer.alloc(64, 0xa5)),
+  ),
+  family(
+    {
+      path: '/bad-frame/NAME',
+      does: 'A frame that RFC 9113 forbids. Most come in place of the response.',
+      rightClient:
+        'fails, and ends the stream or the connection with an error code. A response that is whole may count.',
+    },
+    ({ BAD_FRAMES }) => toKeys(BAD_FRAMES),
+    (name) => (_stream, connection) => connection.badFrame(name),
+  ),
+  family(
+    {
+      path: '/bad-headers/NAME',
+      does: 'A header section that RFC 9113 §8 or RFC 7541 forbids.',
+      rightClient: 'fails; if it is HPACK that is wrong, it ends the connection by COMPRESSION_ERROR.',
+    },
+    ({ BAD_HEADERS }) => toKeys(BAD_HEADERS),
+    (name) => (stream) => stream.badHeaders(name),
+  ),
+  family(
+    {
+      path: '/header-bomb/NAME',
+      does: 'A header section that is large once it is decoded.',
+      rightClient: 'fails at its limit, or takes the response; its memory stays bounded.',
+    },
+    () => toKeys(BOMBS),
+    (name) => (stream) => stream.headerBomb(name),
+  ),
+  family(
+    {
+      path: '/flood/NAME',
+      does: `Frames that bring nothing, over and over, up to ${FLOOD_BYTES / 1e6} MB, then FIN.`,
+      rightClient: 'fails, at the FIN or before; its memory stays bounded.',
+    },
+    ({ FLOODS }) => toKeys(FLOODS),
+    (name) => async (_stream, connection) => {
+      await connection.flood(name, { bytes: FLOOD_BYTES })
+      connection.end()
+    },
+  ),
+]
+
+function one(about: About, play: Play): Behaviour {
+  return { ...about, toRoutes: () => new Map([[about.path, play]]) }
+}
+
+function family<Name extends string>(
+  about: About,
+  toNames: (testing: Testing) => readonly Name[],
+  toPlay: (name: Name) => Play,
+): Behaviour {
+  const toRoutes = (testing: Testing): ReadonlyMap<string, Play> =>
+    new Map(toNames(testing).map((name) => [toFamilyPath(about.path, name), toPlay(name)]))
+  return { ...about, toRoutes }
+}
+
+/** `/reset/CANCEL`, `/bad-frame/data-on-stream-0`: error codes as RFC 9113 has them, all else in small letters. */
+function toFamilyPath(path: string, name: string): string {
+  if (path.endsWith('/CODE')) return path.replace('CODE', name)
+  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  return path.replace('NAME', words.join('-'))
+}
+
+/** `Object.keys()` of a table that has these keys and no others. */
+function toKeys<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {
+  return Object.keys(table) as Name[]
+}
+
+/** The first, third … request with its method and path, query included. */
+function isOddTime({ count }: FaultStream): boolean {
+  return count % 2 === 1
+}
+
+async function beginBody(stream: FaultStream): Promise<void> {
+  stream.head(200)
+  await stream.data(PART)
+}

@@ -1,0 +1,98 @@
+/**
+ * Which behaviour is for which request, and the list of them.
+ *
+ * @module
+ */
+
+import type { RequestListener } from 'node:http'
+import type { FaultConnection, FaultServer, FaultStream } from '../../testing/index.ts'
+import { isLoopbackAuthority } from '../loopback/authority.ts'
+import type { Behaviour, Play, Testing } from './behaviours.ts'
+import { BEHAVIOURS } from './behaviours.ts'
+
+const NOT_LOOPBACK = 'Use localhost, 127.0.0.1 or [::1].\n'
+const NOT_FOUND = 'Not found. / lists what there is.\n'
+const NOT_HTTP2 = 'The faults are those of HTTP/2: ask with it, as curl --http2-prior-knowledge does.\n'
+const TEXT = { 'content-type': 'text/plain; charset=utf-8' }
+
+interface Route {
+  readonly play: Play
+  readonly at: 'header' | 'whole'
+}
+
+/** The behaviours of one server, with TLS or without. */
+export class FaultRoutes {
+  /** The text of `/`. */
+  readonly list: string
+  /** By {@link toKey}. */
+  readonly #routes = new Map<string, Route>()
+
+  constructor(testing: Testing, isSecure: boolean) {
+    const entries: string[] = []
+    for (const behaviour of BEHAVIOURS) {
+      if (behaviour.needsTls === true && !isSecure) continue
+      const routes = behaviour.toRoutes(testing)
+      for (const [path, play] of routes) {
+        this.#routes.set(toKey(path), { play, at: behaviour.at ?? 'whole' })
+      }
+      entries.push(toEntry(behaviour, [...routes.keys()]))
+    }
+    this.list = `What this server does about a request over HTTP/2, by its path.\n\n${entries.join('\n\n')}\n`
+  }
+
+  /** Adds its rules. */
+  addTo(server: FaultServer): void {
+    const play: Play = (stream, connection) => this.#play(stream, connection)
+    // Of all rules that match, the newest runs.
+    server.onRequest('*', play)
+    server.onRequest((stream) => this.#find(stream)?.at === 'header', play, { at: 'header' })
+  }
+
+  /** What clients of HTTP/1.1 get: the list. */
+  readonly onHttp1: RequestListener = (request, response) => {
+    request.resume()
+    const respond = (status: number, text: string): void => {
+      response.writeHead(status, TEXT).end(request.method === 'HEAD' ? undefined : text)
+    }
+    if (!isLoopbackAuthority(request.headers.host)) respond(421, NOT_LOOPBACK)
+    else if (toPath(request.url ?? '') === '/') respond(200, this.list)
+    else respond(505, NOT_HTTP2)
+  }
+
+  #play(stream: FaultStream, connection: FaultConnection): unknown {
+    if (!isLoopbackAuthority(stream.field(':authority') ?? stream.field('host'))) {
+      return respondText(stream, 421, NOT_LOOPBACK)
+    }
+    // The server is no proxy.
+    if (stream.method === 'CONNECT') return stream.respond({ status: 501, body: null })
+    const route = this.#find(stream)
+    if (route !== undefined) return route.play(stream, connection)
+    if (toPath(stream.path) === '/') return respondText(stream, 200, this.list)
+    return respondText(stream, 404, NOT_FOUND)
+  }
+
+  #find({ path }: FaultStream): Route | undefined {
+    return this.#routes.get(toKey(toPath(path)))
+  }
+}
+
+function respondText(stream: FaultStream, status: number, text: string): Promise<boolean> {
+  return stream.respond({ status, headers: TEXT, body: stream.method === 'HEAD' ? null : text })
+}
+
+/** Without the query. */
+function toPath(target: string): string {
+  return target.split('?')[0] ?? ''
+}
+
+/** Error codes may be in small letters, too, and with hyphens. */
+function toKey(path: string): string {
+  return path.toLowerCase().replaceAll('_', '-')
+}
+
+/** A behaviour in the list, and the paths of a family. */
+function toEntry({ path, does, rightClient }: Behaviour, paths: readonly string[]): string {
+  const lines = [path, `    ${does}`, `    A right client ${rightClient}`]
+  if (paths.length > 1) lines.push(...paths.map((each) => `    ${each}`))
+  return lines.join('\n')
+}

@@ -1,0 +1,99 @@
+/**
+ * `dodici faults`: a server that misbehaves by path, on loopback.
+ *
+ * @module
+ */
+
+import type { FaultServer } from '../../testing/index.ts'
+import type { ServerCertificate } from '../certificates/certificate-store.ts'
+import type { ExitCode } from '../cli-error.ts'
+import { CliError, EXIT } from '../cli-error.ts'
+import type { Command } from '../command.ts'
+import { runServer, SERVER_OPTIONS, toServerPorts } from '../loopback/run-server.ts'
+import { HELP, parseOptions, toInteger, toOptionsHelp } from '../options.ts'
+import type { Terminal } from '../terminal.ts'
+import { BEHAVIOURS } from './behaviours.ts'
+import { FaultRoutes } from './fault-routes.ts'
+import { Journal } from './journal.ts'
+import { checkPresets, PRESET_NAMES, toPresets } from './presets.ts'
+
+const MAX_REQUESTS = 1_000_000
+/** Columns of the help. */
+const WIDTH = 80
+
+const OPTIONS = {
+  ...SERVER_OPTIONS,
+  preset: { type: 'string', multiple: true, value: 'NAME', help: 'do as a real server does, too' },
+  requests: { type: 'string', value: 'N', help: 'how many a connection of the preset takes' },
+  verbose: { type: 'boolean', short: 'v', help: 'a line for each frame that comes' },
+  ...HELP,
+} as const
+
+const PATHS = toLines(BEHAVIOURS.map(({ path }) => path))
+
+const HELP_TEXT = `Misbehaves over HTTP/2 as the path says, on loopback only: for tests of clients.
+
+Usage: dodici faults [OPTIONS]
+
+${PATHS}
+/ lists all names and codes, and says what a right client does.
+
+Options:
+${toOptionsHelp(OPTIONS)}
+
+Presets: ${toLines(PRESET_NAMES, 'Presets: '.length)}
+Ctrl-C ends it.`
+
+export const faults: Command = {
+  name: 'faults',
+  synopsis: '[OPTIONS]',
+  summary: 'misbehave as the path says, on loopback',
+  help: HELP_TEXT,
+  run,
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  const { options, positionals } = parseOptions(args, OPTIONS)
+  if (options.help) {
+    terminal.print(HELP_TEXT)
+    return EXIT.ok
+  }
+  if (positionals.length > 0) throw new CliError(`takes options alone, not '${positionals[0]}'`, EXIT.usage)
+  const ports = toServerPorts(options)
+  const { requests: text } = options
+  const requests = text === undefined ? null : toInteger('--requests', text, 1, MAX_REQUESTS)
+  const presetNames = checkPresets(options.preset, requests)
+
+  const testing = await import('../../testing/index.ts')
+  const plain = new FaultRoutes(testing, false)
+  const secure = new FaultRoutes(testing, true)
+  const presets = toPresets(testing, presetNames, requests)
+  const journal = new Journal(options.verbose ? terminal : null)
+  const facts = { title: 'Misbehaving', contents: PATHS, example: '/' }
+  return runServer(ports, facts, terminal, async (host, port, certificate) => {
+    const routes = certificate === null ? plain : secure
+    const shared = { host, port, http1: routes.onHttp1 }
+    const server: FaultServer = await testing.createFaultServer({ ...shared, ...toSecurity(certificate) })
+    // No connection has been heard of before these rules are there: it comes in a later turn of the event loop.
+    routes.addTo(server)
+    for (const preset of presets) server.use(preset)
+    journal.addTo(server, certificate !== null)
+    return server
+  })
+}
+
+/** What makes a fault server one with TLS, or one without. */
+function toSecurity(certificate: ServerCertificate | null): { h2c: true } | { key: string; cert: string } {
+  return certificate === null ? { h2c: true } : { key: certificate.key, cert: certificate.cert }
+}
+
+/** Words in lines of the help. @param indent columns that the first line, and so each, begins behind */
+function toLines(words: readonly string[], indent = 0): string {
+  const lines: string[] = []
+  for (const word of words) {
+    const last = lines.at(-1)
+    if (last === undefined || indent + last.length + word.length >= WIDTH) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines.join(`\n${' '.repeat(indent)}`)
+}

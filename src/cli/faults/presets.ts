@@ -1,0 +1,61 @@
+/**
+ * `--preset`: as real servers do.
+ *
+ * @module
+ */
+
+import type { Preset } from '../../testing/index.ts'
+import { CliError, EXIT } from '../cli-error.ts'
+import { toUnknownMessage } from '../options.ts'
+import type { Testing } from './behaviours.ts'
+
+type PresetName = keyof Testing['presets']
+
+/** Whether each retires connections after a number of requests. A new one is an error of the compiler here. */
+const RETIRES = {
+  nginxThatRetires: true,
+  apacheThatRestarts: true,
+  grpcGoThatCountsPings: false,
+  nodeThatEndsByReset: false,
+  albThatDrains: true,
+} as const satisfies Readonly<Record<PresetName, boolean>>
+
+type Retiring = { [Name in PresetName]: (typeof RETIRES)[Name] extends true ? Name : never }[PresetName]
+
+const ALL = Object.keys(RETIRES) as PresetName[]
+
+/** Those of the options: `nginx-that-retires`. */
+export const PRESET_NAMES: readonly string[] = ALL.map(toOptionName)
+
+/** @throws CliError for a name that isn't there, or requests of a preset that doesn't count them */
+export function checkPresets(names: readonly string[], requests: number | null): readonly PresetName[] {
+  const presets = names.map((given) => {
+    const preset = ALL.find((name) => toOptionName(name) === given)
+    if (preset !== undefined) return preset
+    throw new CliError(toUnknownMessage('preset', given, PRESET_NAMES), EXIT.usage)
+  })
+  if (requests !== null && !presets.some(isRetiring)) {
+    const those = ALL.filter(isRetiring).map(toOptionName).join(', ')
+    throw new CliError(`--requests needs a --preset that counts them: ${those}`, EXIT.usage)
+  }
+  return presets
+}
+
+/** The rules of presets. @param requests null for those that each has by itself */
+export function toPresets(
+  { presets }: Testing,
+  names: readonly PresetName[],
+  requests: number | null,
+): Preset[] {
+  return names.map((name) => {
+    return requests !== null && isRetiring(name) ? presets[name]({ requests }) : presets[name]()
+  })
+}
+
+function isRetiring(name: PresetName): name is Retiring {
+  return RETIRES[name]
+}
+
+function toOptionName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

@@ -30,6 +30,8 @@ has h2o || packages+=(h2o)
 has caddy || packages+=(caddy)
 has curl || packages+=(curl)
 has openssl || packages+=(openssl)
+# Every Debian has it; another system may not.
+has script || packages+=(bsdutils)
 # It brings Envoy and Hypercorn.
 python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 # For the tests that make network namespaces; `unshare` is in util-linux, which every Debian has.

@@ -8,7 +8,9 @@ import type { ExitCode } from './cli-error.ts'
 import { CliError, EXIT } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands.ts'
+import { inspect } from './inspect/inspect.ts'
 import { HELP, parseOptions, toOptionsHelp, toUnknownMessage } from './options.ts'
+import { isUrlLike } from './request-options.ts'
 import type { Terminal } from './terminal.ts'
 import { toPrintable } from './terminal.ts'
 
@@ -28,15 +30,25 @@ export async function runCli(
   version: string,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  // Options before the command are those of `dodici`, those behind it are the command's.
-  const [first, ...rest] = args
-  const command = COMMANDS.find(({ name }) => name === first)
+  const { command, rest } = toCommand(args)
   try {
     if (command === undefined) return runAlone(args, version, terminal)
     return await command.run(rest, terminal)
   } catch (error) {
     return report(error, command, terminal)
   }
+}
+
+/**
+ * The command, and its arguments. It comes first, but for `dodici URL`: a URL may stand behind options. Options without
+ * a command and without a URL are those of `dodici`.
+ */
+function toCommand(args: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
+  const [first = '', ...rest] = args
+  const named = COMMANDS.find(({ name }) => name === first)
+  if (named !== undefined) return { command: named, rest }
+  const isInspect = isUrlLike(first) || (first.startsWith('-') && args.some(isUrlLike))
+  return { command: isInspect ? inspect : undefined, rest: args }
 }
 
 /** Without a command. */
@@ -58,7 +70,7 @@ function runAlone(args: readonly string[], version: string, terminal: Terminal):
 
 /** 80 columns and 24 lines at most. */
 export function toHelp(): string {
-  const names = COMMANDS.map(({ name, synopsis }) => `  dodici ${name} ${synopsis}`)
+  const names = COMMANDS.map(({ name, synopsis }) => `  dodici ${name} ${synopsis}`.trimEnd())
   const width = Math.max(...names.map((name) => name.length)) + 4
   const lines = COMMANDS.map(({ summary }, index) => (names[index] ?? '').padEnd(width) + summary)
   return `HTTP/2 from the command line.
@@ -69,11 +81,11 @@ ${lines.join('\n')}
 Options:
 ${toOptionsHelp(OPTIONS)}
 
-'dodici COMMAND --help' shows the options of a command.`
+'dodici URL --help' and 'dodici COMMAND --help' show the options of each.`
 }
 
 function report(error: unknown, command: Command | undefined, terminal: Terminal): ExitCode {
-  const name = command === undefined ? 'dodici' : `dodici ${command.name}`
+  const name = command === undefined || command === inspect ? 'dodici' : `dodici ${command.name}`
   if (!(error instanceof CliError)) {
     // A bug: the stack says where.
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
@@ -81,7 +93,8 @@ function report(error: unknown, command: Command | undefined, terminal: Terminal
     return EXIT.failure
   }
   const message = error.message.split('\n').map(toPrintable).join('\n')
-  const hint = error.exitCode === EXIT.usage ? `\n'${name} --help' shows more.` : ''
+  const help = command === undefined ? 'dodici --help' : `dodici ${command.name} --help`
+  const hint = error.exitCode === EXIT.usage ? `\n'${help}' shows more.` : ''
   terminal.warn(`${name}: ${message}${hint}`)
   return error.exitCode
 }

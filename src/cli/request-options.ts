@@ -63,17 +63,26 @@ export function toTarget(text: string, isH2c: boolean): Target {
   // 'https:///a' would have the host 'a'.
   const url = URL.canParse(given) && !text.startsWith('/') ? new URL(given) : null
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
+  const shown = hideUserInfo(text)
   if (url === null || !isHttp) {
-    throw new CliError(`URL takes https://HOST/PATH, http:// or HOST[:PORT]/PATH, not '${text}'`, EXIT.usage)
+    throw new CliError(`URL takes https://HOST/PATH, http:// or HOST[:PORT]/PATH, not '${shown}'`, EXIT.usage)
   }
   if (isH2c && url.protocol === 'https:') {
-    throw new CliError(`--h2c is HTTP/2 without TLS: it takes an http: URL, not '${text}'`, EXIT.usage)
+    throw new CliError(`--h2c is HTTP/2 without TLS: it takes an http: URL, not '${shown}'`, EXIT.usage)
   }
   const authorization = toAuthorization(url)
   url.username = ''
   url.password = ''
   url.hash = ''
   return { url, authorization, isSchemeAssumed: scheme === undefined }
+}
+
+/** What stands in the place of a secret. */
+export const HIDDEN = '(hidden)'
+
+/** Hides user and password of the URLs in a text, or of one without a scheme that it begins with. */
+export function hideUserInfo(text: string): string {
+  return text.replace(/(^|\/\/)[^/\s?#]*@/g, `$1${HIDDEN}@`)
 }
 
 /** RFC 7617 §2. */

@@ -11,7 +11,8 @@ const ENDING_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 export interface Output {
   /** Whether it is a terminal. Missing: it is none. */
   readonly isTTY?: boolean
-  write(text: string): unknown
+  /** @param callback called when the bytes were handed over, with an error when they can't be */
+  write(chunk: string | Uint8Array, callback?: (error?: Error | null) => void): unknown
   on(event: 'error', listener: () => void): unknown
 }
 
@@ -58,9 +59,30 @@ export class Terminal {
     this.#process.stderr.write(text)
   }
 
+  /**
+   * Writes bytes to the standard output. It settles when they were handed over.
+   *
+   * @returns false when the reader of a pipe has left
+   */
+  writeBytes(bytes: Uint8Array): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#process.stdout.write(bytes, (error) => resolve(!error))
+    })
+  }
+
+  /** Whether a user looks at the standard output. */
+  get isOutputTerminal(): boolean {
+    return this.#process.stdout.isTTY === true
+  }
+
   /** Whether a user looks at the standard error. */
   get isErrorTerminal(): boolean {
     return this.#process.stderr.isTTY === true
+  }
+
+  /** Whether the standard error has colours: on a terminal that has them, and without NO_COLOR (no-color.org). */
+  get hasColour(): boolean {
+    return this.isErrorTerminal && !this.env.NO_COLOR && this.env.TERM !== 'dumb'
   }
 
   /** Whether a user is there who can answer. */

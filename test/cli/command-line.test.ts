@@ -1,32 +1,28 @@
 import { readFile } from 'node:fs/promises'
-import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
-import { runCli as runHere } from '../../src/cli/cli.ts'
-import { Terminal } from '../../src/cli/terminal.ts'
 import { runCli } from '../support/cli.ts'
+import { runHere } from '../support/cli-here.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-
-/** Runs a command line in this process. */
-async function run(args: readonly string[]) {
-  const said = { stdout: '', stderr: '' }
-  const toOutput = (name: 'stdout' | 'stderr') => ({
-    write(text: string) {
-      said[name] += text
-    },
-    on() {},
-  })
-  const [stdout, stderr] = [toOutput('stdout'), toOutput('stderr')]
-  const terminal = new Terminal({ env: {}, stdin: Readable.from([]), stdout, stderr, on() {}, off() {} })
-  return { code: await runHere(args, '1.2.3', terminal), ...said }
-}
 
 describe('dodici', () => {
   test.each([
     { args: ['--help'], first: 'HTTP/2 from the command line.' },
     { args: ['-h'], first: 'HTTP/2 from the command line.' },
+    {
+      args: ['URL', '--help'],
+      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+    },
+    {
+      args: ['https://a.example', '-v', '-h'],
+      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+    },
+    {
+      args: ['-v', 'localhost/', '--help'],
+      first: 'Connects to an endpoint over HTTP/2, sends a request, and reports on both.',
+    },
     { args: ['serve', '--help'], first: 'Serves files and test routes over HTTP/2, on loopback only.' },
     {
       args: ['load', '--help'],
@@ -41,7 +37,7 @@ describe('dodici', () => {
       first: 'Misbehaves over HTTP/2 as the path says, on loopback only: for tests of clients.',
     },
   ])('$args: shows its help on one screen', async ({ args, first }) => {
-    const { code, stdout, stderr } = await run(args)
+    const { code, stdout, stderr } = await runHere(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     expect(lines[0]).toBe(first)
@@ -53,7 +49,7 @@ describe('dodici', () => {
   test('--version: shows the version of the package', async () => {
     const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
     expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
-    expect(await run(['-V'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' })
+    expect(await runHere(['-V'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' })
   })
 
   test('ends with the exit code of a mistake', async () => {
@@ -63,7 +59,7 @@ describe('dodici', () => {
   })
 
   test('without a command: shows its help as an error', async () => {
-    const { code, stdout, stderr } = await run([])
+    const { code, stdout, stderr } = await runHere([])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('dodici serve [DIR]')
   })
@@ -71,8 +67,10 @@ describe('dodici', () => {
   test.each([
     {
       args: ['sevre'],
-      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: load, serve, faults\n",
+      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, load, serve, faults\n",
     },
+    { args: ['sevre', 'https://a'], message: "dodici: unknown command 'sevre'." },
+    { args: ['-v'], message: "dodici: unknown option '-v'.\nThere is: --help, --version\n" },
     {
       args: ['--versoin'],
       message: "dodici: unknown option '--versoin'. Did you mean '--version'?\nThere is: --help, --version\n",
@@ -112,7 +110,7 @@ describe('dodici', () => {
       message: "--requests takes a whole number from 1 to 1000000, not '0'",
     },
   ])('$args: is refused with what would be accepted', async ({ args, message }) => {
-    const { code, stdout, stderr } = await run(args)
+    const { code, stdout, stderr } = await runHere(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
     expect(stderr).toMatch(/'dodici( serve| faults)? --help' shows more\.\n$/)

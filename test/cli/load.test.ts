@@ -199,9 +199,11 @@ describe('dodici load', () => {
 
   test('on a terminal shows its progress, and at Ctrl-C reports what it has', async () => {
     const { origin } = await startFaults()
+    const ctrlC = new AbortController()
     const { code, stdout, stderr } = await runHere(['load', '-d', '1h', '-m', '2', origin], {
-      isTerminal: true,
-      onError: (text, interrupt) => (text.includes('requests/s') ? interrupt() : undefined),
+      stderrIsTTY: true,
+      ctrlC: ctrlC.signal,
+      onStderr: (text) => (text.includes('requests/s') ? ctrlC.abort() : undefined),
     })
     expect(code).toBe(130)
     expect(stderr).toMatch(/^\r {2}1 s {3}[\d,]+ requests\/s {3}[\d,]+ responses {3}0 errors/)
@@ -267,9 +269,11 @@ describe('a server that cannot be measured', () => {
   test('is given up at Ctrl-C', async () => {
     const server = await startFaults()
     server.onRequest('*', () => {})
-    const { code, stdout, stderr } = await runHere(['load', '--timeout', '1h', server.origin], {
-      onStart: (interrupt) => void server.waitFor('GET /').then(interrupt),
-    })
+    const ctrlC = new AbortController()
+    const running = runHere(['load', '--timeout', '1h', server.origin], { ctrlC: ctrlC.signal })
+    await server.waitFor('GET /')
+    ctrlC.abort()
+    const { code, stdout, stderr } = await running
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
     expect(stderr).toBe('dodici load: interrupted before the load began\n')
   })

@@ -15,6 +15,7 @@ const PROGRAMS = {
   microsocks: '-h',
   curl: '--version',
   openssl: 'version',
+  script: '--version',
 } as const
 
 /** A program that `scripts/install-servers.sh` installs. */

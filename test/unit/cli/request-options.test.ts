@@ -91,6 +91,13 @@ describe('toTarget()', () => {
     )
   })
 
+  test.each([
+    { text: 'ftp://me:p@ss@a.example/', shown: 'ftp://(hidden)@a.example/' },
+    { text: 'me:pass@a.example:99999', shown: '(hidden)@a.example:99999' },
+  ])('a message shows no credentials: $shown', async ({ text, shown }) => {
+    expect(await failure(() => toTarget(text, false))).toContain(`not '${shown}'`)
+  })
+
   test('https: with --h2c is refused', async () => {
     expect(await failure(() => toTarget('https://a', true))).toBe(
       "2 --h2c is HTTP/2 without TLS: it takes an http: URL, not 'https://a'",

@@ -1,0 +1,119 @@
+/**
+ * A dispatcher whose one connection is looked at.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { Connector, ConnectorOptions } from '../../../types/client.ts'
+import type { Client, ProxyAgent } from '../../index.ts'
+import { EXIT } from '../cli-error.ts'
+import type { DialFacts, OnStep } from './dial.ts'
+import { ALPN_PROTOCOLS, checkTls, dial, noteTls, settle } from './dial.ts'
+import { ConnectFailure } from './failure.ts'
+import type { Plan } from './plan.ts'
+import type { TapListener } from './wire-tap.ts'
+import { WireTap } from './wire-tap.ts'
+
+/** Where the facts of a connection go. */
+export interface ConnectionWatch {
+  readonly facts: DialFacts
+  readonly onStep: OnStep
+  readonly tap: TapListener
+}
+
+/** Opens a socket. @throws ConnectFailure */
+type Open = (asked: ConnectorOptions, signal: AbortSignal) => Promise<Socket>
+
+/**
+ * A dispatcher for the origin of the plan. It connects at its first request, and once: what is reported is one
+ * connection. It sends no request again whose connection has died, and has no fallback to HTTP/1.1.
+ */
+export async function toDispatcher(plan: Plan, watch: ConnectionWatch): Promise<Client | ProxyAgent> {
+  const { Client, ProxyAgent } = await import('../../index.ts')
+  const { engine, proxy, target, trust } = plan
+  const options = { engine, fallback: null, replaySafe: false } as const
+  if (proxy === null) {
+    const connect = toConnector(plan, watch, (_asked, signal) =>
+      dial(toDialTarget(plan), watch.facts, watch.onStep, signal),
+    )
+    return new Client(target.url.origin, { ...options, connect })
+  }
+  return new ProxyAgent({
+    ...options,
+    uri: proxy,
+    h2c: true,
+    proxyTls: trust,
+    // As for `dial()`: the certificate of the server is judged afterwards.
+    requestTls: { ...trust, rejectUnauthorized: false },
+    factory: (origin, { connect, ...inner }) => {
+      // A ProxyAgent has made it: a function that opens tunnels.
+      if (typeof connect !== 'function') throw new TypeError('the agent of a proxy has no connector')
+      const open: Open = (asked, signal) => openTunnel(connect, plan, proxy, watch, asked, signal)
+      return new Client(origin, { ...inner, connect: toConnector(plan, watch, open) })
+    },
+  })
+}
+
+function toDialTarget({ target: { url }, resolve, trust }: Plan): Parameters<typeof dial>[0] {
+  const isTls = url.protocol === 'https:'
+  const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
+  const hostname = url.hostname.replace(/^\[(.+)\]$/, '$1')
+  return { hostname, port, isTls, addresses: resolve.get(`${url.hostname}:${port}`) ?? null, trust }
+}
+
+function toConnector({ engine }: Plan, { tap }: ConnectionWatch, open: Open): Connector {
+  let isUsed = false
+  return async (asked) => {
+    if (isUsed) {
+      throw new ConnectFailure('The server ended the connection before it took the request', EXIT.protocol)
+    }
+    isUsed = true
+    const socket = await open(asked, asked.signal ?? new AbortController().signal)
+    // The engines take any Duplex for a socket, and what they may call beside its methods is optional.
+    return new WireTap(socket, tap, engine === 'node') as unknown as Socket
+  }
+}
+
+async function openTunnel(
+  connect: Connector,
+  { trust }: Plan,
+  proxy: URL,
+  { facts, onStep }: ConnectionWatch,
+  asked: ConnectorOptions,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const start = performance.now()
+  const socket = await ask(connect, { ...asked, ALPNProtocols: ALPN_PROTOCOLS })
+  const isTls = socket instanceof TLSSocket
+  if (isTls) await secure(socket, asked, signal)
+  facts.proxy = { url: `${proxy.protocol}//${proxy.host}`, ms: performance.now() - start }
+  onStep('proxy')
+  if (isTls) {
+    noteTls(socket, asked.hostname, facts, null)
+    onStep('tls')
+    checkTls(facts, trust, socket)
+  }
+  return socket
+}
+
+/** The connector of a ProxyAgent calls back. */
+function ask(connect: Connector, asked: ConnectorOptions): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    connect(asked, (error, socket) => {
+      if (socket) resolve(socket)
+      else reject(error ?? new Error('the connector has no socket'))
+    })
+  })
+}
+
+async function secure(socket: TLSSocket, { hostname }: ConnectorOptions, signal: AbortSignal): Promise<void> {
+  try {
+    await settle(socket, 'secureConnect', signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConnectFailure(`The TLS handshake with ${hostname} failed: ${reason}`, EXIT.tls)
+  }
+}

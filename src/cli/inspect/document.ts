@@ -1,0 +1,105 @@
+/**
+ * The document of `--json`. docs/cli.md describes it.
+ *
+ * @module
+ */
+
+import type { Field } from '../request-options.ts'
+import type { DialFacts } from './dial.ts'
+import type { Failure } from './failure.ts'
+import type { FrameDetails } from './frame-details.ts'
+import type { Http2Facts, SettingsByName, Windows } from './http2-facts.ts'
+import type { Plan } from './plan.ts'
+import type { Times } from './report.ts'
+import type { SecretFilter } from './secrets.ts'
+
+/** The version of the document. A field that is added doesn't change it. */
+export const SCHEMA = 1
+
+/** What came of the response. */
+export interface ResponseFacts {
+  readonly status: number
+  readonly headers: readonly Field[]
+  /** Those of the trailer section; empty without one. */
+  trailers: readonly Field[]
+  /** Of the body. */
+  bytes: number
+  /** Null where the body went elsewhere, or is no text. */
+  text: string | null
+  isTruncated: boolean
+}
+
+/** All that is known at the end of a call. */
+export interface Outcome {
+  readonly plan: Plan
+  readonly dial: DialFacts
+  readonly http2: Http2Facts
+  /** Null: none came. */
+  readonly response: ResponseFacts | null
+  readonly times: Times
+  /** With `--verbose`; null without. */
+  readonly frames: readonly FrameDetails[] | null
+  /** Null: none. */
+  readonly failure: Failure | null
+  readonly exitCode: number
+}
+
+interface Http2Document {
+  readonly settings: { readonly server: SettingsByName | null; readonly client: SettingsByName | null }
+  readonly windows: { readonly server: Windows; readonly client: Windows }
+  readonly limits: Http2Facts['limits']
+  readonly roundTripMs: number | null
+}
+
+/** Makes the document. Secrets are left out by the filter. */
+export function toDocument(outcome: Outcome, secrets: SecretFilter): object {
+  const { plan, dial, exitCode, failure, frames, http2, response, times } = outcome
+  const { certificate, dns, proxy, tcp, tls } = dial
+  return {
+    schema: SCHEMA,
+    url: secrets.toShownText(plan.target.url.href),
+    engine: plan.engine,
+    exitCode,
+    connection: { dns, tcp, proxy, tls, certificate },
+    http2: toHttp2(http2),
+    request: { method: plan.method, headers: toRequestFields(plan, http2, secrets) },
+    response: response === null ? null : toResponse(response, secrets),
+    times: { firstByteMs: times.firstByte, totalMs: times.total },
+    error: failure === null ? null : toError(failure, secrets),
+    ...(frames === null ? {} : { frames }),
+  }
+}
+
+/** Null when no frame was sent. */
+function toHttp2(facts: Http2Facts): Http2Document | null {
+  if (facts.clientSettings === null) return null
+  return {
+    settings: { server: facts.serverSettings, client: facts.clientSettings },
+    windows: { server: facts.serverWindows, client: facts.clientWindows },
+    limits: facts.limits,
+    roundTripMs: facts.roundTrip,
+  }
+}
+
+/** As they were sent; before that, those that would be sent. */
+function toRequestFields(
+  { fields }: Plan,
+  { requestFields }: Http2Facts,
+  secrets: SecretFilter,
+): readonly Field[] {
+  return secrets.toShownFields(requestFields ?? fields)
+}
+
+function toResponse(response: ResponseFacts, secrets: SecretFilter): object {
+  const { bytes, headers, isTruncated, status, text, trailers } = response
+  return {
+    status,
+    headers: secrets.toShownFields(headers),
+    trailers: secrets.toShownFields(trailers),
+    body: { bytes, text, isTruncated },
+  }
+}
+
+function toError({ code, goaway, hint, message, processed }: Failure, secrets: SecretFilter): object {
+  return { code, message: secrets.toShownText(message), hint, processed, goawayDebugData: goaway }
+}

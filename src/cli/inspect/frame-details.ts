@@ -1,0 +1,130 @@
+/**
+ * What a frame says, in names and numbers.
+ *
+ * @module
+ */
+
+import { toErrorCodeName } from '../../core/error-codes.ts'
+import { Flag, FrameType } from '../../protocol/frames.ts'
+import type { Field } from '../request-options.ts'
+import { toFrameName } from './frame-scanner.ts'
+import type { SettingsByName } from './http2-facts.ts'
+import { toIncrement, toSettings } from './http2-facts.ts'
+import type { SecretFilter } from './secrets.ts'
+import type { ObservedFrame } from './wire-tap.ts'
+
+/** A frame for people, and for `--json`. */
+export interface FrameDetails {
+  readonly direction: 'sent' | 'received'
+  /** Since the command began. Milliseconds. */
+  readonly at: number
+  /** `HEADERS`, or `0x1f` for an unknown type. */
+  readonly type: string
+  readonly streamId: number
+  readonly flags: readonly string[]
+  /** Of the payload. Bytes. */
+  readonly length: number
+  readonly headers?: readonly Field[]
+  readonly settings?: SettingsByName
+  /** Of WINDOW_UPDATE. Bytes. */
+  readonly increment?: number
+  /** The name of an error code. */
+  readonly code?: string
+  readonly lastStreamId?: number
+  readonly debugData?: string
+  /** The octets of a PING, in hex. */
+  readonly data?: string
+  readonly priority?: string
+  /** The rule that it breaks. */
+  readonly fault?: string
+}
+
+/** Of each type, the flags that it has (RFC 9113 §6). */
+const FLAGS: Readonly<Record<number, readonly (readonly [name: string, bit: number])[]>> = {
+  [FrameType.DATA]: [
+    ['END_STREAM', Flag.END_STREAM],
+    ['PADDED', Flag.PADDED],
+  ],
+  [FrameType.HEADERS]: [
+    ['END_HEADERS', Flag.END_HEADERS],
+    ['END_STREAM', Flag.END_STREAM],
+    ['PADDED', Flag.PADDED],
+    ['PRIORITY', Flag.PRIORITY],
+  ],
+  [FrameType.SETTINGS]: [['ACK', Flag.ACK]],
+  [FrameType.PING]: [['ACK', Flag.ACK]],
+  [FrameType.PUSH_PROMISE]: [['END_HEADERS', Flag.END_HEADERS]],
+  [FrameType.CONTINUATION]: [['END_HEADERS', Flag.END_HEADERS]],
+}
+
+/** @param start when the command began, by `performance.now()` */
+export function toFrameDetails(frame: ObservedFrame, start: number, secrets: SecretFilter): FrameDetails {
+  const { direction, type, flags, streamId, length, fields, fault } = frame
+  const known = FLAGS[type] ?? []
+  return {
+    direction,
+    at: Math.round((frame.at - start) * 1_000) / 1_000,
+    type: toFrameName(type) ?? `0x${type.toString(16).padStart(2, '0')}`,
+    streamId,
+    flags: known.filter(([, bit]) => (flags & bit) !== 0).map(([name]) => name),
+    length,
+    ...(fields === null ? {} : { headers: secrets.toShownFields(fields) }),
+    ...toPayloadDetails(frame),
+    ...(fault === null ? {} : { fault }),
+  }
+}
+
+/** What the payload of its type has. One that is too short has nothing. */
+function toPayloadDetails(frame: ObservedFrame): Partial<FrameDetails> {
+  const { type, flags, payload } = frame
+  switch (type) {
+    case FrameType.SETTINGS:
+      return (flags & Flag.ACK) === 0 ? { settings: toSettings(payload) } : {}
+    case FrameType.WINDOW_UPDATE:
+      return { increment: toIncrement(frame) }
+    case FrameType.PING:
+      return { data: payload.toString('hex') }
+    case FrameType.RST_STREAM:
+      return payload.length < 4 ? {} : { code: toErrorCodeName(payload.readUInt32BE(0)) }
+    case FrameType.GOAWAY:
+      return payload.length < 8 ? {} : toGoaway(payload)
+    case FrameType.PRIORITY_UPDATE:
+      return { priority: payload.toString('latin1', 4) }
+    default:
+      return {}
+  }
+}
+
+function toGoaway(payload: Buffer): Partial<FrameDetails> {
+  const debugData = payload.toString('utf8', 8)
+  return {
+    lastStreamId: payload.readUInt32BE(0) & 0x7fff_ffff,
+    code: toErrorCodeName(payload.readUInt32BE(4)),
+    ...(debugData === '' ? {} : { debugData }),
+  }
+}
+
+/** The lines of `-v`: the frame, and what is in it. The caller makes them printable. */
+export function toFrameLines(frame: FrameDetails): string[] {
+  const { direction, at, type, streamId, flags, length } = frame
+  const stream = streamId === 0 ? [] : [`stream ${streamId}`]
+  const head = [type, ...stream, ...flags, ...toShortDetails(frame), `${length} bytes`].join(' ')
+  const long = [
+    ...(frame.headers ?? []).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(frame.settings ?? {}).map(([name, value]) => `${name} ${value}`),
+    ...(frame.debugData === undefined ? [] : [`debug data: ${frame.debugData}`]),
+    ...(frame.fault === undefined ? [] : [`malformed: ${frame.fault}`]),
+  ]
+  const mark = direction === 'sent' ? '>' : '<'
+  return [`${mark} ${head}  (${at.toFixed(1)} ms)`, ...long.map((line) => `${mark}   ${line}`)]
+}
+
+function toShortDetails({ increment, code, lastStreamId, data, priority }: FrameDetails): string[] {
+  return [
+    ...(increment === undefined ? [] : [`+${increment}`]),
+    ...(lastStreamId === undefined ? [] : [`last stream ${lastStreamId}`]),
+    ...(code === undefined ? [] : [code]),
+    ...(data === undefined ? [] : [data]),
+    ...(priority === undefined ? [] : [`'${priority}'`]),
+  ]
+}

@@ -1,0 +1,154 @@
+/**
+ * What the frames of a connection tell about it.
+ *
+ * @module
+ */
+
+import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, Flag, FrameType } from '../../protocol/frames.ts'
+import { Setting } from '../../protocol/settings.ts'
+import type { Field } from '../request-options.ts'
+import type { Direction, ObservedFrame, TapListener } from './wire-tap.ts'
+
+/** SETTINGS by name, in the order in which they came. Unknown ones have a name such as `0x4d44`. */
+export type SettingsByName = Readonly<Record<string, number>>
+
+/** One side's windows when the first response came, in bytes. */
+export interface Windows {
+  /** SETTINGS_INITIAL_WINDOW_SIZE. */
+  readonly stream: number
+  readonly connection: number
+}
+
+const SETTING_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(Setting).map(([name, id]) => [id, name]),
+)
+
+/** The entries of a SETTINGS frame. A payload that was cut ends early. */
+export function toSettings(payload: Buffer): SettingsByName {
+  const settings: Record<string, number> = {}
+  for (let at = 0; at + 6 <= payload.length; at += 6) {
+    const id = payload.readUInt16BE(at)
+    settings[SETTING_NAMES.get(id) ?? `0x${id.toString(16).padStart(2, '0')}`] = payload.readUInt32BE(at + 2)
+  }
+  return settings
+}
+
+/** Bytes; 0 for a frame that is too short. */
+export function toIncrement({ payload }: ObservedFrame): number {
+  return payload.length < 4 ? 0 : payload.readUInt32BE(0) & 0x7fff_ffff
+}
+
+/** What one side has said. */
+class Side {
+  /** Null before its first SETTINGS. */
+  settings: Record<string, number> | null = null
+  connectionWindow = DEFAULT_WINDOW
+
+  get windows(): Windows {
+    return { stream: this.settings?.INITIAL_WINDOW_SIZE ?? DEFAULT_WINDOW, connection: this.connectionWindow }
+  }
+}
+
+/** Collects what frames tell. */
+export class Http2Facts implements TapListener {
+  readonly #onFrame: (frame: ObservedFrame) => void
+  readonly #sides: Readonly<Record<Direction, Side>> = { sent: new Side(), received: new Side() }
+  /** When frames were sent that have to be acknowledged: PINGs by their payload, SETTINGS by ''. */
+  readonly #waiting = new Map<string, number>()
+  /** The shortest round trip of SETTINGS, or of a PING, to its ACK. Milliseconds; null before the first. */
+  roundTrip: number | null = null
+  /** The header section of the request, with pseudo-header fields, as it was sent first; null before. */
+  requestFields: readonly Field[] | null = null
+  /** The first rule that the server broke; null for none. */
+  fault: string | null = null
+  /** What the server speaks instead of HTTP/2: null for something unknown, undefined while nothing says so. */
+  foreign: 'HTTP/1.1' | 'TLS' | null | undefined = undefined
+  /** The debug data of the server's last GOAWAY; null for none. */
+  goaway: string | null = null
+  #hasResponse = false
+
+  /** @param onFrame hears of each frame */
+  constructor(onFrame: (frame: ObservedFrame) => void) {
+    this.#onFrame = onFrame
+  }
+
+  /** A header section of the server's has come. Settings and windows that change later are not counted. */
+  get hasResponse(): boolean {
+    return this.#hasResponse
+  }
+
+  /** The server's SETTINGS that it has sent so far; null before the first. */
+  get serverSettings(): SettingsByName | null {
+    return this.#sides.received.settings
+  }
+
+  /** Those of the client; null before the first. */
+  get clientSettings(): SettingsByName | null {
+    return this.#sides.sent.settings
+  }
+
+  /** What the client may send: the server's windows. */
+  get serverWindows(): Windows {
+    return this.#sides.received.windows
+  }
+
+  /** What the server may send: the client's windows. */
+  get clientWindows(): Windows {
+    return this.#sides.sent.windows
+  }
+
+  /** The limits that the server sets for requests; null where it sets none. */
+  get limits(): { streams: number | null; headerList: number | null; frame: number } {
+    const settings = this.serverSettings
+    return {
+      streams: settings?.MAX_CONCURRENT_STREAMS ?? null,
+      headerList: settings?.MAX_HEADER_LIST_SIZE ?? null,
+      frame: settings?.MAX_FRAME_SIZE ?? DEFAULT_FRAME_SIZE,
+    }
+  }
+
+  onForeign(protocol: 'HTTP/1.1' | 'TLS' | null): void {
+    this.foreign = protocol
+  }
+
+  onFrame(frame: ObservedFrame): void {
+    const { direction, type, fields, fault } = frame
+    if (direction === 'received') this.fault ??= fault
+    if (fields !== null) {
+      if (direction === 'sent') this.requestFields ??= fields
+      else this.#hasResponse = true
+    }
+    if (type === FrameType.SETTINGS) this.#onSettings(frame)
+    else if (type === FrameType.GOAWAY && direction === 'received') {
+      this.goaway = frame.payload.toString('utf8', 8) || null
+    } else if (type === FrameType.PING) this.#onPing(frame)
+    else if (type === FrameType.WINDOW_UPDATE && frame.streamId === 0 && !this.#hasResponse) {
+      this.#sides[direction].connectionWindow += toIncrement(frame)
+    }
+    this.#onFrame(frame)
+  }
+
+  #onSettings(frame: ObservedFrame): void {
+    if ((frame.flags & Flag.ACK) !== 0) {
+      this.#onAck(frame, '')
+      return
+    }
+    if (frame.direction === 'sent') this.#waiting.set('', frame.at)
+    if (this.#hasResponse) return
+    const side = this.#sides[frame.direction]
+    side.settings = { ...side.settings, ...toSettings(frame.payload) }
+  }
+
+  #onPing(frame: ObservedFrame): void {
+    const payload = frame.payload.toString('latin1')
+    if ((frame.flags & Flag.ACK) !== 0) this.#onAck(frame, payload)
+    else if (frame.direction === 'sent') this.#waiting.set(payload, frame.at)
+  }
+
+  #onAck(frame: ObservedFrame, key: string): void {
+    const sentAt = frame.direction === 'received' ? this.#waiting.get(key) : undefined
+    if (sentAt === undefined) return
+    this.#waiting.delete(key)
+    this.roundTrip = Math.min(this.roundTrip ?? Number.POSITIVE_INFINITY, frame.at - sentAt)
+  }
+}

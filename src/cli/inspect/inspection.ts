@@ -1,0 +1,247 @@
+/**
+ * One call of `dodici URL`: connects, sends, receives, and reports.
+ *
+ * @module
+ */
+
+import type { Dispatcher } from '../../../types/dispatcher.ts'
+import type { RawResponseData } from '../../../types/response.ts'
+import type { ExitCode } from '../cli-error.ts'
+import { CliError, EXIT } from '../cli-error.ts'
+import type { Field } from '../request-options.ts'
+import { hasField } from '../request-options.ts'
+import type { Terminal } from '../terminal.ts'
+import type { BodyOutput } from './body-output.ts'
+import { FileOutput, TerminalOutput, TextOutput } from './body-output.ts'
+import { toDispatcher } from './connection.ts'
+import type { DialFacts } from './dial.ts'
+import { toNoFacts } from './dial.ts'
+import type { ResponseFacts } from './document.ts'
+import { toDocument } from './document.ts'
+import type { Failure } from './failure.ts'
+import { toFailure, toFailureText, toFaultFailure } from './failure.ts'
+import type { FrameDetails } from './frame-details.ts'
+import { toFrameDetails, toFrameLines } from './frame-details.ts'
+import { Http2Facts } from './http2-facts.ts'
+import type { Plan } from './plan.ts'
+import { Progress } from './progress.ts'
+import { Report } from './report.ts'
+import { SecretFilter } from './secrets.ts'
+import type { ObservedFrame } from './wire-tap.ts'
+
+/** The most frames that `--json` keeps. */
+const MAX_FRAMES = 10_000
+
+/** Runs once. */
+export class Inspection {
+  readonly #plan: Plan
+  readonly #terminal: Terminal
+  readonly #secrets: SecretFilter
+  readonly #progress: Progress
+  /** Null with `--json`. */
+  readonly #report: Report | null
+  readonly #dial: DialFacts = toNoFacts()
+  readonly #http2: Http2Facts
+  /** With `--json -v`; else null. */
+  readonly #frames: FrameDetails[] | null
+  /** When the call began: the time that it takes to load the client isn't measured. */
+  #start = performance.now()
+  #firstByte: number | null = null
+  #response: ResponseFacts | null = null
+  /** The sections about the connection and the request were reported. */
+  #hasReportedExchange = false
+
+  constructor(plan: Plan, terminal: Terminal) {
+    this.#plan = plan
+    this.#terminal = terminal
+    this.#secrets = new SecretFilter(plan.showsSecrets)
+    // A body that goes to the terminal is its own progress.
+    const isBodyElsewhere = !terminal.isOutputTerminal || (plan.output !== null && plan.output !== '-')
+    this.#progress = new Progress(terminal, isBodyElsewhere && !plan.isJson)
+    this.#report = plan.isJson ? null : new Report(terminal, this.#progress)
+    this.#frames = plan.isJson && plan.isVerbose ? [] : null
+    this.#http2 = new Http2Facts((frame) => this.#onFrame(frame))
+  }
+
+  /** @returns the exit code, after all was reported */
+  async run(): Promise<ExitCode> {
+    const ending = new AbortController()
+    void this.#terminal.interrupted().then(() => {
+      ending.abort(new CliError('interrupted', EXIT.interrupted))
+    })
+    let failure: Failure | null = null
+    try {
+      await this.#call(ending)
+    } catch (error) {
+      failure = toFailure(error, this.#http2)
+    }
+    const { fault } = this.#http2
+    return this.#end(failure ?? (fault === null ? null : toFaultFailure(fault)))
+  }
+
+  async #call(ending: AbortController): Promise<void> {
+    const { isSchemeAssumed, url } = this.#plan.target
+    const shown = this.#secrets.toShownText(url.href)
+    this.#report?.title(`${this.#plan.method} ${shown}${isSchemeAssumed ? '  (the scheme is assumed)' : ''}`)
+    const dispatcher = await toDispatcher(this.#plan, {
+      facts: this.#dial,
+      onStep: (step) => this.#report?.step(step, this.#dial),
+      tap: this.#http2,
+    })
+    this.#start = performance.now()
+    const { timeout } = this.#plan
+    const timer =
+      timeout === null ? undefined : setTimeout(() => ending.abort(toTimeoutError(timeout)), timeout)
+    try {
+      ending.signal.throwIfAborted()
+      await this.#exchange(dispatcher, ending.signal)
+    } finally {
+      clearTimeout(timer)
+      // It ends the connection, and with it what is left of an upload.
+      await dispatcher.destroy()
+    }
+  }
+
+  async #exchange(dispatcher: Dispatcher, signal: AbortSignal): Promise<void> {
+    const { fields, method, target, upload } = this.#plan
+    const { origin, pathname, search } = target.url
+    const isLengthKnown = upload.size !== null && !hasField(fields, 'content-length')
+    const length = isLengthKnown ? ['content-length', String(upload.size)] : []
+    this.#progress.begin()
+    const response = await dispatcher.request({
+      origin,
+      path: `${pathname}${search}`,
+      method,
+      headers: [...fields.flat(), ...length],
+      body: upload.body,
+      responseHeaders: 'raw',
+      onInfo: ({ statusCode, headers }) => {
+        this.#report?.title(`Informational response ${statusCode}`)
+        // With `responseHeaders: 'raw'` they are a flat list, here too.
+        const fields = toPairs(Object.values(headers).map(String))
+        for (const field of this.#secrets.toShownFields(fields)) this.#report?.field(field)
+      },
+      signal,
+    })
+    this.#firstByte = performance.now() - this.#start
+    const headers = toPairs(response.headers)
+    const facts = {
+      status: response.statusCode,
+      headers,
+      trailers: [],
+      bytes: 0,
+      text: null,
+      isTruncated: false,
+    }
+    this.#response = facts
+    this.#reportExchange()
+    this.#reportHeaders(facts)
+    await this.#receive(response, facts)
+  }
+
+  async #receive({ body, trailers }: RawResponseData, facts: ResponseFacts): Promise<void> {
+    const output = await this.#openOutput()
+    const total = toLength(facts.headers)
+    this.#progress.begin()
+    try {
+      for await (const piece of body) {
+        facts.bytes += piece.length
+        if (!(await output.write(piece))) return
+        this.#progress.update('received', facts.bytes, total)
+      }
+    } finally {
+      this.#progress.clear()
+      await output.end()
+      if (output instanceof TextOutput)
+        Object.assign(facts, { text: output.text, isTruncated: output.isTruncated })
+    }
+    facts.trailers = toPairs(trailers)
+    if (!this.#plan.showsTrailers) return
+    this.#report?.title(trailers.length === 0 ? 'Trailers: none' : 'Trailers')
+    for (const field of this.#secrets.toShownFields(facts.trailers)) this.#report?.field(field)
+  }
+
+  async #openOutput(): Promise<BodyOutput> {
+    const { isJson, output } = this.#plan
+    if (output !== null && output !== '-') return FileOutput.open(output)
+    return isJson ? new TextOutput() : new TerminalOutput(this.#terminal, output === null)
+  }
+
+  #onFrame(frame: ObservedFrame): void {
+    const { sent, size } = this.#plan.upload
+    if (sent.bytes > 0 && this.#firstByte === null) this.#progress.update('sent', sent.bytes, size)
+    if (!this.#plan.isVerbose) return
+    const details = toFrameDetails(frame, this.#start, this.#secrets)
+    if (this.#frames !== null) {
+      if (this.#frames.length < MAX_FRAMES) this.#frames.push(details)
+      return
+    }
+    for (const line of toFrameLines(details)) this.#report?.line(line)
+  }
+
+  /** What the frames have told so far, and the request as it was sent. */
+  #reportExchange(): void {
+    if (this.#hasReportedExchange || this.#http2.clientSettings === null) return
+    this.#hasReportedExchange = true
+    this.#report?.http2(this.#http2)
+    const { requestFields } = this.#http2
+    if (requestFields === null) return
+    this.#report?.title('Request')
+    for (const field of this.#secrets.toShownFields(requestFields)) this.#report?.field(field)
+  }
+
+  #reportHeaders({ headers, status }: ResponseFacts): void {
+    this.#report?.title(`Response ${status}`)
+    const shown = this.#secrets.toShownFields(headers)
+    for (const field of this.#plan.isRaw ? shown : join(shown)) this.#report?.field(field)
+  }
+
+  #end(failure: Failure | null): ExitCode {
+    const response = this.#response
+    const times = { firstByte: this.#firstByte, total: performance.now() - this.#start }
+    const isRefused = this.#plan.fails && response !== null && response.status >= 400
+    const exitCode = failure?.exitCode ?? (isRefused ? EXIT.status : EXIT.ok)
+    const [plan, dial, http2, frames] = [this.#plan, this.#dial, this.#http2, this.#frames]
+    if (plan.isJson) {
+      const outcome = { plan, dial, http2, response, times, frames, failure, exitCode }
+      this.#terminal.print(JSON.stringify(toDocument(outcome, this.#secrets), null, 2))
+    }
+    this.#reportExchange()
+    this.#report?.end(http2, times, response?.bytes ?? 0)
+    const text =
+      failure === null
+        ? `the status is ${response?.status}`
+        : this.#secrets.toShownText(toFailureText(failure, http2.requestFields !== null))
+    if (exitCode !== EXIT.ok) throw new CliError(text, exitCode)
+    return exitCode
+  }
+}
+
+function toTimeoutError(timeout: number): CliError {
+  return new CliError(`--timeout has passed: ${timeout} ms`, EXIT.timeout)
+}
+
+/** Fields of one name as one, as an object of them has it; `set-cookie` stays apart (RFC 9110 §5.3). */
+function join(fields: readonly Field[]): Field[] {
+  const joined = new Map<string | Field, Field>()
+  for (const field of fields) {
+    const [name, value] = field
+    const known = name === 'set-cookie' ? undefined : joined.get(name)
+    if (known === undefined) joined.set(name === 'set-cookie' ? field : name, field)
+    else joined.set(name, [name, `${known[1]}, ${value}`])
+  }
+  return [...joined.values()]
+}
+
+/** Of the body, in bytes; null for unknown. */
+function toLength(headers: readonly Field[]): number | null {
+  const [, text = ''] = headers.find(([name]) => name === 'content-length') ?? []
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+/** @param list `[name, value, …]` */
+function toPairs(list: readonly string[]): Field[] {
+  const pairs: Field[] = []
+  for (let i = 0; i + 1 < list.length; i += 2) pairs.push([list[i] ?? '', list[i + 1] ?? ''])
+  return pairs
+}

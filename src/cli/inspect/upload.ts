@@ -1,0 +1,111 @@
+/**
+ * The body of the request: `--data`, `--form` or `--upload`.
+ *
+ * @module
+ */
+
+import { File } from 'node:buffer'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import type { RequestBody } from '../../../types/body.ts'
+import { isSystemError } from '../certificates/cache-folder.ts'
+import { CliError, EXIT } from '../cli-error.ts'
+import { readData, readOptionFile } from '../request-options.ts'
+import { toContentType } from '../serve/content-types.ts'
+
+/** What is sent. */
+export interface Upload {
+  /** Null for none. A stream isn't opened before it is read. */
+  readonly body: RequestBody | null
+  /** Bytes; null for an unknown size, and for none. */
+  readonly size: number | null
+  /** Null when the body brings its own, or has none. */
+  readonly contentType: string | null
+  /** Bytes that were read of a stream so far. */
+  readonly sent: { bytes: number }
+}
+
+interface UploadOptions {
+  readonly data: string | undefined
+  readonly form: readonly string[]
+  readonly upload: string | undefined
+}
+
+const FORM_URLENCODED = 'application/x-www-form-urlencoded'
+
+/**
+ * Reads what has to be known before the request is sent.
+ *
+ * @throws CliError for two of the options, and for a file that can't be read
+ */
+export async function readUpload(
+  { data, form, upload }: UploadOptions,
+  input: () => AsyncIterable<Uint8Array>,
+): Promise<Upload> {
+  const given = [data !== undefined, form.length > 0, upload !== undefined].filter(Boolean)
+  if (given.length > 1) {
+    throw new CliError('there is one body: --data, --form and --upload exclude each other', EXIT.usage)
+  }
+  const sent = { bytes: 0 }
+  if (data !== undefined) {
+    const body = await readData(data, input)
+    return { body, size: body.length, contentType: FORM_URLENCODED, sent }
+  }
+  if (form.length > 0) return { body: await toForm(form), size: null, contentType: null, sent }
+  if (upload === undefined) return { body: null, size: null, contentType: null, sent }
+  if (upload === '-') return { body: count(input(), sent), size: null, contentType: null, sent }
+  const size = await toFileSize(upload)
+  const contentType = toContentType(extname(upload))
+  return { body: count(createReadStream(upload), sent), size, contentType, sent }
+}
+
+async function* count(
+  source: AsyncIterable<Uint8Array>,
+  sent: { bytes: number },
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of source) {
+      sent.bytes += piece.length
+      yield piece
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CliError(`--upload can't be read on: ${reason}`, EXIT.failure)
+  }
+}
+
+/** Null for what has no size: a pipe, a device. */
+async function toFileSize(path: string): Promise<number | null> {
+  try {
+    const found = await stat(path)
+    if (found.isDirectory()) throw new CliError(`--upload can't send '${path}': it is a folder`, EXIT.usage)
+    return found.isFile() ? found.size : null
+  } catch (error) {
+    if (!isSystemError(error)) throw error
+    throw new CliError(`--upload can't read '${path}': ${error.message}`, EXIT.usage)
+  }
+}
+
+/** RFC 7578. Files are read as a whole. */
+async function toForm(entries: readonly string[]): Promise<FormData> {
+  const form = new FormData()
+  for (const entry of entries) {
+    const at = entry.indexOf('=')
+    if (at < 1) {
+      throw new CliError("--form takes NAME=VALUE, or NAME=@FILE: one has no '=' or no name", EXIT.usage)
+    }
+    const [name, value] = [entry.slice(0, at), entry.slice(at + 1)]
+    if (!value.startsWith('@')) {
+      form.append(name, value)
+      continue
+    }
+    const path = value.slice(1)
+    const bytes = await readOptionFile('--form', path)
+    form.append(
+      name,
+      new File([new Uint8Array(bytes)], basename(path), { type: toContentType(extname(path)) }),
+    )
+  }
+  return form
+}

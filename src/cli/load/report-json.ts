@@ -17,7 +17,7 @@ export function toJsonReport(url: URL, spec: LoadSpec, result: LoadResult): stri
   const { tally, bytes, elapsed } = result
   const { width, counts } = tally.series.toData()
   const report = {
-    version: 1,
+    schema: 1,
     url: url.href,
     method: spec.method,
     sessions: spec.sessions,

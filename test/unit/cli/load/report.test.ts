@@ -153,7 +153,7 @@ describe('the report as JSON', () => {
   test('has the figures', () => {
     const report = JSON.parse(toJsonReport(url, { ...SPEC, rate: 100 }, toResult({ tally: toTally(true) })))
     expect(report).toMatchObject({
-      version: 1,
+      schema: 1,
       seconds: 10,
       requestsPerSecond: 100,
       statuses: { 200: 900, 503: 100 },

@@ -7,16 +7,23 @@
  */
 
 import { readFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 import { runCli } from './cli.ts'
 import { EXIT } from './cli-error.ts'
+import { workHere } from './load/thread-handle.ts'
 import { Terminal } from './terminal.ts'
 
-// Seen from dist/.
-const manifest: { version: string } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-)
+// A worker of `dodici load` is this program, too.
+if (isMainThread) await main()
+else await workHere()
 
-const exitCode = await runCli(process.argv.slice(2), manifest.version, new Terminal(process))
-process.exitCode = exitCode
-// What can't be cancelled, such as the look-up of a name, doesn't hold up a user who has waited long enough.
-if (exitCode === EXIT.timeout || exitCode === EXIT.interrupted) process.exit()
+async function main(): Promise<void> {
+  // Seen from dist/.
+  const manifest: { version: string } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  )
+  const exitCode = await runCli(process.argv.slice(2), manifest.version, new Terminal(process))
+  process.exitCode = exitCode
+  // What can't be cancelled, such as the look-up of a name, doesn't hold up a user who has waited long enough.
+  if (exitCode === EXIT.timeout || exitCode === EXIT.interrupted) process.exit()
+}

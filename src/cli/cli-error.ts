@@ -24,6 +24,8 @@ export const EXIT = {
   timeout: 7,
   /** The response's status is 400 or more, with `--fail`. */
   status: 8,
+  /** A load came to its end, and requests of it failed, or a worker was lost. */
+  load: 9,
   /** A port couldn't be listened on. */
   listen: 10,
   /** Ended by Ctrl-C or SIGTERM before it was done: 128 and the number of SIGINT, as shells have it. */

@@ -20,7 +20,7 @@ export interface Output {
 export interface ProcessLike {
   readonly env: NodeJS.ProcessEnv
   /** Made when it is read for the first time: a program that reads no input doesn't open it. */
-  readonly stdin: AsyncIterable<Uint8Array>
+  readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
   on(signal: NodeJS.Signals, listener: () => void): unknown
@@ -83,6 +83,18 @@ export class Terminal {
   /** Whether the standard error has colours: on a terminal that has them, and without NO_COLOR (no-color.org). */
   get hasColour(): boolean {
     return this.isErrorTerminal && !this.env.NO_COLOR && this.env.TERM !== 'dumb'
+  }
+
+  /** Whether a user is there who can answer. */
+  get canAsk(): boolean {
+    return this.isErrorTerminal && this.#process.stdin.isTTY === true
+  }
+
+  /** Asks a question, and reads a line. False unless it is `y` or `yes`. The standard input is used up by it. */
+  async ask(question: string): Promise<boolean> {
+    this.#process.stderr.write(`${question} (y/N) `)
+    for await (const piece of this.input) return /^y(es)?$/i.test(Buffer.from(piece).toString().trim())
+    return false
   }
 
   /** Settles at Ctrl-C, or SIGTERM. From then on a further signal ends the process at once. */

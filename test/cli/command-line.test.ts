@@ -25,6 +25,10 @@ describe('dodici', () => {
     },
     { args: ['serve', '--help'], first: 'Serves files and test routes over HTTP/2, on loopback only.' },
     {
+      args: ['load', '--help'],
+      first: 'Sends many requests over HTTP/2, and reports how fast the responses are.',
+    },
+    {
       args: ['serve', '-h', 'nowhere'],
       first: 'Serves files and test routes over HTTP/2, on loopback only.',
     },
@@ -63,7 +67,7 @@ describe('dodici', () => {
   test.each([
     {
       args: ['sevre'],
-      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, serve, faults\n",
+      message: "dodici: unknown command 'sevre'. Did you mean 'serve'?\nThere is: URL, load, serve, faults\n",
     },
     { args: ['sevre', 'https://a'], message: "dodici: unknown command 'sevre'." },
     { args: ['-v'], message: "dodici: unknown option '-v'.\nThere is: --help, --version\n" },

@@ -12,9 +12,11 @@ import { startTunnelProxy } from '../support/tunnel-proxy.ts'
 
 const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8')
 
+const [, section = ''] = page.split('### The document of `--json`')
+
 /** The table of docs/cli.md: the types of each path. */
 const SCHEMA = new Map(
-  [...page.matchAll(/^\| `([^`]+)` \| ([a-z, ]+) \| [^|]*\|$/gm)]
+  [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \| ([a-z, ]+) \| [^|]*\|$/gm)]
     .filter(([, , types = '']) => /^(string|number|boolean|null)/.test(types))
     .map(([, path = '', types = '']) => [path, types.split(', ')]),
 )

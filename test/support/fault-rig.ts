@@ -35,6 +35,13 @@ export interface FaultScene {
   toEnd(call: Recorder): Promise<string>
 }
 
+/** A server that ends with the test. Its clients may be in other processes. */
+export async function startFaults(options: FaultServerOptions = { h2c: true }): Promise<FaultServer> {
+  const server = await createFaultServer(options)
+  onTestFinished(() => server.close())
+  return server
+}
+
 /** @param transport TLS, or HTTP/2 in the clear */
 export async function startScene(
   options: PoolOptions = {},

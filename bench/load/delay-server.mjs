@@ -1,0 +1,30 @@
+/**
+ * Responds to each request after so many milliseconds, and measures by itself how long that took. It writes its port, and
+ * at the end of its input the percentiles of what it has measured as JSON.
+ */
+import { createServer } from 'node:http2'
+import { percentile } from '../e2e/load.mjs'
+
+const delay = Number(process.argv[2])
+/** @type {number[]} */
+const taken = []
+
+const server = createServer()
+server.on('stream', (stream) => {
+  const begun = performance.now()
+  setTimeout(() => {
+    taken.push(performance.now() - begun)
+    stream.respond({ ':status': 200 })
+    stream.end('x')
+  }, delay)
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  process.stdout.write(`${address === null || typeof address === 'string' ? '' : address.port}\n`)
+})
+process.stdin.resume()
+process.stdin.on('end', () => {
+  const times = Float64Array.from(taken)
+  const [p50, p99] = [0.5, 0.99].map((share) => percentile(times, share))
+  process.stdout.write(`${JSON.stringify({ p50, p99 })}\n`, () => process.exit())
+})

@@ -1,0 +1,115 @@
+/**
+ * What one thread of a load does, whichever thread that is.
+ *
+ * @module
+ */
+
+import type { MessagePort } from 'node:worker_threads'
+import type { DispatchOptions } from '../../../types/request.ts'
+import { noop } from '../../core/noop.ts'
+import { EXIT } from '../cli-error.ts'
+import { toExitCode } from './failure.ts'
+import { loadClock } from './load-clock.ts'
+import type { LoadJob, LoadNews, LoadOrder, ThreadResult } from './load-job.ts'
+import type { LoadOutcome, LoadPlan } from './load-run.ts'
+import { LoadRun } from './load-run.ts'
+import { Sessions } from './sessions.ts'
+import type { ByteCount } from './wire-bytes.ts'
+import { WireBytes } from './wire-bytes.ts'
+
+/** How often a thread tells its progress. Milliseconds. */
+const PROGRESS_INTERVAL = 100
+
+/** Does a job to its end, by the orders that come, and tells what comes of it. */
+export class LoadThread {
+  readonly #job: LoadJob
+  readonly #port: MessagePort
+  readonly #options: DispatchOptions
+  #run: LoadRun | null = null
+  readonly #cut = new AbortController()
+  #onStart: () => void = noop
+  readonly #started = new Promise<void>((resolve) => {
+    this.#onStart = resolve
+  })
+
+  constructor(job: LoadJob, port: MessagePort) {
+    this.#job = job
+    this.#port = port
+    const { path, method, body } = job
+    // Read by each request, and never changed. A body is sent as it is, and not copied.
+    this.#options = { path, method, headers: [...job.headers], body }
+    port.on('message', (order: LoadOrder) => this.#obey(order))
+  }
+
+  /** Settles when the last news has been told. */
+  async work(): Promise<void> {
+    const bytes = new WireBytes(this.#job.origin)
+    try {
+      const sessions = await Sessions.open(this.#job, this.#options, this.#cut.signal)
+      this.#tell({ type: 'ready', streams: Math.min(...sessions.lanes.map(({ streams }) => streams)) })
+      await this.#started
+      await this.#warmUp(sessions)
+      const before = bytes.read()
+      const outcome = await this.#measure(sessions)
+      const result = toResult(outcome, before, bytes.read())
+      await sessions.destroy()
+      this.#tell({ type: 'done', result })
+    } catch (error) {
+      this.#tell(toFailed(error, this.#job.timeout))
+    } finally {
+      bytes.close()
+      this.#port.close()
+    }
+  }
+
+  #obey(order: LoadOrder): void {
+    if (order === 'cut') {
+      this.#cut.abort()
+      this.#run?.cut()
+    }
+    this.#onStart()
+  }
+
+  async #warmUp(sessions: Sessions): Promise<void> {
+    const { warmUp, pace } = this.#job
+    if (warmUp > 0) await this.#begin(sessions, { requests: null, duration: warmUp, pace }).outcome
+  }
+
+  async #measure(sessions: Sessions): Promise<LoadOutcome> {
+    const run = this.#begin(sessions, this.#job)
+    const timer = setInterval(() => this.#tell({ type: 'progress', ...run.progress }), PROGRESS_INTERVAL)
+    try {
+      return await run.outcome
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  #begin(sessions: Sessions, plan: LoadPlan): LoadRun {
+    const isCut = this.#cut.signal.aborted
+    const wanted = isCut ? { ...plan, requests: 0 } : plan
+    const run = new LoadRun(sessions.lanes, this.#options, wanted, loadClock)
+    this.#run = run
+    if (isCut) run.cut()
+    return run
+  }
+
+  #tell(news: LoadNews): void {
+    this.#port.postMessage(news)
+  }
+}
+
+/** @param timeout of a request, in milliseconds */
+function toFailed(error: unknown, timeout: number): LoadNews {
+  const exitCode = toExitCode(error)
+  const own = error instanceof Error ? error.message : String(error)
+  // The client's error names an option of its own.
+  const message = exitCode === EXIT.timeout ? `no response within --timeout, ${timeout} ms` : own
+  return { type: 'failed', message, exitCode }
+}
+
+function toResult(outcome: LoadOutcome, before: ByteCount, after: ByteCount): ThreadResult {
+  const { tally, ...figures } = outcome
+  const bytes = { received: after.received - before.received, sent: after.sent - before.sent }
+  return { ...figures, tally: tally.toData(), bytes }
+}

@@ -1,0 +1,115 @@
+/**
+ * A load from its beginning to its end, over all threads.
+ *
+ * @module
+ */
+
+import type { LoadSpec, ThreadResult } from './load-job.ts'
+import { toJobs } from './load-job.ts'
+import { Tally } from './tally.ts'
+import { ThreadHandle } from './thread-handle.ts'
+import type { ByteCount } from './wire-bytes.ts'
+
+/** What came of a load. Durations in milliseconds. */
+export interface LoadResult {
+  readonly tally: Tally
+  /** How long requests were sent. */
+  readonly elapsed: number
+  /** Responses that ended in this time. */
+  readonly inTime: number
+  /** Requests that were due, and were never sent: no stream became free. */
+  readonly unsent: number
+  /** The most requests that were due and waited for a stream at the same time. */
+  readonly mostWaiting: number
+  /** Requests that had not ended when the load was interrupted. */
+  readonly unfinished: number
+  /** On the connections, without TLS. */
+  readonly bytes: ByteCount
+  /** Streams of each session, as the peer allows. */
+  readonly streams: number
+  /** Ended before its time, by the user. */
+  readonly isInterrupted: boolean
+  /** Why workers ended without a result. What they did is in no figure. */
+  readonly lostWorkers: readonly string[]
+}
+
+/** How far a load is. */
+export interface LoadProgress {
+  readonly responses: number
+  readonly failures: number
+}
+
+/** The threads of one load. */
+export class LoadThreads {
+  readonly #threads: readonly ThreadHandle[]
+  #isInterrupted = false
+
+  /** Begins to open the sessions. */
+  constructor(spec: LoadSpec) {
+    const jobs = toJobs(spec)
+    this.#threads = jobs.map((job) =>
+      jobs.length === 1 ? ThreadHandle.here(job) : ThreadHandle.inWorker(job),
+    )
+  }
+
+  get progress(): LoadProgress {
+    return {
+      responses: toSum(this.#threads, ({ responses }) => responses),
+      failures: toSum(this.#threads, ({ failures }) => failures),
+    }
+  }
+
+  /** Ends it at once, with what it has. */
+  interrupt(): void {
+    this.#isInterrupted = true
+    this.#post('cut')
+  }
+
+  /**
+   * @returns how many streams each session may have, once all are open
+   * @throws CliError when they can't be opened
+   */
+  async open(): Promise<number> {
+    try {
+      return Math.min(...(await Promise.all(this.#threads.map(({ ready }) => ready))))
+    } catch (error) {
+      this.#post('cut')
+      await Promise.all(this.#threads.map(({ done }) => done))
+      throw error
+    }
+  }
+
+  /** Sends the requests, once all sessions are open. */
+  async run(streams: number): Promise<LoadResult> {
+    this.#post('start')
+    const ends = await Promise.all(this.#threads.map(({ done }) => done))
+    const results = ends.filter((end): end is ThreadResult => !(end instanceof Error))
+    const lostWorkers = ends.filter((end) => end instanceof Error).map(({ message }) => message)
+    return { ...toTotal(results), streams, isInterrupted: this.#isInterrupted, lostWorkers }
+  }
+
+  #post(order: 'start' | 'cut'): void {
+    for (const thread of this.#threads) thread.post(order)
+  }
+}
+
+function toTotal(results: readonly ThreadResult[]) {
+  const tally = new Tally()
+  for (const result of results) tally.merge(result.tally)
+  return {
+    tally,
+    elapsed: Math.max(0, ...results.map(({ elapsed }) => elapsed)),
+    inTime: toSum(results, ({ inTime }) => inTime),
+    unsent: toSum(results, ({ unsent }) => unsent),
+    mostWaiting: toSum(results, ({ mostWaiting }) => mostWaiting),
+    unfinished: toSum(results, ({ unfinished }) => unfinished),
+    bytes: {
+      received: toSum(results, ({ bytes }) => bytes.received),
+      sent: toSum(results, ({ bytes }) => bytes.sent),
+    },
+  }
+}
+
+function toSum<T>(items: readonly T[], toFigure: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + toFigure(item), 0)
+}

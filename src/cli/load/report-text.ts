@@ -1,0 +1,144 @@
+/**
+ * The report of a load, for people.
+ *
+ * @module
+ */
+
+import { toPrintable } from '../terminal.ts'
+import type { LatencySummary } from './histogram.ts'
+import type { LoadSpec } from './load-job.ts'
+import type { LoadResult } from './load-threads.ts'
+
+/** Columns of the table of latencies. */
+const COLUMNS = ['p50', 'p90', 'p99', 'p99.9', 'max', 'mean', 'stddev'] as const
+const COLUMN_WIDTH = 9
+const LABEL_WIDTH = 15
+
+/** Ends without a line break. */
+export function toTextReport(url: URL, spec: LoadSpec, result: LoadResult): string {
+  return [
+    toTitle(url, spec, result),
+    '',
+    ...toCounts(result),
+    '',
+    ...toLatencies(spec, result),
+    ...toNotes(spec, result),
+  ].join('\n')
+}
+
+/** Responses a second. 0 when no time has passed. */
+export function toResponseRate({ inTime, elapsed }: LoadResult): number {
+  return elapsed === 0 ? 0 : (inTime / elapsed) * 1_000
+}
+
+/** Of the requests that failed. */
+export function toFailures({ tally }: LoadResult): number {
+  return tally.failures
+}
+
+/** The statuses that came, in ascending order, with how often each did. */
+export function toStatuses({ tally }: LoadResult): [status: number, count: number][] {
+  return [...tally.statuses.entries()].filter(([, count]) => count > 0)
+}
+
+function toTitle(url: URL, { method, sessions, workers, rate }: LoadSpec, result: LoadResult): string {
+  const parts = [
+    `${toPlural(sessions, 'session')} of ${toPlural(result.streams, 'stream')}`,
+    ...(workers > 1 ? [toPlural(workers, 'worker')] : []),
+    ...(rate === null ? [] : [`${toCount(rate)} requests/s`]),
+    `${(result.elapsed / 1_000).toFixed(2)} s`,
+  ]
+  return `${method} ${toPrintable(url.href)}\n${parts.join(', ')}`
+}
+
+function toCounts(result: LoadResult): string[] {
+  const { tally, bytes, elapsed } = result
+  const statuses = toStatuses(result).map(([status, count]) => `${status}: ${toCount(count)}`)
+  const errors = [...tally.errors].map(([code, count]) => `${toPrintable(code)}: ${toCount(count)}`)
+  const traffic = (count: number) => {
+    const rate = elapsed === 0 ? 0 : (count / elapsed) * 1_000
+    return `${toBytes(count)}, ${toBytes(rate)}/s`
+  }
+  return [
+    toRow('Requests/s', toCount(Math.round(toResponseRate(result)))),
+    toRow('Responses', toCount(tally.responses), ...statuses),
+    toRow('Errors', toCount(toFailures(result)), ...errors),
+    toRow('Bodies', traffic(tally.bodyBytes)),
+    toRow('Received', `${traffic(bytes.received)}, header sections and framing included`),
+    toRow('Sent', traffic(bytes.sent)),
+  ]
+}
+
+function toRow(label: string, ...parts: readonly string[]): string {
+  return `  ${label.padEnd(LABEL_WIDTH)}${parts.join('   ')}`
+}
+
+function toLatencies({ rate }: LoadSpec, { tally }: LoadResult): string[] {
+  const latency = tally.latency.toSummary()
+  if (latency === null) return ['  No response came: there are no latencies.']
+  const head = toLine('Latency in ms', COLUMNS)
+  if (rate === null) return [head, toLine('', toCells(latency))]
+  const service = tally.service.toSummary()
+  const rows = [head, toLine('since due', toCells(latency))]
+  if (service !== null) rows.push(toLine('since sent', toCells(service)))
+  return [
+    ...rows,
+    '',
+    '  Since due: what waits for a free stream is counted as waiting (no coordinated omission).',
+  ]
+}
+
+function toLine(label: string, cells: readonly string[]): string {
+  return `  ${label.padEnd(LABEL_WIDTH)}${cells.map((cell) => cell.padStart(COLUMN_WIDTH)).join('')}`
+}
+
+function toCells({ p50, p90, p99, p999, max, mean, stddev }: LatencySummary): string[] {
+  return [p50, p90, p99, p999, max, mean, stddev].map(toMillis)
+}
+
+/** What a reader has to know to judge the figures. */
+function toNotes(spec: LoadSpec, result: LoadResult): string[] {
+  const { unsent, unfinished, mostWaiting, streams, lostWorkers } = result
+  const notes: string[] = []
+  if (streams < spec.streams) notes.push(`The server allows ${toPlural(streams, 'stream')} a session.`)
+  if (mostWaiting > 0) {
+    notes.push(`At most ${toPlural(mostWaiting, 'request')} waited for a free stream at the same time.`)
+  }
+  if (unsent > 0) {
+    notes.push(`${toPlural(unsent, 'request')} still waited at the end: not sent, and in no latency.`)
+  }
+  if (toFailures(result) > 0)
+    notes.push('The latencies are those of responses: a request that failed has none.')
+  if (result.isInterrupted) {
+    notes.push(`Interrupted: ${toPlural(unfinished, 'request')} had no end, and are in no figure.`)
+  }
+  for (const why of lostWorkers) notes.push(`A worker is lost, with its figures: ${toPrintable(why)}`)
+  return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)]
+}
+
+/** Three digits, or more in front of the point. */
+export function toMillis(duration: number): string {
+  if (duration >= 100) return toCount(Math.round(duration))
+  const digits = duration >= 10 ? 1 : duration >= 1 ? 2 : 3
+  return duration.toFixed(digits)
+}
+
+/** In units of 1,000. */
+export function toBytes(count: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let amount = count
+  while (amount >= 1_000 && units.length > 1) {
+    amount /= 1_000
+    units.shift()
+  }
+  return `${units[0] === 'B' ? Math.round(amount) : amount.toFixed(1)} ${units[0]}`
+}
+
+/** With separators, whatever the language of the system. */
+export function toCount(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+function toPlural(count: number, noun: string): string {
+  return `${toCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,106 @@
+/**
+ * The sessions of one thread.
+ *
+ * @module
+ */
+
+import type { ClientOptions } from '../../../types/client.ts'
+import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
+import type { DispatchOptions } from '../../../types/request.ts'
+import type { Client } from '../../index.ts'
+import type { LoadJob } from './load-job.ts'
+import type { Lane, Sender } from './load-run.ts'
+
+/** Settles with the end of one request. */
+class FirstRequest implements DispatchHandler {
+  readonly #resolve: () => void
+  readonly #reject: (error: Error) => void
+
+  private constructor(resolve: () => void, reject: (error: Error) => void) {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  static send(sender: Sender, options: DispatchOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      sender.dispatch(options, new FirstRequest(resolve, reject))
+    })
+  }
+
+  onRequestStart(): void {}
+  onResponseStart(): void {}
+  onResponseData(): void {}
+
+  onResponseEnd(): void {
+    this.#resolve()
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    this.#reject(error)
+  }
+}
+
+/** Clients of one session each. */
+export class Sessions {
+  readonly lanes: readonly Lane[]
+  readonly #clients: readonly Client[]
+
+  private constructor(clients: readonly Client[], streams: number) {
+    this.#clients = clients
+    this.lanes = clients.map((client) => {
+      const limit = client.stats.sessions[0]?.limit ?? streams
+      return { sender: client, streams: Math.max(1, Math.min(streams, limit)) }
+    })
+  }
+
+  /**
+   * Opens the sessions: each sends one request, whose response has to come. The first one goes ahead, so that a server
+   * that isn't there is asked once.
+   *
+   * @param signal gives up
+   * @throws the error of a request
+   */
+  static async open(job: LoadJob, options: DispatchOptions, signal: AbortSignal): Promise<Sessions> {
+    const { Client } = await import('../../index.ts')
+    const clients = Array.from({ length: job.sessions }, () => new Client(job.origin, toClientOptions(job)))
+    const destroy = async (): Promise<void> => void (await Promise.all(clients.map(end)))
+    signal.addEventListener('abort', destroy)
+    try {
+      const [first, ...others] = clients
+      if (first !== undefined) await FirstRequest.send(first, options)
+      await Promise.all(others.map((client) => FirstRequest.send(client, options)))
+    } catch (error) {
+      await destroy()
+      throw error
+    } finally {
+      signal.removeEventListener('abort', destroy)
+    }
+    return new Sessions(clients, job.streams)
+  }
+
+  /** Ends them at once, with what is in flight. */
+  async destroy(): Promise<void> {
+    await Promise.all(this.#clients.map(end))
+  }
+}
+
+function end(client: Client): Promise<void> {
+  return client.destroy()
+}
+
+function toClientOptions({ trust, timeout }: LoadJob): ClientOptions {
+  return {
+    engine: 'wire',
+    connect: trust,
+    fallback: null,
+    connectTimeout: timeout,
+    requestTimeout: timeout,
+    // The limit of the whole request is enough.
+    queueTimeout: 0,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    uploadTimeout: 0,
+    // A request that is lost with its connection is a result.
+    replaySafe: false,
+  }
+}

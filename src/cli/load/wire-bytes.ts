@@ -1,0 +1,60 @@
+/**
+ * How many bytes the sessions of an origin carry, framing and header sections included.
+ *
+ * @module
+ */
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
+
+/** Bytes of sockets, without those of TLS. */
+export interface ByteCount {
+  readonly received: number
+  readonly sent: number
+}
+
+const READY = 'dodici:session:ready'
+
+/** Counts the bytes of all sessions that become ready, also of those that end. */
+export class WireBytes {
+  readonly #origin: string
+  readonly #open = new Set<Socket>()
+  #received = 0
+  #sent = 0
+  readonly #onReady = (message: unknown): void => this.#add(message as ReadyMessage)
+
+  constructor(origin: string) {
+    this.#origin = origin
+    subscribe(READY, this.#onReady)
+  }
+
+  /** So far. */
+  read(): ByteCount {
+    const open = [...this.#open]
+    return {
+      received: open.reduce((sum, { bytesRead }) => sum + bytesRead, this.#received),
+      sent: open.reduce((sum, { bytesWritten }) => sum + bytesWritten, this.#sent),
+    }
+  }
+
+  /** Stops looking at new sessions. */
+  close(): void {
+    unsubscribe(READY, this.#onReady)
+  }
+
+  #add({ session, socket }: ReadyMessage): void {
+    if (session.origin !== this.#origin) return
+    this.#open.add(socket)
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      this.#received += socket.bytesRead
+      this.#sent += socket.bytesWritten
+    })
+  }
+}
+
+/** What the channel publishes. */
+interface ReadyMessage {
+  readonly session: { readonly origin: string }
+  readonly socket: Socket
+}

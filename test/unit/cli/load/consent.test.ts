@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { requireConsent, toConsent } from '../../../../src/cli/load/consent.ts'
+import { Terminal } from '../../../../src/cli/terminal.ts'
+
+describe('the consent to a load', () => {
+  test.each([
+    'http://localhost:8080/',
+    'https://a.localhost/',
+    'http://127.0.0.1/',
+    'http://127.8.9.10:1/',
+    'http://[::1]:8080/',
+  ])('is not needed for %s', (url) => {
+    expect(toConsent(new URL(url), false, false)).toBe('send')
+    expect(toConsent(new URL(url), false, true)).toBe('send')
+  })
+
+  test.each([
+    'https://example.com/',
+    'http://localhost.example.com/',
+    'http://192.168.1.1/',
+    'http://0.0.0.0/',
+    'http://128.0.0.1/',
+    'http://[::2]/',
+    'http://[::ffff:10.0.0.1]/',
+  ])('is needed for %s', (url) => {
+    expect(toConsent(new URL(url), false, false)).toBe('refuse')
+    expect(toConsent(new URL(url), false, true)).toBe('ask')
+    expect(toConsent(new URL(url), true, false)).toBe('warn')
+    expect(toConsent(new URL(url), true, true)).toBe('warn')
+  })
+})
+
+const URL_OF_OTHERS = new URL('https://example.com/')
+
+/** A terminal whose user types this; null: no terminal. */
+function toTerminal(typed: string | null) {
+  const said = { stdout: '', stderr: '' }
+  const isTTY = typed !== null
+  const toOutput = (name: 'stdout' | 'stderr') => ({
+    isTTY,
+    write(text: string) {
+      said[name] += text
+    },
+    on() {},
+  })
+  async function* type() {
+    if (typed !== null) yield Buffer.from(typed)
+  }
+  const stdin = Object.assign(type(), { isTTY })
+  const [stdout, stderr] = [toOutput('stdout'), toOutput('stderr')]
+  return { said, terminal: new Terminal({ env: {}, stdin, stdout, stderr, on() {}, off() {} }) }
+}
+
+describe('a load to another machine', () => {
+  test.each(['y\n', 'Y\r\n', 'yes\n'])('is sent when the user types %j', async (typed) => {
+    const { terminal, said } = toTerminal(typed)
+    await requireConsent(URL_OF_OTHERS, false, terminal)
+    expect(said.stderr).toMatch(/^example\.com isn't this machine.*\nMay it be sent\? \(y\/N\) $/)
+  })
+
+  test.each(['\n', 'n\n', 'yep\n'])('is not sent when the user types %j', async (typed) => {
+    const { terminal } = toTerminal(typed)
+    await expect(requireConsent(URL_OF_OTHERS, false, terminal)).rejects.toMatchObject({ exitCode: 2 })
+  })
+
+  test('is not sent when there is no user to ask', async () => {
+    const { terminal, said } = toTerminal(null)
+    await expect(requireConsent(URL_OF_OTHERS, false, terminal)).rejects.toThrow(/Nothing was sent.*--yes/)
+    expect(said.stderr).toBe('')
+  })
+
+  test('is sent with a warning when the user has agreed before', async () => {
+    const { terminal, said } = toTerminal(null)
+    await requireConsent(URL_OF_OTHERS, true, terminal)
+    expect(said.stderr).toMatch(/^dodici load: example\.com isn't this machine.*\n$/)
+  })
+})

@@ -45,7 +45,7 @@ const TESTING = MEANT.filter((file) => file.startsWith('dist/testing.'))
 const MAX_TESTING = 40_000
 
 /** What the command line may cost the tarball: bytes of gzip. */
-const MAX_CLI = 40_000
+const MAX_CLI = 44_000
 
 const FLAGS = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--loglevel=error']
 

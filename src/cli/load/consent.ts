@@ -4,6 +4,8 @@
  * @module
  */
 
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import { CliError, EXIT } from '../cli-error.ts'
 import { isLoopbackAuthority } from '../loopback/authority.ts'
 import type { Terminal } from '../terminal.ts'
@@ -11,22 +13,44 @@ import type { Terminal } from '../terminal.ts'
 /** `send`: at once. `warn`: after a warning. `ask`: if the user says yes. `refuse`: not at all. */
 export type Consent = 'send' | 'warn' | 'ask' | 'refuse'
 
+/** The addresses of a name. @throws the resolver's error */
+export type Resolve = (name: string) => Promise<readonly string[]>
+
+const resolveName: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address)
+
 /**
- * What is to be done for a server. To the loopback interface anyone may send: its names are `localhost`, those below
- * it, 127.0.0.0/8 and `[::1]`. To any other server only a user who has agreed.
+ * What is to be done for a server. To the loopback interface anyone may send. To any other server only a user who has
+ * agreed.
  *
  * @param isAgreed by `--yes`
  * @param canAsk whether a user is at a terminal
  */
-export function toConsent(url: URL, isAgreed: boolean, canAsk: boolean): Consent {
-  if (isLoopbackAuthority(url.host)) return 'send'
+export function toConsent(isLoopback: boolean, isAgreed: boolean, canAsk: boolean): Consent {
+  if (isLoopback) return 'send'
   if (isAgreed) return 'warn'
   return canAsk ? 'ask' : 'refuse'
 }
 
+/**
+ * Whether a URL leads to the loopback interface: 127.0.0.0/8, `[::1]`, `localhost` and the names below it. Not every
+ * resolver keeps those names to itself (RFC 6761 §6.3): all addresses that it gives have to be of loopback.
+ */
+export async function isLoopback(url: URL, resolve: Resolve = resolveName): Promise<boolean> {
+  if (!isLoopbackAuthority(url.host)) return false
+  const { hostname } = url
+  if (hostname.startsWith('[') || isIP(hostname) !== 0) return true
+  try {
+    const addresses = await resolve(hostname)
+    return addresses.every((address) => isLoopbackAuthority(isIP(address) === 6 ? `[${address}]` : address))
+  } catch {
+    // Nothing can be sent to a name without an address. The client says so.
+    return true
+  }
+}
+
 /** @throws CliError when nothing may be sent */
 export async function requireConsent(url: URL, isAgreed: boolean, terminal: Terminal): Promise<void> {
-  const consent = toConsent(url, isAgreed, !isAgreed && terminal.canAsk)
+  const consent = toConsent(await isLoopback(url), isAgreed, !isAgreed && terminal.canAsk)
   if (consent === 'send') return
   const warning = `${url.host} isn't this machine: a load may harm it, and those who use it.`
   if (consent === 'warn') {

@@ -62,6 +62,7 @@ export type LoadNews =
 export interface ThreadResult {
   readonly tally: TallyData
   readonly elapsed: number
+  readonly lasted: number
   readonly inTime: number
   readonly unsent: number
   readonly mostWaiting: number

@@ -38,6 +38,8 @@ export interface LoadOutcome {
   readonly tally: Tally
   /** The time in which requests were sent: the duration, or up to the last end of a request. Milliseconds. */
   readonly elapsed: number
+  /** {@link LoadOutcome.elapsed}, and the time in which what was in flight then was waited for. Milliseconds. */
+  readonly lasted: number
   /** Responses that ended in this time. */
   readonly inTime: number
   /** Requests that were due, and had to wait too long for a stream to be sent at all. */
@@ -282,6 +284,7 @@ export class LoadRun {
     this.#settle({
       tally: this.#tally,
       elapsed: this.#elapsed,
+      lasted: this.#clock.now() - this.#begun,
       inTime: this.#inTime,
       unsent,
       mostWaiting: Math.max(this.#mostWaiting, unsent),

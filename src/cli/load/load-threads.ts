@@ -15,6 +15,8 @@ export interface LoadResult {
   readonly tally: Tally
   /** How long requests were sent. */
   readonly elapsed: number
+  /** The same, and how long what was in flight then was waited for. The bytes came in this time. */
+  readonly lasted: number
   /** Responses that ended in this time. */
   readonly inTime: number
   /** Requests that were due, and were never sent: no stream became free. */
@@ -99,6 +101,7 @@ function toTotal(results: readonly ThreadResult[]) {
   return {
     tally,
     elapsed: Math.max(0, ...results.map(({ elapsed }) => elapsed)),
+    lasted: Math.max(0, ...results.map(({ lasted }) => lasted)),
     inTime: toSum(results, ({ inTime }) => inTime),
     unsent: toSum(results, ({ unsent }) => unsent),
     mostWaiting: toSum(results, ({ mostWaiting }) => mostWaiting),

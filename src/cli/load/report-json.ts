@@ -14,7 +14,7 @@ const PRECISION = 1_000
 
 /** Ends without a line break. */
 export function toJsonReport(url: URL, spec: LoadSpec, result: LoadResult): string {
-  const { tally, bytes, elapsed } = result
+  const { tally, bytes, elapsed, lasted } = result
   const { width, counts } = tally.series.toData()
   const report = {
     schema: 1,
@@ -25,6 +25,7 @@ export function toJsonReport(url: URL, spec: LoadSpec, result: LoadResult): stri
     workers: spec.workers,
     rate: spec.rate,
     seconds: toRounded(elapsed / 1_000),
+    secondsToEnd: toRounded(lasted / 1_000),
     interrupted: result.isInterrupted,
     requestsPerSecond: toRounded(toResponseRate(result)),
     responses: tally.responses,

@@ -52,11 +52,11 @@ function toTitle(url: URL, { method, sessions, workers, rate }: LoadSpec, result
 }
 
 function toCounts(result: LoadResult): string[] {
-  const { tally, bytes, elapsed } = result
+  const { tally, bytes, lasted } = result
   const statuses = toStatuses(result).map(([status, count]) => `${status}: ${toCount(count)}`)
   const errors = [...tally.errors].map(([code, count]) => `${toPrintable(code)}: ${toCount(count)}`)
   const traffic = (count: number) => {
-    const rate = elapsed === 0 ? 0 : (count / elapsed) * 1_000
+    const rate = lasted === 0 ? 0 : (count / lasted) * 1_000
     return `${toBytes(count)}, ${toBytes(rate)}/s`
   }
   return [
@@ -110,7 +110,7 @@ function toNotes(spec: LoadSpec, result: LoadResult): string[] {
   if (toFailures(result) > 0)
     notes.push('The latencies are those of responses: a request that failed has none.')
   if (result.isInterrupted) {
-    notes.push(`Interrupted: ${toPlural(unfinished, 'request')} had no end, and are in no figure.`)
+    notes.push(`Interrupted: ${toPlural(unfinished, 'request')} had no end: only the bytes count them.`)
   }
   for (const why of lostWorkers) notes.push(`A worker is lost, with its figures: ${toPrintable(why)}`)
   return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)]

@@ -66,6 +66,8 @@ export class Sessions {
     const destroy = async (): Promise<void> => void (await Promise.all(clients.map(end)))
     signal.addEventListener('abort', destroy)
     try {
+      // It may have come while the client was loaded.
+      signal.throwIfAborted()
       const [first, ...others] = clients
       if (first !== undefined) await FirstRequest.send(first, options)
       await Promise.all(others.map((client) => FirstRequest.send(client, options)))

@@ -1,17 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { requireConsent, toConsent } from '../../../../src/cli/load/consent.ts'
+import { isLoopback, requireConsent, toConsent } from '../../../../src/cli/load/consent.ts'
 import { Terminal } from '../../../../src/cli/terminal.ts'
 
-describe('the consent to a load', () => {
+/** Gives some names below `localhost` another address, too. */
+const resolve = async (name: string): Promise<readonly string[]> => {
+  if (name === 'gone.localhost') throw new Error('ENOTFOUND')
+  const ofOthers = name === 'astray.localhost' ? ['10.0.0.1'] : name === 'v6.localhost' ? ['::2'] : []
+  return ['127.0.0.1', '::1', ...ofOthers]
+}
+
+describe('loopback', () => {
   test.each([
     'http://localhost:8080/',
     'https://a.localhost/',
+    'http://gone.localhost/',
     'http://127.0.0.1/',
     'http://127.8.9.10:1/',
+    'http://2130706433/',
     'http://[::1]:8080/',
-  ])('is not needed for %s', (url) => {
-    expect(toConsent(new URL(url), false, false)).toBe('send')
-    expect(toConsent(new URL(url), false, true)).toBe('send')
+  ])('is %s', async (url) => {
+    expect(await isLoopback(new URL(url), resolve)).toBe(true)
   })
 
   test.each([
@@ -22,11 +30,24 @@ describe('the consent to a load', () => {
     'http://128.0.0.1/',
     'http://[::2]/',
     'http://[::ffff:10.0.0.1]/',
-  ])('is needed for %s', (url) => {
-    expect(toConsent(new URL(url), false, false)).toBe('refuse')
-    expect(toConsent(new URL(url), false, true)).toBe('ask')
-    expect(toConsent(new URL(url), true, false)).toBe('warn')
-    expect(toConsent(new URL(url), true, true)).toBe('warn')
+    'http://astray.localhost/',
+    'http://v6.localhost:8080/',
+  ])('is not %s', async (url) => {
+    expect(await isLoopback(new URL(url), resolve)).toBe(false)
+  })
+})
+
+describe('the consent to a load', () => {
+  test('is not needed for loopback', () => {
+    expect(toConsent(true, false, false)).toBe('send')
+    expect(toConsent(true, false, true)).toBe('send')
+  })
+
+  test('is needed for any other server', () => {
+    expect(toConsent(false, false, false)).toBe('refuse')
+    expect(toConsent(false, false, true)).toBe('ask')
+    expect(toConsent(false, true, false)).toBe('warn')
+    expect(toConsent(false, true, true)).toBe('warn')
   })
 })
 

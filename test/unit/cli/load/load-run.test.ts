@@ -119,9 +119,10 @@ describe('a closed loop', () => {
   })
 
   test('ends with the duration, waits for what is in flight, and counts it for the latencies alone', async () => {
-    const { tally, elapsed, inTime } = await play({ duration: 1_000, delay: 300, streams: 1 })
-    expect({ elapsed, inTime, responses: tally.responses }).toEqual({
+    const { tally, elapsed, lasted, inTime } = await play({ duration: 1_000, delay: 300, streams: 1 })
+    expect({ elapsed, lasted, inTime, responses: tally.responses }).toEqual({
       elapsed: 1_000,
+      lasted: 1_200,
       inTime: 3,
       responses: 4,
     })

@@ -47,6 +47,7 @@ function toResult(changes: Partial<LoadResult> = {}): LoadResult {
   return {
     tally: toTally(false),
     elapsed: 10_000,
+    lasted: 10_000,
     inTime: 1_000,
     unsent: 0,
     mostWaiting: 0,
@@ -75,6 +76,13 @@ describe('the report as text', () => {
                        501      902      990      998    1,000      501      289`)
   })
 
+  test('has bytes a second by the whole time, as they came also after the last request', () => {
+    const text = toTextReport(url, SPEC, toResult({ elapsed: 1_000, lasted: 10_000 }))
+    expect(text).toContain('  Bodies         5.0 MB, 500.0 kB/s\n')
+    expect(text).toContain('  Received       6.0 MB, 600.0 kB/s, ')
+    expect(text).toContain('  Sent           20.0 kB, 2.0 kB/s\n')
+  })
+
   test('of an open loop, has the latencies since due and since sent', () => {
     const text = toTextReport(url, { ...SPEC, rate: 100 }, toResult({ tally: toTally(true), mostWaiting: 1 }))
     expect(text).toContain('2 sessions of 100 streams, 100 requests/s, 10.00 s')
@@ -99,7 +107,7 @@ describe('the report as text', () => {
     expect(text).toContain('The server allows 1 stream a session.')
     expect(text).toContain('5 requests still waited at the end: not sent, and in no latency.')
     expect(text).toContain('The latencies are those of responses: a request that failed has none.')
-    expect(text).toContain('Interrupted: 7 requests had no end, and are in no figure.')
+    expect(text).toContain('Interrupted: 7 requests had no end: only the bytes count them.')
     expect(text).toContain('A worker is lost, with its figures: it\\x1b died')
   })
 
@@ -155,6 +163,7 @@ describe('the report as JSON', () => {
     expect(report).toMatchObject({
       schema: 1,
       seconds: 10,
+      secondsToEnd: 10,
       requestsPerSecond: 100,
       statuses: { 200: 900, 503: 100 },
       bytes: { bodies: 5_000_000, received: 6_000_000, sent: 20_000 },

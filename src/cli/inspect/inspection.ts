@@ -136,17 +136,22 @@ export class Inspection {
     this.#response = facts
     this.#reportExchange()
     this.#reportHeaders(facts)
-    await this.#receive(response, facts)
+    await this.#receive(response, facts, signal)
   }
 
-  async #receive({ body, trailers }: RawResponseData, facts: ResponseFacts): Promise<void> {
+  async #receive(
+    { body, trailers }: RawResponseData,
+    facts: ResponseFacts,
+    signal: AbortSignal,
+  ): Promise<void> {
     const output = await this.#openOutput()
     const total = toLength(facts.headers)
     this.#progress.begin()
     try {
       for await (const piece of body) {
         facts.bytes += piece.length
-        if (!(await output.write(piece))) return
+        // The reader of a pipe may never take it.
+        if (!(await orAborted(output.write(piece), signal))) return
         this.#progress.update('received', facts.bytes, total)
       }
     } finally {
@@ -215,6 +220,15 @@ export class Inspection {
     if (exitCode !== EXIT.ok) throw new CliError(text, exitCode)
     return exitCode
   }
+}
+
+/** @throws the reason of the signal, when that comes first */
+function orAborted<Result>(operation: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    operation.finally(() => signal.removeEventListener('abort', onAbort)).then(resolve, reject)
+  })
 }
 
 function toTimeoutError(timeout: number): CliError {

@@ -62,7 +62,8 @@ export class CliProcess {
   async warns(text: string): Promise<void> {
     while (!this.stderr.includes(text)) {
       const { stderr } = this.child
-      if (stderr === null || stderr.readableEnded) throw new Error(`it ended without '${text}': ${this.stderr}`)
+      if (stderr === null || stderr.readableEnded)
+        throw new Error(`it ended without '${text}': ${this.stderr}`)
       await Promise.race([once(stderr, 'data'), once(stderr, 'end')])
     }
   }

@@ -22,8 +22,13 @@ async function main(): Promise<void> {
   const manifest: { version: string } = JSON.parse(
     readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
   )
-  const exitCode = await runCli(process.argv.slice(2), manifest.version, new Terminal(process))
+  const terminal = new Terminal(process)
+  const exitCode = await runCli(process.argv.slice(2), manifest.version, terminal)
   process.exitCode = exitCode
-  // What can't be cancelled, such as the look-up of a name, doesn't hold up a user who has waited long enough.
-  if (exitCode === EXIT.timeout || exitCode === EXIT.interrupted) process.exit()
+  // What can't be cancelled, such as the look-up of a name, doesn't hold up a user who has waited long enough. Nor does
+  // a standard input that doesn't end, once the response is there.
+  if (exitCode === EXIT.timeout || exitCode === EXIT.interrupted || terminal.hasReadInput) {
+    await terminal.flush()
+    process.exit()
+  }
 }

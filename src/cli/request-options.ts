@@ -61,13 +61,17 @@ export function toTarget(text: string, isH2c: boolean): Target {
   const [, scheme] = SCHEME.exec(text) ?? []
   const given = scheme === undefined ? `${isH2c ? 'http' : 'https'}://${text}` : text
   // 'https:///a' would have the host 'a'.
-  const url = URL.canParse(given) && !text.startsWith('/') ? new URL(given) : null
+  // Nor is 'https:/a' a path of the host 'https'.
+  const isWithoutHost = text.startsWith('/') || (scheme === undefined && /^https?:(?!\d)/i.test(text))
+  const url = URL.canParse(given) && !isWithoutHost ? new URL(given) : null
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
-  const shown = hideUserInfo(text)
   if (url === null || !isHttp) {
+    // A password may have a '/', which makes it no URL.
+    const shown = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, `$1${HIDDEN}@`)
     throw new CliError(`URL takes https://HOST/PATH, http:// or HOST[:PORT]/PATH, not '${shown}'`, EXIT.usage)
   }
   if (isH2c && url.protocol === 'https:') {
+    const shown = hideUserInfo(text)
     throw new CliError(`--h2c is HTTP/2 without TLS: it takes an http: URL, not '${shown}'`, EXIT.usage)
   }
   const authorization = toAuthorization(url)

@@ -31,6 +31,9 @@ export interface ProcessLike {
 export class Terminal {
   readonly env: NodeJS.ProcessEnv
   readonly #process: ProcessLike
+  /** Of each output, settles when its last line was handed over. */
+  readonly #written = new Map<Output, Promise<void>>()
+  #hasReadInput = false
 
   constructor(process: ProcessLike) {
     this.env = process.env
@@ -41,17 +44,38 @@ export class Terminal {
 
   /** The standard input, in the pieces in which it comes. */
   get input(): AsyncIterable<Uint8Array> {
+    this.#hasReadInput = true
     return this.#process.stdin
+  }
+
+  /** The standard input was opened. While its writer is there, it keeps the process alive. */
+  get hasReadInput(): boolean {
+    return this.#hasReadInput
   }
 
   /** Writes a line, or several, to the standard output. */
   print(text: string): void {
-    this.#process.stdout.write(`${text}\n`)
+    this.#write(this.#process.stdout, text)
   }
 
   /** Writes a line, or several, to the standard error. */
   warn(text: string): void {
-    this.#process.stderr.write(`${text}\n`)
+    this.#write(this.#process.stderr, text)
+  }
+
+  #write(output: Output, text: string): void {
+    const written = new Promise<void>((resolve) => {
+      output.write(`${text}\n`, () => resolve())
+    })
+    this.#written.set(output, written)
+  }
+
+  /**
+   * Settles when all lines were handed over, or their reader has left. A pipe takes 64 KiB; `process.exit()` loses the
+   * rest. Bytes of {@link writeBytes} aren't waited for.
+   */
+  async flush(): Promise<void> {
+    await Promise.all(this.#written.values())
   }
 
   /** Writes to the standard error as it is: control sequences, where it is a terminal. */

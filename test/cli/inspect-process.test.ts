@@ -78,6 +78,39 @@ describe('dodici URL, as a process', () => {
   })
 })
 
+describe('dodici URL, with a pipe', () => {
+  test('a standard input that does not end does not hold up a response', async () => {
+    const running = new CliProcess(['-T', '-', `${serve.plain}/status/200`], {}, undefined, 'pipe')
+    onTestFinished(() => running.kill())
+    const { code, stdout } = await running.exit()
+    expect([code, stdout]).toEqual([0, '200\n'])
+  })
+
+  test('--timeout ends it when the reader takes nothing: 7', async () => {
+    const running = new CliProcess(['--timeout', '1s', `${serve.plain}/bytes/100000000`], {})
+    onTestFinished(() => running.kill())
+    running.child.stdout?.pause()
+    await once(running.child, 'exit')
+    running.child.stdout?.resume()
+    const { code, stderr } = await running.exit()
+    expect(code).toBe(7)
+    expect(stderr).toContain('dodici: --timeout has passed: 1000 ms')
+  })
+
+  test('a document that is larger than a pipe is whole after --timeout', async () => {
+    const args = ['--timeout', '1s', '--json', '-v', `${serve.plain}/bytes/1000000000000`]
+    const running = new CliProcess(args, {})
+    onTestFinished(() => running.kill())
+    running.child.stdout?.pause()
+    await running.warns('dodici: --timeout has passed')
+    running.child.stdout?.resume()
+    const { code, stdout } = await running.exit()
+    expect(code).toBe(7)
+    expect(stdout.length).toBeGreaterThan(100_000)
+    expect(JSON.parse(stdout)).toMatchObject({ exitCode: 7, response: { status: 200 } })
+  })
+})
+
 describe.skipIf(lacks('script'))('dodici URL, in a terminal', () => {
   test('has colours, and the body between the sections', async () => {
     const { code, output } = await runInTerminal(`${program} ${serve.plain}/status/200`)

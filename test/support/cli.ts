@@ -20,9 +20,15 @@ export class CliProcess {
   stderr = ''
   readonly #closed: Promise<unknown>
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
+  /** @param stdin `pipe`: one that stays open. @default 'ignore' */
+  constructor(
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    cwd?: string,
+    stdin: 'ignore' | 'pipe' = 'ignore',
+  ) {
     this.child = spawn(process.execPath, [CLI, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [stdin, 'pipe', 'pipe'],
       env: { ...process.env, NODE_OPTIONS: '', ...env },
       ...(cwd === undefined ? {} : { cwd }),
     })
@@ -49,6 +55,16 @@ export class CliProcess {
       if (stdout === null || stdout.readableEnded)
         throw new Error(`it ended without '${text}': ${this.stderr}`)
       await Promise.race([once(stdout, 'data'), once(stdout, 'end')])
+    }
+  }
+
+  /** Settles when its standard error has this text. */
+  async warns(text: string): Promise<void> {
+    while (!this.stderr.includes(text)) {
+      const { stderr } = this.child
+      if (stderr === null || stderr.readableEnded)
+        throw new Error(`it ended without '${text}': ${this.stderr}`)
+      await Promise.race([once(stderr, 'data'), once(stderr, 'end')])
     }
   }
 

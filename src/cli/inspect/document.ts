@@ -101,5 +101,6 @@ function toResponse(response: ResponseFacts, secrets: SecretFilter): object {
 }
 
 function toError({ code, goaway, hint, message, processed }: Failure, secrets: SecretFilter): object {
-  return { code, message: secrets.toShownText(message), hint, processed, goawayDebugData: goaway }
+  const goawayDebugData = goaway === null ? null : secrets.toShownText(goaway)
+  return { code, message: secrets.toShownText(message), hint, processed, goawayDebugData }
 }

@@ -6,6 +6,7 @@
 
 import type { ExitCode } from '../cli-error.ts'
 import { CliError, EXIT } from '../cli-error.ts'
+import { toPrintable } from '../terminal.ts'
 import type { Http2Facts } from './http2-facts.ts'
 
 /** A failed call. */
@@ -59,6 +60,8 @@ const DNS_CODES: ReadonlySet<string> = new Set([
   'EAI_NONAME',
 ])
 
+const HTTP1_HINT = "'curl --http1.1 URL' shows its response"
+
 /** What the error of a call means. An error that isn't the call's is thrown again. */
 export function toFailure(error: unknown, facts: Http2Facts): Failure {
   const own = findCause(error, (cause) => cause instanceof CliError)
@@ -75,7 +78,7 @@ export function toFailure(error: unknown, facts: Http2Facts): Failure {
   const code = toCode(error)
   const exitCode = toExitCode(error, code)
   const message = toMessage(error, facts)
-  const hint = toHint(exitCode, facts)
+  const hint = message.includes('HTTP_1_1_REQUIRED') ? HTTP1_HINT : toHint(exitCode, facts)
   return { exitCode, code, message, hint, processed: toProcessed(error), goaway: toDebugData(error) }
 }
 
@@ -135,7 +138,7 @@ function toMessage(error: Error, { fault, foreign }: Http2Facts): string {
 function toHint(exitCode: ExitCode, facts: Http2Facts): string | null {
   if (exitCode !== EXIT.protocol || facts.clientSettings === null) return null
   if (facts.foreign === 'TLS') return 'Try the URL with https:'
-  if (facts.foreign === 'HTTP/1.1') return "'curl --http1.1 URL' shows its response"
+  if (facts.foreign === 'HTTP/1.1') return HTTP1_HINT
   if (facts.foreign === undefined && facts.serverSettings === null) {
     return 'The server sent no SETTINGS: does it speak HTTP/2 on this port?'
   }
@@ -149,6 +152,9 @@ export function toFailureText({ goaway, hint, message, processed }: Failure, was
     maybe: 'The server may have acted on the request (processed: maybe).',
     yes: 'The server has responded (processed: yes).',
   }[processed]
-  const data = goaway === null ? [] : [`The debug data of its GOAWAY: ${goaway}`]
-  return [message, ...data, ...(wasSent ? [acted] : []), ...(hint === null ? [] : [hint])].join('\n')
+  // A line break of the server's begins no line of this program's.
+  const data = goaway === null ? [] : [toPrintable(`The debug data of its GOAWAY: ${goaway}`)]
+  return [toPrintable(message), ...data, ...(wasSent ? [acted] : []), ...(hint === null ? [] : [hint])].join(
+    '\n',
+  )
 }

@@ -69,13 +69,13 @@ export function toFrameDetails(frame: ObservedFrame, start: number, secrets: Sec
     flags: known.filter(([, bit]) => (flags & bit) !== 0).map(([name]) => name),
     length,
     ...(fields === null ? {} : { headers: secrets.toShownFields(fields) }),
-    ...toPayloadDetails(frame),
-    ...(fault === null ? {} : { fault }),
+    ...toPayloadDetails(frame, secrets),
+    ...(fault === null ? {} : { fault: secrets.toShownText(fault) }),
   }
 }
 
 /** What the payload of its type has. One that is too short has nothing. */
-function toPayloadDetails(frame: ObservedFrame): Partial<FrameDetails> {
+function toPayloadDetails(frame: ObservedFrame, secrets: SecretFilter): Partial<FrameDetails> {
   const { type, flags, payload } = frame
   switch (type) {
     case FrameType.SETTINGS:
@@ -87,7 +87,7 @@ function toPayloadDetails(frame: ObservedFrame): Partial<FrameDetails> {
     case FrameType.RST_STREAM:
       return payload.length < 4 ? {} : { code: toErrorCodeName(payload.readUInt32BE(0)) }
     case FrameType.GOAWAY:
-      return payload.length < 8 ? {} : toGoaway(payload)
+      return payload.length < 8 ? {} : toGoaway(payload, secrets)
     case FrameType.PRIORITY_UPDATE:
       return { priority: payload.toString('latin1', 4) }
     default:
@@ -95,8 +95,8 @@ function toPayloadDetails(frame: ObservedFrame): Partial<FrameDetails> {
   }
 }
 
-function toGoaway(payload: Buffer): Partial<FrameDetails> {
-  const debugData = payload.toString('utf8', 8)
+function toGoaway(payload: Buffer, secrets: SecretFilter): Partial<FrameDetails> {
+  const debugData = secrets.toShownText(payload.toString('utf8', 8))
   return {
     lastStreamId: payload.readUInt32BE(0) & 0x7fff_ffff,
     code: toErrorCodeName(payload.readUInt32BE(4)),

@@ -65,6 +65,8 @@ export class Http2Facts implements TapListener {
   foreign: 'HTTP/1.1' | 'TLS' | null | undefined = undefined
   /** The debug data of the server's last GOAWAY; null for none. */
   goaway: string | null = null
+  /** The header section of a 421, and when it came; null before. */
+  misdirected: { readonly fields: readonly Field[]; readonly at: number } | null = null
   #hasResponse = false
 
   /** @param onFrame hears of each frame */
@@ -116,7 +118,7 @@ export class Http2Facts implements TapListener {
     if (direction === 'received') this.fault ??= fault
     if (fields !== null) {
       if (direction === 'sent') this.requestFields ??= fields
-      else this.#hasResponse = true
+      else this.#onFields(frame, fields)
     }
     if (type === FrameType.SETTINGS) this.#onSettings(frame)
     else if (type === FrameType.GOAWAY && direction === 'received') {
@@ -126,6 +128,13 @@ export class Http2Facts implements TapListener {
       this.#sides[direction].connectionWindow += toIncrement(frame)
     }
     this.#onFrame(frame)
+  }
+
+  #onFields({ at }: ObservedFrame, fields: readonly Field[]): void {
+    this.#hasResponse = true
+    if (fields.some(([name, value]) => name === ':status' && value === '421')) {
+      this.misdirected ??= { fields, at }
+    }
   }
 
   #onSettings(frame: ObservedFrame): void {

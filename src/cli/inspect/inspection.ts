@@ -54,7 +54,7 @@ export class Inspection {
   constructor(plan: Plan, terminal: Terminal) {
     this.#plan = plan
     this.#terminal = terminal
-    this.#secrets = new SecretFilter(plan.showsSecrets)
+    this.#secrets = new SecretFilter(plan.showsSecrets, plan.fields)
     // A body that goes to the terminal is its own progress.
     const isBodyElsewhere = !terminal.isOutputTerminal || (plan.output !== null && plan.output !== '-')
     this.#progress = new Progress(terminal, isBodyElsewhere && !plan.isJson)
@@ -73,7 +73,7 @@ export class Inspection {
     try {
       await this.#call(ending)
     } catch (error) {
-      failure = toFailure(error, this.#http2)
+      if (ending.signal.aborted || !this.#takeMisdirected()) failure = toFailure(error, this.#http2)
     }
     const { fault } = this.#http2
     return this.#end(failure ?? (fault === null ? null : toFaultFailure(fault)))
@@ -136,17 +136,22 @@ export class Inspection {
     this.#response = facts
     this.#reportExchange()
     this.#reportHeaders(facts)
-    await this.#receive(response, facts)
+    await this.#receive(response, facts, signal)
   }
 
-  async #receive({ body, trailers }: RawResponseData, facts: ResponseFacts): Promise<void> {
+  async #receive(
+    { body, trailers }: RawResponseData,
+    facts: ResponseFacts,
+    signal: AbortSignal,
+  ): Promise<void> {
     const output = await this.#openOutput()
     const total = toLength(facts.headers)
     this.#progress.begin()
     try {
       for await (const piece of body) {
         facts.bytes += piece.length
-        if (!(await output.write(piece))) return
+        // The reader of a pipe may never take it.
+        if (!(await orAborted(output.write(piece), signal))) return
         this.#progress.update('received', facts.bytes, total)
       }
     } finally {
@@ -159,6 +164,24 @@ export class Inspection {
     if (!this.#plan.showsTrailers) return
     this.#report?.title(trailers.length === 0 ? 'Trailers: none' : 'Trailers')
     for (const field of this.#secrets.toShownFields(facts.trailers)) this.#report?.field(field)
+  }
+
+  /**
+   * The client drops a 421 to send the request again over another connection (RFC 9110 §15.5.20), and there is none:
+   * its header section is known by its frame.
+   *
+   * @returns false when there was none, or the client has handed it on
+   */
+  #takeMisdirected(): boolean {
+    const { misdirected } = this.#http2
+    if (misdirected === null || this.#response !== null) return false
+    const headers = misdirected.fields.filter(([name]) => name !== ':status')
+    this.#firstByte = misdirected.at - this.#start
+    this.#response = { status: 421, headers, trailers: [], bytes: 0, text: null, isTruncated: true }
+    this.#reportExchange()
+    this.#reportHeaders(this.#response)
+    this.#report?.line('  (the body of a 421 is not shown)')
+    return true
   }
 
   async #openOutput(): Promise<BodyOutput> {
@@ -204,7 +227,7 @@ export class Inspection {
     const [plan, dial, http2, frames] = [this.#plan, this.#dial, this.#http2, this.#frames]
     if (plan.isJson) {
       const outcome = { plan, dial, http2, response, times, frames, failure, exitCode }
-      this.#terminal.print(JSON.stringify(toDocument(outcome, this.#secrets), null, 2))
+      this.#terminal.print(toJson(toDocument(outcome, this.#secrets)))
     }
     this.#reportExchange()
     this.#report?.end(http2, times, response?.bytes ?? 0)
@@ -215,6 +238,22 @@ export class Inspection {
     if (exitCode !== EXIT.ok) throw new CliError(text, exitCode)
     return exitCode
   }
+}
+
+/** JSON without control characters: `JSON.stringify()` leaves DEL and C1 as they are, which terminals obey. */
+function toJson(document: object): string {
+  return JSON.stringify(document, null, 2).replace(/[\u007f-\u009f]/g, (character) => {
+    return `\\u00${character.charCodeAt(0).toString(16)}`
+  })
+}
+
+/** @throws the reason of the signal, when that comes first */
+function orAborted<Result>(operation: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    operation.finally(() => signal.removeEventListener('abort', onAbort)).then(resolve, reject)
+  })
 }
 
 function toTimeoutError(timeout: number): CliError {

@@ -65,7 +65,7 @@ export interface Plan {
   readonly fields: readonly Field[]
   readonly upload: Upload
   readonly trust: TrustOptions
-  /** Addresses by `HOST:PORT`, in lower case. */
+  /** Addresses by `HOST:PORT`, with the host as a URL has it. */
   readonly resolve: ReadonlyMap<string, readonly string[]>
   /** Null for none. */
   readonly proxy: URL | null
@@ -169,7 +169,8 @@ function toResolve(entries: readonly string[]): Map<string, readonly string[]> {
       const accepted = 'HOST:PORT:ADDRESS with an IP address, or several apart by commas'
       throw new CliError(`--resolve takes ${accepted}, not '${entry}'`, EXIT.usage)
     }
-    resolved.set(`${host.toLowerCase()}:${Number(port)}`, addresses)
+    const url = `http://${host}`
+    resolved.set(`${URL.canParse(url) ? new URL(url).hostname : host}:${Number(port)}`, addresses)
   }
   return resolved
 }

@@ -16,9 +16,13 @@ const PARAMETER = /([?&;][^=&#;\s]*(?:token|secret|key|passw(?:or)?d|session)[^=
 /** Shows texts and fields without their secrets; with `--show-secrets` as they are. */
 export class SecretFilter {
   readonly #showsAll: boolean
+  /** Values of the request, which a server may echo. */
+  readonly #values: readonly string[]
 
-  constructor(showsAll: boolean) {
+  /** @param sent the fields of the request */
+  constructor(showsAll: boolean, sent: readonly Field[]) {
     this.#showsAll = showsAll
+    this.#values = sent.flatMap(([name, value]) => (SECRET_NAME.test(name) ? toSecrets(value) : []))
   }
 
   /** The value of a field. @param name in any spelling */
@@ -27,13 +31,23 @@ export class SecretFilter {
     return SECRET_NAME.test(name) ? HIDDEN : this.toShownText(value)
   }
 
-  /** A text that may have URLs in it. */
+  /** A text that may have URLs in it, or a secret of the request. */
   toShownText(text: string): string {
     if (this.#showsAll) return text
-    return hideUserInfo(text).replace(PARAMETER, `$1${HIDDEN}`)
+    const shown = hideUserInfo(text).replace(PARAMETER, `$1${HIDDEN}`)
+    return this.#values.reduce((rest, value) => rest.replaceAll(value, HIDDEN), shown)
   }
 
   toShownFields(fields: readonly Field[]): Field[] {
     return fields.map(([name, value]) => [name, this.toShownValue(name, value)])
   }
+}
+
+/** Shorter ones would hide what is no secret. Characters. */
+const MIN_SECRET = 6
+
+/** `Bearer abcdef` → itself, and `abcdef`: the server may echo a part. */
+function toSecrets(value: string): string[] {
+  const [, credentials = ''] = value.split(/^\S+\s+/)
+  return [value, credentials].filter(({ length }) => length >= MIN_SECRET)
 }

@@ -1,7 +1,10 @@
+import { createServer as createTlsServer } from 'node:tls'
+import { generate } from 'selfsigned'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { FaultServer } from '../../src/testing/index.ts'
 import { createFaultServer } from '../../src/testing/index.ts'
 import { runHere } from '../support/cli-here.ts'
+import { listen } from '../support/listen.ts'
 
 const ENGINES = ['wire', 'node'] as const
 
@@ -99,6 +102,24 @@ describe('dodici URL: a server that wants HTTP/1.1', () => {
     const { code, stderr } = await runHere([server.origin])
     expect(code).toBe(6)
     expect(stderr).toContain("'curl --http1.1 URL' shows its response")
+  })
+})
+
+describe('dodici URL: a certificate with a date that is none', () => {
+  test('ends the connection: 5', async () => {
+    const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
+      keyType: 'ec',
+    })
+    const der = Buffer.from(cert.replace(/-----.*-----|\s/g, ''), 'base64')
+    // UTCTime, 13 octets: notBefore, and notAfter. Its month becomes 99.
+    const mark = Buffer.from([0x17, 13])
+    der.write('99', der.indexOf(mark, der.indexOf(mark) + 2) + 4)
+    const broken = `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+    const { allClosed, port } = await listen(createTlsServer({ key, cert: broken }))
+    const { code, stderr } = await runHere([`https://localhost:${port}/`])
+    expect(code).toBe(5)
+    expect(stderr).toContain("dodici: The certificate can't be read: ")
+    await allClosed()
   })
 })
 

@@ -172,9 +172,18 @@ function toTlsFailure(error: unknown, where: string): ConnectFailure {
   return new ConnectFailure(`The TLS handshake with ${where} failed: ${reason}`, EXIT.tls, code, hint)
 }
 
-/** @param ms of the handshake; null within a tunnel */
+/**
+ * @param ms of the handshake; null within a tunnel
+ * @throws ConnectFailure when the certificate can't be read; the connection is ended then
+ */
 export function noteTls(socket: TLSSocket, hostname: string, facts: DialFacts, ms: number | null): void {
-  facts.certificate = toCertificateFacts(socket, hostname, Date.now())
+  try {
+    facts.certificate = toCertificateFacts(socket, hostname, Date.now())
+  } catch (error) {
+    // A date that is none, for example. Node and OpenSSL accept the certificate as far as that.
+    socket.on('error', () => {}).destroy()
+    throw new ConnectFailure(`The certificate can't be read: ${toReason(error)}`, EXIT.tls)
+  }
   facts.tls = {
     version: socket.getProtocol() ?? 'unknown',
     cipher: socket.getCipher().standardName,

@@ -14,7 +14,8 @@ const MAX_NOTES = 20
  * @property {number} run
  * @property {number} minute of the run
  * @property {number} rss in megabytes
- * @property {number} [young] what V8's young generation takes of it, in megabytes
+ * @property {number} [committed] what V8's heap takes of it, in megabytes
+ * @property {number} [young] what V8's young generation takes of that
  * @property {number} heap in megabytes, after a garbage collection
  *
  * @typedef {object} EngineRecord

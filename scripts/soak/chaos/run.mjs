@@ -62,16 +62,15 @@ async function startRelay({ servers }, seed) {
   }
 }
 
-/**
- * The memory, under load. V8 doubles its young generation, and halves it, by the rate of allocations: such a step of RSS is no leak.
- */
+/** The memory, under load. V8 doubles its young generation, and halves it, as it sees fit: such a step of RSS is no leak. */
 function toMark() {
   globalThis.gc?.()
-  const { heapUsed, rss } = process.memoryUsage()
+  const { heapTotal, heapUsed, rss } = process.memoryUsage()
   const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
   return {
     rss: Math.round(rss / MEGABYTE),
     young: Math.round((young?.physical_space_size ?? 0) / MEGABYTE),
+    committed: Math.round(heapTotal / MEGABYTE),
     heap: Number((heapUsed / MEGABYTE).toFixed(1)),
   }
 }
@@ -245,8 +244,10 @@ class Run {
 
   #judgeRss() {
     const { marks } = this.record
-    const texts = marks.map(({ minute, rss, young }) => `${rss} (${young}) after ${minute} min`)
-    console.log(`RSS (of it V8's young generation), MB: ${texts.join(', ')}`)
+    const texts = marks.map(
+      ({ minute, rss, committed, young }) => `${rss} (${committed}, ${young}) after ${minute} min`,
+    )
+    console.log(`RSS (of it V8's heap, and of that its young generation), MB: ${texts.join(', ')}`)
     const last = marks.at(-1)
     if (last === undefined || marks.length <= SETTLED_MARKS) return
     const settled = Math.max(...marks.slice(0, SETTLED_MARKS).map(toRest))

@@ -6,6 +6,7 @@
 
 import type { ExitCode } from '../cli-error.ts'
 import { CliError, EXIT } from '../cli-error.ts'
+import { isDnsCode, isTlsCode } from '../error-codes.ts'
 import { toPrintable } from '../terminal.ts'
 import type { Http2Facts } from './http2-facts.ts'
 
@@ -42,6 +43,7 @@ const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
   BodyTimeoutError: EXIT.timeout,
   UploadTimeoutError: EXIT.timeout,
   QueueTimeoutError: EXIT.timeout,
+  RequestTimeoutError: EXIT.timeout,
   InvalidArgumentError: EXIT.usage,
   NotSupportedError: EXIT.usage,
   RequestContentLengthMismatchError: EXIT.usage,
@@ -50,15 +52,6 @@ const EXIT_CODES: Readonly<Record<string, ExitCode>> = {
   Socks5ProxyError: EXIT.connect,
   SecureProxyConnectionError: EXIT.tls,
 }
-
-/** Codes of getaddrinfo. */
-const DNS_CODES: ReadonlySet<string> = new Set([
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EAI_FAIL',
-  'EAI_NODATA',
-  'EAI_NONAME',
-])
 
 const HTTP1_HINT = "'curl --http1.1 URL' shows its response"
 
@@ -76,7 +69,7 @@ export function toFailure(error: unknown, facts: Http2Facts): Failure {
   }
   if (!(error instanceof Error) || !('processed' in error)) throw error
   const code = toCode(error)
-  const exitCode = toExitCode(error, code)
+  const exitCode = toExitCode(error)
   const message = toMessage(error, facts)
   const hint = message.includes('HTTP_1_1_REQUIRED') ? HTTP1_HINT : toHint(exitCode, facts)
   return { exitCode, code, message, hint, processed: toProcessed(error), goaway: toDebugData(error) }
@@ -87,11 +80,11 @@ export function toFaultFailure(fault: string): Failure {
   return { exitCode: EXIT.protocol, code: null, message: fault, hint: null, processed: 'yes', goaway: null }
 }
 
-function toExitCode(error: Error, code: string | null): ExitCode {
-  if (findCause(error, (cause) => DNS_CODES.has(toCode(cause) ?? '')) !== null) return EXIT.dns
+function toExitCode(error: Error): ExitCode {
+  if (findCause(error, (cause) => isDnsCode(toCode(cause) ?? '')) !== null) return EXIT.dns
   const exitCode = EXIT_CODES[error.name] ?? EXIT.protocol
-  if (exitCode === EXIT.connect && /^ERR_(?:SSL|TLS)|CERT/.test(code ?? '')) return EXIT.tls
-  return exitCode
+  if (exitCode !== EXIT.connect) return exitCode
+  return findCause(error, (cause) => isTlsCode(toCode(cause) ?? '')) === null ? exitCode : EXIT.tls
 }
 
 /** The first one in the chain of causes, the error itself included; null for none. */

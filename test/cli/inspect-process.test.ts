@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Serve } from '../support/cli.ts'
-import { CLI, CliProcess, makeFolder, removeFolder, runCli, startServe } from '../support/cli.ts'
-import { lacks, requireProgram } from '../support/programs.ts'
+import { CliProcess, makeFolder, removeFolder, runCli, startServe } from '../support/cli.ts'
+import { lacks } from '../support/programs.ts'
+import { program, runInTerminal, runShell } from '../support/pseudo-terminal.ts'
 
 let folder: string
 let serve: Serve
@@ -17,28 +17,6 @@ afterAll(async () => {
   await serve.running.kill()
   await removeFolder(folder)
 })
-
-/** Runs a line of a shell to its end. */
-async function runShell(line: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn('sh', ['-c', line], { env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '' } })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let output = ''
-  for (const pipe of [child.stdout, child.stderr]) {
-    pipe.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  }
-  await once(child, 'close')
-  return { code: child.exitCode, output }
-}
-
-const program = `'${process.execPath}' '${CLI}'`
-
-/** In a terminal: `script` gives it one, and its exit code. */
-function runInTerminal(line: string): Promise<{ code: number | null; output: string }> {
-  requireProgram('script')
-  return runShell(`TERM=xterm script -qec "${line}" /dev/null`)
-}
 
 describe('dodici URL, as a process', () => {
   test('shows a response of dodici serve, and ends by itself', async () => {

@@ -72,7 +72,7 @@ export interface Plan {
   readonly engine: EngineName
   /** Of the whole call. Milliseconds; null for none. */
   readonly timeout: number | null
-  /** A path, `-` for the standard output whatever it is; null for the standard output. */
+  /** A path; `-`: the standard output, a terminal and a binary body included; null: the standard output. */
   readonly output: string | null
   readonly isRaw: boolean
   readonly showsTrailers: boolean

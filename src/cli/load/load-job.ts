@@ -58,15 +58,26 @@ export type LoadNews =
   /** The end. */
   | { readonly type: 'done'; readonly result: ThreadResult }
 
-/** What one thread has to report. Durations in milliseconds. */
-export interface ThreadResult {
-  readonly tally: TallyData
+/** What came of a load, in one thread or in all of them. Durations in milliseconds. */
+export interface LoadFigures {
+  /** The time in which requests were sent: the duration, or up to the last end of a request. */
   readonly elapsed: number
+  /** {@link LoadFigures.elapsed}, and the time in which what was in flight then was waited for. The bytes came in this time. */
   readonly lasted: number
+  /** Responses that ended while requests were sent. */
   readonly inTime: number
+  /** Requests that were due, and were never sent: they had to wait too long for a stream. */
   readonly unsent: number
+  /** The most requests that were due and waited for a stream at the same time. */
   readonly mostWaiting: number
+  /** Requests that had not ended when the load was cut. */
   readonly unfinished: number
+}
+
+/** What one thread has to report. */
+export interface ThreadResult extends LoadFigures {
+  readonly tally: TallyData
+  /** On its connections, without TLS. */
   readonly bytes: ByteCount
 }
 

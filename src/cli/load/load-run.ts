@@ -8,6 +8,7 @@ import type { DispatchController, DispatchHandler } from '../../../types/handler
 import type { DispatchOptions } from '../../../types/request.ts'
 import type { Alarm, Clock } from '../../core/clock.ts'
 import { noop } from '../../core/noop.ts'
+import type { LoadFigures } from './load-job.ts'
 import type { Pace } from './pacer.ts'
 import { Pacer } from './pacer.ts'
 import { Tally } from './tally.ts'
@@ -34,20 +35,8 @@ export interface LoadPlan {
 }
 
 /** What came of a {@link LoadRun}. */
-export interface LoadOutcome {
+export interface LoadOutcome extends LoadFigures {
   readonly tally: Tally
-  /** The time in which requests were sent: the duration, or up to the last end of a request. Milliseconds. */
-  readonly elapsed: number
-  /** {@link LoadOutcome.elapsed}, and the time in which what was in flight then was waited for. Milliseconds. */
-  readonly lasted: number
-  /** Responses that ended in this time. */
-  readonly inTime: number
-  /** Requests that were due, and had to wait too long for a stream to be sent at all. */
-  readonly unsent: number
-  /** The most requests that were due and waited for a stream at the same time. */
-  readonly mostWaiting: number
-  /** Requests that had not ended when the run was cut. */
-  readonly unfinished: number
 }
 
 /** A session that has just failed may fail the next requests as soon. Milliseconds. */

@@ -4,27 +4,15 @@
  * @module
  */
 
-import type { LoadSpec, ThreadResult } from './load-job.ts'
+import type { LoadFigures, LoadSpec, ThreadResult } from './load-job.ts'
 import { toJobs } from './load-job.ts'
 import { Tally } from './tally.ts'
 import { ThreadHandle } from './thread-handle.ts'
 import type { ByteCount } from './wire-bytes.ts'
 
-/** What came of a load. Durations in milliseconds. */
-export interface LoadResult {
+/** What came of a load, over all threads. */
+export interface LoadResult extends LoadFigures {
   readonly tally: Tally
-  /** How long requests were sent. */
-  readonly elapsed: number
-  /** The same, and how long what was in flight then was waited for. The bytes came in this time. */
-  readonly lasted: number
-  /** Responses that ended in this time. */
-  readonly inTime: number
-  /** Requests that were due, and were never sent: no stream became free. */
-  readonly unsent: number
-  /** The most requests that were due and waited for a stream at the same time. */
-  readonly mostWaiting: number
-  /** Requests that had not ended when the load was interrupted. */
-  readonly unfinished: number
   /** On the connections, without TLS. */
   readonly bytes: ByteCount
   /** Streams of each session, as the peer allows. */

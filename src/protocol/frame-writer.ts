@@ -177,14 +177,15 @@ export class FrameWriter {
 
   /**
    * GOAWAY with last stream 0: the peer can't open streams, so that we have processed none. @param reason the debug
-   * data, in ASCII
+   * data, in UTF-8
    */
   goaway(code: number, reason: string): void {
-    this.#reserve(FRAME_HEADER_SIZE + 8 + reason.length)
-    this.#header(8 + reason.length, FrameType.GOAWAY, 0, 0)
+    const size = 8 + Buffer.byteLength(reason)
+    this.#reserve(FRAME_HEADER_SIZE + size)
+    this.#header(size, FrameType.GOAWAY, 0, 0)
     this.#number(0)
     this.#number(code)
-    this.#end += this.#room.write(reason, this.#end, 'latin1')
+    this.#end += this.#room.write(reason, this.#end)
   }
 
   /** @param streamId 0 for the connection window */

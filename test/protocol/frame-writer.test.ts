@@ -52,6 +52,11 @@ describe('a frame', () => {
     ['WINDOW_UPDATE', (writer) => writer.windowUpdate(3, 2 ** 31 - 1), '000004080000000003 7fffffff'],
     ['GOAWAY', (writer) => writer.goaway(11, 'calm'), '00000c070000000000 00000000 0000000b 63616c6d'],
     [
+      'GOAWAY with debug data beyond ASCII',
+      (writer) => writer.goaway(1, '§5'),
+      '00000b070000000000 00000000 00000001 c2a735',
+    ],
+    [
       'PRIORITY_UPDATE',
       (writer) => writer.priorityUpdate(5, 'u=1, i'),
       '00000a100000000000 00000005 753d312c2069',

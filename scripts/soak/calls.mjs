@@ -48,7 +48,10 @@ export function check(text, tag) {
 async function ask({ dispatcher, options, tag, reached }, extra) {
   const { statusCode, body } = await dispatcher.request({ ...options, ...extra })
   reached('header')
-  if (statusCode !== 200) throw new Error(`status ${statusCode}`)
+  if (statusCode !== 200) {
+    body.destroy()
+    throw new Error(`status ${statusCode}`)
+  }
   check(await body.text(), tag)
   reached('end')
   return 'complete'

@@ -19,7 +19,11 @@ async function fetchText(context, extra) {
   try {
     const response = await context.fetch(`${origin}${path}`, { ...init, ...extra })
     reached('header')
-    if (response.status !== 200) throw new Error(`status ${response.status}`)
+    if (response.status !== 200) {
+      // A body that is left alone keeps its listener on the signal until the response is collected.
+      await response.body?.cancel()
+      throw new Error(`status ${response.status}`)
+    }
     check(await response.text(), context.tag)
   } catch (error) {
     // A network error is a TypeError; Dodici's own one is its cause.

@@ -134,8 +134,12 @@ describe('a hostile peer, on engine node', () => {
     else expect(stderr).toContain(NODE_ABORT)
   })
 
-  it('that claims more origins than a server has › loses its session: node would keep them all', async () => {
-    const attack = ATTACKS.find(({ name }) => name === 'ORIGIN')
+  it.each([
+    // Node would keep them all.
+    { what: 'claims more origins than a server has', name: 'ORIGIN' },
+    { what: 'sends GOAWAY again and again', name: 'GOAWAY' },
+  ])('that $what › loses its session', async ({ name }) => {
+    const attack = ATTACKS.find((one) => one.name === name)
     if (attack === undefined) throw new Error('There is no such attack')
     const { call, sibling, next } = await suffer(attack, 'node')
     expect([call, sibling, next]).toEqual(['SocketError', 'SocketError', '/next'])

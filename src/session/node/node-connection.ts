@@ -43,6 +43,9 @@ const MEGABYTE = 1_000_000
  */
 const MAX_ORIGINS = 128
 
+/** A server needs two: one that announces the end, and one that names the last stream (RFC 9113 §6.8). */
+const MAX_GOAWAYS = 100
+
 /** Node's session and its socket: only the events of both together are complete. */
 export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly http2: ClientHttp2Session
@@ -56,6 +59,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   #window: number
   #isCut = false
   #origins = 0
+  #goaways = 0
 
   /**
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
@@ -79,10 +83,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
     this.http2.on('error', (error) => owner.onError(error))
     this.http2.on('close', () => owner.onClose())
-    this.http2.on('goaway', (code, lastStreamId, data) => {
-      // A copy: node uses the memory again for the next GOAWAY.
-      owner.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
-    })
+    this.http2.on('goaway', (code, lastStreamId, data) => this.#onGoaway(code, lastStreamId, data))
     this.http2.on('remoteSettings', (settings) => owner.onSettings(settings))
     this.http2.on('origin', (origins) => this.#onOrigins(origins.length))
   }
@@ -158,11 +159,25 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   /** A no-op: node ends its side by itself. It would wait for the peer's end for ever. */
   finish(): void {}
 
+  #onGoaway(code: number, lastStreamId: number, data: Uint8Array | undefined): void {
+    this.#goaways++
+    if (this.#goaways === MAX_GOAWAYS + 1) {
+      this.#fail(`The peer sends more than ${MAX_GOAWAYS} GOAWAY frames (RFC 9113 §10.5)`)
+    }
+    if (this.#goaways > MAX_GOAWAYS) return
+    // A copy: node uses the memory again for the next GOAWAY.
+    this.owner.onGoaway(code, lastStreamId, data === undefined ? null : Buffer.from(data))
+  }
+
   #onOrigins(count: number): void {
     const before = this.#origins
     this.#origins += count
     if (this.#origins <= MAX_ORIGINS || before > MAX_ORIGINS) return
-    const error = new SocketError(`The peer claims more than ${MAX_ORIGINS} origins (RFC 8336)`)
+    this.#fail(`The peer claims more than ${MAX_ORIGINS} origins (RFC 8336)`)
+  }
+
+  #fail(reason: string): void {
+    const error = new SocketError(reason)
     // Not within nghttp2's read: calls fail now.
     originalSetImmediate(() => this.owner.onError(error))
   }

@@ -62,7 +62,10 @@ export type LoadNews =
 export interface LoadFigures {
   /** The time in which requests were sent: the duration, or up to the last end of a request. */
   readonly elapsed: number
-  /** {@link LoadFigures.elapsed}, and the time in which what was in flight then was waited for. The bytes came in this time. */
+  /**
+   * {@link LoadFigures.elapsed}, and the time in which what was in flight then was waited for. The bytes came in this
+   * time.
+   */
   readonly lasted: number
   /** Responses that ended while requests were sent. */
   readonly inTime: number

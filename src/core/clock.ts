@@ -5,9 +5,17 @@
  */
 
 import { performance } from 'node:perf_hooks'
-import { originalClearTimeout, originalSetTimeout } from './original-timers.ts'
+import { originalClearTimeout, originalSetImmediate, originalSetTimeout } from './original-timers.ts'
 import type { UnorderedItem } from './unordered-list.ts'
 import { UnorderedList } from './unordered-list.ts'
+
+/**
+ * Called when an alarm rings.
+ *
+ * @param rungAt the clock's `now()` when the time had come. What the process had received by then was read before this
+ *   call. What came later may wait still, when reading took long.
+ */
+export type OnAlarm = (rungAt: number) => void
 
 /** A callback that will come unless it is cancelled. */
 export interface Alarm {
@@ -22,25 +30,48 @@ export interface Clock {
   /** Milliseconds since some fixed point, never going back. */
   now(): number
   /** Calls back once, `delay` milliseconds from now. Doesn't keep the process alive, unless `setRef` says so. */
-  after(delay: number, callback: () => void): Alarm
+  after(delay: number, callback: OnAlarm): Alarm
 }
 
+/**
+ * Rings right after the process has looked for what came from the network. The timers of a busy process run late, and
+ * before it reads: a response, or a connection, that came in time may still wait in the operating system then.
+ */
 class SystemAlarm implements Alarm {
   readonly #timer: NodeJS.Timeout
+  /** Null once it has rung, or is cancelled. */
+  #callback: OnAlarm | null
 
-  constructor(delay: number, callback: () => void) {
+  constructor(delay: number, callback: OnAlarm) {
+    this.#callback = callback
     // Most waiting calls have a socket, which keeps the process alive: the timer alone shouldn't.
-    this.#timer = originalSetTimeout(callback, delay).unref()
+    this.#timer = originalSetTimeout(readThenRing, delay, this).unref()
   }
 
   cancel(): void {
+    this.#callback = null
     originalClearTimeout(this.#timer)
+  }
+
+  ring(rungAt: number): void {
+    const callback = this.#callback
+    this.#callback = null
+    callback?.(rungAt)
   }
 
   setRef(isNeeded: boolean): void {
     if (isNeeded) this.#timer.ref()
     else this.#timer.unref()
   }
+}
+
+/** Between its timers and what `setImmediate()` runs, the event loop reads what waits. */
+function readThenRing(alarm: SystemAlarm): void {
+  originalSetImmediate(ring, alarm, systemClock.now())
+}
+
+function ring(alarm: SystemAlarm, rungAt: number): void {
+  alarm.ring(rungAt)
 }
 
 /**
@@ -53,7 +84,7 @@ const { now: realNow = performance.now }: Partial<Pick<typeof performance, 'now'
 /** The real time, also while a test fakes the timers. */
 export const systemClock: Clock = Object.freeze({
   now: realNow.bind(performance),
-  after: (delay: number, callback: () => void) => new SystemAlarm(delay, callback),
+  after: (delay: number, callback: OnAlarm) => new SystemAlarm(delay, callback),
 })
 
 /** The longest delay that Node's timers take. For a later deadline the alarm is set several times. Milliseconds. */
@@ -121,7 +152,7 @@ export class Deadlines {
   /** The list for what is due soon; null before there was any. */
   #short: Deadlines | null = null
   readonly #items = new UnorderedList<Timed>()
-  readonly #onAlarm = (): void => this.#ring()
+  readonly #onAlarm = (rungAt: number): void => this.#ring(rungAt)
   #alarm: Alarm | null = null
   /** When the alarm rings; Infinity without one. */
   #alarmAt = Number.POSITIVE_INFINITY
@@ -189,19 +220,20 @@ export class Deadlines {
     this.#alarmAt = Number.POSITIVE_INFINITY
   }
 
-  #ring(): void {
+  /** Items that are due since the alarm rang are left for the next one: what came for them may still wait. */
+  #ring(rungAt: number): void {
     this.#disarm()
     const now = this.#clock.now()
     const late: Timed[] = []
     let soonest = Number.POSITIVE_INFINITY
     for (const item of this.#items.items) {
-      if (item.deadline <= now) late.push(item)
+      if (item.deadline <= rungAt) late.push(item)
       else if (item.deadline < soonest) soonest = item.deadline
     }
     if (soonest !== Number.POSITIVE_INFINITY) this.#arm(now, Math.max(soonest, now + this.#resolution))
     let isDone = false
     try {
-      for (const item of late) this.#tell(item, now)
+      for (const item of late) this.#tell(item, rungAt)
       isDone = true
     } finally {
       // A listener has thrown: the alarm is set again for the items that haven't been looked at.
@@ -209,9 +241,9 @@ export class Deadlines {
     }
   }
 
-  #tell(item: Timed, now: number): void {
+  #tell(item: Timed, rungAt: number): void {
     // An earlier callback may have taken this item off the list, or moved its deadline.
-    if (item.listIndex === -1 || item.deadline > now) return
+    if (item.listIndex === -1 || item.deadline > rungAt) return
     this.delete(item)
     item.onDeadline()
   }

@@ -110,7 +110,7 @@ const { TIMINGS, Wait } = await load<{
 const faked: Clock = {
   now: () => performance.now(),
   after(delay, callback) {
-    const timer = setTimeout(callback, delay)
+    const timer = setTimeout(() => callback(performance.now()), delay)
     return { cancel: () => clearTimeout(timer), setRef: () => {} }
   },
 }

@@ -1,11 +1,11 @@
-import type { Alarm, Clock } from '../../src/core/clock.ts'
+import type { Alarm, Clock, OnAlarm } from '../../src/core/clock.ts'
 
 class FakeAlarm implements Alarm {
   readonly at: number
-  readonly callback: () => void
+  readonly callback: OnAlarm
   readonly #alarms: Set<FakeAlarm>
 
-  constructor(at: number, callback: () => void, alarms: Set<FakeAlarm>) {
+  constructor(at: number, callback: OnAlarm, alarms: Set<FakeAlarm>) {
     this.at = at
     this.callback = callback
     this.#alarms = alarms
@@ -45,7 +45,7 @@ export class FakeClock implements Clock {
     return this.#now
   }
 
-  after(delay: number, callback: () => void): Alarm {
+  after(delay: number, callback: OnAlarm): Alarm {
     // setTimeout() takes such delays for 1 ms, without a word that a test would notice.
     if (!(delay >= 0 && delay <= 2 ** 31 - 1)) throw new RangeError(`No timer takes a delay of ${delay} ms`)
     this.#made++
@@ -57,7 +57,7 @@ export class FakeClock implements Clock {
     const end = this.#now + milliseconds
     for (let next = this.#takeDue(end); next !== null; next = this.#takeDue(end)) {
       this.#now = Math.max(this.#now, next.at)
-      next.callback()
+      next.callback(this.#now)
     }
     this.#now = end
   }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Alarm, Clock } from '../../core/clock.ts'
+import type { Alarm, Clock, OnAlarm } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 
 /** Of the last milliseconds before an alarm, each turn of the event loop looks at the time. */
@@ -13,11 +13,11 @@ const POLLED = 2
 /** Rings in the turn of the event loop in which the time has come. */
 class PreciseAlarm implements Alarm {
   readonly #at: number
-  readonly #callback: () => void
+  readonly #callback: OnAlarm
   #timer: Alarm | null = null
   #immediate: NodeJS.Immediate | null = null
 
-  constructor(delay: number, callback: () => void) {
+  constructor(delay: number, callback: OnAlarm) {
     this.#at = systemClock.now() + delay
     this.#callback = callback
     if (delay > POLLED) {
@@ -39,8 +39,9 @@ class PreciseAlarm implements Alarm {
 
   #poll(): void {
     this.#immediate = setImmediate(() => {
-      if (systemClock.now() < this.#at) this.#poll()
-      else this.#callback()
+      const now = systemClock.now()
+      if (now < this.#at) this.#poll()
+      else this.#callback(now)
     })
   }
 }

@@ -37,8 +37,9 @@ export class Dial {
   /** The target's name in error messages. */
   readonly #name: string
   readonly #listener: DialListener
+  readonly #clock: Clock
   /** Null without a `connectTimeout`. */
-  readonly #alarm: Alarm | null
+  #alarm: Alarm | null
   /**
    * Null with a `connectTimeout`. Without one it keeps the process alive in place of the alarm: a connect function may
    * hold nothing that would.
@@ -49,6 +50,8 @@ export class Dial {
   #isOver = false
   /** Tells the caller's connect function that its socket isn't wanted any more; null for a socket of our own. */
   #abandonment: AbortController | null = null
+  /** What `setRef()` was last called with; null before. */
+  #isNeeded: boolean | null = null
   /** `setRef(false)` was called: the socket may have to be referenced again. */
   #wasUnreferenced = false
 
@@ -56,9 +59,13 @@ export class Dial {
   constructor(name: string, connectTimeout: number, clock: Clock, listener: DialListener) {
     this.#name = name
     this.#listener = listener
+    this.#clock = clock
     this.#hold = connectTimeout === 0 ? new Hold(clock) : null
+    const end = clock.now() + connectTimeout
     this.#alarm =
-      connectTimeout === 0 ? null : clock.after(connectTimeout, () => this.#onTimeout(connectTimeout))
+      connectTimeout === 0
+        ? null
+        : clock.after(connectTimeout, (rungAt) => this.#onAlarm(connectTimeout, rungAt - end))
   }
 
   /** Aborted when the dial ends without a socket. */
@@ -75,6 +82,7 @@ export class Dial {
 
   /** Sets whether a call waits for it, so that it keeps the process alive. */
   setRef(isNeeded: boolean): void {
+    this.#isNeeded = isNeeded
     this.#alarm?.setRef(isNeeded)
     if (!this.#isOver) this.#hold?.set(isNeeded)
     if (this.#socket !== null) setRef(this.#socket, isNeeded)
@@ -166,6 +174,22 @@ export class Dial {
       this.#end()
       this.#listener.onConnected(socket)
     }
+  }
+
+  /**
+   * The time is over. If the process was too busy to notice, the attempt gets as much time more as the alarm is late,
+   * up to `connectTimeout`: the look-up of a name, TCP and TLS take several turns of the event loop.
+   *
+   * @param lateness milliseconds
+   */
+  #onAlarm(connectTimeout: number, lateness: number): void {
+    const extension = Math.ceil(Math.min(lateness, connectTimeout))
+    if (extension <= 0) {
+      this.#onTimeout(connectTimeout)
+      return
+    }
+    this.#alarm = this.#clock.after(extension, () => this.#onTimeout(connectTimeout))
+    if (this.#isNeeded !== null) this.#alarm.setRef(this.#isNeeded)
   }
 
   #onTimeout(connectTimeout: number): void {

@@ -1,7 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Alarm, Timed } from '../../../src/core/clock.ts'
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Alarm, OnAlarm, Timed } from '../../../src/core/clock.ts'
 import { Deadlines, systemClock } from '../../../src/core/clock.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { listen } from '../../support/listen.ts'
 
 /** The longest that a deadline may be met after its time, in milliseconds. */
 const RESOLUTION = 50
@@ -236,6 +241,33 @@ describe('Deadlines', () => {
     })
   })
 
+  describe('when time passes between an alarm and its call', () => {
+    /** Takes 30 ms for what waits to be read. */
+    class Reading extends FakeClock {
+      override after(delay: number, callback: OnAlarm): Alarm {
+        return super.after(delay, (rungAt) => {
+          this.skip(30)
+          callback(rungAt)
+        })
+      }
+    }
+
+    test('leaves the items that are due since for the next alarm', () => {
+      const clock = new Reading(0)
+      const deadlines = new Deadlines(clock)
+      const items = [100, 101, 130, 131].map((time) => {
+        const item = new Item(clock)
+        setIn(deadlines, item, time)
+        return item
+      })
+      clock.advance(100)
+      expect(items.map((item) => item.late)).toEqual([[130], [], [], []])
+      clock.advance(200)
+      const next = 130 + RESOLUTION + 30
+      expect(items.map((item) => item.late)).toEqual([[130], [next], [next], [next]])
+    })
+  })
+
   describe('when onDeadline changes the list', () => {
     test('takes an item that is added', () => {
       const { clock, deadlines } = setUp()
@@ -459,6 +491,39 @@ describe('systemClock', () => {
     })
   })
 
+  describe('when the process comes late to an alarm', () => {
+    /** Notes what happens to a process that is busy when bytes come, and then its alarm is due. */
+    async function play(onRead: (alarm: Alarm) => void): Promise<string[]> {
+      const told: string[] = []
+      const server = createServer()
+      await listen(server)
+      const { port } = server.address() as AddressInfo
+      const socket = connect(port, '127.0.0.1')
+      onTestFinished(() => void socket.destroy())
+      const [far] = (await once(server, 'connection')) as [Socket]
+      await setImmediate()
+      const alarm = systemClock.after(10, () => told.push('rings'))
+      socket.once('data', () => {
+        told.push('reads')
+        onRead(alarm)
+      })
+      far.write('bytes')
+      const end = systemClock.now() + 50
+      while (systemClock.now() < end);
+      await setImmediate()
+      await setImmediate()
+      return told
+    }
+
+    test('calls back when what has come was read', async () => {
+      expect(await play(() => {})).toEqual(['reads', 'rings'])
+    })
+
+    test('does not call back when what was read cancels the alarm', async () => {
+      expect(await play((alarm) => alarm.cancel())).toEqual(['reads'])
+    })
+  })
+
   describe('when nothing but an alarm is left', () => {
     test('keeps no process alive', () => {
       const timeouts = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
@@ -505,7 +570,7 @@ describe('a list for short limits', () => {
 
   test('meets none early where timers ring too soon, and all within five milliseconds of the timer', () => {
     class Hasty extends FakeClock {
-      override after(delay: number, callback: () => void): Alarm {
+      override after(delay: number, callback: OnAlarm): Alarm {
         return super.after(Math.max(0, delay - 0.9), callback)
       }
     }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Alarm } from '../../../src/core/clock.ts'
+import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import { Backoff } from '../../../src/scheduler/backoff.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -11,7 +11,7 @@ class WatchedClock extends FakeClock {
   readonly delays: number[] = []
   readonly refs: boolean[] = []
 
-  override after(delay: number, callback: () => void): Alarm {
+  override after(delay: number, callback: OnAlarm): Alarm {
     this.delays.push(delay)
     const alarm = super.after(delay, callback)
     return { cancel: () => alarm.cancel(), setRef: (isNeeded) => void this.refs.push(isNeeded) }

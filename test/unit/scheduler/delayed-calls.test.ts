@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Alarm } from '../../../src/core/clock.ts'
+import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import type { Call } from '../../../src/handler/call.ts'
 import { DelayedCalls } from '../../../src/scheduler/delayed-calls.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -14,10 +14,10 @@ const RESOLUTION = 50
 class WatchedClock extends FakeClock {
   readonly referenced = new Set<Alarm>()
 
-  override after(delay: number, callback: () => void): Alarm {
-    const inner = super.after(delay, () => {
+  override after(delay: number, callback: OnAlarm): Alarm {
+    const inner = super.after(delay, (rungAt) => {
       this.referenced.delete(alarm)
-      callback()
+      callback(rungAt)
     })
     const alarm: Alarm = {
       cancel: () => {

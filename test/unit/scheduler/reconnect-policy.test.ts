@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Alarm } from '../../../src/core/clock.ts'
+import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import type { EndedSession, ReconnectDemand } from '../../../src/scheduler/reconnect-policy.ts'
 import { ReconnectPolicy } from '../../../src/scheduler/reconnect-policy.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from '../../../src/scheduler/replay-reason.ts'
@@ -11,7 +11,7 @@ const FIRST_DELAY = 100
 class WatchedClock extends FakeClock {
   isReferenced: boolean | null = null
 
-  override after(delay: number, callback: () => void): Alarm {
+  override after(delay: number, callback: OnAlarm): Alarm {
     const alarm = super.after(delay, callback)
     const setRef = (isNeeded: boolean): void => {
       this.isReferenced = isNeeded

@@ -4,7 +4,7 @@ import { loadClock } from '../../../../src/cli/load/load-clock.ts'
 describe('the clock of a load', () => {
   test.each([0, 0.5, 1.9, 2.1, 12.34])('rings after %d ms, and not before', async (delay) => {
     const begun = loadClock.now()
-    await new Promise<void>((resolve) => void loadClock.after(delay, resolve))
+    await new Promise<void>((resolve) => void loadClock.after(delay, () => resolve()))
     expect(loadClock.now() - begun).toBeGreaterThanOrEqual(delay)
   })
 
@@ -12,7 +12,7 @@ describe('the clock of a load', () => {
     let rings = 0
     const alarm = loadClock.after(delay, () => rings++)
     alarm.cancel()
-    await new Promise<void>((resolve) => void loadClock.after(delay + 5, resolve))
+    await new Promise<void>((resolve) => void loadClock.after(delay + 5, () => resolve()))
     expect(rings).toBe(0)
   })
 })

@@ -119,6 +119,41 @@ describe('a dialer with options', () => {
       expect(results.causes).toHaveLength(1)
     })
 
+    describe('and the process comes late to the alarm', () => {
+      async function startLate(lateness: number) {
+        const { port, arrived, allClosed } = await startSilent()
+        const { clock, dialer, results } = toScene({})
+        const dial = dialer.dial(toTarget(port, BOTH), results)
+        await arrived()
+        clock.skip(1_000 + lateness)
+        clock.advance(0)
+        return { clock, results, dial, allClosed }
+      }
+
+      it.each([
+        { lateness: 300, extension: 300 },
+        { lateness: 0.2, extension: 1 },
+        { lateness: 60_000, extension: 1_000 },
+      ])('by $lateness ms, has $extension ms more, once', async ({ lateness, extension }) => {
+        const { clock, results, allClosed } = await startLate(lateness)
+        clock.advance(extension - 1)
+        expect(results.causes).toEqual([])
+        clock.skip(500)
+        clock.advance(1)
+        expect(results.causes).toEqual([expect.any(ConnectTimeoutError)])
+        await allClosed()
+        expect([clock.made, clock.alarms]).toEqual([2, 0])
+      })
+
+      it('and is cancelled then, destroys the socket without a result', async () => {
+        const { clock, results, dial, allClosed } = await startLate(300)
+        dial.cancel()
+        expect(clock.alarms).toBe(0)
+        await allClosed()
+        expect(results.causes).toEqual([])
+      })
+    })
+
     it('when it is cancelled, destroys the socket without a result', async () => {
       const { port, arrived, allClosed } = await startSilent()
       const { clock, dialer, results } = toScene({})

@@ -288,8 +288,9 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#life = 'closed'
     const flow = this.#flow
     if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
-    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(this.#isQuiet))
-      flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error))
+    const isQuiet = this.#isQuiet
+    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(isQuiet))
+      flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error), isQuiet)
     this.#upload?.stop()
     flow.leave()
   }

@@ -35,7 +35,9 @@ export class NodeTunnelSide implements TunnelSide {
   }
 
   writeTunnel(chunk: Uint8Array, callback: (error?: Error | null) => void): void {
-    this.#stream.write(chunk, (error) => this.#tell(error, callback))
+    // Node would destroy the stream, and drop the data that it has received and that wasn't read.
+    if (this.#stream.closed) callback(new StreamError('The stream was closed before all was sent'))
+    else this.#stream.write(chunk, (error) => this.#tell(error, callback))
   }
 
   endTunnel(callback: (error?: Error | null) => void): void {

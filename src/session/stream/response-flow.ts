@@ -284,12 +284,16 @@ export class ResponseFlow implements ResponseMeter {
     return true
   }
 
-  /** The stream is gone before the response was complete. A no-op once the flow is done. */
-  fail(error: DodiciError): void {
+  /**
+   * The stream is gone before the response was complete. A no-op once the flow is done.
+   *
+   * @param isQuiet as for {@link endTunnel}
+   */
+  fail(error: DodiciError, isQuiet = false): void {
     const { tunnel } = this
     if (tunnel !== null) {
       this.#move(DONE)
-      tunnel.close(toTunnelError(this.call, this.#side.streamId, error))
+      tunnel.close(toTunnelError(this.call, this.#side.streamId, error), isQuiet)
     } else if (this.#state !== DONE) {
       // Data that came before the failure isn't lost, whether the call is paused or not.
       if (!this.#isHandingOn) this.#giveHeld(true)

@@ -7,7 +7,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { KeptPieces } from '../../core/kept-pieces.ts'
-import { originalSetImmediate } from '../../core/original-timers.ts'
+import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { ReadableFeed } from '../../core/readable-feed.ts'
 import type { Request } from '../../core/request.ts'
 import { StreamError } from '../../errors.ts'
@@ -40,7 +40,10 @@ export class Tunnel extends Duplex {
   readonly #session: { readonly socket: Socket | null }
   readonly #side: TunnelSide
   readonly #feed = new ReadableFeed(this, new KeptPieces())
-  /** The callback of a write that has failed. It is called when the stream's own error is known. Null for none. */
+  /**
+   * The callback of a write that has failed. It is called when the stream's own error is known, and the data that came
+   * before a clean end was read. Null for none.
+   */
   #failedWrite: Callback | null = null
   /** The callback of an end that wasn't sent. No data is lost with it, if the stream ends well. Null for none. */
   #failedEnd: Callback | null = null
@@ -117,25 +120,38 @@ export class Tunnel extends Duplex {
     this.#feed.end()
   }
 
-  /** The stream is gone. @param error null when both directions have ended */
-  close(error: Error | null): void {
-    const [failedWrite, failedEnd] = [this.#failedWrite, this.#failedEnd]
-    this.#failedWrite = null
-    this.#failedEnd = null
+  /**
+   * The stream is gone.
+   *
+   * @param error null when both directions have ended
+   * @param isQuiet the peer has sent no error for the stream, and the connection is open
+   */
+  close(error: Error | null, isQuiet = error === null): void {
     this.#isClosed = true
-    const failure = error ?? (failedWrite === null ? null : toClosedError(null))
-    if (failure !== null) {
-      this.fail(failure)
-      failedWrite?.(failure)
-      failedEnd?.(failure)
+    if (error === null) this.#passEnd(null)
+    // The received data must still be read. A write may fail meanwhile: the reader's end is a clean one all the same.
+    if (isQuiet && this.#hasPeerEnded && !this.readableEnded && !this.destroyed)
+      this.once('end', () => originalNextTick(() => this.#conclude(error)))
+    else this.#conclude(error)
+  }
+
+  #conclude(error: Error | null): void {
+    const failure = error ?? (this.#failedWrite === null ? null : toClosedError(null))
+    if (failure === null) {
+      this.destroy()
       return
     }
-    failedEnd?.()
-    if (!this.destroyed) {
-      // The received data must still be read.
-      if (this.readableEnded) this.destroy()
-      else this.once('end', () => this.destroy())
-    }
+    const failedWrite = this.#failedWrite
+    this.#failedWrite = null
+    this.fail(failure)
+    failedWrite?.(failure)
+    this.#passEnd(failure)
+  }
+
+  #passEnd(error: Error | null): void {
+    const failedEnd = this.#failedEnd
+    this.#failedEnd = null
+    failedEnd?.(error)
   }
 
   /** The stream, or the session, has failed. The caller hears of it as soon as it can have a listener. */
@@ -177,6 +193,11 @@ export class Tunnel extends Duplex {
     this.#side.closeTunnel()
     // Both directions have ended: the rest of our data is on its way, and the stream closes by itself.
     if (error !== null || !this.writableFinished || !this.#hasPeerEnded) this.#side.resetTunnel()
+    const failedWrite = this.#failedWrite
+    if (this.#isClosed && failedWrite !== null) {
+      this.#failedWrite = null
+      failedWrite(error ?? toClosedError(null))
+    }
     // A tick would run before the continuation of an `await`: a caller that gets this tunnel by a promise couldn't have
     // a listener for `error` yet.
     if (this.#failure === null) callback(error)
@@ -185,7 +206,7 @@ export class Tunnel extends Duplex {
 
   #onWritten(error: Error | null | undefined, callback: Callback): void {
     if (error === null || error === undefined) callback()
-    else if (this.#isClosed || this.destroyed) callback(this.errored ?? toClosedError(error))
+    else if (this.destroyed) callback(this.errored ?? toClosedError(error))
     else this.#failedWrite = callback
   }
 

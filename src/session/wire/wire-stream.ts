@@ -229,7 +229,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   /** The stream is gone, without a whole response. @param isQuiet with NO_ERROR */
   #onGone(error: DodiciError, isQuiet: boolean): void {
     this.#outgoing?.stop()
-    if (!this.#flow.endTunnel(isQuiet)) this.#flow.fail(error)
+    if (!this.#flow.endTunnel(isQuiet)) this.#flow.fail(error, isQuiet)
   }
 
   toTunnelSide(): TunnelSide | null {

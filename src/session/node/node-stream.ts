@@ -289,9 +289,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     const flow = this.#flow
     if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
     const isQuiet = this.#isQuiet
+    // First: a source of the body isn't asked for more by what the caller does in its callbacks.
+    this.#upload?.stop()
     if (!flow.isWhole && !flow.isDone && !flow.endTunnel(isQuiet))
       flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error), isQuiet)
-    this.#upload?.stop()
     flow.leave()
   }
 

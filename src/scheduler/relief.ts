@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from '../core/clock.ts'
+import { originalNextTick } from '../core/original-timers.ts'
 import type { Session } from '../session/session.ts'
 
 /**
@@ -49,7 +50,7 @@ export class Relief {
   /** A call is being given to a session. */
   onLoad(session: Session): void {
     // In a later tick: a subscriber that hears of a new session may end this very call.
-    if (this.#isDue(session)) process.nextTick(this.#onDue)
+    if (this.#isDue(session)) originalNextTick(this.#onDue)
   }
 
   begin(crowded: Session, successor: Session): void {

@@ -155,7 +155,8 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
     const upstream = this.#upstream
     this.#measure(false)
     this.#leave('success')
-    if (upstream !== null) {
+    // One that an interceptor hands on late may be closed: then its `close` doesn't come again.
+    if (upstream !== null && !socket.closed) {
       // The tunnel outlives the call, and is load all the same.
       upstream.inFlight++
       socket.once('close', () => upstream.inFlight--)

@@ -94,9 +94,8 @@ export async function startGo(cleaner: Cleaner): Promise<TalkativeServer> {
   return { origin: `https://localhost:${match[1]}`, ca }
 }
 
-/** Envoy in front of a server of HTTP/1.1 that writes bytes one by one: small windows, and a PING each 20 ms. */
-export async function startEnvoy(cleaner: Cleaner): Promise<TalkativeServer> {
-  const { path } = await makeFolder(cleaner, 'envoy')
+/** What nginx, Apache and Envoy stand in front of: HTTP/1.1, which writes bytes one by one. */
+async function startBehind(cleaner: Cleaner): Promise<number> {
   const behind = createServer((request, response) => {
     if (request.url?.startsWith('/sip')) {
       let sum = 0
@@ -106,7 +105,82 @@ export async function startEnvoy(cleaner: Cleaner): Promise<TalkativeServer> {
       request.on('end', () => response.end(`${sum}`))
     } else void drip(response, Number(request.url?.split('?')[1]))
   })
-  const upstream = await listen(cleaner, behind)
+  return listen(cleaner, behind)
+}
+
+/** nginx as a proxy that passes on at once what comes. */
+export async function startNginx(cleaner: Cleaner): Promise<TalkativeServer> {
+  const { path } = await makeFolder(cleaner, 'nginx')
+  const upstream = await startBehind(cleaner)
+  const port = await findFreePort()
+  const file = join(path, 'nginx.conf')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  await writeFile(
+    file,
+    `daemon off;
+    pid ${path}/nginx.pid;
+    error_log stderr notice;
+    worker_processes 1;
+    events { worker_connections 1024; }
+    http {
+      access_log off;
+      ${temporary.map((name) => `${name}_temp_path ${path}/${name};`).join('\n')}
+      server {
+        listen 127.0.0.1:${port} http2;
+        proxy_http_version 1.1;
+        proxy_buffering off;
+        proxy_request_buffering off;
+        location / { proxy_pass http://127.0.0.1:${upstream}; }
+      }
+    }`,
+  )
+  await launch(cleaner, 'nginx', ['-p', path, '-c', file, '-e', 'stderr'], /start worker processes/)
+  return { origin: `http://127.0.0.1:${port}`, ca: '' }
+}
+
+/** Apache as a proxy that passes on at once what comes. */
+export async function startApache(cleaner: Cleaner): Promise<TalkativeServer> {
+  const { path } = await makeFolder(cleaner, 'apache')
+  const upstream = await startBehind(cleaner)
+  const port = await findFreePort()
+  const file = join(path, 'apache.conf')
+  const modules = ['mpm_event', 'http2', 'proxy', 'proxy_http', 'authz_core']
+  await writeFile(
+    file,
+    `ServerRoot ${path}
+    DefaultRuntimeDir ${path}
+    PidFile ${path}/apache.pid
+    ServerName localhost
+    ErrorLog "|/bin/cat"
+    LogLevel notice
+    User nobody
+    Group nogroup
+    ${modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
+    Listen 127.0.0.1:${port}
+    Protocols h2c
+    ProxyPass / http://127.0.0.1:${upstream}/ flushpackets=on`,
+  )
+  await launch(cleaner, 'apache2', ['-f', file, '-D', 'FOREGROUND'], /resuming normal operations/)
+  return { origin: `http://127.0.0.1:${port}`, ca: '' }
+}
+
+/** Octets of nghttpd's file `large`. */
+export const LARGE = 1_000_000
+
+/** nghttpd: it sends an upload back, and takes it in a stream window of 255 octets, so that WINDOW_UPDATEs are small. */
+export async function startNghttpd(cleaner: Cleaner): Promise<TalkativeServer> {
+  const { root } = await makeFolder(cleaner, 'nghttpd')
+  await writeFile(join(root, 'large'), Buffer.alloc(LARGE, 'd'))
+  const port = await findFreePort()
+  const options = ['--address=127.0.0.1', `--htdocs=${root}`, '--echo-upload', '--window-bits=8', '--no-tls']
+  await launch(cleaner, 'nghttpd', [...options, '--verbose', `${port}`], /listen 127\.0\.0\.1/)
+  return { origin: `http://127.0.0.1:${port}`, ca: '' }
+}
+
+/** Envoy with small windows, and a PING each 20 ms. */
+export async function startEnvoy(cleaner: Cleaner): Promise<TalkativeServer> {
+  const { path } = await makeFolder(cleaner, 'envoy')
+  const upstream = await startBehind(cleaner)
   const port = await findFreePort()
   const file = join(path, 'envoy.json')
   await writeFile(file, JSON.stringify(toConfiguration(port, upstream)))

@@ -15,7 +15,15 @@ import { lacksEnvoy } from '../support/proxy-programs.ts'
 import { Cleaner } from './fetch-servers.ts'
 import { startGrpcServer } from './grpc-servers.ts'
 import type { TalkativeServer } from './talkative-servers.ts'
-import { startEnvoy, startGo, startNode } from './talkative-servers.ts'
+import {
+  LARGE,
+  startApache,
+  startEnvoy,
+  startGo,
+  startNghttpd,
+  startNginx,
+  startNode,
+} from './talkative-servers.ts'
 
 /** Tokens of a full budget: src/protocol/limits.ts, and docs/engines.md. */
 const BURST = 5_000
@@ -56,9 +64,11 @@ class Ledger {
     Object.assign(TokenBucket.prototype, this.#original)
   }
 
-  /** What the emptiest budget had left. */
+  /** What the emptiest budget had left. Throws where no budget of a peer was seen, as a full one would prove nothing. */
   get least(): number {
     const budgets = [...this.#most].filter(([bucket]) => this.#earning.has(bucket))
+    if (budgets.length === 0)
+      throw new Error('No budget of frames was charged and earned: nothing was measured')
     return BURST - Math.max(0, ...budgets.map(([, most]) => most))
   }
 }
@@ -82,16 +92,33 @@ async function sip(client: Client, count: number, size: number): Promise<void> {
   expect(await body.text()).toBe(`${count * size}`)
 }
 
-/** Abandons calls while their responses come in frames of a byte, and is served by the same connection afterwards. */
-async function abandon(client: Client): Promise<void> {
+async function abandonEach(client: Client, path: string): Promise<void> {
   for (let round = 0; round < 5; round++) {
     const calls = Array.from({ length: 20 }, async () => {
-      const { body } = await client.request({ path: `/drip?${PIECES}`, method: 'GET' })
+      const { body } = await client.request({ path, method: 'GET' })
       body.on('error', () => {}).destroy()
     })
     await Promise.all(calls)
   }
+}
+
+/** Abandons calls while their responses come in frames of a byte, and is served by the same connection afterwards. */
+async function abandon(client: Client): Promise<void> {
+  await abandonEach(client, `/drip?${PIECES}`)
   await drip(client)
+}
+
+/** nghttpd has files, and no pieces. */
+async function abandonFiles(client: Client): Promise<void> {
+  await abandonEach(client, '/large')
+  const { body } = await client.request({ path: '/large', method: 'GET' })
+  expect((await body.text()).length).toBe(LARGE)
+}
+
+/** To nghttpd, which sends back what it got. */
+async function echo(client: Client): Promise<void> {
+  const { body } = await client.request({ path: '/echo', method: 'POST', body: toPieces(2_000, 10) })
+  expect(await body.text()).toBe('u'.repeat(20_000))
 }
 
 async function chat(client: Client): Promise<void> {
@@ -105,7 +132,7 @@ async function chat(client: Client): Promise<void> {
 
 interface Scene {
   readonly name: string
-  readonly server: 'node' | 'go' | 'envoy' | 'grpc-go'
+  readonly server: 'node' | 'go' | 'nginx' | 'apache' | 'nghttpd' | 'envoy' | 'grpc-go'
   readonly play: (client: Client) => Promise<void>
 }
 
@@ -140,6 +167,24 @@ const SCENES: readonly Scene[] = [
       expect(await body.text()).toBe('hinted')
     }),
   },
+  ...(['nginx', 'apache'] as const).flatMap((server): Scene[] => {
+    const name = server === 'apache' ? 'Apache' : server
+    return [
+      { name: `${name}: bodies in frames of a byte`, server, play: atOnce(10, drip) },
+      {
+        name: `${name}: uploads in pieces of 10 bytes`,
+        server,
+        play: atOnce(5, (client) => sip(client, 2_000, 10)),
+      },
+      { name: `${name}: 100 calls abandoned while bytes come`, server, play: abandon },
+    ]
+  }),
+  {
+    name: 'nghttpd: uploads in pieces of 10 bytes, into a window of 255 bytes',
+    server: 'nghttpd',
+    play: atOnce(5, echo),
+  },
+  { name: 'nghttpd: 100 calls abandoned while a file comes', server: 'nghttpd', play: abandonFiles },
   { name: 'Envoy: bodies in frames of a byte, a PING each 20 ms', server: 'envoy', play: atOnce(10, drip) },
   {
     name: 'Envoy: uploads in pieces of 10 bytes',
@@ -159,7 +204,8 @@ const documented = new Map(
   readFileSync(fileURLToPath(new URL('../../docs/engines.md', import.meta.url)), 'utf8')
     .split('\n')
     .flatMap((line) => {
-      const [, name, least] = /^\| ((?:Node|Go|Envoy|grpc-go): [^|]+) \| ([\d,]+) \|$/.exec(line) ?? []
+      const [, name, least] =
+        /^\| ((?:Node|Go|nginx|Apache|nghttpd|Envoy|grpc-go): [^|]+) \| ([\d,]+) \|$/.exec(line) ?? []
       return name === undefined || least === undefined
         ? []
         : [[name, Number(least.replace(',', ''))] as const]
@@ -170,7 +216,9 @@ it('docs/engines.md has each scene', () => {
   expect([...documented.keys()]).toEqual(SCENES.map(({ name }) => name))
 })
 
-describe.skipIf(lacks('go') || lacksEnvoy())('the most talkative of real servers', () => {
+const isLacking = (['go', 'nginx', 'apache2', 'nghttpd'] as const).map(lacks).includes(true) || lacksEnvoy()
+
+describe.skipIf(isLacking)('the most talkative of real servers', () => {
   const cleaner = new Cleaner()
   const servers: Partial<Record<Scene['server'], TalkativeServer>> = {}
   let ledger: Ledger
@@ -178,6 +226,9 @@ describe.skipIf(lacks('go') || lacksEnvoy())('the most talkative of real servers
   beforeAll(async () => {
     servers.node = await startNode(cleaner)
     servers.go = await startGo(cleaner)
+    servers.nginx = await startNginx(cleaner)
+    servers.apache = await startApache(cleaner)
+    servers.nghttpd = await startNghttpd(cleaner)
     servers.envoy = await startEnvoy(cleaner)
     servers['grpc-go'] = await startGrpcServer('grpc-go', cleaner)
   }, START_LIMIT)

@@ -6,10 +6,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { GROUPS } from './conformance/areas.mjs'
-import { toFile, toMatcher, toPage } from './conformance/page.mjs'
+import { toFile, toMatcher, toPage, toParts } from './conformance/page.mjs'
 import { play, toBinary } from './conformance/play.mjs'
 import { isNamed, toRules } from './conformance/rules.mjs'
-import { readTitles } from './conformance/titles.mjs'
+import { readFingerprint } from './conformance/titles.mjs'
 import { toVectors } from './conformance/vectors.mjs'
 
 /**
@@ -30,7 +30,7 @@ const help = `Usage: npm run conformance -- [--missing] [--page]
 Runs the tests of test/protocol/README.md and of scripts/conformance/areas.mjs, on Node ${LINES.join(', ')}, and writes docs/conformance.json and
 docs/conformance.md. Takes some twenty minutes.
 
-  --missing   runs only the files that the record hasn't, or of which a test was added, removed or renamed since
+  --missing   runs only the files that the record hasn't, or of which a test or a case was added, removed or renamed since
   --page      makes the page anew of what was recorded, and runs nothing
 `
 
@@ -93,6 +93,16 @@ function toCount(played) {
   return [passed, played.length - passed]
 }
 
+/** What of a file is counted apart. @param {string} file @param {readonly Played[]} played @returns {Record<string, Count>} */
+function toPartCounts(file, played) {
+  const parts = toParts(file)
+  const toKey = (/** @type {Played} */ { titles }) =>
+    parts.find((part) => part.titles.test(titles.join(' › ')))?.key
+  return Object.fromEntries(
+    parts.map(({ key }) => [key, toCount(played.filter((one) => toKey(one) === key))]),
+  )
+}
+
 /** The files to run: on each line, and on the newest. @param {readonly Rule[]} rules */
 function toWanted(rules) {
   const all = toTestFiles()
@@ -126,9 +136,11 @@ function run(known) {
   const rules = toRules(TABLE).filter(({ isChecked }) => isChecked)
   const { everywhere, onNewest } = toWanted(rules)
   /** @type {Record<string, string>} */
-  const titles = Object.fromEntries(onNewest.map((file) => [file, readTitles(file)]))
+  const fingerprints = Object.fromEntries(onNewest.map((file) => [file, readFingerprint(file)]))
   const isKnown = (/** @type {string} */ file, /** @type {string} */ line) =>
-    known?.files[file]?.[line] !== undefined && known.titles[file] === titles[file]
+    known?.files[file]?.[line] !== undefined &&
+    known.fingerprints[file] === fingerprints[file] &&
+    toParts(file).every(({ key }) => known.parts[file]?.[line]?.[key] !== undefined)
   const newestLine = LINES.at(-1) ?? ''
   // The tests of one rule are in several files: all of them run, where one has changed.
   const stale = rules.filter(
@@ -140,6 +152,11 @@ function run(known) {
   const nodes = {}
   /** @type {Recorded['files']} */
   const files = Object.fromEntries(onNewest.map((file) => [file, {}]))
+  /** @type {Recorded['parts']} */
+  const parts = {}
+  /** @type {Recorded['days']} */
+  const days = {}
+  const today = new Date().toISOString().slice(0, 10)
   /** @type {Played[]} */
   let newest = []
   for (const line of LINES) {
@@ -150,12 +167,15 @@ function run(known) {
     const wanted = all.filter((file) => !isKnown(file, line) || (isNewest && ofStale.has(file)))
     newest = wanted.length === 0 ? [] : [...play(binary, 'node', wanted), ...play(binary, 'wire', wanted)]
     for (const file of all) {
-      const count = wanted.includes(file)
-        ? toCount(newest.filter((one) => one.file === file))
-        : known?.files[file]?.[line]
+      const own = newest.filter((one) => one.file === file)
+      const count = wanted.includes(file) ? toCount(own) : known?.files[file]?.[line]
       if (count === undefined || count[0] + count[1] === 0) throw new Error(`No test of ${file} has run`)
       if (wanted.includes(file)) console.log(`Node ${line}: ${file}: ${count[0]} passed, ${count[1]} failed`)
       files[file] = { ...files[file], [line]: count }
+      days[file] = wanted.includes(file) ? today : (days[file] ?? known?.days[file] ?? today)
+      if (toParts(file).length === 0) continue
+      const apart = wanted.includes(file) ? toPartCounts(file, own) : known?.parts[file]?.[line]
+      parts[file] = { ...parts[file], [line]: apart ?? {} }
     }
   }
   const counts = rules.map((rule) => [
@@ -167,7 +187,9 @@ function run(known) {
     versions: toVersions(),
     vectors: toVectors(),
     rules: Object.fromEntries(counts),
-    titles,
+    fingerprints,
+    days,
+    parts,
     files,
   }
 }

@@ -3,9 +3,16 @@
  */
 
 /**
+ * @typedef {object} Part tests of an area that have a row of their own: a test is in the first part that has it
+ * @property {string} key by which the record has its count
+ * @property {string} what
+ * @property {RegExp} titles of the tests around it and its own, joined by ` › `
+ * @property {boolean} [isDeviation] its tests assert an outcome other than the standard’s, so that passing is no ✓
+ *
  * @typedef {object} Area
  * @property {string} what one plain sentence, without its full stop
  * @property {readonly string[]} files of tests; `*` stands for any part of a name
+ * @property {readonly Part[]} [parts] what is counted apart
  *
  * @typedef {object} Group
  * @property {string} title
@@ -46,11 +53,18 @@ export const GROUPS = [
     onAllLines: true,
     areas: [
       {
-        what: 'RFC 8441: extended CONNECT, WebSockets over HTTP/2, from Node’s and others’ servers',
+        what: 'RFC 8441: extended CONNECT, and WebSockets of Node and of undici over HTTP/2, with servers of node:http2 and `ws`, and with a scripted peer',
         files: [
           'test/interop/websocket-*.test.ts',
           'test/api/tunnel*.test.ts',
           'test/session/tunnel-*.test.ts',
+        ],
+        parts: [
+          {
+            key: 'http1',
+            what: 'the same WebSockets where the server speaks HTTP/1.1, or HTTP/2 without extended CONNECT: by the fallback, or refused without one',
+            titles: /when the server speaks '?HTTP\/(1\.1|2 without)|fails with a server that speaks/,
+          },
         ],
       },
       {
@@ -58,8 +72,21 @@ export const GROUPS = [
         files: ['test/session/wire-priority.test.ts', 'test/unit/core/priority.test.ts'],
       },
       {
-        what: 'RFC 9110 §9.3.6 and RFC 9113 §8.5: tunnels by CONNECT through proxies',
+        what: 'RFC 9113 §8.5: tunnels by CONNECT through a proxy of HTTP/2',
         files: ['test/session/proxy-*.test.ts', 'test/api/proxies.test.ts'],
+        parts: [
+          {
+            key: 'http1',
+            what: 'RFC 9110 §9.3.6: tunnels by CONNECT through a proxy of HTTP/1.1',
+            titles: /\bproxy of HTTP\/1\.1/,
+          },
+          { key: 'socks5', what: 'RFC 1928: tunnels through a proxy of SOCKS5', titles: /SOCKS5/ },
+          {
+            key: 'others',
+            what: 'requests that a proxy forwards without a tunnel, proxies that the environment names, and what names no kind of proxy',
+            titles: /^(?!.*proxy of HTTP\/2)/,
+          },
+        ],
       },
     ],
   },
@@ -190,12 +217,26 @@ export const GROUPS = [
   },
   {
     title: 'Fetch',
-    text: 'Each case of the table says what the standard asks for. The built-in fetch of the same line of Node plays it, too; [fetch.md](fetch.md#what-differs-from-nodes) has each case that only one of the two passes.',
+    text: 'Each case of the table says what the standard asks for, and is played over HTTP/2 and over HTTP/1.1, by the fallback. Where the outcome is known to be another, the test asserts that it is. The built-in fetch of the same line of Node plays the cases, too; [fetch.md](fetch.md#what-differs-from-nodes) has each case that only one of the two passes.',
     onAllLines: true,
     areas: [
       {
-        what: 'The table of the Fetch standard: requests, responses, redirects, streams, schemes, codings, aborts',
+        what: 'The table of the Fetch standard over HTTP/2: requests, responses, redirects, streams, schemes, codings, aborts',
         files: ['test/fetch/standard.test.ts'],
+        parts: [
+          {
+            key: 'known',
+            what: 'its cases with an outcome other than the standard’s, over either protocol: `KNOWN` in that file has the reasons',
+            titles: / › otherwise, since /,
+            isDeviation: true,
+          },
+          { key: 'http1', what: 'its cases over HTTP/1.1', titles: /^when our fetch speaks HTTP\/1\.1 › / },
+          {
+            key: 'table',
+            what: 'the table itself, and the comparison with the built-in fetch',
+            titles: /^when (the cases are listed|it is compared)/,
+          },
+        ],
       },
       {
         what: 'Bodies, redirects, aborts, clones, and responses of other realms',
@@ -212,7 +253,7 @@ export const GROUPS = [
   },
   {
     title: 'Real servers',
-    text: 'Each is started by its test, and asked over its own HTTP/2.',
+    text: 'Each is started by its test, and asked over its own HTTP/2 unless the row says otherwise.',
     onAllLines: true,
     areas: [
       {
@@ -226,8 +267,19 @@ export const GROUPS = [
         files: ['test/interop/{fetch-go,wire-go-upload}.test.ts'],
       },
       {
-        what: 'Node’s own servers: fetch, Unix sockets, bodies in rounds',
-        files: ['test/interop/{fetch-node,unix-sockets,round-bodies}.test.ts'],
+        what: 'Node’s own servers: fetch, bodies in rounds',
+        files: ['test/interop/{fetch-node,round-bodies}.test.ts'],
+      },
+      {
+        what: 'Unix sockets of nginx and of Node, and paths at which no server is',
+        files: ['test/interop/unix-sockets.test.ts'],
+        parts: [
+          {
+            key: 'http1',
+            what: 'a Unix socket for which nginx is told to speak HTTP/1.1 alone',
+            titles: /when the server speaks HTTP\/1\.1 alone/,
+          },
+        ],
       },
       {
         what: 'nginx, Apache and Go that retire a connection while requests come',
@@ -242,14 +294,20 @@ export const GROUPS = [
         files: ['test/interop/upstream-pool.test.ts'],
       },
       {
-        what: 'squid, nghttpx, Envoy and microsocks as proxies, also under load, and killed',
+        what: 'Proxies, also under load, and killed: nghttpx and Envoy by streams of HTTP/2, squid by CONNECT over HTTP/1.1, with and without TLS, and microsocks by SOCKS5, in front of origins of HTTP/2 and HTTP/1.1',
         files: ['test/interop/{proxies,proxies-load}.test.ts'],
       },
       {
-        what: 'Node, Go, Envoy and grpc-go at their most talkative: frames of a byte, PINGs, SETTINGS, small credit; none is cut off',
+        what: 'Node, Go, nginx, Apache, nghttpd, Envoy and grpc-go at their most talkative: frames of a byte, PINGs, SETTINGS, small credit; none is cut off',
         files: ['test/interop/talkative.test.ts'],
       },
-      { what: 'Server-sent events', files: ['test/interop/eventsource.test.ts'] },
+      {
+        what: 'Server-sent events from Node’s servers',
+        files: ['test/interop/eventsource.test.ts'],
+        parts: [
+          { key: 'http1', what: 'the same over HTTP/1.1', titles: /when the server speaks '?HTTP\/1\.1/ },
+        ],
+      },
     ],
   },
   {

@@ -11,7 +11,9 @@ import { toRules } from './rules.mjs'
  * @property {Record<string, string>} nodes the version of each line
  * @property {Record<string, string>} versions of what the tests start
  * @property {Record<string, Record<string, Count>>} files by path: by line of Node, both engines together
- * @property {Record<string, string>} titles by path: the fingerprint of the titles that ran
+ * @property {Record<string, Record<string, Record<string, Count>>>} parts by path: what of it is counted apart, by line and key
+ * @property {Record<string, string>} days by path: on which it ran, the last time
+ * @property {Record<string, string>} fingerprints by path: of the tests that ran
  * @property {Record<string, Count>} rules by the keys of the rows that tests are about
  * @property {Vectors[]} vectors
  *
@@ -30,10 +32,10 @@ export function toMatcher(pattern) {
   return new RegExp(`^${source}$`)
 }
 
-/** @param {Count | undefined} count */
-function toCell([passed, failed] = [0, 0]) {
+/** @param {Count | undefined} count @param {'✓' | '≠'} sign of those that passed */
+function toCell([passed, failed] = [0, 0], sign = '✓') {
   if (passed + failed === 0) return ''
-  return failed === 0 ? `${passed} ✓` : `${passed} ✓, ${failed} ✗`
+  return failed === 0 ? `${passed} ${sign}` : `${passed} ${sign}, ${failed} ✗`
 }
 
 /** @param {readonly (Count | undefined)[]} counts @returns {Count} */
@@ -50,16 +52,36 @@ function toSum(counts) {
 /** @param {string[]} cells */
 const toLine = (cells) => `| ${cells.join(' | ')} |`
 
+/** @param {string} file of tests @returns {readonly import('./areas.mjs').Part[]} what of it is counted apart */
+export function toParts(file) {
+  const areas = GROUPS.flatMap((group) => group.areas)
+  const own = areas.filter(({ files }) => files.some((pattern) => toMatcher(pattern).test(file)))
+  return own.flatMap(({ parts = [] }) => parts)
+}
+
+/** @param {Count} count @param {Count} part @returns {Count} */
+const subtract = ([passed, failed], [partPassed, partFailed]) => [passed - partPassed, failed - partFailed]
+
 /** @param {Recorded} recorded @param {import('./areas.mjs').Group} group */
-function toGroup({ nodes, files }, { title, text, onAllLines, areas }) {
+function toGroup({ nodes, files, parts: recordedParts }, { title, text, onAllLines, areas }) {
   const lines = onAllLines ? Object.keys(nodes) : Object.keys(nodes).slice(-1)
-  const rows = areas.map(({ what, files: patterns }) => {
+  const rows = areas.flatMap(({ what, files: patterns, parts = [] }) => {
     const matchers = patterns.map(toMatcher)
     const counts = Object.entries(files).filter(([file]) => matchers.some((matcher) => matcher.test(file)))
     const links = patterns.map((pattern) => `\`${pattern.replace(/^test\//, '').replace('.test.ts', '')}\``)
+    const toPart = (/** @type {string} */ line, /** @type {string} */ key) =>
+      toSum(counts.map(([file]) => recordedParts[file]?.[line]?.[key]))
+    const toRest = (/** @type {string} */ line) =>
+      parts.reduce(
+        (rest, { key }) => subtract(rest, toPart(line, key)),
+        toSum(counts.map(([, by]) => by[line])),
+      )
     return [
-      `${what} (${links.join(', ')})`,
-      ...lines.map((line) => toCell(toSum(counts.map(([, by]) => by[line])))),
+      [`${what} (${links.join(', ')})`, ...lines.map((line) => toCell(toRest(line)))],
+      ...parts.map(({ key, what: part, isDeviation = false }) => [
+        `– ${part}`,
+        ...lines.map((line) => toCell(toPart(line, key), isDeviation ? '≠' : '✓')),
+      ]),
     ]
   })
   const head = ['', ...lines.map((line) => `Node ${line}`)]
@@ -106,6 +128,18 @@ function toVectors({ vectors }) {
   return [['From', 'Blocks or frames', 'Fields'], ['---', '--:', '--:'], ...rows].map(toLine).join('\n')
 }
 
+/** @param {Recorded} recorded */
+function toDays({ days }) {
+  const all = Object.values(days).sort()
+  const [first, last] = [all[0], all.at(-1)]
+  const count = all.filter((day) => day === last).length
+  const when =
+    first === last
+      ? `All ${count} files of tests ran on ${last}.`
+      : `Of ${all.length} files of tests ${count} ran on ${last}, and the others since ${first}: [conformance.json](conformance.json) has the day of each.`
+  return `${when} A file runs again when its tests change, or the cases that it\nimports. The versions are those of the last day.`
+}
+
 /**
  * @param {Recorded} recorded
  * @param {string} table the text of test/protocol/README.md
@@ -118,9 +152,13 @@ export function toPage(recorded, table) {
 
 Made by \`npm run conformance\`, of tests: edit those, [test/protocol/README.md](../test/protocol/README.md) and scripts/conformance/, not this page.
 
-A number is that of the tests that passed. The tests of engine \`wire\` and of engine \`node\` are counted together, where both have them.
+A number is that of the tests that passed. The tests of engine \`wire\` and of engine \`node\` are counted together, where both have them. A row that
+begins with a dash has tests of the same files as the row above it, and they are counted in that row alone. ≠ stands for tests that assert an outcome
+other than the standard’s.
 
-Run on Node ${Object.values(nodes).join(', ')}, with ${Object.entries(versions)
+${toDays(recorded)}
+
+On Node ${Object.values(nodes).join(', ')}, with ${Object.entries(versions)
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')}.
 
@@ -140,7 +178,7 @@ ${toVectors(recorded)}
 
 Each MUST, MUST NOT, SHALL and REQUIRED that binds a client, and how many checks of it passed on Node ${newest}; the titles of these tests are in
 [test/protocol/README.md](../test/protocol/README.md). They ask engine \`wire\`; engine \`node\` has its framing from nghttp2. A test may be about
-several rules, and is counted in each: one table of cases has all bad values of SETTINGS, for example. "None" says why there is nothing to check.
+several rules, and is counted in each: one table of cases has all bad values of SETTINGS, for example. "None" says why there is no test.
 
 ${toTables(recorded, table).join('\n\n')}
 `
@@ -154,10 +192,10 @@ const toLines = (entries) =>
     .join(',\n')
 
 /** The record as a file: one line for each file of tests. @param {Recorded} recorded */
-export function toFile({ files, titles, rules, ...others }) {
+export function toFile({ files, parts, days, fingerprints, rules, ...others }) {
   const head = JSON.stringify(others, null, 2).replace(/\n}$/, '')
-  const parts = Object.entries({ rules, titles, files }).map(
+  const sections = Object.entries({ rules, fingerprints, days, parts, files }).map(
     ([name, entries]) => `  "${name}": {\n${toLines(entries)}\n  }`,
   )
-  return `${head},\n${parts.join(',\n')}\n}\n`
+  return `${head},\n${sections.join(',\n')}\n}\n`
 }

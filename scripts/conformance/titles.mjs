@@ -1,14 +1,22 @@
 /**
- * The titles of a file of tests, as they stand in its source: what the record keeps of it, to tell when the file has changed.
+ * The tests of a file, as they stand in its source and in the tables of cases that it imports: what the record keeps of them, to tell
+ * when there are others.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
-/** A literal that `it()`, `test()`, `describe()`, or what their `each()` returns, is called with first. */
-const TITLE = /(?:\b(?:it|test|describe)|\))\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`([^`]*)`)/g
+/** Comments, which don't count, and what does: literals, and constants by their names in capitals, as a table of tables has them. */
+const TOKEN =
+  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|\b(?:\d[\w.]*|true|false|null|[A-Z][A-Z\d]*(?:_[A-Z\d]+)*)\b/g
+
+/** An import of values, and what it names. */
+const IMPORT = /^(?:import|export) (?!type\b)([^'"]*?) from '(\.[^']*)'/gm
+
+/** A name of a constant: a table is one. */
+const CONSTANT = /\b[A-Z][A-Z\d_]+\b/
 
 /** @param {string} text @returns {string} eight digits that are others for another text */
 export function toFingerprint(text) {
@@ -16,17 +24,48 @@ export function toFingerprint(text) {
 }
 
 /**
- * @param {string} source of a file of tests
- * @returns {string} another one where a test was removed, added or renamed, and the same where one was moved
+ * @param {readonly string[]} sources of a file of tests, and of what it has its cases from
+ * @returns {string} another one where a test or a case was removed, added or renamed, and the same where one was moved
  */
-export function toTitlesFingerprint(source) {
-  const titles = [...source.matchAll(TITLE)].map(
-    ([, single, double, template]) => single ?? double ?? template ?? '',
-  )
-  return toFingerprint(titles.sort().join('\n'))
+export function toTestsFingerprint(sources) {
+  const tokens = sources
+    .flatMap((source) => source.match(TOKEN) ?? [])
+    .filter((token) => !/^\/[/*]/.test(token))
+  return toFingerprint(tokens.sort().join('\n'))
 }
 
-/** @param {string} file relative to the root @returns {string} */
-export function readTitles(file) {
-  return toTitlesFingerprint(readFileSync(join(root, file), 'utf8'))
+/**
+ * What a file of tests has its cases from: the files below test/ that it imports, and theirs. Of test/support it is those alone of which
+ * a constant is imported: most of the others are servers and peers, of which a change would make half of all tests run again.
+ *
+ * @param {string} file relative to the root
+ * @param {(file: string) => string} read
+ * @param {Set<string>} found
+ * @returns {Set<string>} with the file itself
+ */
+export function toSources(file, read, found = new Set()) {
+  if (found.has(file)) return found
+  found.add(file)
+  for (const [, names = '', path = ''] of read(file).matchAll(IMPORT)) {
+    const imported = join(dirname(file), path)
+    const isInSupport = imported.startsWith('test/support/')
+    if (imported.startsWith('test/') && (!isInSupport || CONSTANT.test(names)))
+      toSources(imported, read, found)
+  }
+  return found
+}
+
+/** @type {Map<string, string>} */
+const texts = new Map()
+
+/** @param {string} file relative to the root */
+function readText(file) {
+  const text = texts.get(file) ?? readFileSync(join(root, file), 'utf8')
+  texts.set(file, text)
+  return text
+}
+
+/** @param {string} file of tests, relative to the root @returns {string} */
+export function readFingerprint(file) {
+  return toTestsFingerprint([...toSources(file, readText)].map(readText))
 }

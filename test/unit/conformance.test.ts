@@ -9,12 +9,20 @@ interface Recorded {
   readonly nodes: Readonly<Record<string, string>>
   readonly vectors: readonly { readonly source: string; readonly blocks: number }[]
   readonly rules: Readonly<Record<string, Count>>
-  readonly titles: Readonly<Record<string, string>>
+  readonly fingerprints: Readonly<Record<string, string>>
+  readonly days: Readonly<Record<string, string>>
+  readonly parts: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, Count>>>>>>
   readonly files: Readonly<Record<string, Readonly<Record<string, Count>>>>
+}
+
+interface Part {
+  readonly key: string
+  readonly titles: RegExp
 }
 
 interface Area {
   readonly files: readonly string[]
+  readonly parts?: readonly Part[]
 }
 
 interface Rule {
@@ -39,9 +47,10 @@ const { toRules, isNamed } = await loadModule<{
   toRules(table: string): Rule[]
   isNamed(title: string, titles: readonly string[]): boolean
 }>('scripts/conformance/rules.mjs')
-const { readTitles, toTitlesFingerprint } = await loadModule<{
-  readTitles(file: string): string
-  toTitlesFingerprint(source: string): string
+const { readFingerprint, toSources, toTestsFingerprint } = await loadModule<{
+  readFingerprint(file: string): string
+  toSources(file: string, read: (file: string) => string): Set<string>
+  toTestsFingerprint(sources: readonly string[]): string
 }>('scripts/conformance/titles.mjs')
 const { toVectors } = await loadModule<{ toVectors(): Recorded['vectors'] }>(
   'scripts/conformance/vectors.mjs',
@@ -80,10 +89,31 @@ test('the run had all of the files, on each line, and nothing failed', () => {
   expect(Object.keys(recorded.nodes)).toEqual(['20', '22', '24', '26'])
 })
 
-test('no test was added, removed or renamed since the run: npm run conformance -- --missing', () => {
-  const changed = Object.entries(recorded.titles).filter(([file, titles]) => readTitles(file) !== titles)
-  expect(changed.map(([file]) => file)).toEqual([])
-  expect(Object.keys(recorded.titles)).toEqual(Object.keys(recorded.files))
+test('no test and no case was added, removed or renamed since the run: npm run conformance -- --missing', () => {
+  const { fingerprints, files, days } = recorded
+  const changed = Object.keys(fingerprints).filter((file) => readFingerprint(file) !== fingerprints[file])
+  expect(changed).toEqual([])
+  expect(Object.keys(fingerprints)).toEqual(Object.keys(files))
+  expect(Object.keys(days)).toEqual(Object.keys(files))
+})
+
+test('what is counted apart was counted in each file of its area, and there is some of each part', () => {
+  for (const { files, parts = [] } of GROUPS.flatMap(({ areas }) => areas)) {
+    if (parts.length === 0) continue
+    const own = Object.keys(recorded.files).filter((file) => files.some((one) => toMatcher(one).test(file)))
+    for (const [line, file] of own.flatMap((one) =>
+      Object.keys(recorded.files[one] ?? {}).map((line) => [line, one] as const),
+    )) {
+      const counts = recorded.parts[file]?.[line] ?? {}
+      expect(Object.keys(counts)).toEqual(parts.map(({ key }) => key))
+      const [passed = 0] = recorded.files[file]?.[line] ?? []
+      expect(Object.values(counts).reduce((sum, [part]) => sum + part, 0)).toBeLessThanOrEqual(passed)
+    }
+    for (const { key } of parts) {
+      const sum = own.reduce((all, file) => all + (recorded.parts[file]?.['26']?.[key]?.[0] ?? 0), 0)
+      expect(sum, key).toBeGreaterThan(0)
+    }
+  }
 })
 
 test('each row of the rules that tests are about had one that ran, and the record has no other row', () => {
@@ -140,11 +170,86 @@ test('a row that says why there is no test is not checked, whatever test it name
   expect([none?.isChecked, one?.isChecked]).toEqual([false, true])
 })
 
-test('the fingerprint of titles is another one for another title, and the same where tests were moved', () => {
+test('the fingerprint is another one for another title, and the same where tests were moved or explained', () => {
   const source = "test('a', () => {})\ntest('b', () => {})"
-  expect(toTitlesFingerprint("test('b', () => {})\n\ntest('a', () => null)")).toBe(
-    toTitlesFingerprint(source),
+  expect(toTestsFingerprint(["// It's first.\ntest('b', () => {})\n\ntest('a', () => run())"])).toBe(
+    toTestsFingerprint([source]),
   )
-  expect(toTitlesFingerprint(source.replace('b', 'c'))).not.toBe(toTitlesFingerprint(source))
-  expect(toTitlesFingerprint("test('a', () => {})")).not.toBe(toTitlesFingerprint(source))
+  expect(toTestsFingerprint([source.replace('b', 'c')])).not.toBe(toTestsFingerprint([source]))
+  expect(toTestsFingerprint(["test('a', () => {})"])).not.toBe(toTestsFingerprint([source]))
+})
+
+/** One case of each kind of table, and what is left without it. */
+const TABLES = [
+  {
+    what: 'its own',
+    file: 'test/interop/talkative.test.ts',
+    of: 'test/interop/talkative.test.ts',
+    without: / {2}\{ name: 'Go: bodies[^\n]*\n/,
+  },
+  {
+    what: 'one of numbers',
+    file: 'test/interop/round-bodies.test.ts',
+    of: 'test/interop/round-bodies.test.ts',
+    without: /(?<=each\(\[0), 5/,
+  },
+  {
+    what: 'one that it imports',
+    file: 'test/interop/websocket-echo.test.ts',
+    of: 'test/interop/websocket-scenes.ts',
+    without: / {2}'κόσμε',\n/,
+  },
+  {
+    what: 'one behind its rig',
+    file: 'test/interop/fetch-nginx.test.ts',
+    of: 'test/interop/fetch-request-cases.ts',
+    without: / {4}what: [^\n]*\n/,
+  },
+  {
+    what: 'one behind its judge',
+    file: 'test/fetch/standard.test.ts',
+    of: 'test/fetch/standard-codings.ts',
+    without: / {2}\['br', [^\n]*\n/,
+  },
+  {
+    what: 'one of test/support',
+    file: 'test/session/attacks.test.ts',
+    of: 'test/support/attacks.ts',
+    without: / {2}\{ name: 'SETTINGS', [^\n]*\n/,
+  },
+  {
+    what: 'a table in a table',
+    file: 'test/interop/websocket-builtin.test.ts',
+    of: 'test/interop/websocket-builtin.test.ts',
+    without: /, DESTROY_SCENE\]/,
+  },
+]
+
+test.each(TABLES)('the fingerprint of $file is another one without a case of a table: $what', ({
+  file,
+  of,
+  without,
+}) => {
+  const toFingerprintOf = (readOne: (path: string) => string): string =>
+    toTestsFingerprint([...toSources(file, readOne)].map(readOne))
+  expect(readFingerprint(file)).toBe(toFingerprintOf(read))
+  const changed = read(of).replace(without, '')
+  expect(changed).not.toBe(read(of))
+  expect(toFingerprintOf((path) => (path === of ? changed : read(path)))).not.toBe(toFingerprintOf(read))
+})
+
+test('a change of a server that half of the tests start has none of them run again', () => {
+  expect([...toSources('test/api/tunnel.test.ts', read)]).not.toContain('test/support/server.ts')
+})
+
+test('docs/engines.md names no server as untried that the two pages have', () => {
+  const [, sentence = ''] =
+    /\*\*What neither was ever tried with\*\*:(.*?)If you are/s.exec(read('docs/engines.md')) ?? []
+  expect(sentence).toContain('Jetty')
+  const pages: { versions: Record<string, string> }[] = ['conformance', 'chaos'].map((page) =>
+    JSON.parse(read(`docs/${page}.json`)),
+  )
+  const tried = pages.flatMap(({ versions }) => Object.keys(versions))
+  expect(tried).toEqual(expect.arrayContaining(['nginx', 'squid', 'HAProxy', 'h2o', 'Caddy', 'Hypercorn']))
+  expect(tried.filter((name) => sentence.toLowerCase().includes(name.toLowerCase()))).toEqual([])
 })

@@ -1,12 +1,13 @@
 /**
  * What the fault server does to each client, and what a client may make of it.
  */
-import { BAD_FRAMES, BAD_HEADERS, FLOODS } from '../../dist/testing.js'
+import { BAD_FRAMES, BAD_HEADERS, FLOODS, presets } from '../../dist/testing.js'
 
 /**
  * @typedef {import('../../src/testing/index.ts').FaultServer} FaultServer
  * @typedef {import('../../src/testing/index.ts').FaultStream} FaultStream
  * @typedef {import('../../src/testing/index.ts').FaultConnection} FaultConnection
+ * @typedef {import('../../src/testing/index.ts').FaultSocket} FaultSocket
  *
  * @typedef {object} Behaviour
  * @property {string} group
@@ -14,7 +15,9 @@ import { BAD_FRAMES, BAD_HEADERS, FLOODS } from '../../dist/testing.js'
  * @property {(server: FaultServer) => void} rules for `POST /fault`, once
  * @property {'error' | 'response' | 'either'} wants how the POST is to end: by an error, as there is no whole response; by the response, as there is
  *   one, or the request may safely be sent again; or by either
- * @property {boolean} [maySendAgain] the server has said that it has done nothing about the request
+ * @property {boolean} [maySendAgain] the server has done nothing about the request, and the client can tell
+ * @property {string} [text] the body of the response, where there is one
+ * @property {boolean} [endsByTime] only the client's limit of time can end it, or its PINGs
  */
 
 /** @param {(stream: FaultStream, connection: FaultConnection) => unknown} script @returns {(server: FaultServer) => void} */
@@ -61,6 +64,7 @@ const told = [
     rules: (server) => server.refuse(1, '/fault'),
     wants: 'response',
     maySendAgain: true,
+    text: 'POST /fault',
   },
   {
     name: 'RST_STREAM before the response',
@@ -76,7 +80,7 @@ const told = [
     }),
     wants: 'error',
   },
-  { name: 'no response', rules: once(() => {}), wants: 'error' },
+  { name: 'no response', rules: once(() => {}), wants: 'error', endsByTime: true },
   {
     name: 'a body that stands still',
     rules: once(async (stream) => {
@@ -84,6 +88,7 @@ const told = [
       await stream.data('a part')
     }),
     wants: 'error',
+    endsByTime: true,
   },
   {
     name: 'a body that trickles',
@@ -92,6 +97,7 @@ const told = [
       await stream.trickle('drop by drop', { bytesPerSecond: 100, bytesPerFrame: 1 })
     }),
     wants: 'response',
+    text: 'drop by drop',
   },
   {
     name: 'a body shorter than its content-length',
@@ -114,11 +120,17 @@ const told = [
   },
   { name: 'a TCP reset', rules: once((_stream, connection) => connection.break()), wants: 'error' },
   { name: 'a TLS alert', rules: once((_stream, connection) => connection.alert()), wants: 'error' },
-  { name: 'a black hole', rules: once((_stream, connection) => connection.fallSilent()), wants: 'error' },
   {
-    name: 'a socket that nobody reads',
+    name: 'a black hole',
+    rules: once((_stream, connection) => connection.fallSilent()),
+    wants: 'error',
+    endsByTime: true,
+  },
+  {
+    name: 'a server that stops reading',
     rules: (server) => server.onConnection(0, (connection) => connection.pauseReading()),
     wants: 'error',
+    endsByTime: true,
   },
   {
     name: 'GOAWAY that has taken nothing, and FIN',
@@ -128,6 +140,7 @@ const told = [
       }),
     wants: 'response',
     maySendAgain: true,
+    text: 'POST /fault',
   },
   {
     name: 'GOAWAY, and the response behind it',
@@ -136,6 +149,7 @@ const told = [
       return stream.respond('late')
     }),
     wants: 'response',
+    text: 'late',
   },
   {
     name: 'GOAWAY with an error, and FIN',
@@ -149,6 +163,7 @@ const told = [
       connection.goAway({ closes: 'at once' })
     }),
     wants: 'response',
+    text: 'whole',
   },
   {
     name: 'a response, GOAWAY and RST_STREAM in one segment',
@@ -160,13 +175,26 @@ const told = [
       }),
     ),
     wants: 'response',
+    text: 'whole',
   },
   {
     name: 'a response that is cut at each byte',
     rules: once((stream, connection) => connection.cutAt('each byte', () => void stream.respond('whole'))),
     wants: 'response',
+    text: 'whole',
   },
-  { name: 'PUSH_PROMISE', rules: once((stream) => stream.push('/style.css', 'body {}')), wants: 'error' },
+  {
+    name: 'no SETTINGS',
+    rules: (server) => server.onConnection(0, { settings: null }),
+    wants: 'either',
+    maySendAgain: true,
+    endsByTime: true,
+  },
+  {
+    name: 'PUSH_PROMISE, and what is pushed',
+    rules: once((stream) => stream.push('/style.css', 'body {}')),
+    wants: 'error',
+  },
   {
     name: 'garbage',
     rules: once((_stream, connection) => connection.write(Buffer.alloc(64, 0xa5))),
@@ -177,5 +205,70 @@ const told = [
   .../** @type {Omit<Behaviour, 'group'>} */ (behaviour),
 }))
 
+/** What happens to the first socket of a server. @param {(socket: FaultSocket) => void} script */
+const onFirst = (script) => (/** @type {FaultServer} */ server) => server.onSocket(0, script)
+
+/** No request has come to the server: the client may connect once more, or tell its user. @type {Behaviour[]} */
+const handshakes = [
+  { name: 'a TCP reset', rules: onFirst((socket) => socket.break()) },
+  { name: 'FIN', rules: onFirst((socket) => socket.end()) },
+  { name: 'a TLS alert', rules: onFirst((socket) => socket.alert()) },
+  {
+    name: 'HTTP/1.1 without TLS',
+    rules: onFirst((socket) => socket.send('HTTP/1.1 400 Bad Request\r\n\r\n')),
+  },
+  { name: 'garbage', rules: onFirst((socket) => socket.send(Buffer.alloc(64, 0xa5))) },
+  { name: 'silence', rules: onFirst((socket) => socket.fallSilent()), endsByTime: true },
+].map(({ name, ...others }) => ({
+  group: 'in place of the TLS handshake',
+  name: `${name} in place of TLS`,
+  wants: /** @type {const} */ ('either'),
+  maySendAgain: true,
+  ...others,
+}))
+
+/** As much as a window takes: 65,535 octets (RFC 9113 §6.9.2). */
+const WINDOW = 'w'.repeat(65_535)
+
+/** @type {Behaviour[]} */
+const real = [
+  {
+    name: 'nginx retires a connection',
+    rules: (server) => server.use(presets.nginxThatRetires({ requests: 1 })),
+  },
+  { name: 'Apache restarts', rules: (server) => server.use(presets.apacheThatRestarts({ requests: 1 })) },
+  {
+    name: 'a load balancer of AWS drains',
+    rules: (server) => server.use(presets.albThatDrains({ requests: 1 })),
+  },
+  { name: 'grpc-go counts PINGs', rules: (server) => server.use(presets.grpcGoThatCountsPings()) },
+  {
+    name: 'Node ends a body by a reset',
+    rules: (server) => {
+      server.use(presets.nodeThatEndsByReset())
+      server.onRequest('/fault', (stream) => stream.respond(WINDOW), { times: 1 })
+    },
+    text: WINDOW,
+  },
+  {
+    name: 'an informational response comes first',
+    rules: once((stream) => {
+      stream.head(103, { link: '</style.css>; rel=preload' })
+      return stream.respond('final')
+    }),
+    text: 'final',
+  },
+  {
+    name: 'trailers end the response',
+    rules: once((stream) => stream.respond({ body: 'whole', trailers: { 'x-sum': '1' } })),
+    text: 'whole',
+  },
+].map((behaviour) => ({
+  group: 'what real servers do',
+  wants: /** @type {const} */ ('response'),
+  text: 'POST /fault',
+  ...behaviour,
+}))
+
 /** Each of them, group by group. @type {readonly Behaviour[]} */
-export const BEHAVIOURS = [...told, ...named]
+export const BEHAVIOURS = [...told, ...handshakes, ...real, ...named]

@@ -2,6 +2,7 @@
  * docs/faults.md, of what a run has recorded.
  */
 import { REASONS } from './reasons.mjs'
+import { VERDICTS } from './verdicts.mjs'
 
 /**
  * @typedef {import('./play.mjs').Outcome} Outcome
@@ -14,22 +15,12 @@ import { REASONS } from './reasons.mjs'
  *
  * @typedef {object} Recorded
  * @property {string} node
- * @property {{ limit: number, hangs: number, memory: number }} limits milliseconds, milliseconds, KiB
+ * @property {number} rounds
+ * @property {{ limit: number, pause: number, hangs: number, memory: number }} limits milliseconds; the memory in KiB
  * @property {{ name: string, version: string }[]} clients
  * @property {Row[]} rows
  */
 
-/** From the best to the worst; each as it stands in a cell, and what it means. */
-const VERDICTS = /** @type {const} */ ({
-  right: ['✓', 'the request has the outcome that it should have, and the next request gets its response'],
-  fails: ['fails', 'the request fails, although it has a whole response, or could safely be sent again'],
-  'next fails': ['next fails', 'the next request fails, which the server would have served'],
-  accepts: ['accepts', 'a response that is malformed, or not whole, is handed on as a good one'],
-  memory: ['memory', 'the process has taken more memory than it may'],
-  hangs: ['hangs', 'no outcome, also long after the limit of time that the client was given'],
-  'sends twice': ['twice', 'the POST has come to the server twice, which had not said that it may'],
-  crashes: ['crashes', 'the process has ended by an error that its user can’t catch'],
-})
 const ORDER = Object.keys(VERDICTS)
 
 /** @param {string[]} cells */
@@ -85,6 +76,12 @@ function toReasons({ clients, rows }) {
     )
 }
 
+/** @param {Partial<Outcome> | undefined} outcome */
+function toCell({ verdict = 'right', isUnsteady = false } = {}) {
+  const [cell] = VERDICTS[verdict]
+  return isUnsteady ? `${cell}*` : cell
+}
+
 /** @param {Recorded} recorded */
 function toGroups({ clients, rows }) {
   const groups = new Set(rows.map(({ group }) => group))
@@ -93,7 +90,7 @@ function toGroups({ clients, rows }) {
       .filter((row) => row.group === group)
       .map(({ name, wants, outcomes }) => [
         `${name} *(${wants})*`,
-        ...clients.map((client) => VERDICTS[outcomes[client.name]?.verdict ?? 'right'][0]),
+        ...clients.map((client) => toCell(outcomes[client.name])),
       ])
     const head = ['', ...clients.map(({ name }) => name)]
     return `### ${group[0]?.toUpperCase()}${group.slice(1)}\n\n${toTable([head, ...lines])}`
@@ -105,24 +102,33 @@ function toGroups({ clients, rows }) {
  * @returns {string} Markdown
  */
 export function toPage(recorded) {
-  const { node, limits, clients, rows } = recorded
+  const { node, rounds, limits, clients, rows } = recorded
   const others = clients.filter(({ name }) => REASONS[name] === undefined)
   return `# What a server may do to a client
 
 Made by \`npm run faults\` on Node ${node}: edit scripts/faults/, not this page.
 
 The [fault server](testing.md) plays ${rows.length} behaviours over TLS to each client, each behaviour to a fresh connection: one \`POST\`, to which the
-server does what the row says, and then one \`GET\`, which it serves. A client has a process of its own, and gets a limit of ${limits.limit / 1_000} s for a
-response wherever it takes one. Nothing else is set, but Dodici's \`pingTimeout\`, which is half of that limit.
+server does what the row says, and then one \`GET\`, which it serves. The \`GET\` is sent in the turn of the event loop in which the \`POST\` has
+ended. Where it fails, or the process ends, the row is played once more with ${limits.pause} ms between the two: many a client only needs the time to hear of
+the end of its connection. Each row is played ${rounds} times to each client; the worst outcome counts, and a star marks one that had a better outcome at
+another time. A client has a process of its own.
 
-Behind each behaviour stands what the \`POST\` should come to: *error*, *response*, or *either*.
+What each client is given, beside the certificate:
+
+- a limit of ${limits.limit / 1_000} s for a response, for a pause within its body and for connecting, wherever it takes one;
+- PINGs after ${limits.limit / 4} ms of silence, with ${limits.limit / 4} ms for the ACK: Dodici, connect-node, Go; undici has no limit for the ACK;
+- nothing else: got retries a GET by itself. node:http2 has no pool: it gets a new session for each request, so that its next request can't fail.
+  Built-in fetch speaks HTTP/1.1 on this line: it gets an Agent of npm's undici with \`allowH2\`.
+
+Behind each behaviour stands what the \`POST\` should come to: *error*, *response*, or *either*. A response has to be whole.
 
 ${Object.values(VERDICTS)
   .map(([cell, meaning]) => `- **${cell}**: ${meaning}.`)
   .join('\n')}
 
-"Hangs" is no outcome after ${limits.hangs / 1_000} s. The limit of memory is ${limits.memory / 1_024} MiB for the process of a client; Go's client has a process of its own, whose memory isn't
-looked at.
+"Hangs" is no outcome after ${limits.hangs / 1_000} s. A process may grow by ${limits.memory / 1_024} MiB; where it grows by more, the row is played again to a fresh one, whose outcome
+counts. Go's client is a program that ends after each row; its memory isn't looked at. Rows that only a limit of time can end have no "late".
 
 ## In short
 
@@ -130,7 +136,7 @@ How many of the ${rows.length} rows ended so:
 
 ${toSums(recorded)}
 
-## Where Dodici is worse than another client
+## Where Dodici has another outcome than the right one
 
 ${toReasons(recorded).join('\n')}
 

@@ -1,17 +1,33 @@
 /**
- * Why an outcome of Dodici's is worse than that of another client, by engine and behaviour. The page has no such outcome without its reason.
+ * Why an outcome of Dodici's isn't the right one, or comes by the limit of time alone, by engine and behaviour. The page has no such outcome
+ * without its reason, and no reason without its outcome.
  */
-const VALUES =
-  'node:http2 removes such a field before Dodici sees the header section, and says nothing about it'
+const VALUES = 'node:http2 removes such a field before Dodici sees the header section, and reports no error'
+const UNTOLD =
+  'node:http2 neither ends the connection nor tells Dodici of these frames, so that no budget can count them'
+const SMALL_DATA =
+  'Frames of one octet are legal, and real servers send them: Dodici counts such DATA by its octets, and the budget isn’t used up. The body has no end; its limit of time ends it'
+const UNKNOWN =
+  'A client has to ignore frames of unknown types (RFC 9113 §4.1). Each counts once, whatever its size, and 8 MB of large ones are too few for the budget'
 
 /** @type {Readonly<Record<string, Readonly<Record<string, string>>>>} */
 export const REASONS = {
-  'dodici (wire)': {},
+  'dodici (wire)': {
+    'DATA of 1 byte': SMALL_DATA,
+    'DATA of 1 byte between junk': SMALL_DATA,
+    'unknown frames, large': UNKNOWN,
+  },
   'dodici (node)': {
     'an empty name': VALUES,
     'a name with a space': VALUES,
     'a value with a line feed': VALUES,
     'a value with a NUL': VALUES,
     'a value with a space ahead': VALUES,
+    'PRIORITY on stream 0':
+      'nghttp2 ignores PRIORITY frames, which RFC 9113 deprecates, and Dodici doesn’t hear of them',
+    'DATA of 1 byte': SMALL_DATA,
+    'DATA of 1 byte between junk': SMALL_DATA,
+    WINDOW_UPDATE: UNTOLD,
+    'unknown frames, large': UNTOLD,
   },
 }

@@ -8,6 +8,7 @@ import type { ClientHttp2Stream } from 'node:http2'
 import { connect } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createNodeHttpClient, Http2SessionManager } from '@connectrpc/connect-node'
@@ -23,6 +24,8 @@ export interface Answer {
   readonly status: number
   readonly text: string
   readonly error: string
+  /** Milliseconds. */
+  readonly elapsed: number
 }
 
 export interface FaultClient {
@@ -44,8 +47,13 @@ export interface Order {
   readonly ca: string | null
   /** Such as `GET /a`; a POST has the body `body`. */
   readonly requests: readonly string[]
-  /** How long a response may take, and how long its body may stand still, where the client can tell. Milliseconds. */
+  /**
+   * How long a response may take, and how long its body may stand still, where the client can tell. Where it sends PINGs:
+   * a quarter of it is the interval, and a quarter the time for an ACK. Milliseconds.
+   */
   readonly limit: number
+  /** Before each request but the first. Milliseconds; 0: in the turn of the event loop in which the last one has ended. */
+  readonly pause: number
 }
 
 /** One request of an order. */
@@ -57,22 +65,26 @@ interface Wanted {
   readonly body: string | null
 }
 
+/** Of a request that has not failed. */
+type WholeResponse = Pick<Answer, 'status' | 'text'>
+
 const BOTH = ['h2c', 'TLS'] as const
 
 async function inTurn(
-  { origin, requests }: Order,
-  ask: (wanted: Wanted) => Promise<Omit<Answer, 'error'>>,
+  { origin, requests, pause }: Order,
+  ask: (wanted: Wanted) => Promise<WholeResponse>,
 ): Promise<Answer[]> {
   const answers: Answer[] = []
   for (const request of requests) {
     const [method = '', path = ''] = request.split(' ')
     const wanted = { method, path, url: `${origin}${path}`, body: method === 'POST' ? 'body' : null }
-    answers.push(
-      await ask(wanted).then(
-        (answer) => ({ ...answer, error: '' }),
-        (error: Error) => ({ status: 0, text: '', error: String(error) }),
-      ),
+    if (pause > 0 && answers.length > 0) await delay(pause)
+    const begun = performance.now()
+    const answer = await ask(wanted).then(
+      (response) => ({ ...response, error: '' }),
+      (error: Error) => ({ status: 0, text: '', error: String(error) }),
     )
+    answers.push({ ...answer, elapsed: performance.now() - begun })
   }
   return answers
 }
@@ -99,7 +111,7 @@ async function withFolder<Value>(
 
 async function fetchAll(allowH2: boolean, order: Order): Promise<Answer[]> {
   const { ca, limit } = order
-  const connect = ca === null ? {} : { ca }
+  const connect = { timeout: limit, ...(ca === null ? {} : { ca }) }
   const agent = new builtinUndici.Agent({ allowH2, connect, headersTimeout: limit, bodyTimeout: limit })
   try {
     return await inTurn(order, async ({ url, method, body }) => {
@@ -122,7 +134,7 @@ async function toText(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /** A stream of node:http2 → its response. */
-function readStream(stream: ClientHttp2Stream, limit: number): Promise<Omit<Answer, 'error'>> {
+function readStream(stream: ClientHttp2Stream, limit: number): Promise<WholeResponse> {
   return new Promise((resolve, reject) => {
     let status = 0
     let text = ''
@@ -134,10 +146,13 @@ function readStream(stream: ClientHttp2Stream, limit: number): Promise<Omit<Answ
       text += chunk
     })
     stream.setTimeout(limit, () => stream.destroy(new Error('the limit of time')))
-    stream.on('end', () => resolve({ status, text }))
     stream.on('error', reject)
     stream.on('aborted', () => reject(new Error('aborted')))
-    stream.on('close', () => reject(new Error('closed')))
+    // An 'end' comes as well where the stream was reset: the code tells.
+    stream.on('close', () => {
+      if (stream.readableEnded && status !== 0 && stream.rstCode === 0) resolve({ status, text })
+      else reject(new Error(`closed with code ${stream.rstCode}`))
+    })
   })
 }
 
@@ -179,10 +194,10 @@ const go: FaultClient = {
   // Without TLS it speaks HTTP/2 from Go 1.24 on.
   transports: ['TLS'],
   isLacking: lacks('go'),
-  ask: ({ origin, ca, requests, limit }) =>
+  ask: ({ origin, ca, requests, limit, pause }) =>
     withFolder(ca, async (_folder, file) => {
       binary ??= buildClient()
-      const { stdout } = await run(await binary, [file, origin, `${limit}`, ...requests])
+      const { stdout } = await run(await binary, [file, origin, `${limit}`, `${pause}`, ...requests])
       return JSON.parse(stdout)
     }),
 }
@@ -194,13 +209,14 @@ export const CLIENTS: readonly FaultClient[] = [
     transports: MAJOR >= 22 ? BOTH : ['TLS'],
     async ask(order) {
       const { ca, limit } = order
-      const connect = ca === null ? {} : { ca }
+      const connect = { timeout: limit, ...(ca === null ? {} : { ca }) }
       const h2c = ca === null ? { useH2c: true } : {}
       const agent = new undici.Agent({
         allowH2: true,
         connect,
         headersTimeout: limit,
         bodyTimeout: limit,
+        ...(MAJOR >= 22 ? { h2Options: { pingInterval: limit / 4 } } : {}),
         ...h2c,
       })
       try {
@@ -235,7 +251,8 @@ export const CLIENTS: readonly FaultClient[] = [
     ask: (order) =>
       inTurn(order, async ({ url, method, body }) => {
         const https = order.ca === null ? {} : { certificateAuthority: order.ca }
-        const timeout = { response: order.limit, read: order.limit }
+        const { limit } = order
+        const timeout = { connect: limit, secureConnect: limit, response: limit, read: limit }
         const sent = body === null ? {} : { body }
         const response = await got(url, {
           method: method as 'GET',
@@ -243,7 +260,6 @@ export const CLIENTS: readonly FaultClient[] = [
           http2: true,
           https,
           timeout,
-          retry: { limit: 0 },
         })
         return { status: response.statusCode, text: response.body }
       }),
@@ -269,7 +285,9 @@ export const CLIENTS: readonly FaultClient[] = [
     name: 'connect-node',
     transports: BOTH,
     async ask(order) {
-      const manager = new Http2SessionManager(order.origin, {}, order.ca === null ? {} : { ca: order.ca })
+      const quarter = order.limit / 4
+      const pings = { pingIntervalMs: quarter, pingTimeoutMs: quarter }
+      const manager = new Http2SessionManager(order.origin, pings, order.ca === null ? {} : { ca: order.ca })
       // What its transports are made of.
       const client = createNodeHttpClient({ httpVersion: '2', sessionProvider: () => manager })
       try {

@@ -17,6 +17,22 @@ function toCells(text: string, name: string): string[] {
   return cells.slice(0, -1)
 }
 
+/** How many rows docs/faults.md has. */
+const [, count = ''] = /How many of the (\d+) rows/.exec(faults) ?? []
+
+/**
+ * How many rows of docs/faults.md ended so. `later`: those in which the next request was served, if it came a while
+ * after the end of the last.
+ */
+function toOutcomes(client: string): { right: number; late: number; later: number } {
+  const cells = toCells(faults, client)
+  const heads = toCells(faults.slice(faults.indexOf('## In short')), '')
+  const toCount = (head: string): number => Number(cells[heads.indexOf(head)] ?? Number.NaN)
+  const right = toCount('✓')
+  const later = right + toCount('next fails at once') + toCount('crashes at once')
+  return { right, late: toCount('late'), later }
+}
+
 const CLIENTS = ['Dodici', 'undici 8', 'got 16', 'axios 1.21', 'node:http2', 'connect-node 2']
 /** Where each package is in node_modules: null for what is no package. */
 const PACKAGES = [null, 'undici-8', 'got', 'axios', null, '@connectrpc/connect-node']
@@ -41,11 +57,36 @@ describe('README.md', () => {
   })
 
   test('has the right outcomes of docs/faults.md', () => {
-    const right = (client: string): string => toCells(faults, client)[0] ?? ''
-    const others = ['undici', 'got', 'axios', 'node:http2', 'connect-node'].map(right)
-    const own = `${right('dodici (wire)')} (\`wire\`), ${right('dodici (node)')} (\`node\`)`
+    const others = ['undici', 'got', 'axios', 'node:http2', 'connect-node'].map((client) => {
+      const { right, later } = toOutcomes(client)
+      return right === later ? `${right}` : `${right}; ${later} later`
+    })
+    const [wire, node] = [toOutcomes('dodici (wire)').right, toOutcomes('dodici (node)').right]
     const row = page.split('\n').find((line) => line.startsWith('| Right outcome'))
+    const own = `${wire} (\`wire\`), ${node} (\`node\`)`
     expect(toCells(String(row), String(row?.split(' | ')[0]?.slice(2)))).toEqual([own, ...others])
+    expect(row).toContain(`${count} faults`)
+    const undici = toOutcomes('undici')
+    const sentence =
+      `Of ${count} ways in which a server can misbehave, engine \`wire\` has the right outcome in ${wire}, engine \`node\` in ` +
+      `${node}, undici 8 in ${undici.right}, and in ${undici.later} if the next request isn't sent at once`
+    expect(page.replaceAll('\n  ', ' ')).toContain(sentence)
+  })
+
+  test.each([
+    'docs/engines.md',
+    'docs/README.md',
+  ])('is at one with %s about how many faults there are', (name) => {
+    const told = [...readRepository(name).matchAll(/(\d+) (?:behaviours|kinds of misbehaviour)/g)]
+    expect(told.map(([, number]) => number)).toEqual([count])
+  })
+
+  test('is at one with docs/engines.md about the outcomes of both engines', () => {
+    const { right, late } = toOutcomes('dodici (wire)')
+    const node = toOutcomes('dodici (node)')
+    const text = readRepository('docs/engines.md').replaceAll('\n  ', ' ')
+    expect(text).toContain(`engine \`wire\` has the right outcome in ${right}, and in ${late} more`)
+    expect(text).toContain(`engine \`node\` has it in ${node.right}, and in ${node.late} more`)
   })
 })
 

@@ -1,4 +1,4 @@
-// Sends requests over HTTP/2 with Go's net/http: `client CA-FILE ORIGIN LIMIT 'GET /a' …`. Prints the outcomes as JSON.
+// Sends requests over HTTP/2 with Go's net/http: `client CA-FILE ORIGIN LIMIT PAUSE 'GET /a' …`. Prints the outcomes as JSON.
 package main
 
 import (
@@ -18,6 +18,8 @@ type outcome struct {
 	Status int    `json:"status"`
 	Text   string `json:"text"`
 	Error  string `json:"error"`
+	// Milliseconds.
+	Elapsed float64 `json:"elapsed"`
 }
 
 func ask(client *http.Client, origin string, what string) outcome {
@@ -50,13 +52,22 @@ func main() {
 		roots.AppendCertsFromPEM(ca)
 	}
 	limit, _ := strconv.Atoi(os.Args[3])
-	client := &http.Client{Timeout: time.Duration(limit) * time.Millisecond, Transport: &http.Transport{
+	pause, _ := strconv.Atoi(os.Args[4])
+	quarter := time.Duration(limit) * time.Millisecond / 4
+	client := &http.Client{Timeout: 4 * quarter, Transport: &http.Transport{
+		HTTP2:             &http.HTTP2Config{SendPingTimeout: quarter, PingTimeout: quarter},
 		ForceAttemptHTTP2: true,
 		TLSClientConfig:   &tls.Config{RootCAs: roots},
 	}}
 	var outcomes []outcome
-	for _, what := range os.Args[4:] {
-		outcomes = append(outcomes, ask(client, os.Args[2], what))
+	for _, what := range os.Args[5:] {
+		if len(outcomes) > 0 {
+			time.Sleep(time.Duration(pause) * time.Millisecond)
+		}
+		begun := time.Now()
+		outcome := ask(client, os.Args[2], what)
+		outcome.Elapsed = float64(time.Since(begun).Microseconds()) / 1000
+		outcomes = append(outcomes, outcome)
 	}
 	json.NewEncoder(os.Stdout).Encode(outcomes)
 }

@@ -31,7 +31,10 @@ const MEGABYTE = 1e6
 const MARK = 300_000
 /** The share of the time, and the most milliseconds, before the first look at the memory. */
 const WARMUP = { share: 0.25, most: 120_000 }
-/** How far above the first marks of a run the last one may be, in megabytes, V8's young generation left out. */
+/**
+ * How far above the first marks of a run the last one may be, in megabytes, V8's young generation left out. glibc keeps
+ * the memory of the largest heap of garbage that there was, most of which has come by the first marks.
+ */
 const MAX_RSS_GROWTH = 40
 /** From the third mark on, the process has all that it needs. */
 const SETTLED_MARKS = 3

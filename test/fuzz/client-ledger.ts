@@ -86,11 +86,11 @@ export class ClientLedger {
   }
 
   /**
-   * SETTINGS without an entry, of a session of node's that nghttp2 has ended on its own: node doesn't tell, and a PING
-   * isn't possible.
+   * SETTINGS of a session of node's that nghttp2 has ended on its own: node doesn't tell. They announce a window for a
+   * request that is opened then, or take the place of a PING, which isn't possible.
    */
-  #isProbe({ type, payload }: Frame): boolean {
-    return this.#listener.isOfNode && type === Type.SETTINGS && payload.length === 0
+  #isUntold({ type }: Frame): boolean {
+    return this.#listener.isOfNode && type === Type.SETTINGS
   }
 
   #take(frame: Frame): void {
@@ -98,7 +98,7 @@ export class ClientLedger {
     if (this.#frames++ === 0)
       this.#require(type === Type.SETTINGS && (flags & Flag.ACK) === 0, 'SETTINGS weren’t the first frame')
     const isOver = this.#goawayCode !== null && this.#goawayCode !== 0
-    this.#require(!isOver || this.#isProbe(frame), `frame ${type} was sent after GOAWAY`)
+    this.#require(!isOver || this.#isUntold(frame), `frame ${type} was sent after GOAWAY`)
     const size = Math.max(...this.#said.allowed.map(({ frameSize }) => frameSize))
     this.#require(payload.length <= size, `a frame of ${payload.length} bytes was sent, ${size} are allowed`)
     const isBlock = type === Type.HEADERS || type === Type.CONTINUATION

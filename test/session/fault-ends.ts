@@ -126,7 +126,7 @@ export const OF_FLOODS: Readonly<Record<Flood, Ends>> = {
   PRIORITY: { node: SILENT, wire: CALM },
   WINDOW_UPDATE: { node: LATE, wire: CALM },
   RST_STREAM: { node: 'StreamError CANCEL maybe', wire: 'StreamError CANCEL maybe' },
-  GOAWAY: { node: LATE, wire: CALM },
+  GOAWAY: { node: LOST, wire: CALM },
   'unknown frames, small': { node: SILENT, wire: CALM },
   'unknown frames, large': { node: LATE, wire: LATE },
   PUSH_PROMISE: { node: LOST, wire: PROTOCOL },

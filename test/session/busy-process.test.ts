@@ -6,7 +6,7 @@ import { Client, errors } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServerOptions } from '../../src/testing/fault-options.ts'
 import type { FaultStream } from '../../src/testing/fault-stream.ts'
-import type { ClientOptions } from '../../types/index.ts'
+import type { ClientOptions, DispatchOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { listen } from '../support/listen.ts'
 import { startPeer } from '../support/peer-rig.ts'
@@ -37,18 +37,18 @@ async function twoTurns(): Promise<void> {
 }
 
 describe.each(ENGINES)('a process that is busy for longer than a limit, on engine %s', (engine) => {
-  /** A client whose connection is open. The requests after the first one are left to the test. */
-  async function start(options: ClientOptions) {
+  /** A call over an open connection, with this limit, whose request has come to the peer. */
+  async function start(limit: Pick<DispatchOptions, 'headersTimeout' | 'requestTimeout' | 'bodyTimeout'>) {
     const streams: FaultStream[] = []
     const script: ConnectionScript = {
       onComplete: (stream) => void (stream.path === '/first' ? stream.respond() : streams.push(stream)),
     }
     const peer = await startPeer(script)
-    const client = new Client(peer.origin, { engine, ...options })
+    const client = new Client(peer.origin, { engine })
     onTestFinished(() => client.destroy())
     await (await client.request({ ...GET, path: '/first' })).body.dump()
     const call = new Recorder()
-    client.dispatch(GET, call)
+    client.dispatch({ ...GET, ...limit }, call)
     const stream = await peer.waitFor(() => streams[0])
     await setImmediate()
     return { call, stream }

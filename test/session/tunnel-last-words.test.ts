@@ -103,11 +103,9 @@ describe.each(
         expect(events).toEqual(['end', verb])
       })
 
-      it('leaves it to a reader that comes later, or has paused', async () => {
+      it('leaves it to a reader that comes in the same turn, and has paused', async () => {
         const { tunnel, readAll, send, closed, heard, events, settle, toText } = await start(IN_ONE_SEGMENT)
         const told = send(verb)
-        await settle()
-        expect(tunnel.destroyed).toBe(false)
         readAll()
         tunnel.pause()
         await settle()
@@ -119,9 +117,19 @@ describe.each(
         expect(events).toEqual(['end', verb])
       })
 
+      it('fails where there is no reader, who may never come', async () => {
+        const { send, closed, heard } = await start(IN_ONE_SEGMENT)
+        const error = await send(verb)
+        await closed
+        expect(error).toMatchObject({ name: 'StreamError', processed: 'yes' })
+        expect(heard).toEqual([error])
+      })
+
       it('fails at once when the caller destroys the tunnel', async () => {
-        const { tunnel, send, closed, heard, settle } = await start(IN_ONE_SEGMENT)
+        const { tunnel, readAll, send, closed, heard, settle } = await start(IN_ONE_SEGMENT)
         const told = send(verb)
+        readAll()
+        tunnel.pause()
         await settle()
         const mine = new Error('mine')
         tunnel.destroy(mine)
@@ -132,6 +140,15 @@ describe.each(
     })
 
     describe('before the reset', () => {
+      it('fails where there is no reader, who may never come', async () => {
+        const { send, stream, closed, heard, settle } = await start(IN_TWO_SEGMENTS)
+        const told = send(verb)
+        await settle()
+        resetQuietly(stream)
+        await closed
+        expect(heard).toEqual([await told])
+      })
+
       it('leaves a reader what has come', async () => {
         const { readAll, send, stream, closed, heard, events, toText } = await start(IN_TWO_SEGMENTS)
         readAll()
@@ -143,15 +160,17 @@ describe.each(
         expect(events).toEqual(['end', verb])
       })
 
-      it('leaves it to a reader that comes later', async () => {
+      it('leaves it to a reader that has paused', async () => {
         const { tunnel, readAll, send, stream, closed, heard, events, settle, toText } =
           await start(IN_TWO_SEGMENTS)
         const told = send(verb)
+        readAll()
+        tunnel.pause()
         await settle()
         resetQuietly(stream)
         await settle()
         expect([tunnel.destroyed, events]).toEqual([false, []])
-        readAll()
+        tunnel.resume()
         await closed
         expect(toText()).toBe(WORDS)
         expect(heard).toEqual([await told])

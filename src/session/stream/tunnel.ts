@@ -42,7 +42,7 @@ export class Tunnel extends Duplex {
   readonly #feed = new ReadableFeed(this, new KeptPieces())
   /**
    * The callback of a write that has failed. It is called when the stream's own error is known, and the data that came
-   * before a clean end was read. Null for none.
+   * before a clean end was read, where there is a reader. Null for none.
    */
   #failedWrite: Callback | null = null
   /** The callback of an end that wasn't sent. No data is lost with it, if the stream ends well. Null for none. */
@@ -129,10 +129,21 @@ export class Tunnel extends Duplex {
   close(error: Error | null, isQuiet = error === null): void {
     this.#isClosed = true
     if (error === null) this.#passEnd(null)
+    const isUnread = this.#hasPeerEnded && !this.readableEnded && !this.destroyed
+    if (!isQuiet || !isUnread) {
+      this.#conclude(error)
+      return
+    }
     // The received data must still be read. A write may fail meanwhile: the reader's end is a clean one all the same.
-    if (isQuiet && this.#hasPeerEnded && !this.readableEnded && !this.destroyed)
-      this.once('end', () => originalNextTick(() => this.#conclude(error)))
-    else this.#conclude(error)
+    this.once('end', () => originalNextTick(() => this.#conclude(error)))
+    if (error !== null || this.#failedWrite !== null) this.#requireReader(error)
+  }
+
+  /** A failure waits for a reader that there is at the end of this turn of the event loop: another may never come. */
+  #requireReader(error: Error | null): void {
+    originalSetImmediate(() => {
+      if (this.readableFlowing === null) this.#conclude(error)
+    })
   }
 
   #conclude(error: Error | null): void {
@@ -207,7 +218,10 @@ export class Tunnel extends Duplex {
   #onWritten(error: Error | null | undefined, callback: Callback): void {
     if (error === null || error === undefined) callback()
     else if (this.destroyed) callback(this.errored ?? toClosedError(error))
-    else this.#failedWrite = callback
+    else {
+      this.#failedWrite = callback
+      if (this.#isClosed) this.#requireReader(null)
+    }
   }
 
   /** An end that wasn't sent does no harm when the stream has ended well: all written data was sent before. */

@@ -153,7 +153,12 @@ async function main() {
     return
   }
   const names = values.clients?.split(',') ?? Object.keys(CLIENTS)
+  const unknown = names.find((name) => !Object.hasOwn(CLIENTS, name))
+  if (unknown !== undefined) throw new Error(`There is no client ${unknown}\n\n${help}`)
   const rounds = Number(values.rounds ?? ROUNDS)
+  if (!Number.isSafeInteger(rounds) || rounds < 1) {
+    throw new Error(`--rounds takes a whole number from 1, not ${values.rounds}\n\n${help}`)
+  }
   const rows = await playTable(names, values.only ?? '', rounds)
   if (values.clients !== undefined || values.only !== undefined || values.rounds !== undefined) return
   const record = {

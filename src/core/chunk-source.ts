@@ -9,6 +9,8 @@ import type { BlobLike, ReadableStreamLike } from '../../types/body.ts'
 import { toError } from '../errors.ts'
 import { noop } from './noop.ts'
 import { isArrayBuffer, isPromiseLike, isUint8Array } from './realms.ts'
+import type { ReadResult } from './stream-reader.ts'
+import { StreamReader } from './stream-reader.ts'
 import { invalid } from './validate.ts'
 
 /** Bytes of a string (as UTF-8) or of what holds bytes, uncopied; null for anything else. */
@@ -74,32 +76,25 @@ export class IteratorSource implements ChunkSource {
   }
 }
 
-/** The part of a web stream's reader that is used: the types of a foreign stream may be anything. */
-interface Reader {
-  read(): PromiseLike<IteratorResult<unknown>>
-  cancel(reason: unknown): PromiseLike<void>
-}
-
 /**
  * A web stream, read by its reader. Its iterator would put `return()` behind a `read()` that may never settle.
  */
 export class ReaderSource implements ChunkSource {
-  readonly #reader: Reader
+  readonly #reader: StreamReader
   #isStopped = false
 
   constructor(stream: ReadableStreamLike) {
-    this.#reader = stream.getReader() as Reader
+    this.#reader = new StreamReader(stream)
   }
 
-  next(): PromiseLike<IteratorResult<unknown>> {
+  next(): PromiseLike<ReadResult> {
     return this.#reader.read()
   }
 
   stop(reason: Error | null): void {
     if (this.#isStopped) return
     this.#isStopped = true
-    // The reader of a foreign stream may return anything.
-    Promise.resolve(this.#reader.cancel(reason)).then(undefined, noop)
+    void this.#reader.cancel(reason)
   }
 }
 

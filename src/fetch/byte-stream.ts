@@ -6,32 +6,21 @@
 
 import { types } from 'node:util'
 import type { ReadableStreamLike } from '../../types/body.ts'
+import type { Reader, ReadResult } from '../core/stream-reader.ts'
+import { StreamReader } from '../core/stream-reader.ts'
 import { RequestAbortedError } from '../errors.ts'
-
-/** The result of a read. */
-export interface ReadResult {
-  readonly done: boolean
-  readonly value?: unknown
-}
-
-/** The part of a reader that is used: the types of a foreign stream may be anything. */
-export interface Reader {
-  read(): PromiseLike<ReadResult>
-  cancel(reason: unknown): PromiseLike<void>
-  releaseLock?(): void
-}
 
 /**
  * A stream for a dispatcher to read. It is locked from the start. Fetch refuses a chunk that isn't a Uint8Array; a
  * dispatcher would take a string.
  */
 export class ByteStream implements ReadableStreamLike {
-  readonly #reader: Reader
+  readonly #reader: StreamReader
   #isCancelled = false
   locked = false
 
   constructor(stream: ReadableStreamLike) {
-    this.#reader = stream.getReader() as Reader
+    this.#reader = new StreamReader(stream)
   }
 
   /** The reader is an object of its own: undici calls `read()` of any body that has one, and would lose the result. */
@@ -58,13 +47,9 @@ export class ByteStream implements ReadableStreamLike {
   }
 
   /** Cancels the caller's stream, whose source is told the reason. The first reason counts. */
-  async cancel(reason: unknown): Promise<void> {
+  cancel(reason: unknown): Promise<void> {
     this.#isCancelled = true
-    try {
-      await this.#reader.cancel(reason)
-    } catch {
-      // The fetch is over: an error of the caller's `cancel()` has no receiver.
-    }
+    return this.#reader.cancel(reason)
   }
 }
 

@@ -7,7 +7,8 @@
 import type { ReadableStreamLike } from '../../types/body.ts'
 import { noop } from '../core/noop.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
-import type { Reader, ReadResult } from './byte-stream.ts'
+import type { ReadResult } from '../core/stream-reader.ts'
+import { StreamReader } from '../core/stream-reader.ts'
 import { ByteStream, checkChunk } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
 
@@ -32,7 +33,7 @@ const LATE = Symbol('late')
  */
 export async function lookAhead(stream: ReadableStreamLike): Promise<FetchBody> {
   const isOfBytes = isByteStream(stream)
-  const reader = stream.getReader() as Reader
+  const reader = new StreamReader(stream)
   const held: Uint8Array[] = []
   if (!isOfBytes) return toRest(new ReadAhead(held, reader, reader.read()))
   // The first piece may be of any size: a string or bytes come in one piece, and are in memory anyway.
@@ -58,7 +59,7 @@ function toRest(rest: ReadAhead): FetchBody {
 /** A body in memory has a byte stream. Any other kind of stream is the caller's own, and has no source. */
 function isByteStream(stream: ReadableStreamLike): boolean {
   try {
-    const reader = Reflect.apply(stream.getReader, stream, [{ mode: 'byob' }]) as Reader
+    const reader = Reflect.apply(stream.getReader, stream, [{ mode: 'byob' }]) as { releaseLock?(): void }
     reader.releaseLock?.()
     return true
   } catch {
@@ -82,12 +83,12 @@ function nextTurn(): Promise<typeof LATE> {
 class ReadAhead implements ReadableStreamLike {
   /** Taken from the front, by an iterator: `shift()` of a long list copies it. */
   readonly #held: Iterator<Uint8Array>
-  readonly #reader: Reader
+  readonly #reader: StreamReader
   /** Null for none. */
   #read: PromiseLike<ReadResult> | null
   locked = false
 
-  constructor(held: Uint8Array[], reader: Reader, read: PromiseLike<ReadResult> | null) {
+  constructor(held: Uint8Array[], reader: StreamReader, read: PromiseLike<ReadResult> | null) {
     this.#held = held.values()
     this.#reader = reader
     this.#read = read
@@ -95,7 +96,7 @@ class ReadAhead implements ReadableStreamLike {
     read?.then(undefined, noop)
   }
 
-  getReader(): Reader {
+  getReader(): this {
     this.locked = true
     return this
   }

@@ -70,7 +70,7 @@ describe('toBodySource', () => {
       expect((await read(source)).length).toBe(200_000)
     })
 
-    test('releases the source that an attempt has opened', () => {
+    test('releases the source that an attempt has opened', async () => {
       const cancelled: unknown[] = []
       const stream = () => new ReadableStream({ cancel: (reason) => void cancelled.push(reason) })
       const source = toStream({ size: 3, type: '', stream })
@@ -80,6 +80,7 @@ describe('toBodySource', () => {
       opened.read()
       source.destroy(error)
       expect(opened.destroyed).toBe(true)
+      await setImmediate()
       expect(cancelled).toEqual([error])
     })
   })
@@ -230,7 +231,7 @@ describe('toBodySource', () => {
       expect(() => source.destroy(new Error('enough'))).not.toThrow()
     })
 
-    test('is cancelled while a read is pending', () => {
+    test('is cancelled while a read is pending, a turn later', async () => {
       const cancelled: unknown[] = []
       const source = toStream(new ReadableStream({ cancel: (reason) => void cancelled.push(reason) }))
       const error = new Error('enough')
@@ -238,6 +239,8 @@ describe('toBodySource', () => {
       opened.on('error', () => {})
       opened.read()
       source.destroy(error)
+      expect(cancelled).toEqual([])
+      await setImmediate()
       expect(cancelled).toEqual([error])
     })
 

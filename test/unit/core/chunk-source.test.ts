@@ -152,6 +152,7 @@ describe('ReaderSource', () => {
     const pending = source.next()
     source.stop(reason)
     source.stop(new Error('again'))
+    await setImmediate()
     expect(cancelled).toEqual([reason])
     expect(await pending).toMatchObject({ done: true })
   })

@@ -212,6 +212,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#report.ping(rtt)
   }
 
+  onTrustChange(): void {
+    this.onRoom()
+  }
+
   onReset(): void {
     this.#keepalive?.onReset()
   }

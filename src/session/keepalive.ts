@@ -23,22 +23,22 @@ export interface KeepaliveTarget {
   closeIfLost(): boolean
   /** The ACK of a PING has come. @param rtt the round trip, in milliseconds */
   onPong(rtt: number): void
-  /** The session takes calls again. */
-  onRoom(): void
+  /** The session takes calls again, or takes none until the ACK of a PING has come. */
+  onTrustChange(): void
   /** No caller has needed the session for `keepAliveTimeout`. */
   onIdleTimeout(): void
-  /** The peer has not acknowledged a PING in time: the session is lost. */
+  /** The session is lost: its peer has not acknowledged a PING in time, or the system has dropped the connection. */
   onError(error: Error): void
 }
 
 /** The connection, as its keepalive sees it. */
-export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'ping' | 'pings'>
+export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'isDropped' | 'ping' | 'pings'>
 
 /**
  * - `trusted`: bytes have come from the peer lately, or a PING is about to be sent because none have
  * - `stale`: the session was idle for long, or another session of its origin was lost: a PING has to come back before
  *   it takes a call
- * - `verifying`: that PING is in flight
+ * - `verifying`: that PING is in flight, or one that was sent early is late
  */
 type Trust = 'trusted' | 'stale' | 'verifying'
 
@@ -53,6 +53,23 @@ const MIN_PING_GAP = 1_000
 
 /** How often per interval the counter of read bytes is checked, so that reading itself does no extra work. */
 const LOOKS = 4
+
+/**
+ * The longest time between two looks at the connection while calls need it: a server's end may be told by nothing else.
+ * Milliseconds.
+ */
+const LOOK_INTERVAL = 500
+
+/**
+ * After this much silence under a call, an early PING is sent: a path that has gone silent is noticed before the
+ * interval is over. Each further PING of the same silence comes after twice the time. Milliseconds.
+ */
+const EARLY_SILENCE = 2_000
+
+/** An early PING that takes longer than this keeps new calls from the session, and ends nothing. Milliseconds. */
+const EARLY_PATIENCE = 1_000
+
+const DROPPED = 'The connection was lost: the peer has closed or reset it'
 
 const NEVER = Number.POSITIVE_INFINITY
 
@@ -84,7 +101,9 @@ export class Keepalive implements Timed {
   #pingAt = NEVER
   /** How long the PING in flight may take; NEVER without a limit. Milliseconds. */
   #patience = NEVER
-  /** The PING's time is over, and the next turn of the event loop will decide whether the peer is lost. */
+  /** How much silence there has to be before the next early PING. Milliseconds. */
+  #earlySilence = EARLY_SILENCE
+  /** The next turn of the event loop will decide whether the peer is lost. */
   #isJudging = false
   #isOver = false
 
@@ -197,13 +216,19 @@ export class Keepalive implements Timed {
 
   onDeadline(): void {
     const now = this.#deadlines.now()
-    if (this.#kept.isNeeded || this.#pingAt !== NEVER) this.#look(now)
+    if (this.#kept.isNeeded || this.#pingAt !== NEVER) {
+      const hasRead = this.#look(now)
+      if (!hasRead && !this.#isJudging && this.#connection.isDropped) this.#confirmDropped()
+    }
     if (this.#pingAt !== NEVER && now >= this.#toPingEnd()) {
       this.#lookOnce(this.#pingAt)
+    } else if (this.#isOverdue(now)) {
+      this.#trust = 'verifying'
+      this.#kept.onTrustChange()
     } else if (now - this.#idleAt >= this.#idleTimeout) {
       this.#kept.onIdleTimeout()
       return
-    } else if (this.#pingAt === NEVER && now - this.#readAt >= this.#interval) {
+    } else if (this.#pingAt === NEVER && now - this.#readAt >= this.#longestSilence) {
       if (this.#kept.isNeeded) {
         this.#ping(now, this.#pingTimeout)
       } else if (this.#mayVerify && this.#canSpare(now)) {
@@ -233,6 +258,29 @@ export class Keepalive implements Timed {
     })
   }
 
+  /**
+   * The system has dropped the connection, which node may tell nobody of: it swallows the error of a write over TLS.
+   * What the peer has sent before is read first.
+   */
+  #confirmDropped(): void {
+    this.#isJudging = true
+    const { bytesRead } = this.#connection
+    originalSetImmediate(() => {
+      this.#isJudging = false
+      const { isDropped, bytesRead: bytesNow } = this.#connection
+      if (this.#isOver) return
+      const isEnded = isDropped && bytesNow === bytesRead
+      if (isEnded) this.#kept.onError(new SocketError(DROPPED, { processed: 'maybe' }))
+      else this.#arm(this.#deadlines.now())
+    })
+  }
+
+  /** Whether new calls have to wait for the PING in flight, or go elsewhere. */
+  #isOverdue(now: number): boolean {
+    if (this.#pingAt === NEVER || this.#trust !== 'trusted' || !this.#maySendEarly) return false
+    return this.#kept.isNeeded && now - Math.max(this.#pingAt, this.#readAt) >= EARLY_PATIENCE
+  }
+
   /** The time by which a byte of the peer has to come. Other bytes extend it: the ACK may be behind them. */
   #toPingEnd(): number {
     return Math.max(this.#pingAt, this.#readAt) + this.#patience
@@ -259,6 +307,19 @@ export class Keepalive implements Timed {
     return Math.max(this.#configuredInterval, least) * pingFactor
   }
 
+  /** How long a session that is needed may be silent before a PING is sent. Milliseconds. */
+  get #longestSilence(): number {
+    if (!this.#kept.isNeeded || !this.#maySendEarly) return this.#interval
+    // A server that counts PINGs would count one that it has sent nothing before.
+    const isFree = this.#memory.isGrpc === false || this.#pings.isFree
+    return isFree ? Math.min(this.#earlySilence, this.#interval) : this.#interval
+  }
+
+  /** Whether PINGs may come before the interval is over: the caller has set none, and a PING can fail. */
+  get #maySendEarly(): boolean {
+    return !this.#isIntervalGiven && this.#mayVerify && !this.#memory.isPingShy
+  }
+
   #refresh(now: number): void {
     if (this.#pingAt !== NEVER) {
       this.#look(now)
@@ -273,14 +334,18 @@ export class Keepalive implements Timed {
    * Notes bytes that have come since the last check; the exact time is unknown. While no PING is in flight, the
    * earliest possible time is assumed, so that no silence is longer than an interval. While a PING is in flight, the
    * latest one, so that a peer that lives isn't given up.
+   *
+   * @returns whether there are any
    */
-  #look(now: number): void {
+  #look(now: number): boolean {
     const before = this.#lookedAt
     this.#lookedAt = now
     const { bytesRead } = this.#connection
-    if (bytesRead === this.#bytesRead) return
+    if (bytesRead === this.#bytesRead) return false
     this.#bytesRead = bytesRead
+    this.#earlySilence = EARLY_SILENCE
     this.#readAt = this.#pingAt === NEVER ? Math.max(before, this.#readAt) : now
+    return true
   }
 
   #ping(now: number, patience: number): void {
@@ -306,11 +371,12 @@ export class Keepalive implements Timed {
     this.#readAt = now
     this.#bytesRead = this.#connection.bytesRead
     this.#pings.onAck(now)
+    this.#earlySilence *= 2
     const wasTrusted = this.isTrusted
     this.#trust = 'trusted'
     this.#arm(now)
     this.#kept.onPong(now - sentAt)
-    if (!wasTrusted) this.#kept.onRoom()
+    if (!wasTrusted) this.#kept.onTrustChange()
   }
 
   #die(waited: number): void {
@@ -328,10 +394,14 @@ export class Keepalive implements Timed {
       const end = this.#toPingEnd()
       // Overdue: a call that came or went may have set the alarm anew before it rang.
       const overdue = this.#isJudging ? NEVER : now
-      return Math.min(idleEnd, end > now ? end : overdue)
+      const nextLook = this.#kept.isNeeded ? now + LOOK_INTERVAL : NEVER
+      return Math.min(idleEnd, end > now ? Math.min(end, nextLook) : overdue)
     }
     const interval = this.#interval
-    if (this.#kept.isNeeded) return Math.min(this.#readAt + interval, now + interval / LOOKS)
+    if (this.#kept.isNeeded) {
+      const nextLook = now + Math.min(interval / LOOKS, LOOK_INTERVAL)
+      return Math.min(this.#readAt + this.#longestSilence, nextLook)
+    }
     return this.#trust === 'trusted' && this.#mayVerify ? Math.min(idleEnd, this.#readAt + interval) : idleEnd
   }
 }

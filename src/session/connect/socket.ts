@@ -117,6 +117,25 @@ export function setRef(socket: Socket, isNeeded: boolean): void {
   else socket.unref?.()
 }
 
+/** A handle of node's sockets; the one of TLS asks the socket below. */
+interface SocketHandle {
+  /** @returns 0, or a number of libuv's for the error */
+  getpeername?(name: object): unknown
+}
+
+/**
+ * Whether the system has dropped a socket's connection: the peer has reset it, or the system has given it up. Node 20 to
+ * 24 tell nobody when a write over TLS hears of it. An end of the peer alone (FIN) drops nothing.
+ *
+ * It takes a call to the system. `remoteAddress` would be node's own copy.
+ */
+export function isDropped(socket: Socket): boolean {
+  if (socket.destroyed || socket.connecting) return false
+  const { _handle: handle }: { readonly _handle?: SocketHandle | null } = socket as object
+  const error = handle?.getpeername?.({})
+  return typeof error === 'number' && error !== 0
+}
+
 /** Whether the value has the methods of a socket. A Duplex that stands in for one is accepted, as in node:http2. */
 export function isSocket(value: unknown): value is Socket {
   return (

@@ -16,7 +16,7 @@ import { RUNTIME } from '../../core/runtime.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
 import { SocketError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
-import { setRef } from '../connect/socket.ts'
+import { isDropped, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
@@ -99,6 +99,10 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   get isDestroyed(): boolean {
     return this.#isCut || this.http2.destroyed
+  }
+
+  get isDropped(): boolean {
+    return isDropped(this.socket)
   }
 
   get bytesRead(): number | null {

@@ -17,6 +17,7 @@ import { ClientConnection } from '../../protocol/connection.ts'
 import type { ByteSink } from '../../protocol/frame-writer.ts'
 import type { ConnectionFault } from '../../protocol/protocol-error.ts'
 import type { ServerSettings } from '../../protocol/settings.ts'
+import { isDropped } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
 import { WireStream } from './wire-stream.ts'
@@ -79,6 +80,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     socket.on('drain', () => this.#onDrain())
     socket.on('data', (chunk: unknown) => this.#onData(chunk))
     this.http2.start()
+  }
+
+  get isDropped(): boolean {
+    return isDropped(this.socket)
   }
 
   get bytesRead(): number | null {

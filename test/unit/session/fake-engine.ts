@@ -68,6 +68,8 @@ export class FakeConnection implements EngineConnection {
     this.events = events
   }
 
+  readonly isDropped = false
+
   toStream(): FakeStream {
     const stream = new FakeStream(this.streams.length * 2 + 1, this.events)
     this.streams.push(stream)

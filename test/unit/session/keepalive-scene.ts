@@ -23,6 +23,8 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
   /** A call waits for room on it. */
   isAwaited = false
   canPing = true
+  /** The system has dropped its connection. */
+  isDropped = false
   /** Its connection is lost without an error. */
   isLost = false
   /** What a session does when it closes. */
@@ -58,8 +60,8 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
     this.events.push(`pong ${rtt}`)
   }
 
-  onRoom(): void {
-    this.events.push('room')
+  onTrustChange(): void {
+    this.events.push('trust')
   }
 
   onIdleTimeout(): void {

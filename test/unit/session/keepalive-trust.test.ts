@@ -47,7 +47,7 @@ describe('Keepalive', () => {
       clock.advance(30)
       session.ack()
       expect([keepalive.isTrusted, keepalive.isVerifying]).toEqual([true, false])
-      expect(session.events).toEqual(['ping', 'pong 30', 'room'])
+      expect(session.events).toEqual(['ping', 'pong 30', 'trust'])
     })
 
     test('needs no verification for one more interval then', () => {
@@ -84,7 +84,7 @@ describe('Keepalive', () => {
       keepalive.verify()
       session.ack()
       clock.advance(IDLE / 2 - INTERVAL - 1)
-      expect(session.events).toEqual(['ping', 'pong 0', 'room'])
+      expect(session.events).toEqual(['ping', 'pong 0', 'trust'])
       clock.advance(51)
       expect(session.events.at(-1)).toBe('idle')
     })
@@ -114,7 +114,7 @@ describe('Keepalive', () => {
       keepalive.verify()
       expect(keepalive.isVerifying).toBe(true)
       session.ack()
-      expect(session.events).toEqual(['ping', 'pong 0', 'room'])
+      expect(session.events).toEqual(['ping', 'pong 0', 'trust'])
     })
   })
 
@@ -322,10 +322,10 @@ describe('Keepalive', () => {
       ['application/grpc', 5],
       ['application/grpc+proto', 5],
       ['application/grpc;charset=utf-8', 5],
-      ['application/grpc-web', 1],
-      ['application/grpc-web+proto', 1],
-      ['application/json', 1],
-      [undefined, 1],
+      ['application/grpc-web', 1 / 30],
+      ['application/grpc-web+proto', 1 / 30],
+      ['application/json', 1 / 30],
+      [undefined, 1 / 30],
     ])('by content-type %s › sends a PING to a silent peer after %d minutes', (contentType, minutes) => {
       const { clock, memory, session, open } = setUp(UNSAID)
       open()

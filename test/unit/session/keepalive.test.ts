@@ -43,10 +43,10 @@ describe('Keepalive', () => {
     })
 
     test('sets no alarm when no timeout applies', () => {
-      const { clock, open, close } = setUp({ keepAliveTimeout: 0, pingInterval: 0 })
-      open()
-      close()
+      const { clock, deadlines } = setUp({ keepAliveTimeout: 0, pingInterval: 0 })
+      clock.advance(HOUR)
       expect(clock.made).toBe(0)
+      expect(deadlines.size).toBe(0)
     })
   })
 

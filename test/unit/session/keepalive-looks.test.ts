@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { SocketError } from '../../../src/errors.ts'
+import { HOUR, setUp, turn } from './keepalive-scene.ts'
+
+/** The caller has set no `pingInterval`. Milliseconds. */
+const UNSAID = { pingInterval: null, pingTimeout: 15_000, keepAliveTimeout: 0 } as const
+/** Two looks, and how late each may be. Milliseconds. */
+const TWO_LOOKS = 1_100
+const SECOND = 1_000
+
+describe('Keepalive', () => {
+  describe('when the system has dropped the connection under a call', () => {
+    test.each([
+      ['by default', {}],
+      ['without PINGs', { pingInterval: 0 }],
+    ])('%s › ends the session within two looks', async (_name, options) => {
+      const { clock, session, open } = setUp(options)
+      open()
+      session.isDropped = true
+      clock.advance(TWO_LOOKS)
+      await turn()
+      expect(session.events).toEqual(['dead'])
+      expect(session.errors[0]).toBeInstanceOf(SocketError)
+      expect(session.errors[0]).toMatchObject({ processed: 'maybe' })
+    })
+
+    test('does not end the session while bytes come that were sent before', async () => {
+      const { clock, session, open } = setUp()
+      open()
+      session.isDropped = true
+      for (let bytes = 1; bytes <= 10; bytes++) {
+        clock.advance(SECOND)
+        session.bytesRead = bytes
+        await turn()
+      }
+      expect(session.events).toEqual([])
+    })
+
+    test('leaves an idle session alone: its next call has a look of its own', async () => {
+      const { clock, session, open, close } = setUp()
+      open()
+      close()
+      session.isDropped = true
+      clock.advance(5 * SECOND)
+      await turn()
+      expect(session.events).toEqual([])
+      open()
+      clock.advance(TWO_LOOKS)
+      await turn()
+      expect(session.events).toEqual(['dead'])
+    })
+  })
+
+  describe('when nothing comes for two seconds under a call', () => {
+    function setUpSilent(options: object = UNSAID) {
+      const scene = setUp(options)
+      scene.memory.onResponse('text/plain')
+      scene.open()
+      return scene
+    }
+
+    test('sends an early PING', () => {
+      const { clock, session } = setUpSilent()
+      clock.advance(2 * SECOND - 1)
+      expect(session.events).toEqual([])
+      clock.advance(51)
+      expect(session.events).toEqual(['ping'])
+    })
+
+    test('sends the further PINGs of one silence after 4, 8, 16 and 32 seconds, and then each minute', () => {
+      const { clock, session } = setUpSilent()
+      const sentAt: number[] = []
+      for (let at = 0; at < 240; at++) {
+        const before = session.asked
+        clock.advance(SECOND)
+        if (session.asked === before) continue
+        sentAt.push(at + 1)
+        session.ack()
+      }
+      const pauses = sentAt.map((at, index) => at - (sentAt[index - 1] ?? 0))
+      expect(pauses).toEqual([2, 4, 8, 16, 32, 60, 60].map((pause) => expect.closeTo(pause, -0.7)))
+    })
+
+    test('begins anew with two seconds after each byte', () => {
+      const { clock, session } = setUpSilent()
+      clock.advance(2 * SECOND + 50)
+      session.ack()
+      session.bytesRead = 10
+      clock.advance(3 * SECOND)
+      expect(session.asked).toBe(2)
+    })
+
+    test('keeps new calls from the session when the ACK takes more than a second, and ends nothing before pingTimeout', async () => {
+      const { clock, keepalive, session } = setUpSilent()
+      clock.advance(2 * SECOND + 50)
+      clock.advance(SECOND - 100)
+      expect(keepalive.isTrusted).toBe(true)
+      clock.advance(TWO_LOOKS)
+      expect(keepalive.isTrusted).toBe(false)
+      expect(session.events).toEqual(['ping', 'trust'])
+      clock.advance(11 * SECOND)
+      await turn()
+      session.ack()
+      expect(keepalive.isTrusted).toBe(true)
+      expect(session.events.filter((event) => event === 'trust')).toHaveLength(2)
+      expect(session.events).not.toContain('dead')
+    })
+
+    test('ends the session after pingTimeout', async () => {
+      const { clock, session } = setUpSilent()
+      clock.advance(2 * SECOND + 50)
+      clock.advance(15 * SECOND + 100)
+      await turn()
+      expect(session.events).toEqual(['ping', 'trust', 'dead'])
+    })
+
+    test.each([
+      ['the caller has set pingInterval', { ...UNSAID, pingInterval: 60_000 }],
+      ['the caller has turned PINGs off', { ...UNSAID, pingInterval: 0 }],
+      ['the caller has set no end for PINGs', { ...UNSAID, pingTimeout: 0 }],
+    ])('sends none when %s', (_name, options) => {
+      const { clock, session } = setUpSilent(options)
+      clock.advance(59 * SECOND)
+      expect(session.asked).toBe(0)
+    })
+
+    test('sends none to a peer that has complained of PINGs, nor to one that may be a gRPC server and has sent nothing', () => {
+      const shy = setUpSilent()
+      shy.memory.onTooManyPings()
+      const unknown = setUp(UNSAID)
+      unknown.open()
+      for (const { clock, session } of [shy, unknown]) {
+        clock.advance(59 * SECOND)
+        expect(session.asked).toBe(0)
+      }
+    })
+
+    test('sends one to a gRPC server after HEADERS or DATA, and no further one before the next', () => {
+      const { clock, memory, pings, session, open } = setUp(UNSAID)
+      memory.onResponse('application/grpc')
+      pings.onNews()
+      open()
+      clock.advance(3 * SECOND)
+      expect(session.asked).toBe(1)
+      session.ack()
+      clock.advance(HOUR / 15)
+      expect(session.asked).toBe(1)
+    })
+  })
+})

@@ -23,6 +23,7 @@ import { UNLIMITED } from '../peer-settings.ts'
 import type { NodeStreamConnection } from './node-stream.ts'
 import { NodeStream } from './node-stream.ts'
 import { UploadBuffer } from './node-upload.ts'
+import { toSessionHandle } from './session-handle.ts'
 
 /**
  * Bytes. With node's default of 64 KiB, node itself refuses larger requests, with the same error as a peer's
@@ -53,6 +54,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly owner: ConnectionOwner
   readonly pings = new PingLedger()
   readonly uploadBuffer: UploadBuffer
+  readonly #handle: object | null
   /** The stream window that was announced last. Bytes. */
   #streamWindow: number
   /** The connection window. Bytes. */
@@ -81,6 +83,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     socket.on('error', (error) => owner.onError(error))
     this.#window = options.connectionWindowSize
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
+    this.#handle = toSessionHandle(this.http2)
     this.http2.on('error', (error) => owner.onError(error))
     this.http2.on('close', () => owner.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => this.#onGoaway(code, lastStreamId, data))
@@ -197,9 +200,14 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       if (!this.http2.destroyed) this.http2.destroy()
       // Node would wait for the peer: to close its side after a graceful close, or to read what is being written.
       this.socket.destroy()
+      // In the next turn, node destroys the native halves of the streams.
+      originalSetImmediate(keep, this.#handle)
     })
   }
 }
+
+/** Does nothing: as an argument of a callback that is due, a value can't be collected as garbage. */
+function keep(_value: unknown): void {}
 
 function connectHttp2(
   origin: Origin,

@@ -1,0 +1,29 @@
+/**
+ * Keeps the native half of a session of node:http2 alive for as long as its streams may need it.
+ *
+ * @module
+ */
+
+import type { ClientHttp2Session } from 'node:http2'
+
+/** Node's own key of the handle, under which every session has it. Undefined until the first session was seen. */
+let handleKey: symbol | null | undefined
+
+/**
+ * The native half of a session, to be kept until the session and all of its streams are gone.
+ *
+ * Node destroys a stream's native half a turn of the event loop after its session's, and drops its only reference to
+ * the session's before that. If the garbage collector runs in between, it frees the session first, and node aborts the
+ * process (`~Http2Session(): current_nghttp2_memory_ == 0`) when nghttp2 has memory left for one of the streams: for a
+ * header section whose rest doesn't come, for example.
+ *
+ * @returns null where node has no such key
+ */
+export function toSessionHandle(http2: ClientHttp2Session): object | null {
+  if (handleKey === undefined) {
+    const keys = Object.getOwnPropertySymbols(http2)
+    handleKey = keys.find((key) => key.description === 'kHandle') ?? null
+  }
+  const handle: unknown = handleKey === null ? null : Reflect.get(http2, handleKey)
+  return typeof handle === 'object' ? handle : null
+}

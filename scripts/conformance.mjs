@@ -11,6 +11,7 @@ import { play, toBinary } from './conformance/play.mjs'
 import { isNamed, toRules } from './conformance/rules.mjs'
 import { readFingerprint } from './conformance/titles.mjs'
 import { toVectors } from './conformance/vectors.mjs'
+import { PROGRAM_ENV } from './program-env.mjs'
 
 /**
  * @typedef {import('./conformance/page.mjs').Count} Count
@@ -64,12 +65,10 @@ function toPackageVersion(folder) {
 
 /** @returns {Record<string, string>} */
 function toVersions() {
-  // The servers are in sbin, which isn't in every user's PATH.
-  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` }
   /** @type {Record<string, string>} */
   const versions = {}
   for (const [name, [command, version]] of Object.entries(PROGRAMS)) {
-    const said = execFileSync('sh', ['-c', `${command} 2>&1`], { encoding: 'utf8', env })
+    const said = execFileSync('sh', ['-c', `${command} 2>&1`], { encoding: 'utf8', env: PROGRAM_ENV })
     const [, found] = version.exec(said) ?? []
     if (found === undefined) throw new Error(`${name} doesn't say its version`)
     versions[name] = found

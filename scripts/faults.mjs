@@ -10,6 +10,7 @@ import { BEHAVIOURS } from './faults/behaviours.mjs'
 import { toFile, toPage } from './faults/page.mjs'
 import { ClientProcess, HANGS, LIMIT, MEMORY, PAUSE, play } from './faults/play.mjs'
 import { toWorst } from './faults/verdicts.mjs'
+import { PROGRAM_ENV } from './program-env.mjs'
 
 /**
  * @typedef {import('./faults/page.mjs').Row} Row
@@ -74,7 +75,7 @@ function toVersion(name) {
 
 /** @param {string} program @param {string[]} args */
 function toOutput(program, ...args) {
-  return execFileSync(program, args, { encoding: 'utf8', cwd: root }).trim()
+  return execFileSync(program, args, { encoding: 'utf8', cwd: root, env: PROGRAM_ENV }).trim()
 }
 
 /**

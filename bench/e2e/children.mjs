@@ -4,6 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 
@@ -21,7 +22,7 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
 /** Which core the server and the clients get, or null where they can't be pinned. */
 export const cores =
   availableParallelism() > 1 &&
-  [0, 1].every((core) => spawnSync('taskset', ['-c', `${core}`, 'true']).status === 0)
+  [0, 1].every((core) => spawnSync('taskset', ['-c', `${core}`, 'true'], { env: PROGRAM_ENV }).status === 0)
     ? { client: 0, server: 1 }
     : null
 
@@ -29,14 +30,14 @@ export const cores =
  * @param {'client' | 'server'} role
  * @param {string} file
  * @param {string[]} args
- * @param {Record<string, string>} [env] on top of this process's own
+ * @param {Record<string, string>} [env] on top of `PROGRAM_ENV`
  * @returns {ChildProcess}
  */
 export function start(role, file, args, env = {}) {
   // taskset replaces itself by the program, so killing the child kills the program.
   const [command, commandArgs] =
     cores === null ? [file, args] : ['taskset', ['-c', `${cores[role]}`, file, ...args]]
-  const child = spawn(command, commandArgs, { stdio: 'pipe', env: { ...process.env, ...env } })
+  const child = spawn(command, commandArgs, { stdio: 'pipe', env: { ...PROGRAM_ENV, ...env } })
   running.add(child)
   child.once('close', () => running.delete(child))
   return child

@@ -4,11 +4,9 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 
-// The servers are in sbin, which isn't in every user's PATH.
-const PATH = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`
-
-const { status, stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8', env: { ...process.env, PATH } })
+const { status, stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8', env: PROGRAM_ENV })
 
 /** Such as `nginx/1.22.1`, or null where it isn't installed. */
 export const nginxVersion = status === 0 ? (/nginx\/[\d.]+/.exec(stderr)?.[0] ?? 'nginx') : null
@@ -55,5 +53,5 @@ http {
 `
   const config = join(prefix, 'nginx.conf')
   writeFileSync(config, text)
-  return { file: 'nginx', args: ['-p', prefix, '-c', config, '-e', join(prefix, 'error.log')], env: { PATH } }
+  return { file: 'nginx', args: ['-p', prefix, '-c', config, '-e', join(prefix, 'error.log')], env: {} }
 }

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { generate } from 'selfsigned'
 import { freePort } from '../../scripts/free-port.mjs'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { start, stop } from './children.mjs'
 import { toJsonDocument } from './json-document.mjs'
 import { nginxVersion, toNginx } from './nginx.mjs'
@@ -24,7 +25,7 @@ export const maxStreams = 256
 /** Large windows are of 16 MiB, as a power of two. */
 const LARGE_BITS = 24
 
-const version = spawnSync('nghttpd', ['--version'], { encoding: 'utf8' })
+const version = spawnSync('nghttpd', ['--version'], { encoding: 'utf8', env: PROGRAM_ENV })
 
 /** The version line of nghttpd, or null where it isn't installed. */
 export const nghttpdVersion = version.status === 0 ? version.stdout.trim() : null

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { freePort } from '../free-port.mjs'
+import { PROGRAM_ENV } from '../program-env.mjs'
 import { compileScript } from '../support.mjs'
 
 /**
@@ -119,7 +120,7 @@ export async function startChild(script, argument) {
   }
 }
 
-export const hasNghttpd = spawnSync('nghttpd', ['--version']).status === 0
+export const hasNghttpd = spawnSync('nghttpd', ['--version'], { env: PROGRAM_ENV }).status === 0
 
 /** @param {number} port */
 async function isListening(port) {
@@ -143,10 +144,10 @@ async function isListening(port) {
  * @param {string} command
  * @param {(port: number) => string[]} toArgs
  * @param {string} folder goes with the server
- * @param {NodeJS.ProcessEnv} [env]
+ * @param {NodeJS.ProcessEnv} [env] by default with the folders of Debian's servers in PATH
  * @returns {Promise<{ origin: string, port: number, stop(): Promise<void> }>}
  */
-export async function startOnPort(command, toArgs, folder, env = process.env) {
+export async function startOnPort(command, toArgs, folder, env = PROGRAM_ENV) {
   for (let start = 0; start < 3; start++) {
     const port = await freePort()
     const child = spawn(command, toArgs(port), { stdio: 'ignore', env })
@@ -178,7 +179,7 @@ export async function startNghttpd() {
   return await startOnPort('nghttpd', (port) => [...args, `${port}`], folder)
 }
 
-export const hasGo = spawnSync('go', ['version']).status === 0
+export const hasGo = spawnSync('go', ['version'], { env: PROGRAM_ENV }).status === 0
 
 const interop = join(import.meta.dirname, '../../test/interop')
 
@@ -195,6 +196,7 @@ export async function startGrpc(args = ['--max-connection-age=300ms']) {
   const binary = join(folder, 'server')
   const build = spawnSync('go', ['build', '-ldflags=-s -w', '-o', binary, '.'], {
     cwd: join(interop, 'grpc-go'),
+    env: PROGRAM_ENV,
     encoding: 'utf8',
   })
   if (build.status !== 0) throw new Error(`go cannot build the server of gRPC: ${build.stderr}`)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { runNode } from '../support/child.ts'
 import { GO_BUILD_LIMIT } from '../support/restarting-server.ts'
 import type { Entry } from './report-result.ts'
@@ -36,8 +37,10 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const hasUndici8 = major > 22 || (major === 22 && minor >= 19)
 const hasGot = major >= 22
 
-const hasH2load = spawnSync('h2load', ['--version']).error === undefined
-const goVersion = /^go1\.(\d+)/.exec(spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8' }).stdout ?? '')
+const hasH2load = spawnSync('h2load', ['--version'], { env: PROGRAM_ENV }).error === undefined
+const goVersion = /^go1\.(\d+)/.exec(
+  spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8', env: PROGRAM_ENV }).stdout ?? '',
+)
 const hasGo = Number(goVersion?.[1]) >= 26
 
 const UNDICI_REQUEST = ['undici request', 'undici-http1 request', 'undici-http1-pipelined request']

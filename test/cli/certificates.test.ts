@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { toCacheFolder } from '../../src/cli/certificates/cache-folder.ts'
 import { generateKey, toLeafCertificate } from '../../src/cli/certificates/certificate.ts'
 import { loadServerCertificate } from '../../src/cli/certificates/certificate-store.ts'
@@ -36,7 +37,9 @@ async function verify(...args: string[]): Promise<string> {
   requireProgram('openssl')
   const files = ['-CAfile', join(folder, 'ca.pem'), join(folder, 'localhost.pem')]
   const options = ['-x509_strict', '-purpose', 'sslserver', '-check_ss_sig', ...args]
-  const { stdout } = await promisify(execFile)('openssl', ['verify', ...options, ...files])
+  const { stdout } = await promisify(execFile)('openssl', ['verify', ...options, ...files], {
+    env: PROGRAM_ENV,
+  })
   return stdout
 }
 
@@ -85,7 +88,7 @@ describe('the certificates', () => {
     const names = ['-subj', '/CN=example.com', '-addext', 'subjectAltName=DNS:example.com,IP:192.0.2.1']
     const files = ['-CA', join(folder, 'ca.pem'), '-CAkey', caKey, '-out', join(folder, 'localhost.pem')]
     const rest = ['-keyout', join(folder, 'other-key.pem'), '-addext', 'basicConstraints=critical,CA:FALSE']
-    await promisify(execFile)('openssl', [...args, ...names, ...files, ...rest])
+    await promisify(execFile)('openssl', [...args, ...names, ...files, ...rest], { env: PROGRAM_ENV })
     await expect(verify()).rejects.toThrow('permitted subtree violation')
   })
 })

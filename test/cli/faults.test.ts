@@ -4,6 +4,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { BEHAVIOURS } from '../../src/cli/faults/behaviours.ts'
 import { Journal } from '../../src/cli/faults/journal.ts'
 import { PRESET_NAMES } from '../../src/cli/faults/presets.ts'
@@ -263,7 +264,7 @@ describe.skipIf(lacksCurl)('curl', () => {
   const curl = async (...args: string[]) => {
     requireProgram('curl')
     const common = ['--silent', '--show-error', '--noproxy', '*', '--write-out', ' %{http_code}']
-    return promisify(execFile)('curl', [...common, ...args]).then(
+    return promisify(execFile)('curl', [...common, ...args], { env: PROGRAM_ENV }).then(
       ({ stdout }) => stdout,
       ({ code }: { code: number }) => code,
     )

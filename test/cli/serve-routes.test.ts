@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { WebSocket } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { Agent, Client } from '../../src/index.ts'
 import type { Serve } from '../support/cli.ts'
 import { makeFolder, removeFolder, startServe } from '../support/cli.ts'
@@ -313,13 +314,8 @@ describe('a handshake that is refused', () => {
 describe.skipIf(lacksCurl)('curl', () => {
   const curl = async (...args: string[]) => {
     requireProgram('curl')
-    const { stdout } = await promisify(execFile)('curl', [
-      '--silent',
-      '--show-error',
-      '--noproxy',
-      '*',
-      ...args,
-    ])
+    const common = ['--silent', '--show-error', '--noproxy', '*']
+    const { stdout } = await promisify(execFile)('curl', [...common, ...args], { env: PROGRAM_ENV })
     return stdout
   }
 

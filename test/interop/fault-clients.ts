@@ -14,7 +14,8 @@ import { promisify } from 'node:util'
 import { createNodeHttpClient, Http2SessionManager } from '@connectrpc/connect-node'
 import axios from 'axios'
 import got from 'got'
-import { buildGo, lacks, PROGRAM_PATH, requireProgram } from '../support/programs.ts'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
+import { buildGo, lacks, requireProgram } from '../support/programs.ts'
 
 const run = promisify(execFile)
 const MAJOR = Number(process.versions.node.split('.')[0])
@@ -168,10 +169,7 @@ const curl: FaultClient = {
       return inTurn(order, async ({ url, method, body }) => {
         const sent = body === null ? ['--request', method] : ['--data', body]
         const args = [...common, ...http2, ...sent, '--write-out', '\n%{http_code}', url]
-        const { stdout } = await run('curl', args, {
-          env: { ...process.env, PATH: PROGRAM_PATH },
-          cwd: folder,
-        })
+        const { stdout } = await run('curl', args, { env: PROGRAM_ENV, cwd: folder })
         const [status = '', ...lines] = stdout.split('\n').reverse()
         return { status: Number(status), text: lines.reverse().join('\n') }
       })

@@ -6,9 +6,10 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { findFreePort } from '../support/free-port.ts'
 import type { Program } from '../support/programs.ts'
-import { buildGo, PROGRAM_PATH, requireProgram } from '../support/programs.ts'
+import { buildGo, requireProgram } from '../support/programs.ts'
 import { toCertificate } from '../support/server.ts'
 import { toApacheConfiguration, toMisdirectingScript, toNginxConfiguration } from './fetch-configurations.ts'
 
@@ -57,7 +58,7 @@ const FILES = {
 /** Another process may take a port between our look and the server's. */
 const MAX_STARTS = 3
 /** The test runner's options for Node are not for the child. */
-const env = { ...process.env, NODE_OPTIONS: '', PATH: PROGRAM_PATH }
+const env = { ...PROGRAM_ENV, NODE_OPTIONS: '' }
 
 const children = new URL('./children/', import.meta.url)
 

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { lacks, requireProgram } from './programs.ts'
 
 export const lacksChromium = lacks('chromium')
@@ -101,7 +102,7 @@ export async function startChromium(): Promise<Browser> {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     // A group of its own, so that its helpers end with it.
     detached: true,
-    env: { ...process.env, TMPDIR: folder },
+    env: { ...PROGRAM_ENV, TMPDIR: folder },
   })
   const closed = new Promise<void>((resolve) => child.on('error', ignore).on('close', () => resolve()))
   const close = async (): Promise<void> => {

@@ -3,9 +3,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { PROGRAM_PATH } from './programs.ts'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 
-const env = { ...process.env, PATH: PROGRAM_PATH, NODE_OPTIONS: '' }
+const env = { ...PROGRAM_ENV, NODE_OPTIONS: '' }
 
 /** A user namespace in which this process is root, with a network namespace of its own. */
 const UNSHARE = ['-Urn', 'sh', '-e', '-c']

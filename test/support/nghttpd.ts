@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { findFreePort } from './free-port.ts'
 import { lacks, requireProgram } from './programs.ts'
 import { toCertificate } from './server.ts'
@@ -54,6 +55,7 @@ export async function startNghttpd(options: NghttpdOptions = {}): Promise<Nghttp
   for (let starts = 1; ; starts++) {
     const port = await findFreePort()
     const child = spawn('nghttpd', [...common, ...(tls ? [] : ['--no-tls']), `${port}`, ...credentials], {
+      env: PROGRAM_ENV,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let log = ''

@@ -2,9 +2,10 @@
 
 import { execFile, spawnSync } from 'node:child_process'
 import { promisify } from 'node:util'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 
 /** How to ask for its version, which starts nothing. */
-const PROGRAMS = {
+export const PROGRAMS = {
   nghttpd: '--version',
   nginx: '-v',
   apache2: '-v',
@@ -21,13 +22,8 @@ const PROGRAMS = {
 /** A program that `scripts/install-servers.sh` installs. */
 export type Program = keyof typeof PROGRAMS
 
-/** With the folders in which Debian has its servers; they are not in the PATH of every user. */
-export const PROGRAM_PATH = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin`
-
-const env = { ...process.env, PATH: PROGRAM_PATH }
-
 function isInstalled(program: Program): boolean {
-  return spawnSync(program, [PROGRAMS[program]], { env }).error === undefined
+  return spawnSync(program, [PROGRAMS[program]], { env: PROGRAM_ENV }).error === undefined
 }
 
 function toReason(program: string): string {
@@ -54,6 +50,6 @@ export async function buildGo(binary: string, source: { file: string } | { modul
   requireProgram('go')
   // Without what a debugger would need it is linked in half the time.
   const args = ['build', '-ldflags=-s -w', '-o', binary]
-  if ('file' in source) await promisify(execFile)('go', [...args, source.file])
-  else await promisify(execFile)('go', [...args, '.'], { cwd: source.module })
+  const [what, cwd] = 'file' in source ? [source.file] : ['.', source.module]
+  await promisify(execFile)('go', [...args, what], { cwd, env: PROGRAM_ENV })
 }

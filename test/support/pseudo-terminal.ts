@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { CLI } from './cli.ts'
 import { requireProgram } from './programs.ts'
 
@@ -17,7 +18,7 @@ export const program = `'${process.execPath}' '${CLI}'`
 
 /** Runs a line of a shell to its end. */
 export async function runShell(line: string): Promise<ShellExit> {
-  const child = spawn('sh', ['-c', line], { env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '' } })
+  const child = spawn('sh', ['-c', line], { env: { ...PROGRAM_ENV, NODE_OPTIONS: '', NO_COLOR: '' } })
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   for (const pipe of [child.stdout, child.stderr]) {

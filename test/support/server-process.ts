@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
+import { PROGRAM_ENV } from '../../scripts/program-env.mjs'
 import { findFreePort } from './free-port.ts'
-import { PROGRAM_PATH } from './programs.ts'
 
 /** A running server that others wrote. */
 export interface ServerProcess {
@@ -36,8 +36,6 @@ const MAX_STARTS = 3
 /** Between two looks whether a process listens, in milliseconds. */
 const START_STEP = 10
 
-const env = { ...process.env, PATH: PROGRAM_PATH }
-
 /** A folder that goes with the test. */
 export async function makeFolder(name: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `dodici-${name}-`))
@@ -59,7 +57,7 @@ export async function startProcess(
   for (let starts = 1; ; starts++) {
     const port = fixed ?? (await findFreePort())
     const { command, args, ready } = await toLaunch(port)
-    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(command, args, { env: PROGRAM_ENV, stdio: ['ignore', 'pipe', 'pipe'] })
     const words = new Words(child)
     const end = async (name: NodeJS.Signals): Promise<void> => {
       child.kill(name)

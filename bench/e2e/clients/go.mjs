@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 import { outputOf, start } from '../children.mjs'
 import { directory } from '../temporary.mjs'
 
@@ -13,7 +14,7 @@ const BUILD_LIMIT = 180_000
 /** The first one in which net/http can be kept to one connection above its limit of streams. */
 const oldest = 26
 
-const { error, stdout } = spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8' })
+const { error, stdout } = spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8', env: PROGRAM_ENV })
 
 /** @type {import('./index.mjs').Program['whyNot']} */
 export function whyNot() {

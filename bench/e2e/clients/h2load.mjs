@@ -3,8 +3,9 @@
  * timed.
  */
 import { spawnSync } from 'node:child_process'
+import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
 
-const { error, stdout } = spawnSync('h2load', ['--version'], { encoding: 'utf8' })
+const { error, stdout } = spawnSync('h2load', ['--version'], { encoding: 'utf8', env: PROGRAM_ENV })
 const hasBash = spawnSync('bash', ['-c', 'true']).error === undefined
 
 /** @type {import('./index.mjs').Program['whyNot']} */

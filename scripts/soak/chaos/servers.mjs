@@ -7,6 +7,7 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { PROGRAM_ENV } from '../../program-env.mjs'
 import { WEIGHTS } from '../calls.mjs'
 import { GRPC_WEIGHTS } from '../grpc-calls.mjs'
 import { startGrpc, startOnPort } from '../servers.mjs'
@@ -32,7 +33,7 @@ const REQUESTS = { ...WEIGHTS, ...FETCHES }
 
 /** What a command says, on either stream, if it ends well. @param {string} command @param {string[]} args */
 function say(command, ...args) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' })
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', env: PROGRAM_ENV })
   if (error !== undefined || status !== 0) throw new Error(`${command}: ${error ?? stderr.trim()}`)
   return stdout.trim() || stderr.trim()
 }
@@ -59,7 +60,7 @@ function proxy(name, find, toConfiguration, toArgs, more = {}) {
       const { command, version } = find()
       const folder = makeFolder()
       const file = join(folder, `configuration${name === 'Envoy' ? '.json' : ''}`)
-      const env = { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder }
+      const env = { ...PROGRAM_ENV, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder }
       const toAll = (/** @type {number} */ port) => {
         writeFileSync(file, toConfiguration({ port, origin, folder }))
         return toArgs(file)
@@ -118,7 +119,7 @@ const go = {
 const hypercorn = {
   name: 'Hypercorn',
   async start() {
-    const env = { ...process.env, PYTHONPATH: say(join(scripts, 'install-hypercorn.sh'), '--installed') }
+    const env = { ...PROGRAM_ENV, PYTHONPATH: say(join(scripts, 'install-hypercorn.sh'), '--installed') }
     // Without workers it is one process.
     const args = ['-m', 'hypercorn', '--workers=0', '--log-level=critical', 'echo_asgi:app']
     const toArgs = (/** @type {number} */ port) => [...args, `--bind=127.0.0.1:${port}`]

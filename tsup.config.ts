@@ -13,7 +13,7 @@ const shared = {
   target: 'node20',
   platform: 'node',
   external: ['undici'],
-  // scripts/clean.mjs does it: tsup would remove the declarations of `dodici/undici` behind `onSuccess`.
+  // scripts/build.mjs does it: tsup would remove the declarations of `dodici/undici` behind `onSuccess`.
   clean: false,
   splitting: false,
   dts: false,

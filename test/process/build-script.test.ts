@@ -1,0 +1,101 @@
+/** `scripts/build.mjs` builds again where a build would write something else, and `--if-changed` at no other time. */
+
+import { execFileSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+
+const script = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
+const TSUP = 'node_modules/tsup/dist/cli-default.js'
+
+/** In the place of tsup: it notes its arguments, and writes one file. */
+const FAKE = `
+const { appendFileSync, mkdirSync, writeFileSync } = require('node:fs')
+appendFileSync('calls', process.argv.slice(2).join(' ') + ';')
+mkdirSync('dist')
+writeFileSync('dist/index.js', 'built')
+process.exitCode = process.env.BUILD_FAILS === undefined ? 0 : 3`
+
+/** A checkout with a source, the script and that tsup. */
+function makeCheckout() {
+  const folder = mkdtempSync(join(tmpdir(), 'dodici-build-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const write = (file: string, text: string): void => {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  write('src/index.ts', 'first')
+  write(TSUP, FAKE)
+  mkdirSync(join(folder, 'scripts'))
+  copyFileSync(script, join(folder, 'scripts/build.mjs'))
+  const build = (...args: string[]): string =>
+    execFileSync(process.execPath, ['scripts/build.mjs', ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+  const has = (file: string): boolean => existsSync(join(folder, file))
+  const remove = (file: string): void => rmSync(join(folder, file), { recursive: true })
+  return { build, write, remove, has, calls: () => readFileSync(join(folder, 'calls'), 'utf8') }
+}
+
+test('with --if-changed it builds once, and not a second time', () => {
+  const { build, calls } = makeCheckout()
+  build('--if-changed')
+  build('--if-changed')
+  expect(calls()).toBe('--silent;')
+})
+
+test('without it it builds each time, and that build counts', () => {
+  const { build, calls } = makeCheckout()
+  build('--minify')
+  build()
+  build('--if-changed')
+  expect(calls()).toBe('--minify;;')
+})
+
+test.each<[string, (checkout: ReturnType<typeof makeCheckout>) => void]>([
+  ['a source has changed', ({ write }) => write('src/index.ts', 'second')],
+  ['a source is new', ({ write }) => write('src/core/new.ts', '')],
+  ['other tools are installed', ({ write }) => write('node_modules/.package-lock.json', '{}')],
+  ['a file of dist/ has changed', ({ write }) => write('dist/index.js', 'edited')],
+  ['a file of dist/ is new', ({ write }) => write('dist/parts/old.js', '')],
+  ['dist/ is gone', ({ remove }) => remove('dist')],
+])('where %s, --if-changed builds', (_what, change) => {
+  const checkout = makeCheckout()
+  checkout.build('--if-changed')
+  change(checkout)
+  checkout.build('--if-changed')
+  expect(checkout.calls()).toBe('--silent;--silent;')
+  expect(checkout.has('dist/parts')).toBe(false)
+})
+
+test('a build that fails is told, and done again', () => {
+  const { build, calls } = makeCheckout()
+  process.env.BUILD_FAILS = 'yes'
+  try {
+    expect(() => build('--if-changed')).toThrow(expect.objectContaining({ status: 3 }))
+  } finally {
+    delete process.env.BUILD_FAILS
+  }
+  build('--if-changed')
+  expect(calls()).toBe('--silent;--silent;')
+})
+
+test('without the development dependencies --if-changed says so, and succeeds', () => {
+  const { build, remove, has } = makeCheckout()
+  remove('node_modules')
+  expect(build('--if-changed')).toMatch(/^dist\/ was not built: .* tsup/)
+  expect(has('dist')).toBe(false)
+  expect(() => build()).toThrow()
+})

@@ -1,16 +1,17 @@
 // Packs the library, installs the tarball in an empty folder, and uses it there the way its users do: from an ES
-// module, from CommonJS and from TypeScript, each against a server on loopback.
+// module, from CommonJS and from TypeScript, each against a server on loopback. It does the same with an install from git.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http2'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { checkBundles } from './check-bundles.mjs'
+import { installFromGit } from './check-git.mjs'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -74,11 +75,7 @@ try {
   await checkFiles(tarball)
   const consumer = await install(tarball)
   await withServer(async (url) => {
-    const esm = JSON.parse(await node(consumer, ['esm.mjs', url]))
-    const cjs = JSON.parse(await node(consumer, ['cjs.cjs', url]))
-    assert.ok(esm.length > 0, 'the package exports nothing')
-    assert.deepEqual(cjs, esm, 'the ES module and CommonJS export different names')
-    console.log(`import and require: a request each, the same ${esm.length} names: ${esm.join(', ')}`)
+    await checkImports(consumer, url)
     await checkTypeScript(consumer, url)
   })
   await checkTesting(consumer)
@@ -86,6 +83,7 @@ try {
   await checkCli(consumer)
   await checkEverything(consumer)
   await checkPublished(tarball)
+  await checkGit()
 } catch (error) {
   // What the child printed says more than that it failed; tsc reports on stdout.
   console.error(error.stdout ? `${error.message}\n${error.stdout}` : error)
@@ -132,6 +130,15 @@ async function install(tarball) {
   return consumer
 }
 
+/** A request each by import and by require. */
+async function checkImports(consumer, url) {
+  const esm = JSON.parse(await node(consumer, ['esm.mjs', url]))
+  const cjs = JSON.parse(await node(consumer, ['cjs.cjs', url]))
+  assert.ok(esm.length > 0, 'the package exports nothing')
+  assert.deepEqual(cjs, esm, 'the ES module and CommonJS export different names')
+  console.log(`import and require: a request each, the same ${esm.length} names: ${esm.join(', ')}`)
+}
+
 /** `dodici/testing`: a request to its server, by import and by require; what it costs, and that Dodici doesn't load it. */
 async function checkTesting(consumer) {
   const esm = JSON.parse(await node(consumer, ['testing.mjs']))
@@ -148,14 +155,41 @@ async function checkTesting(consumer) {
 
 /** `npx dodici`: it starts, its servers serve a request that the installed package makes, and end by a signal. */
 async function checkCli(consumer) {
-  const { stdout } = await run('npx', ['--no-install', 'dodici', '--version'], { cwd: consumer })
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  assert.equal(stdout.trim(), version, 'npx dodici --version says another version')
+  await checkProgram(consumer)
   const status = await node(consumer, ['cli.mjs', join(temporary, 'cache')])
   assert.equal(status.trim(), '200 200 0\n200 200 0', 'dodici serve or dodici faults failed')
   const { length } = gzipSync(await readFile(join(consumer, 'node_modules/dodici/dist/cli.js')), { level: 9 })
   assert.ok(length <= MAX_CLI, `the command line costs ${length} bytes, more than ${MAX_CLI}`)
   console.log(`dodici serve, dodici faults: a request over h2c and over TLS each; ${length} bytes as gzip`)
+}
+
+/** It is there as `npx dodici`. */
+async function checkProgram(consumer) {
+  const ask = (option) => run('npx', ['--no-install', 'dodici', option], { cwd: consumer })
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  assert.equal((await ask('--version')).stdout.trim(), version, 'npx dodici --version says another version')
+  assert.match((await ask('--help')).stdout, /dodici serve/, "npx dodici --help doesn't name its commands")
+}
+
+/** What an install from git has: the same dist/ as the tarball, which is all that users see. */
+async function checkGit() {
+  const folder = join(temporary, 'git')
+  await mkdir(folder)
+  const consumer = await installFromGit(root, folder)
+  for (const file of ['esm.mjs', 'cjs.cjs', 'request.mjs']) {
+    await cp(join(root, 'test/package', file), join(consumer, file))
+  }
+  const files = await readdir(join(consumer, 'node_modules/dodici'), { recursive: true, withFileTypes: true })
+  const names = files
+    .filter((file) => file.isFile())
+    .map((file) => relative(join(consumer, 'node_modules/dodici'), join(file.parentPath, file.name)))
+  assert.deepEqual(
+    names.filter((file) => !PART.test(file)).sort(),
+    MEANT,
+    'an install of the current commit from git has other files than the tarball',
+  )
+  await withServer((url) => checkImports(consumer, url))
+  await checkProgram(consumer)
 }
 
 async function checkTypeScript(consumer, url) {

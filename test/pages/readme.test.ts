@@ -56,6 +56,23 @@ describe('README.md', () => {
     expect(page.trimEnd().split('\n').length).toBeLessThanOrEqual(250)
   })
 
+  test('says in its first 40 lines how to try Dodici, how to test it and how to have it', () => {
+    const { version, scripts }: { version: string; scripts: Record<string, string> } = JSON.parse(
+      readRepository('package.json'),
+    )
+    const beginning = page.split('\n').slice(0, 40).join('\n')
+    for (const command of [
+      '\nnpm ci && npm run demo ',
+      '\nnpm cit ',
+      '\nnpm pack ',
+      `\nnpm install ./dodici-${version}.tgz `,
+      '\nnpm install --allow-git=root git+https://github.com/dodici/dodici.git ',
+    ]) {
+      expect(beginning).toContain(command)
+    }
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['demo', 'test', 'prepare', 'prepack']))
+  })
+
   test('has the right outcomes of docs/faults.md', () => {
     const others = ['undici', 'got', 'axios', 'node:http2', 'connect-node'].map((client) => {
       const { right, later } = toOutcomes(client)

@@ -257,7 +257,10 @@ export interface ClientOptions extends CallLimits {
   /**
    * The implementation of HTTP/2.
    *
-   * @default 'node'; on Bun 'wire'
+   * Without this option, a session over a Duplex that is neither a `net.Socket` nor a `TLSSocket` has `'wire'`:
+   * `node:http2` isn't safe there. With `'node'` such a session fails with an {@link InvalidArgumentError}.
+   *
+   * @default the environment variable `DODICI_ENGINE`; without it `'node'`, on Bun `'wire'`
    */
   engine?: EngineName | undefined
 

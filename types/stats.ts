@@ -1,3 +1,5 @@
+import type { EngineName } from './engine.ts'
+
 /**
  * Why a session was opened:
  *
@@ -11,6 +13,12 @@ export type OpenReason = 'cold' | 'full' | 'replacement' | 'crowded'
 
 /** A snapshot of one session. */
 export interface SessionStats {
+  /**
+   * The implementation of HTTP/2 that runs it. Until it is connected, the one of its client: over a Duplex of a connect
+   * function `'wire'` may take its place ({@link ClientOptions.engine}).
+   */
+  engine: EngineName
+
   /**
    * `verifying`: the peer must acknowledge a PING before the session takes requests again. `draining`: the session
    * finishes its streams, and takes no new ones.

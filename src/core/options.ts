@@ -21,7 +21,6 @@ import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { toLimit, toLimits } from './limits.ts'
 import { isUrl } from './realms.ts'
-import type { Runtime } from './runtime.ts'
 import { RUNTIME } from './runtime.ts'
 import type { SessionOptions } from './session-options.ts'
 import { toSessionOptions } from './session-options.ts'
@@ -44,6 +43,8 @@ export interface Origin {
 /** {@link ClientOptions}, with every option present. */
 export interface ResolvedClientOptions {
   readonly engine: EngineName
+  /** Whether the `engine` option names it. */
+  readonly isEngineGiven: boolean
   readonly connect: ConnectTlsOptions | Connector
   readonly socketPath: string | null
   /** For a connect function; options have it as well, where they had none. */
@@ -59,16 +60,33 @@ export interface ResolvedClientOptions {
   readonly captureStack: boolean
 }
 
-/** The engine where the option isn't set, except on Bun. */
+/** The engine where neither the option nor the environment names one, except on Bun. */
 export const DEFAULT_ENGINE: EngineName = 'node'
 
+/** The environment variable that sets another one. */
+const ENGINE_VARIABLE = 'DODICI_ENGINE'
+
+/** Null until the first dispatcher is made that names no engine. */
+let defaultEngine: EngineName | null = null
+
+/** @throws InvalidArgumentError when the environment names an engine that there isn't */
+function toDefaultEngine(): EngineName {
+  defaultEngine ??= toEngine(ENGINE_VARIABLE, process.env[ENGINE_VARIABLE] || toBuiltinDefault())
+  return defaultEngine
+}
+
 /** Bun's node:http2 lacks too much (docs/runtimes.md). */
-function toDefaultEngine(runtime: Runtime): EngineName {
-  return runtime === 'Bun' ? 'wire' : DEFAULT_ENGINE
+function toBuiltinDefault(): EngineName {
+  return RUNTIME === 'Bun' ? 'wire' : DEFAULT_ENGINE
 }
 
 /** An object, so that the compiler requires each of the type's names. */
 const ENGINES: Readonly<Record<EngineName, true>> = { node: true, wire: true }
+
+function toEngine(name: string, value: unknown): EngineName {
+  if (isEngine(value)) return value
+  throw invalid(name, value, `one of ${Object.keys(ENGINES).map(show).join(', ')}`)
+}
 
 function isEngine(value: unknown): value is EngineName {
   return typeof value === 'string' && Object.hasOwn(ENGINES, value)
@@ -181,11 +199,9 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
   }
   const options: ClientOptions = given
   warnOfUnknownOptions(options, DISPATCHER_OPTIONS, false)
-  const engine: unknown = options.engine ?? toDefaultEngine(RUNTIME)
-  if (!isEngine(engine))
-    throw invalid('engine', engine, `one of ${Object.keys(ENGINES).map(show).join(', ')}`)
   return Object.freeze({
-    engine,
+    engine: toEngine('engine', options.engine ?? toDefaultEngine()),
+    isEngineGiven: (options.engine ?? null) !== null,
     connect: toConnect(options.connect, options),
     socketPath: toSocketPath(options.socketPath),
     localAddress: toLocalAddress(options.localAddress),

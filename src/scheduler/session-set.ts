@@ -68,7 +68,7 @@ export class SessionSet implements SessionOwner {
     events: ConnectionEvents,
   ) {
     const deadlines = new Deadlines(clock)
-    const engine = toEngineSource(options.engine)
+    const engine = toEngineSource(options)
     this.#context = { origin, options, engine, clock, deadlines, memory, owner: this }
     this.#connections = connections
     this.#owner = owner

@@ -7,6 +7,7 @@
 
 import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { EngineName } from '../../types/engine.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
@@ -52,6 +53,8 @@ export interface EngineContext {
 
 /** A socket, and the HTTP/2 connection on it. */
 export interface EngineConnection extends WindowAnnouncer {
+  /** The name of its engine. */
+  readonly engine: EngineName
   readonly socket: Socket
   /** Bytes read from the socket; null when a caller's stand-in for a socket doesn't count them. */
   readonly bytesRead: number | null

@@ -5,7 +5,9 @@
  */
 
 import type { EngineName } from '../../types/engine.ts'
+import type { ResolvedClientOptions } from '../core/options.ts'
 import { DodiciError } from '../errors.ts'
+import { isNodeSocket } from './connect/socket.ts'
 import type { Engine, EngineSource } from './engine.ts'
 
 /**
@@ -38,13 +40,45 @@ class LateEngine implements EngineSource {
   }
 }
 
+/**
+ * Engine 'node' for node's own sockets, and engine 'wire' for any other Duplex that a connect function yields: over that,
+ * a legal peer can make node:http2 end the process (`ERR_INTERNAL_ASSERTION` in `JSStreamSocket`, docs/engines.md).
+ *
+ * Both are loaded before the dial: nothing would hear of the end of a Duplex that waits for its engine.
+ */
+class EngineBySocket implements EngineSource {
+  readonly #node: EngineSource
+  readonly #wire: EngineSource
+
+  constructor(node: EngineSource, wire: EngineSource) {
+    this.#node = node
+    this.#wire = wire
+  }
+
+  use(onLoaded: (engine: Engine) => void, onFailed: (error: DodiciError) => void): void {
+    const toEngine = (node: Engine, wire: Engine): Engine => ({
+      connect: (context, socket, streamWindow, owner) =>
+        (isNodeSocket(socket) ? node : wire).connect(context, socket, streamWindow, owner),
+    })
+    this.#node.use((node) => this.#wire.use((wire) => onLoaded(toEngine(node, wire)), onFailed), onFailed)
+  }
+}
+
 /** As there is one of each module in a process, there is one of each of these. */
 const SOURCES: Readonly<Record<EngineName, EngineSource>> = {
   node: new LateEngine('node', async () => (await import('./node/node-engine.ts')).nodeEngine),
   wire: new LateEngine('wire', async () => (await import('./wire/wire-engine.ts')).wireEngine),
 }
 
-/** Where to get the engine of this name from. */
-export function toEngineSource(name: EngineName): EngineSource {
-  return SOURCES[name]
+const BY_SOCKET = new EngineBySocket(SOURCES.node, SOURCES.wire)
+
+/** Where to get the engine of a client from. */
+export function toEngineSource({
+  connect,
+  engine,
+  isEngineGiven,
+}: Pick<ResolvedClientOptions, 'connect' | 'engine' | 'isEngineGiven'>): EngineSource {
+  // Without a connect function, every socket is made by the dialer.
+  const mayBeDuplex = typeof connect === 'function' && engine === 'node' && !isEngineGiven
+  return mayBeDuplex ? BY_SOCKET : SOURCES[engine]
 }

@@ -153,7 +153,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   toStats(): SessionStats {
-    return this.#report.toStats(this, this.socket, this.#streams.window)
+    return this.#report.toStats(this, this.#connection, this.#streams.window)
   }
 
   close(isAwaited = false): void {

@@ -10,7 +10,7 @@ import { clientChannels, sessionChannels } from '../core/diagnostics.ts'
 import type { RequestTrace } from '../core/request-trace.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { AlpnError } from '../errors.ts'
-import { toBytesRead } from './engine.ts'
+import type { EngineConnection } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { Session, SessionContext } from './session.ts'
 
@@ -82,10 +82,12 @@ export class SessionReport {
     sessionChannels.stall.publish({ session: this.session, streamId, sessionWindow })
   }
 
-  /** A snapshot of the session. @param streamWindow bytes */
-  toStats(session: Session, socket: Socket | null, streamWindow: number): SessionStats {
+  /** A snapshot of the session. @param connection null before there is one. @param streamWindow bytes */
+  toStats(session: Session, connection: EngineConnection | null, streamWindow: number): SessionStats {
+    const engine = connection?.engine ?? this.#context.options.engine
     const { isVerifying, settings, state, streams } = session
     return {
+      engine,
       state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
       openedFor: this.session.openedFor,
       streams,
@@ -93,8 +95,8 @@ export class SessionReport {
       limit: settings.limit,
       streamWindow,
       rtt: this.#rtt,
-      bytesRead: (socket === null ? null : toBytesRead(socket)) ?? 0,
-      bytesWritten: socket?.bytesWritten ?? 0,
+      bytesRead: connection?.bytesRead ?? 0,
+      bytesWritten: connection?.socket.bytesWritten ?? 0,
     }
   }
 

@@ -3,20 +3,23 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, Client } from '../../src/index.ts'
 import type { Connector } from '../../types/index.ts'
 import { FakeDispatcher } from '../support/fake-dispatcher.ts'
-import { SERVE, startPeer, toConnector } from '../support/peer-rig.ts'
+import { SERVE, startPeer, toConnector, toSocketConnector } from '../support/peer-rig.ts'
 import { Recorder } from '../support/recorder.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
 describe('dispatch() that returns false', () => {
-  it('when a call is aborted as it starts, and only a repeated one waits › is followed by drain', async () => {
+  it.each([
+    ['a socket', toSocketConnector],
+    ['a Duplex', toConnector],
+  ])('when a call is aborted as it starts, and only a repeated one waits, over %s › is followed by drain', async (_what, toConnectorOf) => {
     // The first connection retires before it has taken a request. The next one is made when the test lets it, and
     // serves.
     const peer = await startPeer([
       { onRequest: (_, connection) => connection.goAway({ lastStreamId: 0, code: 0 }) },
       SERVE,
     ])
-    const toPeer = toConnector(peer)
+    const toPeer = toConnectorOf(peer)
     const asked: (() => void)[] = []
     let onAskedAgain = (): void => {}
     const askedAgain = new Promise<void>((resolve) => {

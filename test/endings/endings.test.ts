@@ -57,6 +57,11 @@ describe.each(ENGINES)('on engine %s', (engine) => {
   })
 
   describe.each(['TLS', 'Duplex'] as const)('over %s', (transport) => {
+    // Over a Duplex there is engine wire alone: a client gets it that names no engine.
+    const isUnnamed = engine === 'node' && transport === 'Duplex'
+    const named = isUnnamed ? undefined : engine
+    const runs: Engine = isUnnamed ? 'wire' : engine
+
     /** Each reader with each break, and the responses and cuts in turn. */
     function toPairs(
       readers: readonly Reader[],
@@ -69,7 +74,7 @@ describe.each(ENGINES)('on engine %s', (engine) => {
         breaks.flatMap((broken) => {
           const response = responses[turn++ % responses.length] as Response
           const cut = CUTS[turn % CUTS.length] as Cut
-          const mayPlay = canFollow(response, broken) && !isSilent(engine, broken)
+          const mayPlay = canFollow(response, broken) && !isSilent(runs, broken)
           return mayPlay ? [toCase({ reader, response, broken, cut }, accept(response, broken))] : []
         }),
       )
@@ -77,12 +82,23 @@ describe.each(ENGINES)('on engine %s', (engine) => {
 
     test('when a response ends or breaks › each reader reports it, once', async () => {
       const cases = toPairs(Object.values(READERS), RESPONSES, BREAKS, toAccepted)
-      expect(await playAll(await Stage.start(engine, transport), cases)).toEqual([])
+      expect(await playAll(await Stage.start(named, transport), cases)).toEqual([])
     })
 
     test('when a tunnel ends or breaks › each reader reports it, once', async () => {
       const cases = toPairs(Object.values(TUNNEL_READERS), TUNNEL_RESPONSES, TUNNEL_BREAKS, toTunnelAccepted)
-      expect(await playAll(await Stage.start(engine, transport), cases)).toEqual([])
+      expect(await playAll(await Stage.start(named, transport), cases)).toEqual([])
     })
+
+    if (isUnnamed) {
+      test('when the client names the engine › each reader reports the refusal, once', async () => {
+        const refused = (): string[] => ['error']
+        const cases = [
+          ...toPairs(Object.values(READERS), RESPONSES, BREAKS, refused),
+          ...toPairs(Object.values(TUNNEL_READERS), TUNNEL_RESPONSES, TUNNEL_BREAKS, refused),
+        ]
+        expect(await playAll(await Stage.start(engine, transport), cases)).toEqual([])
+      })
+    }
   })
 })

@@ -50,7 +50,8 @@ export class Stage {
     this.#plays = plays
   }
 
-  static async start(engine: Engine, transport: Transport): Promise<Stage> {
+  /** @param engine undefined: its clients name none */
+  static async start(engine: Engine | undefined, transport: Transport): Promise<Stage> {
     const tls = transport === 'TLS' ? await toTlsPeer() : null
     const plays = new Map<string, Play>()
     const script = {

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -15,7 +15,14 @@ import type { Connector, ProxyAgentOptions } from '../../types/index.ts'
 import { ENGINES, Harness } from '../support/engines.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { listen } from '../support/listen.ts'
-import { PATIENT, SERVE, startPeer } from '../support/peer-rig.ts'
+import {
+  PATIENT,
+  REFUSED_DUPLEX,
+  SERVE,
+  startPeer,
+  toConnector,
+  toSocketConnector,
+} from '../support/peer-rig.ts'
 import type { TestServer } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 import type { AskedTunnel, TunnelProxy } from '../support/tunnel-proxy.ts'
@@ -64,7 +71,9 @@ describe.each(ENGINES)('engine %s', (engine) => {
     test('the first bytes of the server come in one read with the response', async () => {
       const server = await startServer(serve)
       const proxy = await startTunnelProxy(kind, (tunnel) => tunnel.relay(true))
-      const agent = toAgent(proxy, { h2c: true })
+      // A tunnel of HTTP/2 is no socket: without TLS on it, engine node doesn't run over it.
+      const isRefused = kind === 'HTTP/2' && engine === 'node'
+      const agent = toAgent(proxy, { h2c: true, ...(isRefused ? { engine: undefined } : {}) })
       expect(await ask(agent, `http://origin.test:${portOf(server)}`)).toBe('hello')
       expect(server.sessions).toHaveLength(1)
     })
@@ -191,6 +200,22 @@ describe.each(ENGINES)('engine %s', (engine) => {
   describe('through a proxy of HTTP/2', () => {
     /** Ten tunnels on one session, by names that the proxy resolves. */
     const NAMES = Array.from({ length: 10 }, (_, index) => `n${index}.test`)
+
+    if (engine === 'node') {
+      test('an http: origin that is spoken to in HTTP/2 is refused', async () => {
+        let served = 0
+        const server = await startServer((stream) => {
+          served++
+          serve(stream)
+        })
+        const proxy = await startTunnelProxy('HTTP/2')
+        const agent = toAgent(proxy, { h2c: true })
+        await expect(ask(agent, `http://origin.test:${portOf(server)}`)).rejects.toMatchObject(REFUSED_DUPLEX)
+        await agent.destroy()
+        await proxy.allClosed()
+        expect(served).toBe(0)
+      })
+    }
 
     test('connectTimeout resets the one stream; other tunnels go on', async () => {
       const server = await startServer(serve, { tls: true })
@@ -394,16 +419,19 @@ describe.each(ENGINES)('engine %s', (engine) => {
     })
   })
 
-  test('a tunnel keeps the process alive while callers wait, and not when it is idle', async () => {
+  test.each([
+    ['a socket', toSocketConnector, engine],
+    ['a Duplex', toConnector, engine === 'node' ? undefined : engine],
+  ])('a tunnel that is %s keeps the process alive while callers wait, and not when it is idle', async (_what, toConnectorOf, engine) => {
     const peer = await startPeer(SERVE)
+    const toPeer = toConnectorOf(peer)
     const calls: string[] = []
-    const connect: Connector = (_options, callback) => {
-      const tunnel = Object.assign(peer.connect(), {
-        ref: () => void calls.push('ref'),
-        unref: () => void calls.push('unref'),
+    const connect: Connector = (options, callback) =>
+      toPeer(options, (error, socket) => {
+        const watched = { ref: () => void calls.push('ref'), unref: () => void calls.push('unref') }
+        if (error === null) callback(null, Object.assign(socket as Socket, watched) as Socket)
+        else callback(error)
       })
-      callback(null, tunnel as never)
-    }
     const client = new Client(peer.origin, { engine, connect })
     onTestFinished(() => client.destroy())
     for (let round = 1; round <= 2; round++) {

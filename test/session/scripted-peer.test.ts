@@ -7,15 +7,17 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Client } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames, PREFACE, Type } from '../../src/testing/frames.ts'
-import { ENGINES } from '../support/engines.ts'
-import { SERVE, startPeer, toConnector } from '../support/peer-rig.ts'
+import { REFUSED_DUPLEX, SERVE, startPeer, toConnector } from '../support/peer-rig.ts'
 
 const GET = { path: '/', method: 'GET' } as const
 
-describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', (engine) => {
+describe.each([
+  ['on engine wire', { engine: 'wire' }],
+  ['of a client that names no engine', {}],
+] as const)('a connection of a peer without a socket, %s', (_what, options) => {
   async function start(scripts: ConnectionScript | readonly ConnectionScript[]) {
     const peer = await startPeer(scripts)
-    const client = new Client(peer.origin, { engine, connect: toConnector(peer) })
+    const client = new Client(peer.origin, { ...options, connect: toConnector(peer) })
     onTestFinished(() => client.destroy())
     return { peer, client }
   }
@@ -53,6 +55,15 @@ describe.each(ENGINES)('a connection of a peer without a socket, on engine %s', 
     expect(await (await client.request(GET)).body.text()).toBe('hello')
     expect(peer.ledger).toEqual(['0/1 GET /'])
   })
+})
+
+it('a connection of a peer without a socket, on engine node, is refused before a byte is sent', async () => {
+  const peer = await startPeer(SERVE)
+  const client = new Client(peer.origin, { engine: 'node', connect: toConnector(peer) })
+  onTestFinished(() => client.destroy())
+  await expect(client.request(GET)).rejects.toMatchObject(REFUSED_DUPLEX)
+  await peer.waitFor(() => peer.connection(0).isClosed)
+  expect(peer.connection(0).frames).toEqual([])
 })
 
 describe('writeCut()', () => {

@@ -9,7 +9,7 @@ import { Agent, Client } from '../../src/index.ts'
 import type { ClientOptions, ConnectTlsOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
 import { startHttp1 as startPlain } from '../support/fallback-http1.ts'
-import { startPeer, toConnector } from '../support/peer-rig.ts'
+import { REFUSED_DUPLEX, startPeer, toConnector } from '../support/peer-rig.ts'
 import { startServer, toCertificate } from '../support/server.ts'
 
 /** An HTTPS server without HTTP/2. */
@@ -109,11 +109,21 @@ describe.each([
   })
 })
 
-it.each(
-  ENGINES,
-)('when a connector yields a Duplex without such methods, engine %s › uses it', async (engine) => {
-  const peer = await startPeer({ onComplete: (stream) => stream.respond('hello') })
-  expect(await get(peer.origin, { engine, connect: toConnector(peer) })).toBe('hello')
+describe('when a connector yields a Duplex without such methods', () => {
+  it.each([
+    ['engine wire', { engine: 'wire' }],
+    ['a client that names no engine', {}],
+  ] as const)('%s › uses it', async (_what, options) => {
+    const peer = await startPeer({ onComplete: (stream) => stream.respond('hello') })
+    expect(await get(peer.origin, { ...options, connect: toConnector(peer) })).toBe('hello')
+  })
+
+  it('engine node › refuses it', async () => {
+    const peer = await startPeer({ onComplete: (stream) => stream.respond('hello') })
+    const response = get(peer.origin, { engine: 'node', connect: toConnector(peer) })
+    await expect(response).rejects.toMatchObject(REFUSED_DUPLEX)
+    expect(peer.requests).toEqual([])
+  })
 })
 
 it('when a connector yields a socket whose methods throw, the fallback › fails the request with that error', async () => {

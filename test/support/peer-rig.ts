@@ -1,6 +1,7 @@
 /** Peers in our own tests: they end with the test, and so does what talks to them. */
 
 import type { Socket } from 'node:net'
+import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import type { FaultServerOptions } from '../../src/testing/fault-options.ts'
@@ -43,10 +44,25 @@ export async function startPeer(
 
 /**
  * A connector that yields a Duplex of the peer's instead of a socket. Its type promises a socket, as undici's does;
- * what callers give may be any Duplex.
+ * what callers give may be any Duplex. Engine `wire` alone runs over it.
  */
 export function toConnector(peer: FaultServer): Connector {
   return (_options, callback) => callback(null, peer.connect() as Socket)
+}
+
+/** A connector that yields a socket of the system's, which is connected to the peer. */
+export function toSocketConnector(peer: FaultServer): Connector {
+  const { hostname, port } = new URL(peer.origin)
+  return (_options, callback) => {
+    const socket = connect(Number(port), hostname, () => callback(null, socket))
+  }
+}
+
+/** How a call fails that names engine `node`, and whose connector yields a Duplex. */
+export const REFUSED_DUPLEX = {
+  name: 'InvalidArgumentError',
+  code: 'UND_ERR_INVALID_ARG',
+  message: expect.stringMatching(/^Invalid connect: .* engine 'wire'/),
 }
 
 export function startHarness(peer: FaultServer, options: PoolOptions, clock?: FakeClock): Harness {

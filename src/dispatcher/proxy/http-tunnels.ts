@@ -49,7 +49,8 @@ export class HttpTunnels implements Tunnels {
       const { keepAliveTimeout, pingTimeout } = client.session
       const fallback = new Http1Proxy(target, { connect: proxyTls, connectTimeout, socketPath: null }, clock)
       const times = { connectTimeout, keepAliveTimeout, pingTimeout }
-      const common = { engine: client.engine, connect: proxyTls, connections: null, h2c: false, fallback }
+      const engine = client.isEngineGiven ? client.engine : undefined
+      const common = { engine, connect: proxyTls, connections: null, h2c: false, fallback }
       this.#client = new Pool(target.href, { ...times, ...common })
       return
     }

@@ -5,7 +5,7 @@
  */
 
 import type { LookupFunction, Socket } from 'node:net'
-import { connect as connectSocket } from 'node:net'
+import { connect as connectSocket, Socket as NodeSocket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContext } from 'node:tls'
 import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
@@ -13,6 +13,7 @@ import { loadCrypto, loadTls } from '../../core/builtin.ts'
 import { toIpVersion } from '../../core/ip-address.ts'
 import { noop } from '../../core/noop.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
+import { RUNTIME } from '../../core/runtime.ts'
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
@@ -121,6 +122,21 @@ export function setRef(socket: Socket, isNeeded: boolean): void {
 interface SocketHandle {
   /** @returns 0, or a number of libuv's for the error */
   getpeername?(name: object): unknown
+  /** Whether node:http2 can read and write by it, without a wrapper in JavaScript. */
+  readonly isStreamBase?: unknown
+}
+
+function toHandle(socket: object): SocketHandle | null {
+  return (socket as { readonly _handle?: SocketHandle | null })._handle ?? null
+}
+
+/**
+ * Whether a socket is one of node's own, a TLSSocket among them: one with a handle of the system's. Any other Duplex, and
+ * a stand-in for a socket that has no such handle, is wrapped by node:http2.
+ */
+export function isNodeSocket(socket: unknown): boolean {
+  if (!(socket instanceof NodeSocket)) return false
+  return RUNTIME !== 'Node.js' || socket.destroyed || toHandle(socket)?.isStreamBase === true
 }
 
 /**
@@ -131,8 +147,7 @@ interface SocketHandle {
  */
 export function isDropped(socket: Socket): boolean {
   if (socket.destroyed || socket.connecting) return false
-  const { _handle: handle }: { readonly _handle?: SocketHandle | null } = socket as object
-  const error = handle?.getpeername?.({})
+  const error = toHandle(socket)?.getpeername?.({})
   return typeof error === 'number' && error !== 0
 }
 

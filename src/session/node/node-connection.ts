@@ -14,9 +14,10 @@ import { originalNextTick, originalSetImmediate } from '../../core/original-time
 import { PingLedger } from '../../core/ping-ledger.ts'
 import { RUNTIME } from '../../core/runtime.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
+import { invalid } from '../../core/validate.ts'
 import { SocketError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
-import { isDropped, setRef } from '../connect/socket.ts'
+import { isDropped, isNodeSocket, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
@@ -44,11 +45,16 @@ const MEGABYTE = 1_000_000
  */
 const MAX_ORIGINS = 128
 
+/** What its caller has to give, who has asked for this engine by its name. */
+const ACCEPTED =
+  "a function that yields a net.Socket or a TLSSocket: node:http2 isn't safe over another Duplex, engine 'wire' is"
+
 /** A server needs two: one that announces the end, and one that names the last stream (RFC 9113 §6.8). */
 const MAX_GOAWAYS = 100
 
 /** Node's session and its socket: only the events of both together are complete. */
 export class NodeConnection implements EngineConnection, NodeStreamConnection {
+  readonly engine = 'node'
   readonly http2: ClientHttp2Session
   readonly socket: Socket
   readonly owner: ConnectionOwner
@@ -65,7 +71,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   /**
    * @param streamWindow SETTINGS_INITIAL_WINDOW_SIZE, in bytes
-   * @throws when `socket` isn't a socket, or is a closed one
+   * @throws when `socket` isn't a socket of node's, or is a closed one
    */
   constructor(
     { origin, options: { session: options } }: EngineContext,
@@ -73,6 +79,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     streamWindow: number,
     owner: ConnectionOwner,
   ) {
+    if (!isNodeSocket(socket)) throw invalid('connect', socket, ACCEPTED)
     this.socket = socket
     this.owner = owner
     this.uploadBuffer = new UploadBuffer(owner)

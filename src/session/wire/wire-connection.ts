@@ -35,6 +35,7 @@ const MAX_BATCH = 1_048_576
  * with other frames. While the socket takes no more, frames wait here, and data stays with its streams.
  */
 export class WireConnection implements EngineConnection, ByteSink, ConnectionListener {
+  readonly engine = 'wire'
   readonly socket: Socket
   readonly http2: ClientConnection
   readonly #owner: ConnectionOwner

@@ -52,6 +52,7 @@ export class FakeStream implements EngineStream {
 }
 
 export class FakeConnection implements EngineConnection {
+  readonly engine = 'wire'
   readonly socket: Socket
   readonly owner: ConnectionOwner
   readonly pings = new PingLedger()

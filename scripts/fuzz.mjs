@@ -20,7 +20,6 @@ const help = `Usage: node scripts/fuzz.mjs [options]
   --workers N     processes at a time that play clients (default: 1)
   --keep-going    goes on after a failure, and sums up what failed
   --collect       collects garbage after each round: a crash that comes with that names its seed
-  --may-abort     plays Duplexes to node:http2 on Node 20 and 26, too, which abort over them now and then
   --verbose       writes down all that happens in a client's round
 `
 
@@ -33,7 +32,7 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       ...{ seconds: text, seed: text, rounds: text, seeds: text, engine: text, workers: text },
-      ...{ clients: flag, 'keep-going': flag, collect: flag, 'may-abort': flag, verbose: flag, help: flag },
+      ...{ clients: flag, 'keep-going': flag, collect: flag, verbose: flag, help: flag },
     },
   })
   if (values.help === true) return null
@@ -56,7 +55,6 @@ function readOptions() {
     workers: Math.max(1, number(values.workers, 1)),
     keepsGoing: values['keep-going'] === true,
     collects: values.collect === true,
-    mayAbort: values['may-abort'] === true,
     isVerbose: values.verbose === true,
   }
 }

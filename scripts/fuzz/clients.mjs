@@ -19,7 +19,6 @@ const REPORT_EVERY = 10_000
  * @property {number} workers processes at a time
  * @property {boolean} keepsGoing
  * @property {boolean} collects whether garbage is collected after each round
- * @property {boolean} mayAbort whether Duplexes are played where Node itself is known to abort over them
  * @property {boolean} isVerbose
  */
 

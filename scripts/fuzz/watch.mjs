@@ -19,7 +19,6 @@ const MAX_ERRORS = 10_000
  * @property {number} seconds
  * @property {boolean} keepsGoing
  * @property {boolean} collects whether garbage is collected after each round
- * @property {boolean} mayAbort whether Duplexes are played where Node itself is known to abort over them
  * @property {boolean} isVerbose
  */
 

@@ -20,8 +20,6 @@ export interface Orders {
   readonly seconds: number
   readonly keepsGoing: boolean
   readonly isVerbose: boolean
-  /** Whether Duplexes are played where Node itself is known to abort over them. */
-  readonly mayAbort: boolean
   /** Whether garbage is collected after each round: then a crash of a collection belongs to its seed. */
   readonly collects: boolean
   /** A file: the seed that was begun last, and how many were played. */
@@ -122,7 +120,7 @@ class Summary {
 
 /** Plays the rounds of its orders. The exit code is 1 when one has failed. */
 export async function runChild(orders: Orders): Promise<void> {
-  const { engine, seed, seeds, step, rounds, seconds, keepsGoing, isVerbose, collects, mayAbort } = orders
+  const { engine, seed, seeds, step, rounds, seconds, keepsGoing, isVerbose, collects } = orders
   const progress = openSync(orders.progress, 'w')
   const end = processTime.real + seconds * 1_000
   const player = await Player.start()
@@ -133,7 +131,7 @@ export async function runChild(orders: Orders): Promise<void> {
   for (; played < rounds && processTime.real < end; played++) {
     const current = seeds?.[played] ?? seed + played * step
     writeSync(progress, `${`${current}`.padStart(WIDTH)}${`${played}`.padStart(WIDTH)}`, 0)
-    const failure = await player.play(current, engine, mayAbort)
+    const failure = await player.play(current, engine)
     if (failure !== null) {
       summary.add(failure)
       if (!keepsGoing) {

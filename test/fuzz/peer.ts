@@ -123,7 +123,10 @@ export class Peer {
   }
 
   /** Of a fallback: all its connections are polite. */
-  readonly politeConnector: Connector = (_options, callback) => this.#connectStandIn(null, callback)
+  readonly politeConnector: Connector = (_options, callback) => {
+    if (this.#plan.engine === 'node') this.#connectSocket(null, callback)
+    else this.#connectStandIn(null, callback)
+  }
 
   #next(): ConnectionPlan | null {
     return this.#isHealed ? null : (this.#plan.connections[this.#made++] ?? null)

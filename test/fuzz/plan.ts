@@ -7,7 +7,10 @@ import { toCallPlan } from './plan-calls.ts'
 import type { ConnectionPlan } from './plan-peer.ts'
 import { toConnectionPlan } from './plan-peer.ts'
 
-/** What the client's sockets are: a Duplex that a connector yields, or a socket of the loopback interface. */
+/**
+ * What the client's sockets are: a Duplex that a connector yields, or a socket of the loopback interface, by a connector
+ * or by the client itself.
+ */
 export type Transport = 'duplex' | 'socket' | 'own socket'
 
 /** How a round ends the client. */
@@ -79,13 +82,11 @@ const IS_SILENT = process.versions.node.startsWith('20.')
 const PING_TIME = 100
 
 /**
- * The same plan without two things that fail by faults of Node itself: a transport that would end the process, and a
- * client without PINGs that would wait for ever.
+ * The same plan as its engine can play it. Engine node refuses a Duplex: its rounds run over sockets. And a client
+ * without PINGs would wait for ever on Node 20.
  */
-export function withoutNodeFaults(plan: Plan): Plan {
+export function toPlayable(plan: Plan): Plan {
   if (plan.engine !== 'node') return plan
-  // A peer that breaks off within a header section makes node abort the process at a collection: often where a Duplex
-  // stands in for the socket, and very seldom over one.
   const transport = plan.transport === 'duplex' ? 'socket' : plan.transport
   const { options } = plan
   if (!IS_SILENT) return { ...plan, transport }

@@ -2,7 +2,7 @@
 
 import type { EngineName } from '../../types/index.ts'
 import { Port } from './peer.ts'
-import { describePlan, toPlan, withoutNodeFaults } from './plan.ts'
+import { describePlan, toPlan, toPlayable } from './plan.ts'
 import { processTime } from './process-time.ts'
 import { playRound } from './round.ts'
 
@@ -36,8 +36,8 @@ export class Player {
   }
 
   /** Null when every check held. */
-  async play(seed: number, engine: EngineName, mayAbort = false): Promise<Failure | null> {
-    const plan = mayAbort ? toPlan(seed, engine) : withoutNodeFaults(toPlan(seed, engine))
+  async play(seed: number, engine: EngineName): Promise<Failure | null> {
+    const plan = toPlayable(toPlan(seed, engine))
     const faults = await playRound(plan, this.#time, this.#port, this.#uncaught)
     return faults.length === 0 ? null : { seed, faults, plan: describePlan(plan) }
   }

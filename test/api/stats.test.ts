@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { DEFAULT_ENGINE } from '../../src/core/options.ts'
 import { Agent, Client, Dispatcher, Pool } from '../../src/index.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Setting } from '../../src/testing/frames.ts'
@@ -66,6 +67,7 @@ describe('stats', () => {
     expect(pool.stats).toMatchObject({ connected: 0, free: 0, pending: 3, queued: 3, running: 0, size: 3 })
     const [session] = pool.stats.sessions
     expect(session).toEqual({
+      engine: DEFAULT_ENGINE,
       state: 'connecting',
       openedFor: 'cold',
       streams: 0,

@@ -41,6 +41,7 @@ const session = {
 
 const defaults = {
   engine: 'node',
+  isEngineGiven: false,
   connect: {},
   socketPath: null,
   localAddress: null,
@@ -245,7 +246,7 @@ describe('toClientOptions', () => {
 
   describe('when engine is given', () => {
     test.each(['node', 'wire'] as const)('accepts %j', (engine) => {
-      expect(toClientOptions({ engine })).toEqual({ ...defaults, engine })
+      expect(toClientOptions({ engine })).toEqual({ ...defaults, engine, isEngineGiven: true })
     })
 
     test.each([

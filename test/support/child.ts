@@ -17,15 +17,24 @@ export function runNode(script: string, ...args: string[]): Promise<Exit> {
 }
 
 /** @param flags Node's own */
-export async function runNodeWith(
-  flags: readonly string[],
+export function runNodeWith(flags: readonly string[], script: string, ...args: string[]): Promise<Exit> {
+  return run([...flags, script, ...args], {})
+}
+
+/** @param env variables that the child has beside those of this process */
+export function runNodeIn(
+  env: Readonly<Record<string, string>>,
   script: string,
   ...args: string[]
 ): Promise<Exit> {
+  return run([script, ...args], env)
+}
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Exit> {
   // Node options of the test runner, or of the process that started it, are not for the child.
-  const child = spawn(process.execPath, [...flags, script, ...args], {
+  const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_OPTIONS: '' },
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
   })
   const said = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -81,6 +81,8 @@ export interface EngineConnection extends WindowAnnouncer {
    * @returns false when none can be sent now
    */
   ping(onAck: () => void): boolean
+  /** Called now and then while calls need the connection: looks for what no event tells. */
+  look(): void
   /** Sends GOAWAY: no further stream is opened. Open streams go on. */
   close(): void
   /** Ends the connection after `close()`, when no stream is left. Idempotent. */

@@ -32,7 +32,7 @@ export interface KeepaliveTarget {
 }
 
 /** The connection, as its keepalive sees it. */
-export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'isDropped' | 'ping' | 'pings'>
+export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'isDropped' | 'look' | 'ping' | 'pings'>
 
 /**
  * - `trusted`: bytes have come from the peer lately, or a PING is about to be sent because none have
@@ -217,7 +217,10 @@ export class Keepalive implements Timed {
   onDeadline(): void {
     const now = this.#deadlines.now()
     if (this.#kept.isNeeded || this.#pingAt !== NEVER) {
+      // Node may have destroyed the session without an event.
+      if (this.#kept.closeIfLost()) return
       const hasRead = this.#look(now)
+      if (hasRead) this.#connection.look()
       if (!hasRead && !this.#isJudging && this.#connection.isDropped) this.#confirmDropped()
     }
     if (this.#pingAt !== NEVER && now >= this.#toPingEnd()) {

@@ -22,10 +22,10 @@ const LOST_WITHIN = 'SocketError - yes'
 const LATE = 'HeadersTimeoutError - maybe'
 const MALFORMED = { node: 'StreamError PROTOCOL_ERROR maybe', wire: 'StreamError PROTOCOL_ERROR yes' }
 const SILENT = isSilent ? LATE : LOST
-const SILENT_WITHIN = isSilent ? 'BodyTimeoutError - yes' : LOST_WITHIN
 const PROTOCOL = 'SocketError PROTOCOL_ERROR maybe'
 const SIZE = 'SocketError FRAME_SIZE_ERROR maybe'
 const CALM = 'SocketError ENHANCE_YOUR_CALM maybe'
+const CALM_WITHIN = 'SocketError ENHANCE_YOUR_CALM yes'
 
 export const OF_FRAMES: Readonly<Record<BadFrame, Ends>> = {
   'DATA on stream 0': { node: SILENT, wire: PROTOCOL },
@@ -67,9 +67,9 @@ export const OF_FRAMES: Readonly<Record<BadFrame, Ends>> = {
   'RST_STREAM of 3 octets': { node: SILENT, wire: SIZE },
   'PRIORITY of 4 octets': { node: SILENT, wire: 'StreamError FRAME_SIZE_ERROR maybe' },
   'GOAWAY of 7 octets': { node: SILENT, wire: SIZE },
-  'a frame above SETTINGS_MAX_FRAME_SIZE': { node: SILENT_WITHIN, wire: 'SocketError FRAME_SIZE_ERROR yes' },
-  'padding longer than its frame': { node: SILENT_WITHIN, wire: 'SocketError PROTOCOL_ERROR yes' },
-  'padding without its length': { node: SILENT_WITHIN, wire: 'SocketError FRAME_SIZE_ERROR yes' },
+  'a frame above SETTINGS_MAX_FRAME_SIZE': { node: LOST_WITHIN, wire: 'SocketError FRAME_SIZE_ERROR yes' },
+  'padding longer than its frame': { node: LOST_WITHIN, wire: 'SocketError PROTOCOL_ERROR yes' },
+  'padding without its length': { node: LOST_WITHIN, wire: 'SocketError FRAME_SIZE_ERROR yes' },
   'INITIAL_WINDOW_SIZE above 2^31-1': { node: LOST, wire: 'SocketError FLOW_CONTROL_ERROR maybe' },
   'MAX_FRAME_SIZE of 1': { node: LOST, wire: PROTOCOL },
   'ENABLE_PUSH of 1': { node: LOST, wire: PROTOCOL },
@@ -90,7 +90,10 @@ export const OF_HEADERS: Readonly<Record<BadHeaders, Ends>> = {
   'a name with a space': { node: '200', wire: 'StreamError PROTOCOL_ERROR yes' },
   'a value with a line feed': { node: '200', wire: 'StreamError PROTOCOL_ERROR yes' },
   'a value with a NUL': { node: '200', wire: 'StreamError PROTOCOL_ERROR yes' },
-  'a value with a space ahead': { node: '200', wire: 'StreamError PROTOCOL_ERROR yes' },
+  'a value with a space ahead': {
+    node: isSilent ? '200' : 'StreamError PROTOCOL_ERROR yes',
+    wire: 'StreamError PROTOCOL_ERROR yes',
+  },
   connection: MALFORMED,
   'transfer-encoding': MALFORMED,
   'content-length twice, unlike': MALFORMED,
@@ -119,16 +122,16 @@ export const OF_FLOODS: Readonly<Record<Flood, Ends>> = {
   'SETTINGS that change the table': { node: LOST, wire: CALM },
   PING: { node: LOST, wire: CALM },
   'ACKs of PINGs': { node: LOST, wire: CALM },
-  'empty DATA': { node: LOST_WITHIN, wire: 'SocketError ENHANCE_YOUR_CALM yes' },
-  'DATA of padding alone': { node: SILENT_WITHIN, wire: 'SocketError ENHANCE_YOUR_CALM yes' },
+  'empty DATA': { node: LOST_WITHIN, wire: CALM_WITHIN },
+  'DATA of padding alone': { node: isSilent ? CALM_WITHIN : LOST_WITHIN, wire: CALM_WITHIN },
   'DATA of 1 byte': { node: 'BodyTimeoutError - yes', wire: 'BodyTimeoutError - yes' },
-  'DATA of 1 byte between junk': { node: 'BodyTimeoutError - yes', wire: 'BodyTimeoutError - yes' },
-  PRIORITY: { node: SILENT, wire: CALM },
-  WINDOW_UPDATE: { node: LATE, wire: CALM },
+  'DATA of 1 byte between junk': { node: CALM_WITHIN, wire: 'BodyTimeoutError - yes' },
+  PRIORITY: { node: isSilent ? CALM : LOST, wire: CALM },
+  WINDOW_UPDATE: { node: CALM, wire: CALM },
   RST_STREAM: { node: 'StreamError CANCEL maybe', wire: 'StreamError CANCEL maybe' },
   GOAWAY: { node: LOST, wire: CALM },
-  'unknown frames, small': { node: SILENT, wire: CALM },
-  'unknown frames, large': { node: LATE, wire: LATE },
+  'unknown frames, small': { node: isSilent ? CALM : LOST, wire: CALM },
+  'unknown frames, large': { node: CALM, wire: LATE },
   PUSH_PROMISE: { node: LOST, wire: PROTOCOL },
   'empty CONTINUATION': { node: LOST, wire: CALM },
   CONTINUATION: { node: 'StreamError ENHANCE_YOUR_CALM maybe', wire: CALM },

@@ -186,7 +186,8 @@ const FAULTS: readonly Fault[] = [
         connection.fallSilent(connection.bytesWritten + 15)
         stream.respond('cut in its first frames')
       }),
-    end: 'BodyTimeoutError - yes',
+    // An early PING finds out.
+    end: 'SocketError - yes',
     next: 1,
   },
   {

@@ -217,7 +217,10 @@ describe('GOAWAY with HTTP_1_1_REQUIRED', () => {
     expect(await toOutcomes(calls)).toEqual(['no body', 'echo body', 'no body'])
     expect(await toOutcomes([ask(harness, 'GET /d')])).toEqual(['no body'])
     expect(peer.connections).toHaveLength(1)
-    expect(fallback.requests.map(({ options }) => options.path)).toEqual(['/a', '/b', '/c', '/d'])
+    const paths = fallback.requests.map(({ options }) => options.path)
+    // node:http2 closes the three streams in an order of its own.
+    expect(paths.slice(0, 3).sort()).toEqual(['/a', '/b', '/c'])
+    expect(paths[3]).toBe('/d')
   })
 
   it('is remembered when the only request that it hits can be sent only once', async () => {

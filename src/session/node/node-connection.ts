@@ -8,6 +8,8 @@ import type { ClientHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { loadHttp2 } from '../../core/builtin.ts'
+import type { Deadlines } from '../../core/clock.ts'
+import { ErrorCode } from '../../core/error-codes.ts'
 import { MAX_RESPONSE_HEADERS_COUNT } from '../../core/limits.ts'
 import type { Origin } from '../../core/options.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
@@ -25,6 +27,8 @@ import type { NodeStreamConnection } from './node-stream.ts'
 import { NodeStream } from './node-stream.ts'
 import { UploadBuffer } from './node-upload.ts'
 import { toSessionHandle } from './session-handle.ts'
+import { spareAcceptedStreams } from './spared-streams.ts'
+import { UselessBytes } from './useless-bytes.ts'
 
 /**
  * Bytes. With node's default of 64 KiB, node itself refuses larger requests, with the same error as a peer's
@@ -61,8 +65,12 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly pings = new PingLedger()
   readonly uploadBuffer: UploadBuffer
   readonly #handle: object | null
+  readonly #useless: UselessBytes
+  readonly #deadlines: Deadlines
   /** The stream window that was announced last. Bytes. */
   #streamWindow: number
+  /** The stream window that was announced first: an open stream may still have it. Bytes. */
+  readonly #firstStreamWindow: number
   /** The connection window. Bytes. */
   #window: number
   #isCut = false
@@ -74,7 +82,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
    * @throws when `socket` isn't a socket of node's, or is a closed one
    */
   constructor(
-    { origin, options: { session: options } }: EngineContext,
+    { origin, options: { session: options }, deadlines }: EngineContext,
     socket: Socket,
     streamWindow: number,
     owner: ConnectionOwner,
@@ -83,7 +91,10 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.socket = socket
     this.owner = owner
     this.uploadBuffer = new UploadBuffer(owner)
+    this.#deadlines = deadlines
+    this.#useless = new UselessBytes(deadlines.now())
     this.#streamWindow = streamWindow
+    this.#firstStreamWindow = streamWindow
     // After a fatal TLS alert node:http2 may emit nothing: only the socket emits `close`. A tick later, since node may
     // emit the session's `error` from a later listener of the same event.
     socket.on('close', () => originalNextTick(() => owner.onClose()))
@@ -91,6 +102,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.#window = options.connectionWindowSize
     this.http2 = connectHttp2(origin, options, socket, streamWindow)
     this.#handle = toSessionHandle(this.http2)
+    if (RUNTIME === 'Node.js') spareAcceptedStreams(this.http2)
     this.http2.on('error', (error) => owner.onError(error))
     this.http2.on('close', () => owner.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => this.#onGoaway(code, lastStreamId, data))
@@ -123,18 +135,42 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     return new NodeStream(this, call)
   }
 
+  onHeaderSection(): void {
+    this.#useless.onHeaderSection()
+  }
+
   onResponded(headers: IncomingHttpHeaders): void {
     this.pings.onNews()
     this.owner.onResponded(headers)
   }
 
-  onData(received: number): void {
+  onData(length: number, received: number): void {
     this.pings.onNews()
+    this.#useless.onData(length)
     if (received > this.#streamWindow) this.owner.onBandwidth(Number.POSITIVE_INFINITY)
   }
 
   onTrailers(): void {
     this.pings.onNews()
+  }
+
+  hold(isHeld: boolean): void {
+    this.#useless.hold(isHeld)
+  }
+
+  onReset(): void {
+    this.#useless.onReset(Math.max(this.#streamWindow, this.#firstStreamWindow))
+  }
+
+  look(): void {
+    const { bytesRead, bytesWritten } = this.socket
+    // Other runtimes count otherwise.
+    if (RUNTIME !== 'Node.js' || !this.#useless.areTooMany(this.#deadlines.now(), bytesRead, bytesWritten))
+      return
+    this.#fail(
+      'The peer sends too many frames that bring nothing (RFC 9113 §10.5)',
+      ErrorCode.ENHANCE_YOUR_CALM,
+    )
   }
 
   setRef(isNeeded: boolean): void {
@@ -190,8 +226,9 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.#fail(`The peer claims more than ${MAX_ORIGINS} origins (RFC 8336)`)
   }
 
-  #fail(reason: string): void {
-    const error = new SocketError(reason)
+  /** @param http2ErrorCode as engine wire would send it with its GOAWAY */
+  #fail(reason: string, http2ErrorCode: number | null = null): void {
+    const error = new SocketError(reason, { http2ErrorCode, processed: 'maybe' })
     // Not within nghttp2's read: calls fail now.
     originalSetImmediate(() => this.owner.onError(error))
   }
@@ -231,6 +268,8 @@ function connectHttp2(
     maxSendHeaderBlockLength: MAX_HEADER_BLOCK,
     maxReservedRemoteStreams: 0,
     peerMaxConcurrentStreams: UNLIMITED,
+    // From Node 22.17 and 24.2 on: with true, nghttp2 drops fields whose values have white space around them.
+    strictFieldWhitespaceValidation: false,
   })
   if (http2.destroyed) throw new SocketError('The socket was closed before a session could begin')
   setConnectionWindow(http2, connectionWindowSize)

@@ -87,3 +87,23 @@ export function toHandedHeaders(headers: NodeHeaders): IncomingHttpHeaders {
 export function toRawList(raw: unknown, handed: IncomingHttpHeaders): readonly string[] {
   return Array.isArray(raw) ? raw : toRawHeaders(handed)
 }
+
+const SP = 0x20
+const HTAB = 0x09
+
+/**
+ * Why a field makes its message malformed that nghttp2 hands on when it is told not to drop it: white space around its
+ * value (RFC 9113 §8.2.1). Null where none does. The text never has a value.
+ */
+export function toSpaceFault(raw: readonly string[]): string | null {
+  for (let i = 1; i < raw.length; i += 2) {
+    const value = raw[i] as string
+    if (value !== '' && (isSpace(value.charCodeAt(0)) || isSpace(value.charCodeAt(value.length - 1))))
+      return `the value of the field '${raw[i - 1]}' starts or ends with a space or tab (RFC 9113 §8.2.1)`
+  }
+  return null
+}
+
+function isSpace(unit: number): boolean {
+  return unit === SP || unit === HTAB
+}

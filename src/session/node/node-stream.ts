@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
-import { NotSupportedError } from '../../errors.ts'
+import { NotSupportedError, StreamError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import type { ResponseMeter } from '../../handler/response-limits.ts'
@@ -22,7 +22,7 @@ import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { NodeStreamListener } from './node-events.ts'
 import { endLater, listen, read, release } from './node-events.ts'
-import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList } from './node-headers.ts'
+import { toHandedHeaders, toNodeHeaders, toNodeTrailers, toRawList, toSpaceFault } from './node-headers.ts'
 import { NodeTunnelSide } from './node-tunnel.ts'
 import type { UploadBuffer } from './node-upload.ts'
 import { NodeUploadSink, toStreamOptions } from './node-upload.ts'
@@ -47,9 +47,16 @@ export interface NodeStreamConnection {
   /**
    * DATA has come.
    *
+   * @param length its bytes
    * @param received bytes of that stream so far: above one window it might go faster with a larger one
    */
-  onData(received: number): void
+  onData(length: number, received: number): void
+  /** A header section has come: of a response, an informational one too, or trailers. */
+  onHeaderSection(): void
+  /** A stream's reader holds back what node receives, or no longer. */
+  hold(isHeld: boolean): void
+  /** We reset a stream. */
+  onReset(): void
   /** HEADERS have come that are trailers. */
   onTrailers(): void
 }
@@ -68,6 +75,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   #life: Life = 'open'
   /** Bytes of data that have come. */
   #received = 0
+  /** Node was told to keep what comes. */
+  #isHeld = false
   /** The error code for RST_STREAM. */
   #resetCode: number = ErrorCode.CANCEL
   /** The error of node's stream; its `close` event follows. */
@@ -157,7 +166,9 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   #readOn(): void {
     const { call, dataEnd, hasResponded } = this.#flow
-    if (hasResponded && dataEnd === 'none' && !call.paused && this.#stream !== null) read(this.#stream)
+    if (!hasResponded || dataEnd !== 'none' || call.paused || this.#stream === null) return
+    this.#hold(false)
+    read(this.#stream)
   }
 
   proceed(): void {
@@ -186,10 +197,16 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   onHeaders(headers: NodeHeaders, raw: unknown): void {
+    this.#connection.onHeaderSection()
     if (!this.#flow.isOpen) return
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
     const rawList = toRawList(raw, handed)
+    const fault = toSpaceFault(rawList)
+    if (fault !== null) {
+      this.#refuse(fault)
+      return
+    }
     if (status >= 200) this.#connection.onResponded(handed)
     this.#flow.respond(status, handed, rawList)
     this.#readOn()
@@ -197,12 +214,23 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   toTunnelSide(): TunnelSide | null {
     if (this.#stream === null) return null
-    return new NodeTunnelSide(this.#stream, this.#owner, () => this.#release())
+    const stream = this.#stream
+    const readOn = (): void => {
+      this.#hold(false)
+      read(stream)
+    }
+    return new NodeTunnelSide(stream, this.#owner, readOn, () => this.#release())
   }
 
   onData(chunk: Buffer): boolean {
     this.#received += chunk.length
-    this.#connection.onData(this.#received)
+    this.#connection.onData(chunk.length, this.#received)
+    const takesMore = this.#take(chunk)
+    if (!takesMore) this.#hold(true)
+    return takesMore
+  }
+
+  #take(chunk: Buffer): boolean {
     const { call, isDone, isFlowing, tunnel } = this.#flow
     if (tunnel !== null) return tunnel.receive(chunk)
     if (isDone) return false
@@ -211,14 +239,33 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     return !call.paused
   }
 
+  #hold(isHeld: boolean): void {
+    if (isHeld === this.#isHeld || (isHeld && this.#life === 'closed')) return
+    this.#isHeld = isHeld
+    this.#connection.hold(isHeld)
+  }
+
   /** Node has given the credit back already. */
   onTaken(): void {}
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
+    this.#connection.onHeaderSection()
     this.#connection.onTrailers()
     const handed = toHandedHeaders(headers)
     if (this.#flow.tunnel !== null) this.#resetCode = ErrorCode.PROTOCOL_ERROR
-    this.#flow.onTrailers(handed, toRawList(raw, handed))
+    const rawList = toRawList(raw, handed)
+    const fault = toSpaceFault(rawList)
+    if (fault === null) this.#flow.onTrailers(handed, rawList)
+    else this.#refuse(fault)
+  }
+
+  /** A malformed response is a stream error (RFC 9113 §8.1.1). */
+  #refuse(fault: string): void {
+    this.#resetCode = ErrorCode.PROTOCOL_ERROR
+    const message = `The response is malformed: ${fault}`
+    this.#flow.fail(new StreamError(message, { http2ErrorCode: ErrorCode.PROTOCOL_ERROR, processed: 'yes' }))
+    this.#release()
+    this.#flow.leave()
   }
 
   onEnd(isClosed: boolean): boolean {
@@ -286,6 +333,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   onClose(): void {
     this.#life = 'closed'
+    this.#hold(false)
     const flow = this.#flow
     if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
     const isQuiet = this.#isQuiet
@@ -309,8 +357,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   /** The session's budget of resets allows this stream's RST_STREAM now. */
   reset(): void {
-    if (this.#stream !== null)
+    if (this.#stream !== null) {
+      this.#connection.onReset()
       release(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)
+    }
     this.#flow.leave()
   }
 }

@@ -123,6 +123,9 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return true
   }
 
+  /** A no-op: every frame is seen as it comes. */
+  look(): void {}
+
   announceWindow(streamWindow: number, onAck: () => void): void {
     if (!this.isDestroyed) this.http2.setStreamWindow(streamWindow, onAck)
   }

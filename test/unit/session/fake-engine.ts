@@ -94,6 +94,8 @@ export class FakeConnection implements EngineConnection {
     this.events.push('growConnectionWindow')
   }
 
+  look(): void {}
+
   close(): void {
     this.events.push('close')
   }

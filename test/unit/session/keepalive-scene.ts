@@ -56,6 +56,9 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
     onAck()
   }
 
+  /** What the connection finds isn't its keepalive's business. */
+  look(): void {}
+
   onPong(rtt: number): void {
     this.events.push(`pong ${rtt}`)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toFieldObject } from '../../../../src/session/node/node-headers.ts'
+import { toFieldObject, toSpaceFault } from '../../../../src/session/node/node-headers.ts'
 
 describe('toFieldObject', () => {
   test('has the fields in their order, the values of one name in an array', () => {
@@ -25,5 +25,27 @@ describe('toFieldObject', () => {
       ['constructor', 'b'],
     ])
     expect('constructor' in toFieldObject([])).toBe(false)
+  })
+})
+
+describe('toSpaceFault', () => {
+  test.each([
+    ['nothing', []],
+    ['an empty value', ['a', '']],
+    ['white space within', ['a', 'b c\td']],
+    ['white space at the end of a name, which nghttp2 never hands on', ['a ', 'b']],
+  ])('is null for %s', (_name, raw) => {
+    expect(toSpaceFault(raw)).toBeNull()
+  })
+
+  test.each([
+    ['a space ahead', ' b'],
+    ['a tab ahead', '\tb'],
+    ['a space behind', 'b '],
+    ['a tab behind', 'b\t'],
+    ['a space alone', ' '],
+  ])('names the field, and not the value, for %s', (_name, value) => {
+    const fault = toSpaceFault(['c', 'd', 'a', value])
+    expect(fault).toBe("the value of the field 'a' starts or ends with a space or tab (RFC 9113 §8.2.1)")
   })
 })

@@ -5,6 +5,7 @@ import type { FaultServer } from '../../src/testing/fault-server.ts'
 import { ERROR_CODES, Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import type { Harness } from '../support/engines.ts'
+import { ENGINES } from '../support/engines.ts'
 import { ask, heard, SERVE, startHarness, startPeer, toOutcome, toOutcomes } from '../support/peer-rig.ts'
 import type { Recorder } from '../support/recorder.ts'
 
@@ -15,14 +16,12 @@ const CANCEL = 8
 const ENHANCE_YOUR_CALM = 11
 const HTTP_1_1_REQUIRED = 13
 
-const OPTIONS: PoolOptions = { engine: 'wire', connections: 1 }
 const WHAT = ['GET /0', 'POST /1', 'GET /2', 'POST /3'] as const
 
-/**
- * Where node:http2 gives up what the peer has accepted, this engine lets it finish: RFC 9113 §6.8 has nothing against
- * that.
- */
-describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
+/** RFC 9113 §6.8 has nothing against that the peer finishes what it has accepted. */
+describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %s', (engine) => {
+  const OPTIONS: PoolOptions = { engine, connections: 1 }
+
   /** Streams 1, 3, 5 and 7, which the peer has heard of on its first connection; later ones response. */
   async function begin(options: PoolOptions = OPTIONS) {
     const peer = await startPeer([{}, SERVE])
@@ -47,7 +46,8 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
   /** The client ends the connection itself, with an error or without. */
   async function expectGoaway(peer: FaultServer, connection: FaultConnection, code: number): Promise<void> {
     await peer.waitFor(() => connection.hasEnded || connection.isClosed)
-    expect(connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))).toEqual([code])
+    // node:http2 has sent one without an error before, in response to a graceful one.
+    expect(connection.of(Type.GOAWAY).at(-1)?.payload.readUInt32BE(4)).toBe(code)
   }
 
   it.each([
@@ -151,7 +151,8 @@ describe('a peer that sends GOAWAY with an error code, on engine wire', () => {
       await calls[1]?.settled
       expect(calls[1]?.error).toBeInstanceOf(errors.SocketError)
       expect(calls[1]?.error).toMatchObject({ processed: 'maybe', attempts: 1, streamId: 3 })
-      expect(String(calls[1]?.error)).toContain('RFC 9113 §6.8')
+      // nghttp2 names no rule.
+      expect(String(calls[1]?.error)).toContain(engine === 'wire' ? 'RFC 9113 §6.8' : 'Protocol error')
       await expectGoaway(peer, connection, PROTOCOL_ERROR)
     })
   })

@@ -154,7 +154,7 @@ export const GROUPS = [
       },
       {
         what: 'GOAWAY (RFC 9113 §6.8): what is retried, what goes on, what fails',
-        files: ['test/session/{recovery-goaway,wire-goaway}.test.ts'],
+        files: ['test/session/{recovery-goaway,goaway-errors}.test.ts'],
       },
       {
         what: 'RST_STREAM and REFUSED_STREAM, retries (RFC 9113 §8.7), bodies that can be sent once',
@@ -194,7 +194,7 @@ export const GROUPS = [
       {
         what: 'Responses: truncated, early, held back by their readers; events of node:http2',
         files: [
-          'test/session/{early-bytes,held-responses,node-stream-events,node-stream-events-2,outcomes,truncated,wire-endings}.test.ts',
+          'test/session/{early-bytes,early-responses,held-responses,node-stream-events,node-stream-events-2,outcomes,truncated,wire-endings}.test.ts',
         ],
       },
       {

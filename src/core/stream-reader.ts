@@ -19,9 +19,9 @@ export interface Reader {
 /**
  * Reads a web stream, and cancels it when that is safe.
  *
- * The stream may be one of node's `Readable.toWeb()`. Up to Node 24, if such a stream is cancelled in the tick of a read,
- * or while a read waits, the Readable gives it one more chunk, and that throws an uncaught exception (`Controller is
- * already closed`). A turn of the event loop later it doesn't.
+ * The stream may be one of node's `Readable.toWeb()`. Up to Node 24, if such a stream is cancelled in the tick of a
+ * read, or while a read waits, the Readable gives it one more chunk, and that throws an uncaught exception (`Controller
+ * is already closed`). A turn of the event loop later it doesn't.
  */
 export class StreamReader implements Reader {
   readonly #reader: Reader
@@ -38,8 +38,8 @@ export class StreamReader implements Reader {
   }
 
   /**
-   * Cancels the stream: at once if it was never read, and otherwise in the next turn of the event loop. Never fails: its
-   * call is over, and an error of the caller's `cancel()` has no receiver.
+   * Cancels the stream: at once if it was never read, and otherwise in the next turn of the event loop. Never fails:
+   * its call is over, and an error of the caller's `cancel()` has no receiver.
    */
   async cancel(reason: unknown): Promise<void> {
     if (this.#hasRead) await nextTurn()

@@ -61,7 +61,7 @@ export interface EngineConnection extends WindowAnnouncer {
   /** Whether a stream may be opened, as far as the engine knows. */
   readonly isOpen: boolean
   readonly isDestroyed: boolean
-  /** Whether the system says that the socket is connected to nothing any more. False where the system can't be asked. */
+  /** Whether the system says that the socket has lost its connection. False where the system can't be asked. */
   readonly isDropped: boolean
   /**
    * The PINGs that we have sent, as a server that counts them would count. The sender of a PING records it; the engine

@@ -41,8 +41,9 @@ class LateEngine implements EngineSource {
 }
 
 /**
- * Engine 'node' for node's own sockets, and engine 'wire' for any other Duplex that a connect function yields: over that,
- * a legal peer can make node:http2 end the process (`ERR_INTERNAL_ASSERTION` in `JSStreamSocket`, docs/engines.md).
+ * Engine 'node' for node's own sockets, and engine 'wire' for any other Duplex that a connect function yields: over
+ * that, a legal peer can make node:http2 end the process (`ERR_INTERNAL_ASSERTION` in `JSStreamSocket`,
+ * docs/engines.md).
  *
  * Both are loaded before the dial: nothing would hear of the end of a Duplex that waits for its engine.
  */

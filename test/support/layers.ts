@@ -36,9 +36,6 @@ const RANK_OF: ReadonlyMap<string, number> = new Map(
   LAYERS.flatMap((units, rank) => units.map((unit) => [unit, rank] as const)),
 )
 
-/** The most lines of code that a file of src/ or types/ may have. Lines of comments alone don't count. */
-export const MAX_LINES = 300
-
 /** The most columns of a line of src/ or types/, comments included. */
 export const MAX_COLUMNS = 120
 
@@ -55,16 +52,6 @@ export function readTree(root: string, folders: readonly string[]): SourceTree {
   return tree
 }
 
-/** The files with more lines of code than {@link MAX_LINES}, each as `path: N lines`. */
-export function findLongFiles(tree: SourceTree): string[] {
-  const found: string[] = []
-  for (const [path, text] of tree) {
-    const lines = countCodeLines(text)
-    if (lines > MAX_LINES) found.push(`${path}: ${lines} lines`)
-  }
-  return found
-}
-
 /** The lines with more than {@link MAX_COLUMNS} columns, each as `path:line: N columns`. */
 export function findWideLines(tree: SourceTree): string[] {
   const found: string[] = []
@@ -74,26 +61,6 @@ export function findWideLines(tree: SourceTree): string[] {
     }
   }
   return found
-}
-
-/**
- * Lines on which something other than a comment begins, goes on or ends. Blank lines of code count: they are how it is
- * read.
- */
-function countCodeLines(text: string): number {
-  const source = ts.createSourceFile('file.ts', text, ts.ScriptTarget.Latest, true)
-  const isComment = new Set<number>()
-  const visit = (node: ts.Node): void => {
-    for (const range of ts.getLeadingCommentRanges(text, node.pos) ?? []) {
-      const { line: first } = source.getLineAndCharacterOfPosition(range.pos)
-      const { line: last } = source.getLineAndCharacterOfPosition(range.end)
-      for (let line = first; line <= last; line++) isComment.add(line)
-    }
-    for (const child of node.getChildren(source)) visit(child)
-  }
-  visit(source)
-  const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
-  return lines - isComment.size
 }
 
 /** Every breach of the layers in a tree, each as `path:line: what is wrong`. An empty list means that they hold. */

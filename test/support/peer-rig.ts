@@ -62,7 +62,7 @@ export function toSocketConnector(peer: FaultServer): Connector {
 export const REFUSED_DUPLEX = {
   name: 'InvalidArgumentError',
   code: 'UND_ERR_INVALID_ARG',
-  message: expect.stringMatching(/^Invalid connect: .* engine 'wire'/),
+  message: expect.stringMatching(/^Invalid engine: got 'node' for a Duplex .* expected 'wire'/),
 }
 
 export function startHarness(peer: FaultServer, options: PoolOptions, clock?: FakeClock): Harness {

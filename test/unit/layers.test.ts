@@ -1,13 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import {
-  checkLayers,
-  findLongFiles,
-  findWideLines,
-  MAX_COLUMNS,
-  MAX_LINES,
-  readTree,
-} from '../support/layers.ts'
+import { checkLayers, findWideLines, MAX_COLUMNS, readTree } from '../support/layers.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -25,10 +18,6 @@ describe('the sources', () => {
 
   test('keep to the layers', () => {
     expect(checkLayers(tree)).toEqual([])
-  })
-
-  test(`have no file with more than ${MAX_LINES} lines of code`, () => {
-    expect(findLongFiles(tree)).toEqual([])
   })
 
   test(`have no line of more than ${MAX_COLUMNS} columns`, () => {
@@ -286,16 +275,6 @@ describe('the layer checker', () => {
       expect(check({ 'src/core/a.ts': 'export const load = (name: string) => import(name)' })).toEqual([
         expect.stringContaining("imports '<computed>'"),
       ])
-    })
-  })
-
-  describe('when a file is too long', () => {
-    test('reports it, and no file of just the length that is allowed', () => {
-      const tree = new Map([
-        ['src/core/a.ts', `/** A comment.\n */\n${'f()\n'.repeat(MAX_LINES)}// And one more.\n`],
-        ['src/core/b.ts', 'f() // A comment beside code.\n'.repeat(MAX_LINES + 1)],
-      ])
-      expect(findLongFiles(tree)).toEqual([`src/core/b.ts: ${MAX_LINES + 1} lines`])
     })
   })
 })

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions } from '../../../types/client.ts'
 import type { Client, ProxyAgent } from '../../index.ts'
+import { permitNodeEngine } from '../../session/connect/socket.ts'
 import { EXIT } from '../cli-error.ts'
 import type { DialFacts, OnStep } from './dial.ts'
 import { ALPN_PROTOCOLS, checkTls, dial, noteTls, settle } from './dial.ts'
@@ -72,7 +73,7 @@ function toConnector({ engine }: Plan, { tap }: ConnectionWatch, open: Open): Co
     isUsed = true
     const socket = await open(asked, asked.signal ?? new AbortController().signal)
     // The engines take any Duplex for a socket, and what they may call beside its methods is optional.
-    return new WireTap(socket, tap, engine === 'node') as unknown as Socket
+    return permitNodeEngine(new WireTap(socket, tap, engine === 'node')) as unknown as Socket
   }
 }
 

@@ -35,8 +35,8 @@ export interface TapListener {
 const GREETING_SIZE = 9
 
 /**
- * Stands in for the socket of a session. It never changes a byte, and holds back as the socket does. node:http2 and
- * engine `wire` both take a Duplex.
+ * Stands in for the socket of a session. It never changes a byte, and holds back as the socket does. Engine `wire`
+ * takes any Duplex; engine `node` takes this one by `permitNodeEngine()`.
  */
 export class WireTap extends Duplex {
   readonly #socket: Socket

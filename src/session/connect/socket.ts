@@ -130,18 +130,30 @@ function toHandle(socket: object): SocketHandle | null {
   return (socket as { readonly _handle?: SocketHandle | null })._handle ?? null
 }
 
+/** Duplexes over which node:http2 may run all the same. */
+const permitted = new WeakSet<object>()
+
 /**
- * Whether a socket is one of node's own, a TLSSocket among them: one with a handle of the system's. Any other Duplex, and
- * a stand-in for a socket that has no such handle, is wrapped by node:http2.
+ * Lets engine 'node' run over a Duplex. For `dodici URL` alone, which has to stand between the engine and the socket:
+ * it is a process of one request, and its user has asked for that engine.
+ */
+export function permitNodeEngine<TDuplex extends object>(duplex: TDuplex): TDuplex {
+  permitted.add(duplex)
+  return duplex
+}
+
+/**
+ * Whether a socket is one of node's own, a TLSSocket among them: one with a handle of the system's. Any other Duplex,
+ * and a stand-in for a socket that has no such handle, is wrapped by node:http2.
  */
 export function isNodeSocket(socket: unknown): boolean {
-  if (!(socket instanceof NodeSocket)) return false
+  if (!(socket instanceof NodeSocket)) return permitted.has(Object(socket))
   return RUNTIME !== 'Node.js' || socket.destroyed || toHandle(socket)?.isStreamBase === true
 }
 
 /**
- * Whether the system has dropped a socket's connection: the peer has reset it, or the system has given it up. Node 20 to
- * 24 tell nobody when a write over TLS hears of it. An end of the peer alone (FIN) drops nothing.
+ * Whether the system has dropped a socket's connection: the peer has reset it, or the system has given it up. Node 20
+ * to 24 tell nobody when a write over TLS hears of it. An end of the peer alone (FIN) drops nothing.
  *
  * It takes a call to the system. `remoteAddress` would be node's own copy.
  */

@@ -16,8 +16,7 @@ import { originalNextTick, originalSetImmediate } from '../../core/original-time
 import { PingLedger } from '../../core/ping-ledger.ts'
 import { RUNTIME } from '../../core/runtime.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
-import { invalid } from '../../core/validate.ts'
-import { SocketError } from '../../errors.ts'
+import { InvalidArgumentError, SocketError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
 import { isDropped, isNodeSocket, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
@@ -49,9 +48,10 @@ const MEGABYTE = 1_000_000
  */
 const MAX_ORIGINS = 128
 
-/** What its caller has to give, who has asked for this engine by its name. */
-const ACCEPTED =
-  "a function that yields a net.Socket or a TLSSocket: node:http2 isn't safe over another Duplex, engine 'wire' is"
+/** For a caller who has asked for this engine by its name. */
+const REFUSED =
+  "Invalid engine: got 'node' for a Duplex that is neither a net.Socket nor a TLSSocket (from a connect function, " +
+  "or a proxy's tunnel), expected 'wire', or no engine: node:http2 isn't safe there"
 
 /** A server needs two: one that announces the end, and one that names the last stream (RFC 9113 §6.8). */
 const MAX_GOAWAYS = 100
@@ -87,7 +87,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     streamWindow: number,
     owner: ConnectionOwner,
   ) {
-    if (!isNodeSocket(socket)) throw invalid('connect', socket, ACCEPTED)
+    if (!isNodeSocket(socket)) throw new InvalidArgumentError(REFUSED)
     this.socket = socket
     this.owner = owner
     this.uploadBuffer = new UploadBuffer(owner)

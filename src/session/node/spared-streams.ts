@@ -11,10 +11,10 @@ import { ErrorCode } from '../../core/error-codes.ts'
 const GOAWAY_REASON = 'ERR_HTTP2_SESSION_ERROR'
 
 /**
- * At a GOAWAY with an error code node destroys the session, and with it the streams that the peer has accepted and still
- * answers. RFC 9113 §6.8 has no such rule: a server that retires a connection for some other fault finishes what it has
- * begun. So the session is closed gracefully instead, as at a GOAWAY without an error; nghttp2 has closed the streams
- * above the last one by then. A second GOAWAY doesn't change that.
+ * At a GOAWAY with an error code node destroys the session, and with it the streams that the peer has accepted and
+ * still answers. RFC 9113 §6.8 has no such rule: a server that retires a connection for some other fault finishes what
+ * it has begun. So the session is closed gracefully instead, as at a GOAWAY without an error; nghttp2 has closed the
+ * streams above the last one by then. A second GOAWAY doesn't change that.
  *
  * Only this one use of `destroy()` is told by an error of that code beside NO_ERROR as the code to send.
  */

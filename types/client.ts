@@ -179,7 +179,8 @@ export interface ClientOptions extends CallLimits {
   keepAliveTimeout?: number | null | undefined
 
   /**
-   * After so long without a byte from the server, a session that has requests sends a PING (RFC 9113 §6.7). A session
+   * After so long without a byte from the server, a session that has requests sends a PING (RFC 9113 §6.7). Unless you
+   * set it, early PINGs are sent after 2, 4, 8, 16 and 32 seconds of one silence, if the server can't mind. A session
    * that was idle for so long is verified by a PING before it takes a request. `0`: never.
    *
    * Doubled for an origin each time that it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.

@@ -4,9 +4,9 @@
  * @module
  */
 
-/** How many a connection may have had, with {@link RATE} of them more for each second. Bytes. */
-const BURST = 1_048_576
-const RATE = 65_536
+/** How many a connection may have had, with {@link USELESS_RATE} of them more for each second. Bytes. */
+const USELESS_BURST = 1_048_576
+const USELESS_RATE = 65_536
 
 /** The most that a frame with data has beside it: its header, and padding (RFC 9113 §6.1). Bytes. */
 const FRAME_OVERHEAD = 9 + 256
@@ -65,7 +65,7 @@ export class UselessBytes {
    */
   areTooMany(now: number, read: number, written: number): boolean {
     if (this.#held > 0) return false
-    const allowed = BURST + (RATE * (now - this.#begunAt)) / 1_000 + CREDIT_PER_BYTE * written
+    const allowed = USELESS_BURST + (USELESS_RATE * (now - this.#begunAt)) / 1_000 + CREDIT_PER_BYTE * written
     return read - this.#useful > allowed
   }
 }

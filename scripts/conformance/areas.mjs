@@ -107,7 +107,10 @@ export const GROUPS = [
         what: 'Code units: each character of a name and of a value arrives as it was sent, or is refused before',
         files: ['test/session/{code-units,unencodable,smuggling}.test.ts'],
       },
-      { what: 'Known attacks of a server, and what they cost', files: ['test/session/attacks.test.ts'] },
+      {
+        what: 'Known attacks of a server, and what they cost; bytes that bring nothing',
+        files: ['test/session/{attacks,useless-bytes}.test.ts'],
+      },
     ],
   },
   {

@@ -101,6 +101,8 @@ export class Keepalive implements Timed {
   #pingAt = NEVER
   /** How long the PING in flight may take; NEVER without a limit. Milliseconds. */
   #patience = NEVER
+  /** When the connection was last asked to look for what no event tells. */
+  #examinedAt: number
   /** How much silence there has to be before the next early PING. Milliseconds. */
   #earlySilence = EARLY_SILENCE
   /** The next turn of the event loop will decide whether the peer is lost. */
@@ -127,6 +129,7 @@ export class Keepalive implements Timed {
     this.#idleAt = kept.isNeeded ? NEVER : now
     this.#readAt = now
     this.#lookedAt = now
+    this.#examinedAt = now
     this.#bytesRead = connection.bytesRead
     this.#arm(now)
   }
@@ -155,6 +158,13 @@ export class Keepalive implements Timed {
     this.#idleAt = now
     this.#refresh(now)
     this.#arm(now)
+    // Calls that are shorter than the time between two looks put each look off.
+    if (now - this.#examinedAt >= LOOK_INTERVAL) this.#examine(now)
+  }
+
+  #examine(now: number): void {
+    this.#examinedAt = now
+    this.#connection.look()
   }
 
   /**
@@ -220,7 +230,7 @@ export class Keepalive implements Timed {
       // Node may have destroyed the session without an event.
       if (this.#kept.closeIfLost()) return
       const hasRead = this.#look(now)
-      if (hasRead) this.#connection.look()
+      this.#examine(now)
       if (!hasRead && !this.#isJudging && this.#connection.isDropped) this.#confirmDropped()
     }
     if (this.#pingAt !== NEVER && now >= this.#toPingEnd()) {

@@ -69,8 +69,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly #deadlines: Deadlines
   /** The stream window that was announced last. Bytes. */
   #streamWindow: number
-  /** The stream window that was announced first: an open stream may still have it. Bytes. */
-  readonly #firstStreamWindow: number
+  /** The largest stream window that was announced. Bytes. */
+  #largestWindow: number
   /** The connection window. Bytes. */
   #window: number
   #isCut = false
@@ -94,7 +94,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.#deadlines = deadlines
     this.#useless = new UselessBytes(deadlines.now())
     this.#streamWindow = streamWindow
-    this.#firstStreamWindow = streamWindow
+    this.#largestWindow = streamWindow
     // After a fatal TLS alert node:http2 may emit nothing: only the socket emits `close`. A tick later, since node may
     // emit the session's `error` from a later listener of the same event.
     socket.on('close', () => originalNextTick(() => owner.onClose()))
@@ -158,8 +158,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.#useless.hold(isHeld)
   }
 
-  onReset(): void {
-    this.#useless.onReset(Math.max(this.#streamWindow, this.#firstStreamWindow))
+  onCutOff(): void {
+    this.#useless.onCutOff(this.#largestWindow)
   }
 
   look(): void {
@@ -191,6 +191,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   announceWindow(initialWindowSize: number, onAck: () => void): void {
     this.#streamWindow = initialWindowSize
+    this.#largestWindow = Math.max(initialWindowSize, this.#largestWindow)
     if (this.http2.destroyed) return
     this.http2.settings({ initialWindowSize }, (error) => {
       if (error === null) onAck()

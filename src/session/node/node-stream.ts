@@ -55,8 +55,8 @@ export interface NodeStreamConnection {
   onHeaderSection(): void
   /** A stream's reader holds back what node receives, or no longer. */
   hold(isHeld: boolean): void
-  /** We reset a stream. */
-  onReset(): void
+  /** A stream has closed without END_STREAM of the peer. */
+  onCutOff(): void
   /** HEADERS have come that are trailers. */
   onTrailers(): void
 }
@@ -336,6 +336,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     this.#hold(false)
     const flow = this.#flow
     if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
+    if (flow.dataEnd !== 'whole') this.#connection.onCutOff()
     const isQuiet = this.#isQuiet
     // First: a source of the body isn't asked for more by what the caller does in its callbacks.
     this.#upload?.stop()
@@ -357,10 +358,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   /** The session's budget of resets allows this stream's RST_STREAM now. */
   reset(): void {
-    if (this.#stream !== null) {
-      this.#connection.onReset()
+    if (this.#stream !== null)
       release(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)
-    }
     this.#flow.leave()
   }
 }

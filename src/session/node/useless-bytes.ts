@@ -46,8 +46,11 @@ export class UselessBytes {
     this.#useful += HEADER_SECTION
   }
 
-  /** We reset a stream: data for it may be under way. @param window the largest that it may have had, in bytes */
-  onReset(window: number): void {
+  /**
+   * A stream has closed without END_STREAM of the peer, whoever has reset it: data for it may be under way, which node
+   * drops. @param window the largest that it may have had, in bytes
+   */
+  onCutOff(window: number): void {
     this.#useful += window + HEADER_SECTION
   }
 

@@ -51,6 +51,29 @@ describe('Keepalive', () => {
     })
   })
 
+  describe('the connection is asked to look for what no event tells', () => {
+    test('every 500 ms while a call needs it, also when nothing else is watched for', () => {
+      const { clock, session, open } = setUp({ pingInterval: 0, keepAliveTimeout: 0 })
+      clock.advance(10 * SECOND)
+      expect(session.looks).toBe(0)
+      open()
+      for (let turn = 0; turn < 100; turn++) clock.advance(100)
+      expect(session.looks).toBeGreaterThanOrEqual(17)
+      expect(session.looks).toBeLessThanOrEqual(20)
+    })
+
+    test('as often when calls are too short for a look in between', () => {
+      const { clock, session, open, close } = setUp()
+      for (let call = 0; call < 100; call++) {
+        open()
+        clock.advance(100)
+        close()
+      }
+      expect(session.looks).toBeGreaterThanOrEqual(17)
+      expect(session.looks).toBeLessThanOrEqual(20)
+    })
+  })
+
   describe('when nothing comes for two seconds under a call', () => {
     function setUpSilent(options: object = UNSAID) {
       const scene = setUp(options)

@@ -31,6 +31,8 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
   onLost: () => void = () => {}
   /** Whether PINGs went out or not. */
   asked = 0
+  /** How often it was asked to look for what no event tells. */
+  looks = 0
   readonly events: string[] = []
   readonly errors: Error[] = []
   /** The ACK callbacks of PINGs that were sent and got no ACK yet. */
@@ -56,8 +58,9 @@ export class FakeSession implements KeepaliveTarget, PingedConnection {
     onAck()
   }
 
-  /** What the connection finds isn't its keepalive's business. */
-  look(): void {}
+  look(): void {
+    this.looks++
+  }
 
   onPong(rtt: number): void {
     this.events.push(`pong ${rtt}`)

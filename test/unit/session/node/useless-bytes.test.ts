@@ -30,9 +30,9 @@ describe('UselessBytes', () => {
     ['a piece of one byte, with its padding', 1 + 9 + 256, (bytes) => bytes.onData(1)],
     ['a header section', 147_456, (bytes) => bytes.onHeaderSection()],
     [
-      'the data that is under way for a stream that we reset',
+      'the data that is under way for a stream that was cut off',
       WINDOW + 147_456,
-      (bytes) => bytes.onReset(WINDOW),
+      (bytes) => bytes.onCutOff(WINDOW),
     ],
   ])('allow %s', (_name, size, come) => {
     const bytes = new UselessBytes(0)

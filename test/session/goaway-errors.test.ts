@@ -46,8 +46,9 @@ describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %
   /** The client ends the connection itself, with an error or without. */
   async function expectGoaway(peer: FaultServer, connection: FaultConnection, code: number): Promise<void> {
     await peer.waitFor(() => connection.hasEnded || connection.isClosed)
-    // node:http2 has sent one without an error before, in response to a graceful one.
-    expect(connection.of(Type.GOAWAY).at(-1)?.payload.readUInt32BE(4)).toBe(code)
+    // node:http2 sends more than one: without an error in response to a graceful one, and on Node 20 another when it ends.
+    const codes = connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))
+    expect(codes).toContain(code)
   }
 
   it.each([

@@ -180,7 +180,8 @@ export interface ClientOptions extends CallLimits {
 
   /**
    * After so long without a byte from the server, a session that has requests sends a PING (RFC 9113 §6.7). Unless you
-   * set it, early PINGs are sent after 2, 4, 8, 16 and 32 seconds of one silence, if the server can't mind. A session
+   * set it, an early PING is sent 2 seconds after the last byte, and further ones 4, 8, 16 and 32 seconds after the ACK
+   * of the one before, where the server won't count them against us. A session
    * that was idle for so long is verified by a PING before it takes a request. `0`: never.
    *
    * Doubled for an origin each time that it sends GOAWAY with ENHANCE_YOUR_CALM and `too_many_pings`.
@@ -259,7 +260,7 @@ export interface ClientOptions extends CallLimits {
    * The implementation of HTTP/2.
    *
    * Without this option, a session over a Duplex that is neither a `net.Socket` nor a `TLSSocket` has `'wire'`:
-   * `node:http2` isn't safe there. With `'node'` such a session fails with an {@link InvalidArgumentError}.
+   * `node:http2` isn't safe there. With `'node'` such a session fails with an `InvalidArgumentError`.
    *
    * @default the environment variable `DODICI_ENGINE`; without it `'node'`, on Bun `'wire'`
    */

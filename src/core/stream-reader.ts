@@ -21,7 +21,7 @@ export interface Reader {
  *
  * The stream may be one of node's `Readable.toWeb()`. Up to Node 24, if such a stream is cancelled in the tick of a
  * read, or while a read waits, the Readable gives it one more chunk, and that throws an uncaught exception (`Controller
- * is already closed`). A turn of the event loop later it doesn't.
+ * is already closed`). A turn of the event loop later that chunk has come.
  */
 export class StreamReader implements Reader {
   readonly #reader: Reader

@@ -7,7 +7,7 @@
 import type { EngineName } from '../../types/engine.ts'
 import type { ResolvedClientOptions } from '../core/options.ts'
 import { DodiciError } from '../errors.ts'
-import { isNodeSocket } from './connect/socket.ts'
+import { mayRunNodeEngine } from './connect/socket.ts'
 import type { Engine, EngineSource } from './engine.ts'
 
 /**
@@ -59,7 +59,7 @@ class EngineBySocket implements EngineSource {
   use(onLoaded: (engine: Engine) => void, onFailed: (error: DodiciError) => void): void {
     const toEngine = (node: Engine, wire: Engine): Engine => ({
       connect: (context, socket, streamWindow, owner) =>
-        (isNodeSocket(socket) ? node : wire).connect(context, socket, streamWindow, owner),
+        (mayRunNodeEngine(socket) ? node : wire).connect(context, socket, streamWindow, owner),
     })
     this.#node.use((node) => this.#wire.use((wire) => onLoaded(toEngine(node, wire)), onFailed), onFailed)
   }

@@ -38,7 +38,7 @@ export type PingedConnection = Pick<EngineConnection, 'bytesRead' | 'isDropped' 
  * - `trusted`: bytes have come from the peer lately, or a PING is about to be sent because none have
  * - `stale`: the session was idle for long, or another session of its origin was lost: a PING has to come back before
  *   it takes a call
- * - `verifying`: that PING is in flight, or one that was sent early is late
+ * - `verifying`: that PING is in flight, or the ACK of another one takes long
  */
 type Trust = 'trusted' | 'stale' | 'verifying'
 
@@ -66,7 +66,7 @@ const LOOK_INTERVAL = 500
  */
 const EARLY_SILENCE = 2_000
 
-/** An early PING that takes longer than this keeps new calls from the session, and ends nothing. Milliseconds. */
+/** Where early PINGs may be sent, a PING that takes longer keeps new calls from the session. Milliseconds. */
 const EARLY_PATIENCE = 1_000
 
 const DROPPED = 'The connection was lost: the peer has closed or reset it'

@@ -46,9 +46,10 @@ describe.each(ENGINES)('a peer that sends GOAWAY with an error code, on engine %
   /** The client ends the connection itself, with an error or without. */
   async function expectGoaway(peer: FaultServer, connection: FaultConnection, code: number): Promise<void> {
     await peer.waitFor(() => connection.hasEnded || connection.isClosed)
-    // node:http2 sends more than one: without an error in response to a graceful one, and on Node 20 another when it ends.
     const codes = connection.of(Type.GOAWAY).map(({ payload }) => payload.readUInt32BE(4))
-    expect(codes).toContain(code)
+    if (engine === 'wire') expect(codes).toEqual([code])
+    // node:http2 has sent one in response to a graceful one, and on Node 20 it sends another code.
+    else expect(codes.filter((sent) => sent !== NO_ERROR)).toHaveLength(1)
   }
 
   it.each([

@@ -60,4 +60,19 @@ describe.each(ENGINES)('bytes that bring nothing, on engine %s', (engine) => {
       expect(await getText('/sibling')).toBe('GET /sibling')
     expect(peer.connections).toHaveLength(1)
   })
+
+  it('when responses are malformed, so that their streams are reset at once › what was under way counts for nothing', async () => {
+    const { peer, get, getText } = await start({
+      onComplete(stream) {
+        if (stream.path !== '/bad') return respond(stream)
+        stream.head(200, { connection: 'keep-alive' })
+        void stream.data(Buffer.alloc(MUCH))
+      },
+    })
+    for (let index = 0; index < REQUESTS; index++)
+      await expect(get('/bad')).rejects.toMatchObject({ name: 'StreamError' })
+    for (const end = Date.now() + LOOKS; Date.now() < end; )
+      expect(await getText('/sibling')).toBe('GET /sibling')
+    expect(peer.connections).toHaveLength(1)
+  })
 })

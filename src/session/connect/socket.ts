@@ -143,10 +143,11 @@ export function permitNodeEngine<TDuplex extends object>(duplex: TDuplex): TDupl
 }
 
 /**
- * Whether a socket is one of node's own, a TLSSocket among them: one with a handle of the system's. Any other Duplex,
- * and a stand-in for a socket that has no such handle, is wrapped by node:http2.
+ * Whether engine 'node' may run over a socket: a `net.Socket` or `TLSSocket` that node:http2 reads and writes by its
+ * handle. Any other Duplex, and a stand-in for a socket without such a handle, is wrapped by node:http2, which isn't
+ * safe.
  */
-export function isNodeSocket(socket: unknown): boolean {
+export function mayRunNodeEngine(socket: unknown): boolean {
   if (!(socket instanceof NodeSocket)) return permitted.has(Object(socket))
   return RUNTIME !== 'Node.js' || socket.destroyed || toHandle(socket)?.isStreamBase === true
 }

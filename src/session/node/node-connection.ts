@@ -8,7 +8,6 @@ import type { ClientHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { loadHttp2 } from '../../core/builtin.ts'
-import type { Deadlines } from '../../core/clock.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
 import { MAX_RESPONSE_HEADERS_COUNT } from '../../core/limits.ts'
 import type { Origin } from '../../core/options.ts'
@@ -18,7 +17,7 @@ import { RUNTIME } from '../../core/runtime.ts'
 import type { SessionOptions } from '../../core/session-options.ts'
 import { InvalidArgumentError, SocketError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
-import { isDropped, isNodeSocket, setRef } from '../connect/socket.ts'
+import { isDropped, mayRunNodeEngine, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
 import { UNLIMITED } from '../peer-settings.ts'
@@ -48,6 +47,9 @@ const MEGABYTE = 1_000_000
  */
 const MAX_ORIGINS = 128
 
+/** SETTINGS_MAX_FRAME_SIZE where the caller has set none (RFC 9113 §6.5.2). Bytes. */
+const DEFAULT_FRAME_SIZE = 16_384
+
 /** For a caller who has asked for this engine by its name. */
 const REFUSED =
   "Invalid engine: got 'node' for a Duplex that is neither a net.Socket nor a TLSSocket (from a connect function, " +
@@ -66,7 +68,6 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly uploadBuffer: UploadBuffer
   readonly #handle: object | null
   readonly #useless: UselessBytes
-  readonly #deadlines: Deadlines
   /** The stream window that was announced last. Bytes. */
   #streamWindow: number
   /** The largest stream window that was announced. Bytes. */
@@ -87,12 +88,12 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     streamWindow: number,
     owner: ConnectionOwner,
   ) {
-    if (!isNodeSocket(socket)) throw new InvalidArgumentError(REFUSED)
+    if (!mayRunNodeEngine(socket)) throw new InvalidArgumentError(REFUSED)
     this.socket = socket
     this.owner = owner
     this.uploadBuffer = new UploadBuffer(owner)
-    this.#deadlines = deadlines
-    this.#useless = new UselessBytes(deadlines.now())
+    const { maxFrameSize = DEFAULT_FRAME_SIZE } = options.settings
+    this.#useless = new UselessBytes(socket, () => deadlines.now(), maxFrameSize)
     this.#streamWindow = streamWindow
     this.#largestWindow = streamWindow
     // After a fatal TLS alert node:http2 may emit nothing: only the socket emits `close`. A tick later, since node may
@@ -154,19 +155,13 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.pings.onNews()
   }
 
-  hold(isHeld: boolean): void {
-    this.#useless.hold(isHeld)
-  }
-
   onCutOff(): void {
     this.#useless.onCutOff(this.#largestWindow)
   }
 
   look(): void {
-    const { bytesRead, bytesWritten } = this.socket
     // Other runtimes count otherwise.
-    if (RUNTIME !== 'Node.js' || !this.#useless.areTooMany(this.#deadlines.now(), bytesRead, bytesWritten))
-      return
+    if (RUNTIME !== 'Node.js' || !this.#useless.areTooMany()) return
     this.#fail(
       'The peer sends too many frames that bring nothing (RFC 9113 §10.5)',
       ErrorCode.ENHANCE_YOUR_CALM,

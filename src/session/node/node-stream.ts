@@ -53,8 +53,6 @@ export interface NodeStreamConnection {
   onData(length: number, received: number): void
   /** A header section has come: of a response, an informational one too, or trailers. */
   onHeaderSection(): void
-  /** A stream's reader holds back what node receives, or no longer. */
-  hold(isHeld: boolean): void
   /** A stream has closed without END_STREAM of the peer. */
   onCutOff(): void
   /** HEADERS have come that are trailers. */
@@ -75,8 +73,6 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   #life: Life = 'open'
   /** Bytes of data that have come. */
   #received = 0
-  /** Node was told to keep what comes. */
-  #isHeld = false
   /** The error code for RST_STREAM. */
   #resetCode: number = ErrorCode.CANCEL
   /** The error of node's stream; its `close` event follows. */
@@ -166,9 +162,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   #readOn(): void {
     const { call, dataEnd, hasResponded } = this.#flow
-    if (!hasResponded || dataEnd !== 'none' || call.paused || this.#stream === null) return
-    this.#hold(false)
-    read(this.#stream)
+    if (hasResponded && dataEnd === 'none' && !call.paused && this.#stream !== null) read(this.#stream)
   }
 
   proceed(): void {
@@ -214,35 +208,18 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   toTunnelSide(): TunnelSide | null {
     if (this.#stream === null) return null
-    const stream = this.#stream
-    const readOn = (): void => {
-      this.#hold(false)
-      read(stream)
-    }
-    return new NodeTunnelSide(stream, this.#owner, readOn, () => this.#release())
+    return new NodeTunnelSide(this.#stream, this.#owner, () => this.#release())
   }
 
   onData(chunk: Buffer): boolean {
     this.#received += chunk.length
     this.#connection.onData(chunk.length, this.#received)
-    const takesMore = this.#take(chunk)
-    if (!takesMore) this.#hold(true)
-    return takesMore
-  }
-
-  #take(chunk: Buffer): boolean {
     const { call, isDone, isFlowing, tunnel } = this.#flow
     if (tunnel !== null) return tunnel.receive(chunk)
     if (isDone) return false
     if (isFlowing) this.#flow.data(chunk)
     else this.#flow.hold(chunk)
     return !call.paused
-  }
-
-  #hold(isHeld: boolean): void {
-    if (isHeld === this.#isHeld || (isHeld && this.#life === 'closed')) return
-    this.#isHeld = isHeld
-    this.#connection.hold(isHeld)
   }
 
   /** Node has given the credit back already. */
@@ -333,7 +310,6 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   onClose(): void {
     this.#life = 'closed'
-    this.#hold(false)
     const flow = this.#flow
     if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
     if (flow.dataEnd !== 'whole') this.#connection.onCutOff()

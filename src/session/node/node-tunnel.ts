@@ -9,31 +9,29 @@ import type { Socket } from 'node:net'
 import { StreamError } from '../../errors.ts'
 import type { StreamOwner } from '../engine.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
+import { read } from './node-events.ts'
 
 /** Carries the tunnel's calls out on Node's stream. */
 export class NodeTunnelSide implements TunnelSide {
   readonly socket: Socket | null
   readonly #stream: ClientHttp2Stream
   readonly #owner: Pick<StreamOwner, 'socket' | 'updateRef'>
-  readonly #readOn: () => void
   readonly #reset: () => void
 
-  /** @param readOn lets node read what comes. @param reset resets the stream, as soon as the reset budget allows */
+  /** @param reset resets the stream, as soon as the reset budget allows */
   constructor(
     stream: ClientHttp2Stream,
     owner: Pick<StreamOwner, 'socket' | 'updateRef'>,
-    readOn: () => void,
     reset: () => void,
   ) {
     this.socket = owner.socket
     this.#stream = stream
     this.#owner = owner
-    this.#readOn = readOn
     this.#reset = reset
   }
 
   readTunnel(): void {
-    this.#readOn()
+    read(this.#stream)
   }
 
   writeTunnel(chunk: Uint8Array, callback: (error?: Error | null) => void): void {

@@ -4,18 +4,23 @@
  * @module
  */
 
+import type { Socket } from 'node:net'
+
 /** How many a connection may have had, with {@link USELESS_RATE} of them more for each second. Bytes. */
 const USELESS_BURST = 1_048_576
 const USELESS_RATE = 65_536
 
 /** The most that a frame with data has beside it: its header, and padding (RFC 9113 §6.1). Bytes. */
 const FRAME_OVERHEAD = 9 + 256
-/** The most that a header section takes: nghttp2 accepts nine frames of 16 KiB. Bytes. */
-const HEADER_SECTION = 9 * 16_384
+/** The frames that a header section may take: nghttp2 accepts no more. */
+const SECTION_FRAMES = 9
 /**
  * What a byte of ours may bring back: two WINDOW_UPDATE frames, from a server that reads uploads byte by byte. Bytes.
  */
 const CREDIT_PER_BYTE = 2 * 13
+
+/** A socket that counts. */
+type CountedSocket = Pick<Socket, 'bytesRead' | 'bytesWritten'>
 
 /**
  * The bytes that came, less those that are known to have brought something. What is left is frames of unknown types,
@@ -25,16 +30,26 @@ const CREDIT_PER_BYTE = 2 * 13
  * Where the two can't be told apart, it counts for the peer: a false alarm would end a good connection.
  */
 export class UselessBytes {
+  readonly #now: () => number
+  readonly #socket: CountedSocket
   /** When the connection began. Milliseconds. */
   readonly #begunAt: number
+  /** What the socket had read and written before that: a caller's connect function may have used it. Bytes. */
+  readonly #readBefore: number
+  readonly #writtenBefore: number
+  /** The most that a header section takes. Bytes. */
+  readonly #sectionSize: number
   /** Bytes that brought something, or may have. */
   #useful = 0
-  /** Streams whose data node keeps for their readers: it has come, and wasn't given to us. */
-  #held = 0
 
-  /** @param now milliseconds of any clock */
-  constructor(now: number) {
-    this.#begunAt = now
+  /** @param now milliseconds of any clock @param maxFrameSize of what the peer may send, in bytes */
+  constructor(socket: CountedSocket, now: () => number, maxFrameSize: number) {
+    this.#socket = socket
+    this.#now = now
+    this.#begunAt = now()
+    this.#readBefore = socket.bytesRead
+    this.#writtenBefore = socket.bytesWritten
+    this.#sectionSize = SECTION_FRAMES * maxFrameSize
   }
 
   /** A piece of a stream's data has come. @param length bytes */
@@ -43,7 +58,7 @@ export class UselessBytes {
   }
 
   onHeaderSection(): void {
-    this.#useful += HEADER_SECTION
+    this.#useful += this.#sectionSize
   }
 
   /**
@@ -51,24 +66,14 @@ export class UselessBytes {
    * drops. @param window the largest that it may have had, in bytes
    */
   onCutOff(window: number): void {
-    this.#useful += window + HEADER_SECTION
+    this.#useful += window + this.#sectionSize
   }
 
-  /** A stream is held by its reader, or no longer. */
-  hold(isHeld: boolean): void {
-    this.#held += isHeld ? 1 : -1
-  }
-
-  /**
-   * Whether too many have come.
-   *
-   * @param now milliseconds of the same clock
-   * @param read bytes that came on this connection
-   * @param written bytes that we have sent
-   */
-  areTooMany(now: number, read: number, written: number): boolean {
-    if (this.#held > 0) return false
-    const allowed = USELESS_BURST + (USELESS_RATE * (now - this.#begunAt)) / 1_000 + CREDIT_PER_BYTE * written
-    return read - this.#useful > allowed
+  /** Whether too many have come by now. */
+  areTooMany(): boolean {
+    const read = this.#socket.bytesRead - this.#readBefore
+    const written = this.#socket.bytesWritten - this.#writtenBefore
+    const seconds = (this.#now() - this.#begunAt) / 1_000
+    return read - this.#useful > USELESS_BURST + USELESS_RATE * seconds + CREDIT_PER_BYTE * written
   }
 }

@@ -272,7 +272,7 @@ export class Keepalive implements Timed {
   }
 
   /**
-   * The system has dropped the connection, which node may tell nobody of: it swallows the error of a write over TLS.
+   * The system has dropped the connection, and node may emit no event: it swallows the error of a write over TLS.
    * What the peer has sent before is read first.
    */
   #confirmDropped(): void {

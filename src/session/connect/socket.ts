@@ -154,7 +154,7 @@ export function mayRunNodeEngine(socket: unknown): boolean {
 
 /**
  * Whether the system has dropped a socket's connection: the peer has reset it, or the system has given it up. Node 20
- * to 24 tell nobody when a write over TLS hears of it. An end of the peer alone (FIN) drops nothing.
+ * to 24 emit no event when a write over TLS hears of it. If only the peer ends its side (FIN), nothing is dropped.
  *
  * It takes a call to the system. `remoteAddress` would be node's own copy.
  */

@@ -1,5 +1,5 @@
 /**
- * Counts the bytes of a peer that bring nothing, which node:http2 tells nobody of.
+ * Counts the peer's bytes that bring nothing: node:http2 emits no event for them.
  *
  * @module
  */
@@ -62,8 +62,8 @@ export class UselessBytes {
   }
 
   /**
-   * A stream has closed without END_STREAM of the peer, whoever has reset it: data for it may be under way, which node
-   * drops. @param window the largest that it may have had, in bytes
+   * A stream has closed before the peer's END_STREAM, reset by either side: data for it may be under way, and node
+   * drops that. @param window the largest that it may have had, in bytes
    */
   onCutOff(window: number): void {
     this.#useful += window + this.#sectionSize

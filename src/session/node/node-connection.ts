@@ -161,7 +161,7 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   look(): void {
     // Other runtimes count otherwise.
-    if (RUNTIME !== 'Node.js' || !this.#useless.areTooMany()) return
+    if (RUNTIME !== 'Node.js' || !this.#useless.lookForTooMany()) return
     this.#fail(
       'The peer sends too many frames that bring nothing (RFC 9113 §10.5)',
       ErrorCode.ENHANCE_YOUR_CALM,

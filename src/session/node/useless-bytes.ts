@@ -6,7 +6,7 @@
 
 import type { Socket } from 'node:net'
 
-/** How many a connection may have had, with {@link USELESS_RATE} of them more for each second. Bytes. */
+/** How many a connection may have at once, and how many of them are forgotten in each second. Bytes. */
 const USELESS_BURST = 1_048_576
 const USELESS_RATE = 65_536
 
@@ -18,6 +18,9 @@ const SECTION_FRAMES = 9
  * What a byte of ours may bring back: two WINDOW_UPDATE frames, from a server that reads uploads byte by byte. Bytes.
  */
 const CREDIT_PER_BYTE = 2 * 13
+/** The most that is expected of the peer at any time, and for how long after the last reason for it. Bytes, milliseconds. */
+const MAX_EXPECTED = 67_108_864
+const EXPECTED_FOR = 60_000
 
 /** A socket that counts. */
 type CountedSocket = Pick<Socket, 'bytesRead' | 'bytesWritten'>
@@ -32,24 +35,30 @@ type CountedSocket = Pick<Socket, 'bytesRead' | 'bytesWritten'>
 export class UselessBytes {
   readonly #now: () => number
   readonly #socket: CountedSocket
-  /** When the connection began. Milliseconds. */
-  readonly #begunAt: number
-  /** What the socket had read and written before that: a caller's connect function may have used it. Bytes. */
-  readonly #readBefore: number
-  readonly #writtenBefore: number
   /** The most that a header section takes. Bytes. */
   readonly #sectionSize: number
-  /** Bytes that brought something, or may have. */
+  /** What the socket had read and written at the last look. Bytes. */
+  #read: number
+  #written: number
+  /** When that was. Milliseconds. */
+  #lookedAt: number
+  /** Bytes since then that brought something, or may have. */
   #useful = 0
+  /** The useless ones that aren't forgotten yet. */
+  #level = 0
+  /** Bytes that we have given a reason for, and that bring nothing. */
+  #expected = 0
+  #expectedUntil = 0
 
   /** @param now milliseconds of any clock @param maxFrameSize of what the peer may send, in bytes */
   constructor(socket: CountedSocket, now: () => number, maxFrameSize: number) {
-    this.#socket = socket
     this.#now = now
-    this.#begunAt = now()
-    this.#readBefore = socket.bytesRead
-    this.#writtenBefore = socket.bytesWritten
+    this.#socket = socket
     this.#sectionSize = SECTION_FRAMES * maxFrameSize
+    // A caller's connect function may have used the socket before.
+    this.#read = socket.bytesRead
+    this.#written = socket.bytesWritten
+    this.#lookedAt = now()
   }
 
   /** A piece of a stream's data has come. @param length bytes */
@@ -66,14 +75,32 @@ export class UselessBytes {
    * drops that. @param window the largest that it may have had, in bytes
    */
   onCutOff(window: number): void {
-    this.#useful += window + this.#sectionSize
+    this.#expect(window + this.#sectionSize, this.#now())
   }
 
-  /** Whether too many have come by now. */
-  areTooMany(): boolean {
-    const read = this.#socket.bytesRead - this.#readBefore
-    const written = this.#socket.bytesWritten - this.#writtenBefore
-    const seconds = (this.#now() - this.#begunAt) / 1_000
-    return read - this.#useful > USELESS_BURST + USELESS_RATE * seconds + CREDIT_PER_BYTE * written
+  /** Takes a look: whether too many have come by now. */
+  lookForTooMany(): boolean {
+    const now = this.#now()
+    const { bytesRead, bytesWritten } = this.#socket
+    if (now > this.#expectedUntil) this.#expected = 0
+    if (bytesWritten > this.#written)
+      this.#expect(Math.min(MAX_EXPECTED, CREDIT_PER_BYTE * (bytesWritten - this.#written)), now)
+    const forgotten = (USELESS_RATE * (now - this.#lookedAt)) / 1_000
+    const level = Math.max(0, this.#level + bytesRead - this.#read - this.#useful - forgotten)
+    const taken = Math.min(level, this.#expected)
+    this.#expected -= taken
+    this.#level = level - taken
+    this.#read = bytesRead
+    this.#written = bytesWritten
+    this.#lookedAt = now
+    this.#useful = 0
+    return this.#level > USELESS_BURST
+  }
+
+  /** @param size bytes */
+  #expect(size: number, now: number): void {
+    // A window that is larger than the limit is expected whole.
+    this.#expected = Math.max(size, Math.min(MAX_EXPECTED, this.#expected + size))
+    this.#expectedUntil = now + EXPECTED_FOR
   }
 }

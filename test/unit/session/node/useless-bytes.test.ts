@@ -13,12 +13,24 @@ function setUp(before = { bytesRead: 0, bytesWritten: 0 }) {
   return { socket, clock, bytes: new UselessBytes(socket, () => clock.now, FRAME_SIZE) }
 }
 
-/** Just so many bytes may come in all. */
-function expectAllowance({ socket, bytes }: ReturnType<typeof setUp>, allowed: number): void {
+type Scene = ReturnType<typeof setUp>
+
+/** Just so many bytes may come before the next look. */
+function expectAllowance({ socket, bytes }: Scene, allowed: number): void {
   socket.bytesRead += allowed
-  expect(bytes.areTooMany()).toBe(false)
+  expect(bytes.lookForTooMany()).toBe(false)
   socket.bytesRead += 1
-  expect(bytes.areTooMany()).toBe(true)
+  expect(bytes.lookForTooMany()).toBe(true)
+}
+
+/** Looks, each half a second after the last one. @returns after how many of them too many had come, `null` if never */
+function lookOften({ clock, bytes }: Scene, looks: number, between: () => void): number | null {
+  for (let look = 1; look <= looks; look++) {
+    between()
+    clock.now += 500
+    if (bytes.lookForTooMany()) return look
+  }
+  return null
 }
 
 describe('UselessBytes', () => {
@@ -38,6 +50,18 @@ describe('UselessBytes', () => {
       WINDOW + SECTION,
       (bytes) => bytes.onCutOff(WINDOW),
     ],
+    [
+      'as much of it as a window that is larger than the limit',
+      16 * WINDOW + SECTION,
+      (bytes) => bytes.onCutOff(16 * WINDOW),
+    ],
+    [
+      'not more of it than 64 MiB otherwise',
+      4 * WINDOW,
+      (bytes) => {
+        for (let streams = 0; streams < 10; streams++) bytes.onCutOff(WINDOW)
+      },
+    ],
   ])('allow %s', (_name, size, come) => {
     const scene = setUp()
     come(scene.bytes)
@@ -52,5 +76,47 @@ describe('UselessBytes', () => {
 
   test('do not count what the socket has read and written before', () => {
     expectAllowance(setUp({ bytesRead: 10 * BURST, bytesWritten: BURST }), BURST)
+  })
+
+  test('allow 64 KiB a second for ever, and no more', () => {
+    const scene = setUp()
+    const come = (perLook: number) => () => {
+      scene.socket.bytesRead += perLook
+    }
+    expect(lookOften(scene, 20_000, come(32_768))).toBe(null)
+    expect(lookOften(scene, 100, come(65_536))).toBe(33)
+  })
+
+  test.each<[string, (scene: Scene) => void]>([
+    ['an hour of quiet', () => {}],
+    [
+      'an hour of responses',
+      ({ socket, bytes }) => {
+        socket.bytesRead += 10_000
+        bytes.onHeaderSection()
+        bytes.onData(9_000)
+      },
+    ],
+  ])('allow no more after %s than in the beginning', (_name, between) => {
+    const scene = setUp()
+    expect(lookOften(scene, 7_200, () => between(scene))).toBe(null)
+    expectAllowance(scene, BURST)
+  })
+
+  test.each<[string, (scene: Scene) => void]>([
+    ['what was under way', ({ bytes }) => bytes.onCutOff(WINDOW)],
+    [
+      'what our bytes bring back',
+      ({ socket, bytes }) => {
+        socket.bytesWritten += 1_000_000
+        bytes.lookForTooMany()
+      },
+    ],
+  ])('expect %s for a minute', (_name, come) => {
+    const scene = setUp()
+    come(scene)
+    scene.clock.now += 60_001
+    expect(scene.bytes.lookForTooMany()).toBe(false)
+    expectAllowance(scene, BURST)
   })
 })

@@ -257,6 +257,22 @@ export interface ClientOptions extends CallLimits {
   captureStack?: boolean | null | undefined
 
   /**
+   * What a WebSocket of undici, or the one that is built into Node, may receive over this dispatcher. `null`: the
+   * defaults.
+   *
+   * @default null
+   */
+  webSocket?: WebSocketOptions | null | undefined
+
+  /**
+   * What an EventSource of undici, or the one that is built into Node, may receive over this dispatcher. `null`: the
+   * defaults.
+   *
+   * @default null
+   */
+  eventSource?: EventSourceOptions | null | undefined
+
+  /**
    * The implementation of HTTP/2.
    *
    * Without this option, a session over a Duplex that is neither a `net.Socket` nor a `TLSSocket` has `'wire'`:
@@ -346,4 +362,18 @@ export interface H2Options {
   maxConcurrentStreams?: number | null | undefined
   /** The same as {@link ClientOptions.pingInterval}. */
   pingInterval?: number | null | undefined
+}
+
+/** undici's `webSocket` options. A WebSocket fails when it receives more. */
+export interface WebSocketOptions {
+  /** The most frames of one message. `0` or `Infinity`: any number. @default 131_072 */
+  maxFragments?: number | undefined
+  /** The most bytes of one message, decompressed. `0` or `Infinity`: any number. @default 134_217_728 */
+  maxPayloadSize?: number | undefined
+}
+
+/** undici's `eventSource` options. An EventSource fails when it receives more. */
+export interface EventSourceOptions {
+  /** The most bytes of one event. `0` or `Infinity`: any number. @default `buffer.constants.MAX_STRING_LENGTH` */
+  maxEventSize?: number | undefined
 }

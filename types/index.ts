@@ -15,10 +15,12 @@ export type {
   ConnectorCallback,
   ConnectorOptions,
   ConnectTlsOptions,
+  EventSourceOptions,
   FallbackDispatcher,
   H2Options,
   Http2Settings,
   PoolOptions,
+  WebSocketOptions,
 } from './client.ts'
 export type {
   CloseOptions,

@@ -48,17 +48,18 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ maxHeaderSize: true, maxHeadersCount: true, maxOrigins: true, maxResponseSize: true },
   ...{ maxSessionBuffer: true, pingInterval: true, pingTimeout: true, queueTimeout: true, replaySafe: true },
   ...{ requestTimeout: true, socketPath: true, strictContentLength: true, uploadTimeout: true },
+  ...{ eventSource: true, webSocket: true },
   ...{ ejectionTime: true, failureStatuses: true, latencyWindow: true, maxEjectionTime: true },
   ...{ maxFailures: true, maxRetries: true },
 }
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */
 const DISPATCHER_OF_UNDICI = [
-  ...['allowH2', 'clientTtl', 'eventSource'],
+  ...['allowH2', 'clientTtl'],
   ...['idleTimeout', 'interceptors', 'keepAlive', 'keepAliveMaxTimeout', 'keepAliveTimeoutThreshold'],
   ...['maxCachedSessions', 'maxKeepAliveTimeout', 'maxRedirections', 'maxRequestsPerClient'],
   ...['pipelining', 'preferH2', 'socketTimeout', 'throwOnError', 'tls', 'typeOfService', 'useMilo'],
-  ...['webSocket', 'auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
+  ...['auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
   ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent', 'useH2c', 'username'],
   ...['password', 'maxWeightPerServer', 'errorPenalty'],
 ]

@@ -21,6 +21,8 @@ import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { toLimit, toLimits } from './limits.ts'
 import { isUrl } from './realms.ts'
+import type { ReceiveLimits } from './receive-limits.ts'
+import { toReceiveLimits } from './receive-limits.ts'
 import { RUNTIME } from './runtime.ts'
 import type { SessionOptions } from './session-options.ts'
 import { toSessionOptions } from './session-options.ts'
@@ -58,6 +60,7 @@ export interface ResolvedClientOptions {
   readonly strictContentLength: boolean
   readonly replaySafe: boolean
   readonly captureStack: boolean
+  readonly receiveLimits: ReceiveLimits
 }
 
 /** The engine where neither the option nor the environment names one, except on Bun. */
@@ -213,6 +216,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     strictContentLength: toBoolean('strictContentLength', options.strictContentLength, true),
     replaySafe: toBoolean('replaySafe', options.replaySafe, true),
     captureStack: toBoolean('captureStack', options.captureStack, false),
+    receiveLimits: toReceiveLimits(options),
   })
 }
 

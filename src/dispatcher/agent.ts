@@ -75,7 +75,7 @@ export class Agent extends LivingDispatcher {
   constructor(options?: AgentOptions) {
     // Bad options throw here, not at the first request.
     const resolved = toClientOptions(options)
-    super(systemClock, resolved.captureStack)
+    super(systemClock, resolved)
     const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
     toConnections(poolOptions)
     this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved, systemClock) : null

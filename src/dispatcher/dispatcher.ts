@@ -7,6 +7,7 @@
 import { EventEmitter } from 'node:events'
 import type { InspectOptions } from 'node:util'
 import { inspect } from 'node:util'
+import type { EventSourceOptions, WebSocketOptions } from '../../types/client.ts'
 import type {
   CloseOptions,
   Dispatch,
@@ -16,6 +17,7 @@ import type {
 import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { markClass } from '../core/class-mark.ts'
+import { DEFAULT_RECEIVE_LIMITS } from '../core/receive-limits.ts'
 import { invalid } from '../core/validate.ts'
 import { checkHandler } from '../handler/check-handler.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
@@ -46,6 +48,16 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   /** How many bytes a response's body may have when the request sets no limit; -1: any number. */
   get maxResponseSize(): number {
     return -1
+  }
+
+  /** What a WebSocket may receive over it: undici's, and the one that is built into Node, read this. */
+  get webSocketOptions(): Required<WebSocketOptions> {
+    return DEFAULT_RECEIVE_LIMITS.webSocket
+  }
+
+  /** What an EventSource may receive over it: undici's, and the one that is built into Node, read this. */
+  get eventSourceOptions(): Required<EventSourceOptions> {
+    return DEFAULT_RECEIVE_LIMITS.eventSource
   }
 
   /** Whether `close()` or `destroy()` was called: no further request is taken. */
@@ -156,6 +168,14 @@ class ComposedDispatcher extends Dispatcher {
 
   override get maxResponseSize(): number {
     return this.#inner.maxResponseSize
+  }
+
+  override get webSocketOptions(): Required<WebSocketOptions> {
+    return this.#inner.webSocketOptions
+  }
+
+  override get eventSourceOptions(): Required<EventSourceOptions> {
+    return this.#inner.eventSourceOptions
   }
 
   override get closed(): boolean {

@@ -4,13 +4,16 @@
  * @module
  */
 
+import type { EventSourceOptions, WebSocketOptions } from '../../types/client.ts'
 import type { CloseOptions } from '../../types/dispatcher.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Clock } from '../core/clock.ts'
 import { REQUEST_OPTIONS } from '../core/known-options.ts'
 import { noop } from '../core/noop.ts'
+import type { ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
+import type { ReceiveLimits } from '../core/receive-limits.ts'
 import { warnOfUnknownOptions } from '../core/unknown-options.ts'
 import { invalid, invalidKind, toBoolean, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
@@ -37,15 +40,21 @@ export abstract class LivingDispatcher extends Dispatcher {
   #isGraceful = false
   readonly #clock: Clock
   readonly #captureStack: boolean
+  readonly #receiveLimits: ReceiveLimits
 
   /**
    * @param clock for the timeout of `close()`
-   * @param captureStack whether errors have the stack of their caller, where the request doesn't say
+   * @param options whether errors have the stack of their caller, where the request doesn't say; and what WebSockets
+   *   and EventSources may receive
    */
-  protected constructor(clock: Clock, captureStack = false) {
+  protected constructor(
+    clock: Clock,
+    { captureStack, receiveLimits }: Pick<ResolvedClientOptions, 'captureStack' | 'receiveLimits'>,
+  ) {
     super()
     this.#clock = clock
     this.#captureStack = captureStack
+    this.#receiveLimits = receiveLimits
   }
 
   /**
@@ -79,6 +88,14 @@ export abstract class LivingDispatcher extends Dispatcher {
    * @param isGraceful `finish()` has settled: no request is left
    */
   protected abstract tearDown(error: Error | null, isGraceful: boolean): Promise<void>
+
+  override get webSocketOptions(): Required<WebSocketOptions> {
+    return this.#receiveLimits.webSocket
+  }
+
+  override get eventSourceOptions(): Required<EventSourceOptions> {
+    return this.#receiveLimits.eventSource
+  }
 
   override get closed(): boolean {
     return this.#state !== 'open'

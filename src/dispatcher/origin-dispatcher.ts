@@ -35,7 +35,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   ) {
     const where = toOrigin(origin)
     const resolved = toClientOptions(options)
-    super(systemClock, resolved.captureStack)
+    super(systemClock, resolved)
     this.#origin = where.href
     this.#maxResponseSize = resolved.limits.maxResponseSize
     const memory = new OriginMemory(isHttp1Origin(where, options) ? 'http/1.1' : protocol)

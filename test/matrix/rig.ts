@@ -20,8 +20,8 @@ export class MatrixClient extends LivingDispatcher implements ConnectionEvents {
   readonly scheduler: CallScheduler
 
   constructor(origin: string, options: ClientOptions, clock: FakeClock) {
-    super(clock)
     const resolved = toClientOptions(options)
+    super(clock, resolved)
     this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, clock, new OriginMemory(), this)
   }
 

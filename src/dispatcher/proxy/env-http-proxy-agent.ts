@@ -15,6 +15,7 @@ import { PROXY_OPTIONS } from '../../core/known-options.ts'
 import { NoProxy } from '../../core/no-proxy.ts'
 import { toOrigin } from '../../core/options.ts'
 import { toProxyTarget } from '../../core/proxy-options.ts'
+import { toReceiveLimits } from '../../core/receive-limits.ts'
 import { warnOfUnknownOptions } from '../../core/unknown-options.ts'
 import { invalidKind, toBoolean } from '../../core/validate.ts'
 import { Agent } from '../agent.ts'
@@ -45,7 +46,10 @@ export class EnvHttpProxyAgent extends LivingDispatcher {
   /** @throws InvalidArgumentError that names the option and what would be accepted; it shows no credentials */
   constructor(options: EnvHttpProxyAgentOptions = {}) {
     const { httpProxy, httpsProxy, noProxy, ...rest } = toGiven(options)
-    super(systemClock, toBoolean('captureStack', rest.captureStack, false))
+    super(systemClock, {
+      captureStack: toBoolean('captureStack', rest.captureStack, false),
+      receiveLimits: toReceiveLimits(rest),
+    })
     const { env } = process
     warnOfUnknownOptions(options, PROXY_OPTIONS, false)
     this.#given = toText('noProxy', noProxy)

@@ -57,7 +57,7 @@ export class ProxyAgent extends LivingDispatcher {
     const given = toGiven(options)
     const resolved = toProxyOptions(given)
     const client = toClientOptions({ ...resolved.agent, connect: resolved.requestTls })
-    super(systemClock, client.captureStack)
+    super(systemClock, client)
     this.#proxy = resolved.target.href
     this.#tunnels =
       resolved.target.protocol === 'socks5:' ? null : new HttpTunnels(resolved, client, systemClock)

@@ -10,6 +10,7 @@ import { MAX_DELAY } from '../../core/clock.ts'
 import type { Origin } from '../../core/options.ts'
 import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../../core/options.ts'
 import { isUrl } from '../../core/realms.ts'
+import type { ReceiveLimits } from '../../core/receive-limits.ts'
 import { invalid, invalidKind, toInteger } from '../../core/validate.ts'
 import type { UpstreamRules } from './upstream.ts'
 
@@ -27,6 +28,7 @@ export interface ResolvedUpstreamPoolOptions {
   readonly requestTimeout: number
   readonly maxResponseSize: number
   readonly captureStack: boolean
+  readonly receiveLimits: ReceiveLimits
 }
 
 /** One upstream, checked. */
@@ -63,6 +65,7 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
     requestTimeout: resolved.limits.requestTimeout,
     maxResponseSize: resolved.limits.maxResponseSize,
     captureStack: resolved.captureStack,
+    receiveLimits: resolved.receiveLimits,
   }
 }
 

@@ -63,7 +63,7 @@ export class UpstreamPool extends LivingDispatcher {
     options?: UpstreamPoolOptions,
   ) {
     const resolved = toUpstreamPoolOptions(options)
-    super(systemClock, resolved.captureStack)
+    super(systemClock, resolved)
     this.#options = resolved
     const { failureStatuses, maxRetries, replaySafe, requestTimeout } = resolved
     const isDestroyed = (): boolean => this.destroyed

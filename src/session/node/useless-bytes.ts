@@ -18,7 +18,7 @@ const SECTION_FRAMES = 9
  * What a byte of ours may bring back: two WINDOW_UPDATE frames, from a server that reads uploads byte by byte. Bytes.
  */
 const CREDIT_PER_BYTE = 2 * 13
-/** The most that is expected of the peer at any time, and for how long after the last reason for it. Bytes, milliseconds. */
+/** The most that is expected of the peer at a time, and for how long after the last reason. Bytes, milliseconds. */
 const MAX_EXPECTED = 67_108_864
 const EXPECTED_FOR = 60_000
 

@@ -3,6 +3,7 @@ import type { LimitRow } from '../../../src/core/limits.ts'
 import { CALL_LIMITS, SESSION_LIMITS } from '../../../src/core/limits.ts'
 import type { ResolvedClientOptions } from '../../../src/core/options.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
+import { DEFAULT_RECEIVE_LIMITS } from '../../../src/core/receive-limits.ts'
 import { invalid, show, toBoolean, toDelay, toInteger } from '../../../src/core/validate.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 import type { ClientOptions } from '../../../types/client.ts'
@@ -52,6 +53,7 @@ const defaults = {
   strictContentLength: true,
   replaySafe: true,
   captureStack: false,
+  receiveLimits: DEFAULT_RECEIVE_LIMITS,
 }
 
 /** The defaults, with what was given in its place: a limit among the limits, but for the connection attempts' own. */

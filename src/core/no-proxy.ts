@@ -38,12 +38,19 @@ function toAddresses(host: string): BlockList | null {
     if (Number(prefix) > (family === 'ipv4' ? 32 : 128)) return null
     list.addSubnet(network, Number(prefix), family)
   } else if (first !== undefined && last !== undefined) {
-    if (toFamily(last) !== 'ipv4') return null
+    if (toFamily(last) !== 'ipv4' || isReversed(first, last)) return null
     list.addRange(first, last, 'ipv4')
   } else {
     list.addAddress(host, family)
   }
   return list
+}
+
+/** Whether the first of two IPv4 addresses is above the second: no address is in such a range. */
+function isReversed(first: string, last: string): boolean {
+  const toNumber = (address: string): number =>
+    address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+  return toNumber(first) > toNumber(last)
 }
 
 /** A name stands for itself and for all names below it; `*.name` for those below it alone, as in undici 8. */

@@ -56,6 +56,18 @@ describe('the proxy of the environment', () => {
     expect(lines.map((line) => line.slice(line.indexOf(': ') + 2))).toEqual(new Array(5).fill(DIRECTLY))
   })
 
+  test('is none where the name in lower case is empty, as with the fetch of Node', async () => {
+    const lines = await play({ NODE_USE_ENV_PROXY: '1', https_proxy: '' })
+    expect(lines).toEqual([
+      `at first request(): ${DIRECTLY}`,
+      `at first fetch(): ${DIRECTLY}`,
+      `at first an Agent: ${DIRECTLY}`,
+      `installed: ${DIRECTLY}`,
+      // It is given one.
+      `EnvHttpProxyAgent: ${BY}`,
+    ])
+  })
+
   if (MAJOR >= 24) {
     test('follows http.setGlobalProxyFromEnv(), and its undo', async () => {
       expect(await play({ MODE: 'set', HTTPS_PROXY: '' })).toEqual([

@@ -103,14 +103,17 @@ export class GlobalAgent extends Agent {
   }
 }
 
-/** As Node's own fetch: what an environment leaves open, that of the process says. Empty values count as missing. */
+/**
+ * As Node's own fetch: what an environment leaves open, that of the process says. There an empty `http_proxy` beside
+ * `HTTP_PROXY` means none; in an environment that `http.setGlobalProxyFromEnv()` was given it counts as missing.
+ */
 function toOptions(httpEnv: ProxyEnv | undefined, httpsEnv: ProxyEnv | undefined): EnvHttpProxyAgent.Options {
-  const noProxyEnv = httpsEnv ?? httpEnv
-  const isOfProcess = noProxyEnv === process.env
+  const read = (env: ProxyEnv | undefined, name: string): string | undefined =>
+    env === process.env ? undefined : env?.[name] || env?.[name.toUpperCase()] || undefined
   return {
-    httpProxy: httpEnv?.['http_proxy'] || httpEnv?.['HTTP_PROXY'] || undefined,
-    httpsProxy: httpsEnv?.['https_proxy'] || httpsEnv?.['HTTPS_PROXY'] || undefined,
-    noProxy: isOfProcess ? undefined : noProxyEnv?.['no_proxy'] || noProxyEnv?.['NO_PROXY'] || undefined,
+    httpProxy: read(httpEnv, 'http_proxy'),
+    httpsProxy: read(httpsEnv, 'https_proxy'),
+    noProxy: read(httpsEnv ?? httpEnv, 'no_proxy'),
   }
 }
 

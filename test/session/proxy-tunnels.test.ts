@@ -78,6 +78,22 @@ describe.each(ENGINES)('engine %s', (engine) => {
       expect(server.sessions).toHaveLength(1)
     })
 
+    test.each([
+      ['one read with', (tunnel: AskedTunnel) => tunnel.accept(Buffer.from('This is not TLS\r\n'))],
+      [
+        'a read after',
+        (tunnel: AskedTunnel) => {
+          tunnel.accept()
+          tunnel.link.once('data', () => tunnel.link.write('This is not TLS\r\n'))
+        },
+      ],
+    ])('bytes that are not TLS, in %s the response, are a ConnectError', async (_when, speak) => {
+      const agent = toAgent(await startTunnelProxy(kind, speak))
+      const error = await fail(ask(agent, 'https://a.test'))
+      expect(error).toBeInstanceOf(errors.ConnectError)
+      expect(error.message).toContain('Could not connect to https://a.test')
+    })
+
     test('destroy() in the middle of CONNECT closes everything', async () => {
       const proxy = await startTunnelProxy(kind, hold)
       const agent = toAgent(proxy)

@@ -121,7 +121,10 @@ export class Dial {
     }
     this.#adopt(socket)
     if (socket.destroyed)
-      this.fail(invalid('connect', 'a destroyed socket', 'a function that yields an open socket'))
+      // It may have failed since, such as by bytes that aren't TLS in one read with a proxy's response.
+      this.fail(
+        socket.errored ?? invalid('connect', 'a destroyed socket', 'a function that yields an open socket'),
+      )
     else if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true)) {
       socket.once(toConnectEvent(socket), () => this.#onOpen(socket))
       socket.once('close', () => this.fail(new SocketError('The socket of the connector was closed')))

@@ -99,6 +99,14 @@ export type ConnectTlsOptions = Omit<
     secureContext?: SecureContext | (() => SecureContext | undefined) | undefined
   }
 
+/** What `connect` may be, beside a function: options for the socket and TLS, and two of undici's connector. */
+export interface ConnectOptionsWithTarget extends ConnectTlsOptions {
+  /** The same as {@link ClientOptions.connectTimeout}, over which it wins. */
+  timeout?: number | null | undefined
+  /** The same as {@link ClientOptions.socketPath}, over which it wins. */
+  socketPath?: string | null | undefined
+}
+
 /** The options of a `Client`. Durations in milliseconds, sizes in bytes. A request's own {@link CallLimits} win. */
 export interface ClientOptions extends CallLimits {
   /**
@@ -107,7 +115,14 @@ export interface ClientOptions extends CallLimits {
    *
    * @default {}
    */
-  connect?: ConnectTlsOptions | Connector | undefined
+  connect?: ConnectOptionsWithTarget | Connector | null | undefined
+
+  /**
+   * undici's other name for the options of `connect`, which win over these. No effect with a connect function.
+   *
+   * @default null
+   */
+  tls?: ConnectTlsOptions | null | undefined
 
   /**
    * A Unix domain socket or a Windows named pipe to connect to instead of the origin's host. `null`: none.
@@ -289,6 +304,20 @@ export interface ClientOptions extends CallLimits {
    * @default true; `false` for an `Agent`, which is for any origin, and in `dodici/undici`
    */
   h2c?: boolean | ((origin: URL) => boolean) | null | undefined
+
+  /**
+   * undici's name for {@link ClientOptions.h2c}, which wins over it.
+   *
+   * @default null
+   */
+  useH2c?: boolean | null | undefined
+
+  /**
+   * `false`: all requests go to the {@link ClientOptions.fallback}, which speaks HTTP/1.1.
+   *
+   * @default true
+   */
+  allowH2?: boolean | null | undefined
 }
 
 /** The options of a `Pool`: those of its sessions, and how many there may be. */

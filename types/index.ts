@@ -11,6 +11,7 @@ export type {
 export type {
   AgentOptions,
   ClientOptions,
+  ConnectOptionsWithTarget,
   Connector,
   ConnectorCallback,
   ConnectorOptions,

@@ -155,16 +155,13 @@ export interface DispatchOptions extends CallLimits {
    */
   captureStack?: boolean | null | undefined
 
-  /** Accepted for undici's sake, where it is the IP type of service of the socket. */
+  /** Without effect: a connection carries many requests at once. In undici 8, the IP type of service of the socket. */
   typeOfService?: number | null | undefined
 
-  /** Accepted for the sake of undici 6 and 7, and without effect: a response's status is no error. */
+  /** Only `false`, for the sake of undici 6: a response's status is no error, except by an interceptor. */
   throwOnError?: boolean | undefined
 
-  /**
-   * Accepted for the sake of undici 6 and of built-in fetch, which passes `0`: redirects are fetch's, or an
-   * interceptor's.
-   */
+  /** Only `0`, which built-in fetch passes: redirects are fetch's, or an interceptor's. */
   maxRedirections?: number | undefined
 }
 

@@ -11,6 +11,8 @@ import type { FetchInit } from '../../types/fetch.ts'
 import type { EnvHttpProxyAgentOptions, ProxyAgentOptions } from '../../types/proxy.ts'
 import type { ConnectOptions, PipelineOptions, UpgradeOptions } from '../../types/request.ts'
 import type { UpstreamPoolOptions } from '../../types/upstream.ts'
+import type { ForeignOptions } from './foreign-options.ts'
+import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from './foreign-options.ts'
 
 /** The names of one kind of options. */
 export interface KnownOptions {
@@ -20,20 +22,26 @@ export interface KnownOptions {
   readonly names: readonly string[]
   /** These and the names of undici, node:http2 or interceptors that are accepted without effect. */
   readonly accepted: ReadonlySet<string>
+  /** Names of other libraries: what becomes of them. */
+  readonly foreign: ForeignOptions
   /** Other kinds that the same options are handed on to: a name that was judged here isn't judged there again. */
   readonly covers: readonly KnownOptions[]
 }
 
 type Names<TOptions> = Readonly<Record<keyof TOptions, true>>
 
+const NONE: ForeignOptions = new Map()
+
 function toKnown(
   owner: string,
   own: object,
   others: readonly string[],
+  foreign: ForeignOptions = NONE,
   covers: readonly KnownOptions[] = [],
 ): KnownOptions {
-  const names = Object.keys(own)
-  return { owner, names, accepted: new Set([...names, ...others]), covers }
+  // The types of requests have some that are foreign.
+  const names = Object.keys(own).filter((name) => !foreign.has(name))
+  return { owner, names, accepted: new Set([...names, ...others]), foreign, covers }
 }
 
 /**
@@ -48,19 +56,16 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ maxHeaderSize: true, maxHeadersCount: true, maxOrigins: true, maxResponseSize: true },
   ...{ maxSessionBuffer: true, pingInterval: true, pingTimeout: true, queueTimeout: true, replaySafe: true },
   ...{ requestTimeout: true, socketPath: true, strictContentLength: true, uploadTimeout: true },
-  ...{ eventSource: true, webSocket: true },
+  ...{ allowH2: true, eventSource: true, tls: true, useH2c: true, webSocket: true },
   ...{ ejectionTime: true, failureStatuses: true, latencyWindow: true, maxEjectionTime: true },
   ...{ maxFailures: true, maxRetries: true },
 }
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */
 const DISPATCHER_OF_UNDICI = [
-  ...['allowH2', 'clientTtl'],
-  ...['idleTimeout', 'interceptors', 'keepAlive', 'keepAliveMaxTimeout', 'keepAliveTimeoutThreshold'],
-  ...['maxCachedSessions', 'maxKeepAliveTimeout', 'maxRedirections', 'maxRequestsPerClient'],
-  ...['pipelining', 'preferH2', 'socketTimeout', 'throwOnError', 'tls', 'typeOfService', 'useMilo'],
-  ...['auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
-  ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent', 'useH2c', 'username'],
+  ...['clientTtl', 'keepAliveMaxTimeout', 'keepAliveTimeoutThreshold', 'maxRequestsPerClient'],
+  ...['pipelining', 'auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
+  ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent', 'username'],
   ...['password', 'maxWeightPerServer', 'errorPenalty'],
 ]
 
@@ -144,9 +149,20 @@ const CONNECT_OF_NODE = [
   ...['highWaterMark', 'objectMode', 'NPNProtocols', 'origin'],
 ]
 
-export const DISPATCHER_OPTIONS = toKnown('a dispatcher', DISPATCHER, DISPATCHER_OF_UNDICI)
-export const PROXY_OPTIONS = toKnown('a proxy agent', PROXY, DISPATCHER_OF_UNDICI, [DISPATCHER_OPTIONS])
+export const DISPATCHER_OPTIONS = toKnown(
+  'a dispatcher',
+  DISPATCHER,
+  DISPATCHER_OF_UNDICI,
+  FOREIGN_DISPATCHER_OPTIONS,
+)
+export const PROXY_OPTIONS = toKnown(
+  'a proxy agent',
+  PROXY,
+  DISPATCHER_OF_UNDICI,
+  FOREIGN_DISPATCHER_OPTIONS,
+  [DISPATCHER_OPTIONS],
+)
 export const H2_OPTIONS = toKnown('h2Options', H2, H2_OF_NODE)
 export const CONNECT_OPTIONS = toKnown('connect', CONNECT, CONNECT_OF_NODE)
-export const REQUEST_OPTIONS = toKnown('a request', REQUEST, REQUEST_OF_UNDICI)
+export const REQUEST_OPTIONS = toKnown('a request', REQUEST, REQUEST_OF_UNDICI, FOREIGN_REQUEST_OPTIONS)
 export const FETCH_OPTIONS = toKnown('fetch()', FETCH, [])

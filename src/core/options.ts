@@ -7,6 +7,7 @@
 import type {
   AgentOptions,
   ClientOptions,
+  ConnectOptionsWithTarget,
   Connector,
   ConnectTlsOptions,
   FallbackDispatcher,
@@ -127,11 +128,41 @@ export function toOrigin(value: unknown): Origin {
   })
 }
 
-/** The options for sockets that undici has at the top level; those of `connect` win. */
-function toConnect(
-  value: unknown,
-  { localAddress, autoSelectFamily, autoSelectFamilyAttemptTimeout }: ClientOptions,
-): ConnectTlsOptions | Connector {
+/** What a Client connects with: the options for the socket and TLS, and undici's that stand there as well. */
+interface ConnectParts {
+  readonly connect: ConnectTlsOptions | Connector
+  readonly connectTimeout: unknown
+  readonly socketPath: unknown
+}
+
+/** Those of `connect` win over those of the top level, as in undici, and these over `tls`. */
+function toConnectParts(options: ClientOptions): ConnectParts {
+  const { connect, connectTimeout, socketPath } = options
+  const common = toCommonConnect(options)
+  if (typeof connect === 'function') return { connect, connectTimeout, socketPath }
+  const { timeout, socketPath: ownPath, ...rest } = toConnectObject('connect', connect)
+  return {
+    connect: Object.freeze({ ...toConnectObject('tls', options.tls), ...common, ...rest }),
+    connectTimeout: timeout ?? connectTimeout,
+    socketPath: ownPath ?? socketPath,
+  }
+}
+
+function toConnectObject(name: string, value: unknown): ConnectOptionsWithTarget {
+  if (value === undefined || value === null) return {}
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw invalidKind(name, value, 'TLS and socket options, or a function that yields a socket')
+  }
+  warnOfUnknownOptions(value, CONNECT_OPTIONS, false)
+  return value
+}
+
+/** The options for sockets that undici has at the top level. */
+function toCommonConnect({
+  localAddress,
+  autoSelectFamily,
+  autoSelectFamilyAttemptTimeout,
+}: ClientOptions): ConnectTlsOptions {
   const common: ConnectTlsOptions = {}
   const address = toLocalAddress(localAddress)
   if (address !== null) common.localAddress = address
@@ -139,13 +170,7 @@ function toConnect(
     common.autoSelectFamily = toBoolean('autoSelectFamily', autoSelectFamily, true)
   if (autoSelectFamilyAttemptTimeout !== undefined && autoSelectFamilyAttemptTimeout !== null)
     common.autoSelectFamilyAttemptTimeout = toAttemptTimeout(autoSelectFamilyAttemptTimeout)
-  if (value === undefined || value === null) return Object.freeze(common)
-  if (typeof value === 'function') return value as Connector
-  if (typeof value !== 'object' || Array.isArray(value)) {
-    throw invalidKind('connect', value, 'TLS and socket options, or a function that yields a socket')
-  }
-  warnOfUnknownOptions(value, CONNECT_OPTIONS, false)
-  return Object.freeze({ ...common, ...value })
+  return common
 }
 
 function toAttemptTimeout(value: unknown): number {
@@ -202,13 +227,14 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
   }
   const options: ClientOptions = given
   warnOfUnknownOptions(options, DISPATCHER_OPTIONS, false)
+  const { connect, connectTimeout, socketPath } = toConnectParts(options)
   return Object.freeze({
     engine: toEngine('engine', options.engine ?? toDefaultEngine()),
     isEngineGiven: (options.engine ?? null) !== null,
-    connect: toConnect(options.connect, options),
-    socketPath: toSocketPath(options.socketPath),
+    connect,
+    socketPath: toSocketPath(socketPath),
     localAddress: toLocalAddress(options.localAddress),
-    connectTimeout: toLimit('connectTimeout', options.connectTimeout),
+    connectTimeout: toLimit('connectTimeout', connectTimeout),
     fallback: toFallback(options.fallback),
     // A client's own connectTimeout is that of its connection attempts.
     limits: toLimits({ ...options, connectTimeout: undefined }, null),
@@ -240,16 +266,19 @@ const IDLE_ORIGINS = 1_000
  * @throws InvalidArgumentError when the origin would need a fallback, and there is none
  */
 export function isHttp1Origin(origin: Origin, options: ClientOptions | null | undefined): boolean {
-  const speaksHttp2 = toPredicate(options?.h2c ?? true)
-  if (origin.scheme === 'https' || speaksHttp2(new URL(origin.href))) return false
-  if (options?.fallback !== null) return true
-  throw invalid('h2c', false, 'true: HTTP/1.1 needs a fallback, and the fallback option is null')
+  const { allowH2, fallback, h2c, useH2c } = options ?? {}
+  const mayBeHttp2 = toBoolean('allowH2', allowH2, true)
+  const speaksHttp2 = toPredicate(h2c ?? toBoolean('useH2c', useH2c, true))
+  if (mayBeHttp2 && (origin.scheme === 'https' || speaksHttp2(new URL(origin.href)))) return false
+  if (fallback !== null) return true
+  const name = mayBeHttp2 ? 'h2c' : 'allowH2'
+  throw invalid(name, false, 'true: HTTP/1.1 needs a fallback, and the fallback option is null')
 }
 
 /** The options that only an Agent has. */
 export interface ResolvedAgentOptions {
-  /** Whether an `http:` origin is spoken to in HTTP/2. @throws what the caller's function throws */
-  readonly h2c: (origin: URL) => boolean
+  /** Whether an origin may be spoken to in HTTP/2. @throws what the caller's function throws */
+  readonly mayBeHttp2: (origin: Origin) => boolean
   /** How many origins it may hold; Infinity for any number. */
   readonly maxOrigins: number
   /** With more origins than this, it gives up idle ones. */
@@ -272,14 +301,22 @@ function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
 }
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
-export function toAgentOptions({ h2c, maxOrigins, factory }: AgentOptions): ResolvedAgentOptions {
+export function toAgentOptions({
+  allowH2,
+  h2c,
+  useH2c,
+  maxOrigins,
+  factory,
+}: AgentOptions): ResolvedAgentOptions {
   if (factory !== undefined && factory !== null && typeof factory !== 'function') {
     throw invalid('factory', factory, 'a function that makes a dispatcher')
   }
   // undici's own default is Infinity.
   const most = maxOrigins === Number.POSITIVE_INFINITY ? maxOrigins : toLimit('maxOrigins', maxOrigins)
+  const isAllowed = toBoolean('allowH2', allowH2, true)
+  const speaksH2c = toPredicate(h2c ?? toBoolean('useH2c', useH2c, false))
   return Object.freeze({
-    h2c: toPredicate(h2c),
+    mayBeHttp2: ({ scheme, href }: Origin) => isAllowed && (scheme === 'https' || speaksH2c(new URL(href))),
     maxOrigins: most,
     keptOrigins: most === Number.POSITIVE_INFINITY ? IDLE_ORIGINS : most,
     factory: factory ?? null,

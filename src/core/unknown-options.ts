@@ -4,6 +4,7 @@
  * @module
  */
 
+import { judgeForeign } from './foreign-options.ts'
 import type { KnownOptions } from './known-options.ts'
 import { toNearestName } from './nearest-name.ts'
 import { show } from './validate.ts'
@@ -22,26 +23,34 @@ const MAX_JUDGED = 500
 
 /**
  * Warns of each name that isn't known, once in the life of the process. It runs for each request: a loop over the names
- * and a look into a set each.
+ * and a look into a set each. Options of other libraries may be refused.
  *
  * @param isOpen other code may have options of its own here, such as an interceptor: only a name near a known one is
- *   warned of
+ *   warned of, and nothing is refused
+ * @throws InvalidArgumentError that names the option and what to use instead
  */
 export function warnOfUnknownOptions(options: object, known: KnownOptions, isOpen: boolean): void {
   const { accepted } = known
-  for (const name in options) if (!accepted.has(name)) judge(name, known, isOpen)
+  for (const name in options) if (!accepted.has(name)) judge(name, options, known, isOpen)
 }
 
-function judge(name: string, known: KnownOptions, isOpen: boolean): void {
+function judge(name: string, options: object, known: KnownOptions, isOpen: boolean): void {
+  const foreign = known.foreign.get(name)
+  if (foreign !== undefined) {
+    const warning = judgeForeign(foreign, name, known.owner, Reflect.get(options, name), isOpen)
+    if (warning !== null && remember(name, known, warned)) warn(warning)
+    return
+  }
   if (!remember(name, known, isOpen ? judgedOpen : judged)) return
   for (const covered of known.covers) remember(name, covered, judged)
   const nearest = toNearestName(name, known.names)
   if ((isOpen && nearest === null) || !remember(name, known, warned)) return
   const hint = nearest === null ? '' : `. Did you mean ${show(nearest)}?`
-  process.emitWarning(`Unknown option of ${known.owner}: ${show(name)} has no effect${hint}`, {
-    type: 'DodiciWarning',
-    code: 'DODICI_UNKNOWN_OPTION',
-  })
+  warn(`Unknown option of ${known.owner}: ${show(name)} has no effect${hint}`)
+}
+
+function warn(message: string): void {
+  process.emitWarning(message, { type: 'DodiciWarning', code: 'DODICI_UNKNOWN_OPTION' })
 }
 
 /** @returns whether it is the first time */

@@ -76,12 +76,14 @@ export class Agent extends LivingDispatcher {
     // Bad options throw here, not at the first request.
     const resolved = toClientOptions(options)
     super(systemClock, resolved)
-    const { h2c: _h2c, maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = options ?? {}
+    const { h2c: _h2c, useH2c: _useH2c, tls: _tls, ...more } = options ?? {}
+    const { maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = more
     toConnections(poolOptions)
     this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved, systemClock) : null
     // A copy: a later change by the caller must not make origins connect in different ways.
-    const { connect } = resolved
-    this.#poolOptions = { ...poolOptions, connect, fallback: resolved.fallback ?? this.#ownFallback }
+    const { connect, connectTimeout, socketPath } = resolved
+    const fallback = resolved.fallback ?? this.#ownFallback
+    this.#poolOptions = { ...poolOptions, connect, connectTimeout, socketPath, fallback }
     this.#options = toAgentOptions(options ?? {})
     this.#maxResponseSize = resolved.limits.maxResponseSize
   }
@@ -154,21 +156,18 @@ export class Agent extends LivingDispatcher {
 
   #open(key: string, origin: Origin, servername: string | null): Entry {
     const { maxOrigins, keptOrigins } = this.#options
-    const isHttp1 = origin.scheme === 'http' && !this.#options.h2c(new URL(origin.href))
+    const isHttp1 = !this.#options.mayBeHttp2(origin)
     if (isHttp1 && this.#poolOptions.fallback === null) {
-      throw new NotSupportedError(
-        `${origin.href} would need HTTP/1.1, and fallback is null; ` +
-          'or HTTP/2 by prior knowledge: set h2c to true for that',
-      )
+      const cure = origin.scheme === 'http' ? '; or HTTP/2 by prior knowledge: set h2c to true for that' : ''
+      throw new NotSupportedError(`${origin.href} would need HTTP/1.1, and fallback is null${cure}`)
     }
     if (this.#entries.size >= keptOrigins) this.#dropIdleOrigins()
     if (this.#entries.size >= maxOrigins) {
       const found = `${origin.href} would be one origin more than`
       throw toLimitError('maxOrigins', maxOrigins, found, ', and each of the others has requests')
     }
-    const entry = isHttp1
-      ? toOwnEntry(new Http1Origin(origin.href, this.#poolOptions))
-      : this.#make(origin, withServername(this.#poolOptions, servername))
+    const options = withServername(this.#poolOptions, servername)
+    const entry = isHttp1 ? toOwnEntry(new Http1Origin(origin.href, options)) : this.#make(origin, options)
     LivingDispatcher.putBehind(entry.dispatcher)
     this.#forward(entry.dispatcher)
     this.#entries.set(key, entry)

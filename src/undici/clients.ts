@@ -12,15 +12,8 @@ import { recogniseParents } from './symbols.ts'
 /** undici's classes: a MockPool is an instance of Pool, as in undici. */
 const theirs: { Client?: unknown; Pool?: unknown } = installed.state === 'loaded' ? installed.names : {}
 
-/** undici's name for `h2c`. */
-interface UndiciOptions {
-  readonly useH2c?: boolean
-}
-
 /** An `http:` origin speaks HTTP/1.1 where nothing else is said, as in undici. What is no object is refused as ever. */
-function toMeaning<TOptions extends ClientOptions>(
-  options: (TOptions & UndiciOptions) | undefined,
-): TOptions | undefined {
+function toMeaning<TOptions extends ClientOptions>(options: TOptions | undefined): TOptions | undefined {
   if (typeof options !== 'object' && options !== undefined) return options
   return Object.assign({ h2c: options?.useH2c === true }, options)
 }

@@ -69,7 +69,7 @@ describe('an unknown option of a constructor', () => {
         clientTtl: 1,
         interceptors: {},
         maxRedirections: 0,
-        useMilo: true,
+        useMilo: false,
       },
       connect: { allowH2: true, timeout: 1, maxCachedSessions: 1, keepAlive: true, ca: [] },
       h2Options: { maxSessionMemory: 1, useH2c: true },

@@ -7,7 +7,7 @@
 import type { PoolOptions } from '../../../types/client.ts'
 import type { UpstreamInit, UpstreamPoolOptions } from '../../../types/upstream.ts'
 import { MAX_DELAY } from '../../core/clock.ts'
-import type { Origin } from '../../core/options.ts'
+import type { Origin, ResolvedClientOptions } from '../../core/options.ts'
 import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../../core/options.ts'
 import { isUrl } from '../../core/realms.ts'
 import type { ReceiveLimits } from '../../core/receive-limits.ts'
@@ -51,7 +51,7 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
   toConnections(poolOptions)
   return {
     // A copy: a later change by the caller must not make upstreams connect in different ways.
-    pool: { ...poolOptions, connect: resolved.connect },
+    pool: { ...poolOptions, ...toConnectOptions(resolved) },
     factory: toAgentOptions({ factory: input?.factory }).factory,
     rules: {
       latencyWindow: toDuration('latencyWindow', latencyWindow, 10_000),
@@ -67,6 +67,11 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
     captureStack: resolved.captureStack,
     receiveLimits: resolved.receiveLimits,
   }
+}
+
+/** What `connect`, `tls`, `connectTimeout` and `socketPath` come to. */
+function toConnectOptions({ connect, connectTimeout, socketPath }: ResolvedClientOptions): PoolOptions {
+  return { connect, connectTimeout, socketPath, tls: null }
 }
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ResolvedAgentOptions } from '../../../src/core/options.ts'
-import { toAgentOptions, toConnections } from '../../../src/core/options.ts'
+import { toAgentOptions, toConnections, toOrigin } from '../../../src/core/options.ts'
 import type { SessionOptions } from '../../../src/core/session-options.ts'
 import { toSessionOptions } from '../../../src/core/session-options.ts'
 import { InvalidArgumentError, InvalidReturnValueError } from '../../../src/errors.ts'
@@ -230,8 +230,9 @@ describe('toAgentOptions', () => {
     { h2c: undefined, maxOrigins: null, factory: null },
     { h2c: null },
   ])('gives the defaults for %j', (options) => {
-    const { h2c, ...others } = resolveAgent(options)
-    expect(h2c(new URL('http://a.example'))).toBe(false)
+    const { mayBeHttp2, ...others } = resolveAgent(options)
+    expect(mayBeHttp2(toOrigin('http://a.example'))).toBe(false)
+    expect(mayBeHttp2(toOrigin('https://a.example'))).toBe(true)
     expect(others).toEqual({
       maxOrigins: Number.POSITIVE_INFINITY,
       keptOrigins: 1_000,
@@ -270,14 +271,32 @@ describe('toAgentOptions', () => {
   })
 
   test('asks an h2c that is a function', () => {
-    const { h2c } = resolveAgent({ h2c: ({ port }: URL) => port === '8080' })
-    expect(h2c(new URL('http://a.example:8080'))).toBe(true)
-    expect(h2c(new URL('http://a.example'))).toBe(false)
+    const { mayBeHttp2 } = resolveAgent({ h2c: ({ port }: URL) => port === '8080' })
+    expect(mayBeHttp2(toOrigin('http://a.example:8080'))).toBe(true)
+    expect(mayBeHttp2(toOrigin('http://a.example'))).toBe(false)
   })
 
   test.each([undefined, null, 1, 'yes'])('refuses an h2c that responds %j', (response) => {
-    const { h2c } = resolveAgent({ h2c: () => response })
-    expect(() => h2c(new URL('http://a.example'))).toThrow(InvalidReturnValueError)
-    expect(() => h2c(new URL('http://a.example'))).toThrow('expected true or false')
+    const { mayBeHttp2 } = resolveAgent({ h2c: () => response })
+    expect(() => mayBeHttp2(toOrigin('http://a.example'))).toThrow(InvalidReturnValueError)
+    expect(() => mayBeHttp2(toOrigin('http://a.example'))).toThrow('expected true or false')
+  })
+
+  test.each([
+    [{ useH2c: true }, true, true],
+    [{ useH2c: false }, false, true],
+    [{ useH2c: true, h2c: false }, false, true],
+    [{ useH2c: false, h2c: true }, true, true],
+    [{ allowH2: false }, false, false],
+    [{ allowH2: false, h2c: true }, false, false],
+    [{ allowH2: null, useH2c: null }, false, true],
+  ])('reads undici’s names: %j', (options, isHttp2, isHttps2) => {
+    const { mayBeHttp2 } = resolveAgent(options)
+    expect(mayBeHttp2(toOrigin('http://a.example'))).toBe(isHttp2)
+    expect(mayBeHttp2(toOrigin('https://a.example'))).toBe(isHttps2)
+  })
+
+  test.each(['allowH2', 'useH2c'])('refuses a %s that is no boolean', (name) => {
+    expect(toRefusal(() => resolveAgent({ [name]: 1 }))).toMatch(`Invalid ${name}: got 1`)
   })
 })

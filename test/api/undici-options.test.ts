@@ -1,0 +1,239 @@
+/** Each option of undici 6, 7 and 8: it has an effect, is refused, or is warned of. */
+
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
+import { createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as undici7 from 'undici'
+import * as undici6 from 'undici-6'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { ForeignOption } from '../../src/core/foreign-options.ts'
+import { FOREIGN_DISPATCHER_OPTIONS, FOREIGN_REQUEST_OPTIONS } from '../../src/core/foreign-options.ts'
+import { DISPATCHER_OPTIONS, REQUEST_OPTIONS } from '../../src/core/known-options.ts'
+import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import { listen } from '../support/listen.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { toCertificate } from '../support/server.ts'
+
+const heard: string[] = []
+
+beforeEach(() => {
+  heard.length = 0
+  vi.spyOn(process, 'emitWarning').mockImplementation((warning, options) => {
+    if (Reflect.get(Object(options), 'code') === 'DODICI_UNKNOWN_OPTION') heard.push(String(warning))
+  })
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** undici 8 doesn't load on Node 20. */
+const undicis: readonly Record<string, unknown>[] = [
+  undici6,
+  undici7,
+  ...(Number(process.versions.node.split('.')[0]) >= 22 ? [await import('undici-8')] : []),
+]
+
+/** The names that a constructor of undici takes out of its options. */
+function toNames(someClass: unknown): string[] {
+  const [, list = ''] = /constructor \([^{]*\{([^}]*)\} = \{\}\)/.exec(String(someClass)) ?? []
+  return list
+    .replaceAll(/\/\/.*/g, '')
+    .split(',')
+    .map((part) => part.trim().split(/[ =]/)[0] ?? '')
+    .filter((name) => name !== '' && !name.startsWith('...'))
+}
+
+const CLASSES: readonly [string, (options: object) => { destroy(): Promise<void> }][] = [
+  ['Client', (options) => new Client('https://localhost:1', options)],
+  ['Pool', (options) => new Pool('https://localhost:1', options)],
+  ['Agent', (options) => new Agent(options)],
+]
+
+const FOREIGN: readonly [string, ForeignOption][] = [...FOREIGN_DISPATCHER_OPTIONS]
+const FOREIGN_OF_REQUEST: readonly [string, ForeignOption][] = [...FOREIGN_REQUEST_OPTIONS]
+const isFate = (fate: ForeignOption['fate']) => (row: readonly [string, ForeignOption]) =>
+  row[1].fate === fate
+
+const GET = { path: '/', method: 'GET' } as const
+
+/** A value that asks for something. */
+const MEANT = { maxCachedSessions: 0, interceptors: { Client: [] } } as Readonly<Record<string, unknown>>
+const toMeant = (name: string): unknown => (name in MEANT ? MEANT[name] : 1)
+
+test('all names that undici’s constructors take are known', () => {
+  const names = undicis.flatMap(({ Client, Pool, Agent }) => [Client, Pool, Agent].flatMap(toNames))
+  expect(names).toContain('keepAliveMaxTimeout')
+  expect(names).toContain('clientTtl')
+  expect(names).toContain('maxOrigins')
+  const { accepted, foreign } = DISPATCHER_OPTIONS
+  expect(names.filter((name) => !accepted.has(name) && !foreign.has(name))).toEqual([])
+})
+
+test('docs/options.md says of each what becomes of it', async () => {
+  const docs = await readFile(new URL('../../docs/options.md', import.meta.url), 'utf8')
+  const rows = [...docs.matchAll(/^\| `(\w+)` \| (a dispatcher|a request) \| (\w+) \| (.+) \|$/gm)]
+  const said = rows.map(
+    ([, name, owner, fate, why]) => `${owner}: ${name} ${fate}: ${why?.replaceAll('`', '')}`,
+  )
+  const toLine =
+    (owner: string) =>
+    ([name, { fate, why }]: readonly [string, ForeignOption]) =>
+      `${owner}: ${name} ${fate}: ${why}`
+  expect(said.toSorted()).toEqual(
+    [
+      ...FOREIGN.map(toLine(DISPATCHER_OPTIONS.owner)),
+      ...FOREIGN_OF_REQUEST.map(toLine(REQUEST_OPTIONS.owner)),
+    ].toSorted(),
+  )
+})
+
+describe.each(CLASSES)('an option of another library, of %s', (_name, make) => {
+  const tryMake = (options: object) => void make(options).destroy()
+
+  test.each(FOREIGN.filter(isFate('refused')))('%s is refused, with what to use instead', (name, { why }) => {
+    const thrown = expect(() => tryMake({ [name]: toMeant(name) }))
+    thrown.toThrow(errors.InvalidArgumentError)
+    thrown.toThrow(`The option ${name} of a dispatcher isn't supported: ${why}`)
+  })
+
+  test.each([
+    'keepAlive',
+    'idleTimeout',
+    'maxKeepAliveTimeout',
+    'socketTimeout',
+  ])('%s is refused by undici, too', (name) => {
+    for (const { Client: TheirClient } of undicis as readonly (typeof undici7)[]) {
+      expect(() => new TheirClient('http://localhost:1', { [name]: 1 } as object)).toThrow(
+        `unsupported ${name}`,
+      )
+    }
+  })
+
+  test.each(FOREIGN)('%s is accepted where it asks for nothing', (name, { isIdle }) => {
+    for (const value of [undefined, null, false, 0, 100, {}].filter(
+      (value) => value === undefined || value === null || isIdle(value),
+    ))
+      tryMake({ [name]: value })
+    expect(heard).toEqual([])
+  })
+})
+
+test.each(FOREIGN.filter(isFate('warned')))('%s of a dispatcher is warned of, once', (name, { why }) => {
+  for (const [, make] of [...CLASSES, ...CLASSES]) void make({ [name]: toMeant(name) }).destroy()
+  expect(heard).toEqual([`The option ${name} of a dispatcher has no effect: ${why}`])
+})
+
+describe('an option of another library, of a request', () => {
+  async function start() {
+    const peer = await startPeer(SERVE)
+    const client = new Client(peer.origin)
+    onTestFinished(() => client.destroy())
+    return { peer, client }
+  }
+
+  test.each(
+    FOREIGN_OF_REQUEST.filter(isFate('refused')),
+  )('%s is refused, with what to use instead', async (name, { why }) => {
+    const { client, peer } = await start()
+    const error = await client.request({ ...GET, [name]: 1 }).catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(errors.InvalidArgumentError)
+    expect(String(error)).toContain(`The option ${name} of a request isn't supported: ${why}`)
+    expect(peer.connections).toEqual([])
+    await (await client.request({ ...GET, [name]: name === 'maxRedirections' ? 0 : false })).body.dump()
+  })
+
+  test.each(FOREIGN_OF_REQUEST.filter(isFate('warned')))('%s is warned of, once', async (name, { why }) => {
+    const { client } = await start()
+    for (let i = 0; i < 2; i++) await (await client.request({ ...GET, [name]: 1 })).body.dump()
+    expect(heard).toEqual([`The option ${name} of a request has no effect: ${why}`])
+  })
+
+  test.each(FOREIGN_OF_REQUEST)('%s may be an interceptor’s own', async (name) => {
+    const { client } = await start()
+    const composed = client.compose((dispatch) => (options, handler) => dispatch(options, handler))
+    await (await composed.request({ ...GET, [name]: 1 })).body.dump()
+    expect(heard).toEqual([])
+  })
+})
+
+describe('an option of undici that has an effect', () => {
+  const tell: RequestListener = (request, response) => void response.end(request.httpVersion)
+
+  /** Speaks both protocols. */
+  async function startBoth() {
+    const { private: key, cert } = await toCertificate()
+    const server = createSecureServer({ key, cert, allowHTTP1: true }, (request, response) => {
+      response.end(request.httpVersion)
+    })
+    const { port } = await listen(server)
+    return { origin: `https://localhost:${port}`, ca: cert }
+  }
+
+  /** Of Dodici and of undici. */
+  interface AnyAgent {
+    destroy(): Promise<void>
+    request(options: typeof GET & { origin: string }): Promise<{ body: { text(): Promise<string> } }>
+  }
+
+  async function ask(dispatcher: AnyAgent, origin: string): Promise<string> {
+    onTestFinished(() => dispatcher.destroy())
+    const { body } = await dispatcher.request({ origin, ...GET })
+    return body.text()
+  }
+
+  test('allowH2: false asks for HTTP/1.1', async () => {
+    const { origin, ca } = await startBoth()
+    const options = { connect: { ca } }
+    expect(await ask(new Agent(options), origin)).toBe('2.0')
+    expect(await ask(new Agent({ ...options, allowH2: false }), origin)).toBe('1.1')
+    expect(await ask(new undici7.Agent({ ...options, allowH2: false }), origin)).toBe('1.1')
+    for (const OwnClass of [Client, Pool]) {
+      const dispatcher = new OwnClass(origin, { ...options, allowH2: false })
+      onTestFinished(() => dispatcher.destroy())
+      const { body } = await dispatcher.request({ path: '/', method: 'GET' })
+      expect(await body.text()).toBe('1.1')
+    }
+  })
+
+  test('tls and connect are one, and connect wins', async () => {
+    const { origin, ca } = await startBoth()
+    expect(await ask(new Agent({ tls: { ca } }), origin)).toBe('2.0')
+    expect(await ask(new Agent({ tls: { ca: 'nothing' }, connect: { ca } }), origin)).toBe('2.0')
+    const refused = ask(new Agent({ tls: { ca }, connect: { ca: [] } }), origin)
+    await expect(refused).rejects.toBeInstanceOf(errors.ConnectError)
+    expect(await ask(new undici7.Agent({ tls: { ca } } as object), origin)).toBe('1.1')
+  })
+
+  test('connect: { socketPath } is where a request goes, and wins over socketPath', async () => {
+    const server = createServer(tell)
+    const socketPath = join(tmpdir(), `dodici-${process.pid}-options.sock`)
+    server.listen(socketPath)
+    await once(server, 'listening')
+    onTestFinished(async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    })
+    // Nobody listens there.
+    const origin = 'http://localhost:1'
+    expect(await ask(new Agent({ connect: { socketPath } }), origin)).toBe('1.1')
+    expect(await ask(new Agent({ connect: { socketPath }, socketPath: '/nowhere' }), origin)).toBe('1.1')
+    expect(await ask(new undici7.Agent({ connect: { socketPath } }), origin)).toBe('1.1')
+  })
+
+  test('connect: { timeout } is the connectTimeout, and wins over it', async () => {
+    const silent = createTcpServer((socket) => socket.resume())
+    const { port } = await listen(silent)
+    const origin = `https://localhost:${port}`
+    const failed = ask(new Agent({ connect: { timeout: 100 }, connectTimeout: 60_000 }), origin)
+    const error = await failed.catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(errors.ConnectTimeoutError)
+    expect(String(error)).toContain('connectTimeout (100 ms)')
+    expect(() => new Agent({ connect: { timeout: -1 } })).toThrow('connectTimeout')
+  })
+})

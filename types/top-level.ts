@@ -42,8 +42,13 @@ export type RequestUrl = string | URL | UrlObject
 /** The options of the method of the same name, none of which is needed: the URL has the origin and the path. */
 type TopLevel<TOptions> = TopLevelOptions & Partial<TOptions>
 
+/** One argument that is both: where to send, in undici's pieces or in those of `url.format()`, and the options. */
+export type RequestTarget<TOptions> = Omit<UrlObject, 'query'> &
+  Omit<TopLevel<TOptions>, 'origin'> & { origin?: string | null }
+
 /** `request()` as a function of a URL. */
 export interface RequestFunction {
+  <TOpaque = null>(target: RequestTarget<RequestOptions<TOpaque, null>>): Promise<ResponseData<TOpaque>>
   <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
     options: TopLevel<RequestOptions<TOpaque, TForm>> | null,
@@ -61,6 +66,10 @@ export interface RequestFunction {
 
 /** `stream()` as a function of a URL. */
 export interface StreamFunction {
+  <TOpaque = null>(
+    target: RequestTarget<RequestOptions<TOpaque, null>> | string | URL,
+    factory: StreamFactory<TOpaque>,
+  ): Promise<StreamData<TOpaque>>
   <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
     options: TopLevel<RequestOptions<TOpaque, TForm>> | null,
@@ -81,6 +90,10 @@ export interface StreamFunction {
 
 /** `pipeline()` as a function of a URL. */
 export interface PipelineFunction {
+  <TOpaque = null>(
+    target: RequestTarget<PipelineOptions<TOpaque, null>> | string | URL,
+    handler: PipelineHandler<TOpaque>,
+  ): Duplex
   <TOpaque = null, TForm extends HeaderForm = null>(
     url: RequestUrl,
     options: TopLevel<PipelineOptions<TOpaque, TForm>> | null,

@@ -21,13 +21,13 @@ import { toIpVersion } from './ip-address.ts'
 import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
 import { toLimit, toLimits } from './limits.ts'
-import { isUrl } from './realms.ts'
 import type { ReceiveLimits } from './receive-limits.ts'
 import { toReceiveLimits } from './receive-limits.ts'
 import { RUNTIME } from './runtime.ts'
 import type { SessionOptions } from './session-options.ts'
 import { toSessionOptions } from './session-options.ts'
 import { warnOfUnknownOptions } from './unknown-options.ts'
+import { toUrl } from './url-object.ts'
 import { invalid, invalidKind, show, showTarget, toBoolean, toInteger, toInvalid } from './validate.ts'
 
 /** Where a client connects to, taken apart once. */
@@ -101,7 +101,7 @@ export function toOrigin(value: unknown): Origin {
   const accepted = 'an http: or https: URL without path, query, fragment or credentials'
   let url: URL
   try {
-    url = new URL(isUrl(value) ? value.href : typeof value === 'string' ? value : '')
+    url = toUrl(value)
   } catch {
     throw toInvalid('origin', showTarget(value), accepted)
   }

@@ -5,7 +5,6 @@
  */
 
 import type { Duplex } from 'node:stream'
-import { format } from 'node:url'
 import type { Callback } from '../../types/api-methods.ts'
 import type {
   ConnectOptions,
@@ -38,6 +37,8 @@ import { request as requestBy } from '../api/request.ts'
 import { stream as streamBy } from '../api/stream.ts'
 import { upgrade as upgradeBy } from '../api/upgrade.ts'
 import { toOrigin } from '../core/options.ts'
+import { isUrl } from '../core/realms.ts'
+import { toUrl, withoutUrlPieces } from '../core/url-object.ts'
 import { invalid, invalidKind, showTarget, toInvalid } from '../core/validate.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { Dispatcher, isDispatcher } from './dispatcher.ts'
@@ -50,16 +51,13 @@ interface Aim {
   readonly options: RequestOptions<unknown>
 }
 
-function toUrl(url: unknown): URL {
-  const accepted = 'an http: or https: URL: a string, a URL, or an object that url.format() takes'
+function toTarget(url: unknown): URL {
   try {
-    if (url instanceof URL) return url
-    if (typeof url === 'string') return new URL(url)
-    if (typeof url === 'object' && url !== null) return new URL(format(url))
+    return url instanceof URL ? url : toUrl(url)
   } catch {
+    const accepted = 'an http: or https: URL: a string, a URL, or an object that url.format() takes'
     throw toInvalid('url', showTarget(url), accepted)
   }
-  throw toInvalid('url', showTarget(url), accepted)
 }
 
 /**
@@ -75,15 +73,21 @@ export function toDispatcher(dispatcher: unknown): Dispatching {
   return { dispatch: (options, handler) => given.dispatch(options, toTwoShapedHandler(options, handler)) }
 }
 
+type GivenOptions = TopLevelOptions & { path?: unknown; body?: unknown }
+
+/** One argument may be both: the URL in pieces, and the options. */
+function toOptions(url: unknown, given: GivenOptions | null | undefined): GivenOptions {
+  if (given !== undefined && given !== null) {
+    if (typeof given !== 'object') throw invalidKind('options', given, 'an object')
+    return given
+  }
+  return typeof url === 'object' && url !== null && !isUrl(url) ? withoutUrlPieces(url) : {}
+}
+
 /** As undici does: an own `path` replaces that of the URL; the method is PUT where there is a body, else GET. */
-function aim(
-  url: RequestUrl,
-  given: (TopLevelOptions & { path?: unknown; body?: unknown }) | null | undefined,
-): Aim {
-  if (given !== undefined && given !== null && typeof given !== 'object')
-    throw invalidKind('options', given, 'an object')
-  const { dispatcher, ...options } = given ?? {}
-  const { origin, pathname, search } = toUrl(url)
+function aim(url: RequestUrl, given: GivenOptions | null | undefined): Aim {
+  const { dispatcher, ...options } = toOptions(url, given)
+  const { origin, pathname, search } = toTarget(url)
   const { path } = options
   if (path !== undefined && path !== null && typeof path !== 'string') throw invalid('path', path, 'a string')
   const target = path === undefined || path === null ? pathname + search : path.replace(/^(?!\/)/, '/')
@@ -124,25 +128,25 @@ export const request = ((
   })) as RequestFunction
 
 /** Writes a response's body into a Writable. See the method of the same name of a dispatcher, and {@link request}. */
-export const stream = ((
-  url: RequestUrl,
-  given: Given<RequestOptions<unknown>>,
-  factory: StreamFactory<unknown, HeaderForm>,
-  callback?: Callback<StreamData<unknown, HeaderForm>>,
-): unknown =>
-  attempt(callback, () => {
-    const { dispatcher, options } = aim(url, given)
-    return streamBy(dispatcher, options, factory, callback)
-  })) as StreamFunction
+export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
+  // As in undici, the options may be missing.
+  const [given, factory, callback] = typeof rest[0] === 'function' ? [null, ...rest] : rest
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given as Given<RequestOptions<unknown>>)
+    return streamBy(
+      dispatcher,
+      options,
+      factory as StreamFactory<unknown, HeaderForm>,
+      callback as Callback<StreamData<unknown, HeaderForm>> | undefined,
+    )
+  })
+}) as StreamFunction
 
 /** A request as a Duplex. See the method of the same name of a dispatcher, and {@link request}. */
-export const pipeline = ((
-  url: RequestUrl,
-  given: Given<PipelineOptions<unknown>>,
-  handler: PipelineHandler<unknown, HeaderForm>,
-): Duplex => {
-  const { dispatcher, options } = aim(url, given)
-  return pipelineBy(dispatcher, options, handler)
+export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
+  const [given, handler] = typeof rest[0] === 'function' ? [null, ...rest] : rest
+  const { dispatcher, options } = aim(url, given as Given<PipelineOptions<unknown>>)
+  return pipelineBy(dispatcher, options, handler as PipelineHandler<unknown, HeaderForm>)
 }) as PipelineFunction
 
 /**
@@ -156,8 +160,11 @@ export const connect = ((
   callback?: Callback<ConnectData<unknown, HeaderForm>>,
 ): unknown =>
   attempt(callback, () => {
-    const { dispatcher, options } = aim(url, { ...given, path: null })
-    return connectBy(dispatcher, { ...options, path: given?.path ?? '/' }, callback)
+    // In one argument the path isn't part of the URL either.
+    const path: unknown = Reflect.get(given ?? (typeof url === 'object' && !isUrl(url) ? url : {}), 'path')
+    const isApart = given !== undefined && given !== null
+    const { dispatcher, options } = aim(url, isApart ? { ...given, path: null } : given)
+    return connectBy(dispatcher, { ...options, path: (path ?? '/') as string }, callback)
   })) as ConnectFunction
 
 /** Speaks another protocol on a stream. See the method of the same name of a dispatcher, and {@link request}. */

@@ -2,7 +2,8 @@
  * Whether the server may have acted on a call that failed.
  *
  * - `'no'`: the server certainly hasn't. The request was never sent, the stream was refused (REFUSED_STREAM), or its id
- *   is above the last stream id of a GOAWAY (RFC 9113 §8.7). Such a call may be sent again.
+ *   is above the last stream id of a GOAWAY (RFC 9113 §8.7), and the server has sent nothing that contradicts that.
+ *   Such a call may be sent again.
  * - `'maybe'`: the request, or a part of it, was sent, and the client can't know.
  * - `'yes'`: the server has. A part of the response came.
  */

@@ -28,6 +28,11 @@ export interface Attempt {
   readonly isConnected: boolean
   /** Whether some of the request may have been sent. */
   readonly hasBegun: boolean
+  /**
+   * Whether the server has sent an informational response, or credit for the request's body: it has accepted the request,
+   * whatever it says later.
+   */
+  readonly isAccepted: boolean
   /** Null until the stream has an id, and for an attempt without a stream. */
   readonly streamId: number | null
   /** What its response is judged by. */

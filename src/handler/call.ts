@@ -268,13 +268,14 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
   }
 
   /**
-   * After a 421: queues the request for another connection, once. When the body can't be sent again, a buffering
-   * handler takes the response instead.
+   * After a 421: queues the request for another connection, once. A request whose body can't be sent again, or that the
+   * server had accepted and that isn't safe to repeat, isn't queued: a buffering handler takes the response instead.
    */
   #moveOn(): void {
     const attempt = this.#attempt
     if (this.#state !== 'running' || this.wasMisdirected || attempt === null) return
-    if (!this.request.body.isSpent) {
+    const { body, idempotent } = this.request
+    if (!body.isSpent && (idempotent || !attempt.isAccepted)) {
       this.#attempt = null
       this.#streamId = attempt.streamId
       this.#queueAgain(null)

@@ -102,6 +102,11 @@ export class ClientConnection implements FlowOwner {
     return this.#state !== 'over' && this.#streams.table.hasIds
   }
 
+  /** The highest stream on which the server has sent a frame that shows that it has accepted the request; 0 for none. */
+  get lastAcceptedId(): number {
+    return this.#streams.table.lastAcceptedId
+  }
+
   /** The connection's send window: bytes that the peer takes now, for all streams together. */
   get sendWindow(): number {
     return this.#streams.uploads.window

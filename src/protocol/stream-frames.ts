@@ -95,6 +95,7 @@ export class StreamFrames implements StreamFrameListener {
       this.#rejectResponse(stream, fault)
     } else if (status < 200) {
       this.#budget.spendBlock(size)
+      stream.isAccepted = true
       stream.listener.onInformational(status, fields)
     } else {
       this.#budget.earn()
@@ -139,6 +140,7 @@ export class StreamFrames implements StreamFrameListener {
     this.#budget.spend()
     const { table } = this.#streams
     if (table.isIdle(streamId)) protocolError('RST_STREAM came on an idle stream (RFC 9113 §6.4)')
+    if (code !== ErrorCode.REFUSED_STREAM) table.recordAccepted(streamId)
     const stream = table.get(streamId)
     if (stream === null) return
     this.#streams.close(stream, false)
@@ -155,6 +157,8 @@ export class StreamFrames implements StreamFrameListener {
       return
     }
     this.#budget.spendUpdate(increment)
+    stream.isAccepted = true
+    table.recordAccepted(streamId)
     if (increment === 0) {
       const message = 'The peer opened a window by 0 (RFC 9113 §6.9)'
       this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, false)
@@ -175,8 +179,10 @@ export class StreamFrames implements StreamFrameListener {
       if (table.hasEnded(streamId)) {
         throw new ConnectionFault(ErrorCode.STREAM_CLOSED, `${type} came after END_STREAM (RFC 9113 §5.1)`)
       }
+      table.recordAccepted(streamId)
       return null
     }
+    table.recordAccepted(streamId)
     if (canReceive(stream.state)) return stream
     const message = `${type} came after END_STREAM (RFC 9113 §5.1)`
     this.#breakOff(stream, ErrorCode.STREAM_CLOSED, message, true)

@@ -35,6 +35,7 @@ export class StreamTable {
   readonly #ended = new Uint32Array(REMEMBERED)
   /** The id of the stream that was opened last; -1 before the first. A client's ids are odd (RFC 9113 §5.1.1). */
   #lastId: number
+  #lastAcceptedId = 0
 
   /** @param lastId of the stream before the first one; -1 for a new connection */
   constructor(lastId = -1) {
@@ -53,6 +54,16 @@ export class StreamTable {
   /** The id of the stream that is added next. */
   get nextId(): number {
     return this.#lastId + 2
+  }
+
+  /** The highest stream on which the peer has sent a frame that shows that it has accepted the request; 0 for none. */
+  get lastAcceptedId(): number {
+    return this.#lastAcceptedId
+  }
+
+  /** The peer has sent such a frame, maybe on a stream that is closed here. */
+  recordAccepted(streamId: number): void {
+    if (streamId > this.#lastAcceptedId) this.#lastAcceptedId = streamId
   }
 
   /** Adds a stream, and gives it its id. */

@@ -58,6 +58,8 @@ export class Http2Stream {
   phase: ResponsePhase = 'none'
   /** The caller wants nothing more: what still comes is thrown away, and only counts for the windows. */
   isAbandoned = false
+  /** The peer has sent an informational response, or credit for the request's body: a REFUSED_STREAM isn't believed. */
+  isAccepted = false
 
   /**
    * The send window: bytes that the peer takes now; below 0 after it has lowered SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2).

@@ -70,6 +70,11 @@ export interface EngineConnection extends WindowAnnouncer {
   readonly pings: PingLedger
   /** Whether `cut()` has destroyed it. */
   readonly isCut: boolean
+  /**
+   * The highest stream that the peer has shown to have accepted: by HEADERS, DATA, WINDOW_UPDATE, or RST_STREAM other
+   * than REFUSED_STREAM. 0 for none. A GOAWAY with a lower last stream id isn't believed.
+   */
+  readonly lastAcceptedId: number
   /** Makes a stream for this call. It isn't open yet. */
   toStream(call: Call): EngineStream
   /** Sets whether it keeps the process alive. */

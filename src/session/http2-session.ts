@@ -201,7 +201,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   toLossError(streamId: number | null, error: Error | null): DodiciError {
     const cause = this.#state.name === 'closed' ? this.#state.cause : null
-    return toLossError(streamId, this.goaway, cause ?? error)
+    return toLossError(streamId, this.goaway, this.#connection?.lastAcceptedId ?? 0, cause ?? error)
   }
 
   isLost(): boolean {

@@ -46,11 +46,25 @@ export function isOfHttp1(code: number): boolean {
 const FIRST_NEGATIVE_CODE = 0x8000_0000
 
 /**
- * Whether the peer may have processed this stream, by its GOAWAY. The last stream id of a server that has failed within
- * is not relied on: Apache 2.4 hands streams above it to its backends (docs/chaos.md).
+ * Whether the peer has accepted streams above the last one of its GOAWAY. Helidon 4.5 sends 0, whatever it has answered.
+ *
+ * @param lastAcceptedId as of an {@link EngineConnection}
  */
-function mayHaveProcessed(streamId: number, { code, lastStreamId }: Goaway): boolean {
-  return streamId <= lastStreamId || code >= FIRST_NEGATIVE_CODE
+function isContradicted({ lastStreamId }: Goaway, lastAcceptedId: number): boolean {
+  return lastStreamId < lastAcceptedId
+}
+
+/**
+ * Whether the peer may have processed this stream, in spite of its GOAWAY. Two last stream ids are not relied on: one
+ * that the peer's own frames contradict, and one of a server that has failed within. Apache 2.4 hands streams above such
+ * an id to its backends (docs/chaos.md).
+ */
+function mayHaveProcessed(streamId: number, goaway: Goaway, lastAcceptedId: number): boolean {
+  return (
+    streamId <= goaway.lastStreamId ||
+    goaway.code >= FIRST_NEGATIVE_CODE ||
+    isContradicted(goaway, lastAcceptedId)
+  )
 }
 
 /**
@@ -58,21 +72,29 @@ function mayHaveProcessed(streamId: number, { code, lastStreamId }: Goaway): boo
  *
  * @param streamId null for a stream that never got one
  * @param goaway null when there was none
+ * @param lastAcceptedId as of an {@link EngineConnection}
  * @param cause why the session has ended; null when that is unknown
  */
 export function toLossError(
   streamId: number | null,
   goaway: Goaway | null,
+  lastAcceptedId: number,
   cause: Error | null,
 ): SocketError {
-  const isUnprocessed = streamId === null || (goaway !== null && !mayHaveProcessed(streamId, goaway))
+  const isUnprocessed =
+    streamId === null || (goaway !== null && !mayHaveProcessed(streamId, goaway, lastAcceptedId))
   const processed: Processed = isUnprocessed ? 'no' : 'maybe'
   if (goaway !== null && goaway.code !== ErrorCode.NO_ERROR) {
     const { code, debugData } = goaway
     const message = `The peer sent GOAWAY with ${toErrorCodeName(code)}`
     return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })
   }
-  const message = cause === null ? 'The connection was closed' : `The connection was lost: ${cause.message}`
+  const isLie = goaway !== null && streamId !== null && isContradicted(goaway, lastAcceptedId)
+  const reason =
+    isLie && streamId > goaway.lastStreamId
+      ? `The peer sent GOAWAY with last stream id ${goaway.lastStreamId}, but has accepted stream ${lastAcceptedId}`
+      : 'The connection was closed'
+  const message = cause === null ? reason : `The connection was lost: ${cause.message}`
   // The code that we have sent to the peer, if the connection error was ours.
   const http2ErrorCode = cause instanceof DodiciError ? cause.http2ErrorCode : null
   return new SocketError(message, {

@@ -19,8 +19,9 @@ function misdirect(stream: FaultStream): void {
   stream.end(`misdirected ${stream}`)
 }
 
-/** Isn't the right one for anything under `/elsewhere`. */
+/** Isn't the right one for anything under `/elsewhere`, and reads no body. */
 const MISDIRECT: ConnectionScript = {
+  grantsCredit: false,
   onComplete: (stream) => {
     if (stream.path.startsWith('/elsewhere')) misdirect(stream)
     else if (!stream.path.startsWith('/held')) stream.respond()
@@ -117,7 +118,10 @@ describe('a response of 421', () => {
 
   it('of an upload that is under way stops it', async () => {
     const peer = await startPeer([
-      { onData: (stream) => stream.resetCode === null && stream.chunks.length === 1 && stream.head(421) },
+      {
+        grantsCredit: false,
+        onData: (stream) => stream.resetCode === null && stream.chunks.length === 1 && stream.head(421),
+      },
       SERVE,
     ])
     const harness = startHarness(peer, {})

@@ -22,6 +22,8 @@ describe.each(ENGINES)('a peer that resets a stream, on engine %s', (engine) => 
   function onFirst(act: (stream: FaultStream) => void): ConnectionScript {
     let isDone = false
     return {
+      // Credit for a body would contradict REFUSED_STREAM.
+      grantsCredit: false,
       onComplete: (stream) => {
         if (stream.path !== '/bad' || isDone) {
           stream.respond()

@@ -78,6 +78,10 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     return this.#call.sequence
   }
 
+  get isAccepted(): boolean {
+    return this.meter.informational > 0
+  }
+
   get isConnected(): boolean {
     return this.#controller !== null
   }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ClientHttp2Session } from 'node:http2'
+import type { ClientHttp2Session, Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { loadHttp2 } from '../../core/builtin.ts'
@@ -50,6 +50,9 @@ const MAX_ORIGINS = 128
 /** SETTINGS_MAX_FRAME_SIZE where the caller has set none (RFC 9113 §6.5.2). Bytes. */
 const DEFAULT_FRAME_SIZE = 16_384
 
+/** SETTINGS_INITIAL_WINDOW_SIZE before the peer's SETTINGS (RFC 9113 §6.9.2). Bytes. */
+const DEFAULT_WINDOW = 65_535
+
 /** For a caller who has asked for this engine by its name. */
 const REFUSED =
   "Invalid engine: got 'node' for a Duplex that is neither a net.Socket nor a TLSSocket (from a connect function, " +
@@ -74,6 +77,9 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   #largestWindow: number
   /** The connection window. Bytes. */
   #window: number
+  /** The largest SETTINGS_INITIAL_WINDOW_SIZE of the peer. Bytes. */
+  #largestPeerWindow = DEFAULT_WINDOW
+  #lastAcceptedId = 0
   #isCut = false
   #origins = 0
   #goaways = 0
@@ -107,13 +113,21 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     this.http2.on('error', (error) => owner.onError(error))
     this.http2.on('close', () => owner.onClose())
     this.http2.on('goaway', (code, lastStreamId, data) => this.#onGoaway(code, lastStreamId, data))
-    this.http2.on('remoteSettings', (settings) => owner.onSettings(settings))
+    this.http2.on('remoteSettings', (settings) => this.#onSettings(settings))
     this.http2.on('origin', (origins) => this.#onOrigins(origins.length))
   }
 
   /** Node knows of a GOAWAY, or of a lost connection, some ticks before it emits the event. */
   get isOpen(): boolean {
     return !this.#isCut && !this.http2.closed && !this.http2.destroyed
+  }
+
+  get lastAcceptedId(): number {
+    return this.#lastAcceptedId
+  }
+
+  get largestPeerWindow(): number {
+    return this.#largestPeerWindow
   }
 
   get isCut(): boolean {
@@ -136,8 +150,13 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     return new NodeStream(this, call)
   }
 
-  onHeaderSection(): void {
+  onHeaderSection(streamId: number): void {
     this.#useless.onHeaderSection()
+    this.onAccepted(streamId)
+  }
+
+  onAccepted(streamId: number): void {
+    if (streamId > this.#lastAcceptedId) this.#lastAcceptedId = streamId
   }
 
   onResponded(headers: IncomingHttpHeaders): void {
@@ -204,6 +223,11 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
 
   /** A no-op: node ends its side by itself. It would wait for the peer's end for ever. */
   finish(): void {}
+
+  #onSettings(settings: Settings): void {
+    this.#largestPeerWindow = Math.max(settings.initialWindowSize ?? DEFAULT_WINDOW, this.#largestPeerWindow)
+    this.owner.onSettings(settings)
+  }
 
   #onGoaway(code: number, lastStreamId: number, data: Uint8Array | undefined): void {
     this.#goaways++

@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
+import type { DodiciError } from '../../errors.ts'
 import { NotSupportedError, StreamError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
@@ -51,8 +52,12 @@ export interface NodeStreamConnection {
    * @param received bytes of that stream so far: above one window it might go faster with a larger one
    */
   onData(length: number, received: number): void
+  /** The largest SETTINGS_INITIAL_WINDOW_SIZE of the peer so far. Bytes. */
+  readonly largestPeerWindow: number
   /** A header section has come: of a response, an informational one too, or trailers. */
-  onHeaderSection(): void
+  onHeaderSection(streamId: number): void
+  /** The peer has shown in another way that it has accepted the stream. */
+  onAccepted(streamId: number): void
   /** A stream has closed without END_STREAM of the peer. */
   onCutOff(): void
   /** HEADERS have come that are trailers. */
@@ -69,6 +74,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   #stream: ClientHttp2Stream | null = null
   /** Null for a request without a body. */
   #upload: Upload | null = null
+  /** Null as long as {@link #upload}. */
+  #sink: NodeUploadSink | null = null
   #requestEnd: RequestEnd = 'with-body'
   #life: Life = 'open'
   /** Bytes of data that have come. */
@@ -101,6 +108,14 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   get hasBegun(): boolean {
     return this.streamId !== null
+  }
+
+  /**
+   * An informational response has come; or more of the body was sent than the peer's first window allows for, so that
+   * WINDOW_UPDATE has come. node:http2 tells of no other.
+   */
+  get isAccepted(): boolean {
+    return this.#flow.informational > 0 || (this.#sink?.sent ?? 0) > this.#connection.largestPeerWindow
   }
 
   get isHeld(): boolean {
@@ -150,7 +165,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
       return
     }
     if (request.trailers !== null) this.#requestEnd = 'with-trailers'
-    this.#upload = new Upload(body, new NodeUploadSink(stream, this.#connection.uploadBuffer), call)
+    this.#sink = new NodeUploadSink(stream, this.#connection.uploadBuffer)
+    this.#upload = new Upload(body, this.#sink, call)
     this.#upload.start()
   }
 
@@ -191,7 +207,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   onHeaders(headers: NodeHeaders, raw: unknown): void {
-    this.#connection.onHeaderSection()
+    this.#connection.onHeaderSection(this.streamId ?? 0)
     if (!this.#flow.isOpen) return
     const status = Number(headers[':status'])
     const handed = toHandedHeaders(headers)
@@ -226,7 +242,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   onTaken(): void {}
 
   onTrailers(headers: NodeHeaders, raw: unknown): void {
-    this.#connection.onHeaderSection()
+    this.#connection.onHeaderSection(this.streamId ?? 0)
     this.#connection.onTrailers()
     const handed = toHandedHeaders(headers)
     if (this.#flow.tunnel !== null) this.#resetCode = ErrorCode.PROTOCOL_ERROR
@@ -270,12 +286,24 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   /** The peer has closed the stream with NO_ERROR and without END_STREAM. A tunnel is told by `close`. */
   #failEarly(): void {
-    if (this.#flow.isPending) this.#flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error))
+    this.#noteAcceptance()
+    if (this.#flow.isPending) this.#flow.fail(this.#toFailure())
+  }
+
+  #toFailure(): DodiciError {
+    return toStreamFailure(this.#owner, this.isAccepted, this.#stream, this.#error)
   }
 
   /** The peer has sent no error for this stream, and the connection is open. */
   get #isQuiet(): boolean {
     return this.#stream?.rstCode === ErrorCode.NO_ERROR && !this.#owner.isLost()
+  }
+
+  /** Tells the connection whether the peer has reset the stream with another code than REFUSED_STREAM. */
+  #noteAcceptance(): void {
+    if (this.#flow.isDone || this.#owner.isLost()) return
+    if (this.isAccepted || this.#stream?.rstCode !== ErrorCode.REFUSED_STREAM)
+      this.#connection.onAccepted(this.streamId ?? 0)
   }
 
   /** END_STREAM has come. Bun ends the data in the same way when a stream is reset, or lost with its connection. */
@@ -313,11 +341,11 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     const flow = this.#flow
     if (flow.dataEnd === 'due') flow.endData(this.#isEndDue ? 'whole' : 'closed')
     if (flow.dataEnd !== 'whole') this.#connection.onCutOff()
+    this.#noteAcceptance()
     const isQuiet = this.#isQuiet
     // First: a source of the body isn't asked for more by what the caller does in its callbacks.
     this.#upload?.stop()
-    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(isQuiet))
-      flow.fail(toStreamFailure(this.#owner, this.#stream, this.#error), isQuiet)
+    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(isQuiet)) flow.fail(this.#toFailure(), isQuiet)
     flow.leave()
   }
 

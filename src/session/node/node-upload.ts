@@ -64,6 +64,8 @@ export class NodeUploadSink implements UploadSink {
   #listener: SinkListener | null = null
   /** The bytes of this stream that the session's buffer counts. */
   #waiting = 0
+  #written = 0
+  #sent = 0
 
   readonly #onDrain = (): void => {
     this.#account()
@@ -83,6 +85,11 @@ export class NodeUploadSink implements UploadSink {
     return this.#stream.destroyed || this.#stream.closed
   }
 
+  /** Bytes of the body that node has certainly sent. */
+  get sent(): number {
+    return this.#sent
+  }
+
   listen(listener: SinkListener): void {
     this.#listener = listener
     this.#stream.on('drain', this.#onDrain)
@@ -99,6 +106,7 @@ export class NodeUploadSink implements UploadSink {
       return true
     }
     const takesMore = this.#stream.write(slice)
+    this.#written += slice.length
     this.#account()
     return takesMore
   }
@@ -123,5 +131,6 @@ export class NodeUploadSink implements UploadSink {
     const waiting = this.#stream.writableLength
     this.#buffer.add(waiting - this.#waiting)
     this.#waiting = waiting
+    this.#sent = this.#written - waiting
   }
 }

@@ -34,11 +34,13 @@ export function toOpenError(cause: unknown): DodiciError {
 /**
  * The failure of a stream that was closed without a complete response.
  *
+ * @param isAccepted as for {@link toResetError}
  * @param stream null when Node has made none
  * @param error the error that Node has given for it; null for none
  */
 export function toStreamFailure(
   context: FailureContext,
+  isAccepted: boolean,
   stream: ClientHttp2Stream | null,
   error: Error | null,
 ): DodiciError {
@@ -57,21 +59,17 @@ export function toStreamFailure(
     context.close()
     return toOpenError(error)
   }
-  return toResetError(code, isRefused, error)
+  return toResetError(code, isAccepted || !isRefused, error)
 }
 
 /**
- * The failure of a stream that the peer has reset.
+ * The failure of a stream that the peer has reset. REFUSED_STREAM says that none of it was processed (RFC 9113 §8.7).
  *
- * @param isRefused whether the code means that none of it was processed (RFC 9113 §8.7)
+ * @param isAccepted whether that isn't so, since the peer has sent a part of a response, or credit for the body
  * @param cause the error that the engine has given for it; null for none
  */
-export function toResetError(
-  code: number,
-  isRefused = code === ErrorCode.REFUSED_STREAM,
-  cause: Error | null = null,
-): StreamError {
-  const processed = isRefused ? 'no' : 'maybe'
+export function toResetError(code: number, isAccepted: boolean, cause: Error | null = null): StreamError {
+  const processed = code === ErrorCode.REFUSED_STREAM && !isAccepted ? 'no' : 'maybe'
   const message =
     code === ErrorCode.NO_ERROR
       ? 'The stream was closed without a complete response'

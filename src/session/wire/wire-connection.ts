@@ -99,6 +99,10 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return this.http2.pings
   }
 
+  get lastAcceptedId(): number {
+    return this.http2.lastAcceptedId
+  }
+
   get isCut(): boolean {
     return this.#isCut
   }

@@ -61,6 +61,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     return this.#stream.id !== 0
   }
 
+  get isAccepted(): boolean {
+    return this.#stream.isAccepted
+  }
+
   get isHeld(): boolean {
     return this.#stream.held > 0 || this.#flow.call.paused
   }
@@ -203,7 +207,8 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     const isQuiet = code === ErrorCode.NO_ERROR
     // The response is here, and the peer doesn't want the rest of the request's body (RFC 9113 §8.1).
     if (this.#flow.isWhole) this.#dropUpload()
-    else if (!isQuiet || !this.#flow.completeByLength()) this.#onGone(toResetError(code), isQuiet)
+    else if (!isQuiet || !this.#flow.completeByLength())
+      this.#onGone(toResetError(code, this.isAccepted), isQuiet)
     this.#flow.leave()
   }
 

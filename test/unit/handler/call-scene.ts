@@ -67,6 +67,7 @@ export class TestAttempt implements Attempt {
   readonly streamId: number | null
   readonly isConnected = true
   readonly meter = createMeter()
+  isAccepted = false
   readonly told: string[] = []
 
   get hasBegun(): boolean {

@@ -62,6 +62,7 @@ export class FakeConnection implements EngineConnection {
   isOpen = true
   isDestroyed = false
   isCut = false
+  lastAcceptedId = 0
 
   constructor(socket: Socket, owner: ConnectionOwner, events: string[]) {
     this.socket = socket

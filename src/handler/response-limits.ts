@@ -34,16 +34,27 @@ export interface ResponseMeter {
   expected: number
   /** Bytes of the body that the call was given. */
   received: number
+  /** The response has no body, because of its status or of the request's method (RFC 9110 §6.4.1). */
+  isBare: boolean
 }
 
 /** The counts of an attempt without a response. */
 export function createMeter(): ResponseMeter {
-  return { informational: 0, informationalSize: 0, expected: -1, received: 0 }
+  return { informational: 0, informationalSize: 0, expected: -1, received: 0, isBare: false }
 }
 
-/** Whether a body of the announced length has come. @param held bytes that have come, but weren't given to the call */
-export function hasWholeBody({ expected, received }: ResponseMeter, held: number): boolean {
-  return expected !== -1 && expected === received + held
+/**
+ * Whether the response is known to be whole without END_STREAM: it has no body, or a body of the announced length has
+ * come.
+ *
+ * @param held bytes that have come, but weren't given to the call
+ */
+export function hasWholeBody({ expected, received, isBare }: ResponseMeter, held: number): boolean {
+  return (isBare ? 0 : expected) === received + held
+}
+
+function isBare(method: string, status: number): boolean {
+  return method === 'HEAD' || status === 204 || status === 304
 }
 
 /**
@@ -62,7 +73,9 @@ export function checkHeader(
   const error = checkFields(limits, 'header', raw)
   if (error !== null) return error
   if (status < 200) return checkInformational(meter, limits, raw)
-  meter.expected = toExpected(method, status, headers['content-length'])
+  meter.isBare = isBare(method, status)
+  // RFC 9110 §8.6: in a response without a body the field is the length that the body of a GET's would have had.
+  meter.expected = meter.isBare ? -1 : toExpected(headers['content-length'])
   const { maxResponseSize } = limits
   // The announced length is too large: the call fails before any of the body comes.
   if (maxResponseSize !== -1 && meter.expected > maxResponseSize) return toSizeError(maxResponseSize)
@@ -155,10 +168,8 @@ function checkInformational(
   return toLimitError('maxHeaderSize', maxHeaderSize, found, ' bytes in all')
 }
 
-function toExpected(method: string, status: number, contentLength: string | string[] | undefined): number {
-  // RFC 9110 §8.6: in these responses the field is the length that the body of a response to GET would have had.
-  if (contentLength === undefined || status === 204 || status === 304) return -1
-  return method === 'HEAD' ? -1 : toLength(contentLength)
+function toExpected(contentLength: string | string[] | undefined): number {
+  return contentLength === undefined ? -1 : toLength(contentLength)
 }
 
 const ZERO = 0x30

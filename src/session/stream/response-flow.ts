@@ -100,6 +100,7 @@ export class ResponseFlow implements ResponseMeter {
   informationalSize = 0
   expected = -1
   received = 0
+  isBare = false
 
   constructor(side: FlowSide, call: Call) {
     this.#side = side
@@ -260,7 +261,8 @@ export class ResponseFlow implements ResponseMeter {
   /**
    * The peer has closed the stream with NO_ERROR and without END_STREAM.
    *
-   * @returns whether the response is complete all the same: as many bytes have come as it has announced
+   * @returns whether the response is complete all the same: as many bytes have come as it has announced, or it has no
+   *   body
    */
   completeByLength(): boolean {
     if (this.#state !== RESPONDED || !hasWholeBody(this, this.#held?.size ?? 0)) return false

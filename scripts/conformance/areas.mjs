@@ -157,7 +157,7 @@ export const GROUPS = [
       },
       {
         what: 'GOAWAY (RFC 9113 §6.8): what is retried, what goes on, what fails',
-        files: ['test/session/{recovery-goaway,goaway-errors,contradicted-refusals}.test.ts'],
+        files: ['test/session/{recovery-goaway,goaway-errors,contradicted-refusals,resets-with-goaway}.test.ts'],
       },
       {
         what: 'RST_STREAM and REFUSED_STREAM, retries (RFC 9113 §8.7), bodies that can be sent once',
@@ -197,7 +197,7 @@ export const GROUPS = [
       {
         what: 'Responses: truncated, early, held back by their readers; events of node:http2',
         files: [
-          'test/session/{early-bytes,early-responses,held-responses,node-stream-events,node-stream-events-2,outcomes,truncated,wire-endings}.test.ts',
+          'test/session/{bare-responses,early-bytes,early-responses,held-responses,node-stream-events,node-stream-events-2,outcomes,truncated,wire-endings}.test.ts',
         ],
       },
       {

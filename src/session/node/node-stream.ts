@@ -7,7 +7,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
-import { originalNextTick } from '../../core/original-timers.ts'
+import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
 import type { DodiciError } from '../../errors.ts'
 import { NotSupportedError, StreamError } from '../../errors.ts'
@@ -18,7 +18,7 @@ import type { EngineStream, StreamOwner } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
 import type { FlowSide } from '../stream/response-flow.ts'
 import { ResponseFlow } from '../stream/response-flow.ts'
-import { toOpenError, toStreamFailure } from '../stream/stream-failure.ts'
+import { mayBeLoss, toOpenError, toResetOrLoss, toStreamFailure } from '../stream/stream-failure.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { NodeStreamListener } from './node-events.ts'
@@ -287,7 +287,22 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** The peer has closed the stream with NO_ERROR and without END_STREAM. A tunnel is told by `close`. */
   #failEarly(): void {
     this.#noteAcceptance()
-    if (this.#flow.isPending) this.#flow.fail(this.#toFailure())
+    if (this.#flow.isPending) this.#failUnlessOfLoss(true)
+  }
+
+  /** Fails the call, at once or, where a GOAWAY in the same read may change the error, a turn later. */
+  #failUnlessOfLoss(isQuiet: boolean): void {
+    const flow = this.#flow
+    const error = this.#toFailure()
+    if (flow.isOpen && error instanceof StreamError && mayBeLoss(flow.call, error))
+      originalSetImmediate(tellReset, this, error)
+    else flow.fail(error, isQuiet)
+  }
+
+  /** The read that has brought RST_STREAM was handled, with a GOAWAY that came along. */
+  onResetRead(error: StreamError): void {
+    this.#flow.fail(toResetOrLoss(this.#owner, this.streamId, error))
+    this.#flow.leave()
   }
 
   #toFailure(): DodiciError {
@@ -345,7 +360,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     const isQuiet = this.#isQuiet
     // First: a source of the body isn't asked for more by what the caller does in its callbacks.
     this.#upload?.stop()
-    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(isQuiet)) flow.fail(this.#toFailure(), isQuiet)
+    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(isQuiet)) this.#failUnlessOfLoss(isQuiet)
     flow.leave()
   }
 
@@ -366,4 +381,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
       release(this.#stream, this.#flow.call.request.trailers !== null, this.#resetCode)
     this.#flow.leave()
   }
+}
+
+function tellReset(stream: NodeStream, error: StreamError): void {
+  stream.onResetRead(error)
 }

@@ -77,6 +77,33 @@ export function toResetError(code: number, isAccepted: boolean, cause: Error | n
   return new StreamError(message, { cause, processed, http2ErrorCode: code })
 }
 
+/** These codes say what is to be done with the request, whatever becomes of the connection. */
+const CODES_OF_REQUESTS: ReadonlySet<number> = new Set([
+  ErrorCode.REFUSED_STREAM,
+  ErrorCode.HTTP_1_1_REQUIRED,
+])
+
+/**
+ * Whether the reset of a stream may belong to the end of its connection: a server that stops may reset its streams, and
+ * then send GOAWAY with an error. It is known a turn of the event loop later, once the read was handled as a whole. It
+ * matters for requests that are repeated after the loss of a connection.
+ */
+export function mayBeLoss({ request }: Call, { http2ErrorCode, processed }: StreamError): boolean {
+  if (!request.idempotent || request.isTunnel || processed === 'no') return false
+  return !CODES_OF_REQUESTS.has(http2ErrorCode ?? ErrorCode.NO_ERROR)
+}
+
+/** The failure of a stream for which {@link mayBeLoss} is true, a turn later. */
+export function toResetOrLoss(
+  context: FailureContext,
+  streamId: number | null,
+  reset: StreamError,
+): DodiciError {
+  const { goaway } = context
+  const isOfLoss = goaway !== null && goaway.code !== ErrorCode.NO_ERROR
+  return isOfLoss ? context.toLossError(streamId, reset) : reset
+}
+
 /** The peer has sent a header section on the stream of a tunnel: a stream error. */
 export function toTunnelProtocolError(): StreamError {
   return new StreamError('HEADERS came within a tunnel (RFC 9113 §8.5)', {

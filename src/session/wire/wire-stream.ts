@@ -7,6 +7,7 @@
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { ErrorCode } from '../../core/error-codes.ts'
 import { NO_TRAILERS, toResponseHeaders } from '../../core/header-object.ts'
+import { originalSetImmediate } from '../../core/original-timers.ts'
 import type { DodiciError } from '../../errors.ts'
 import { StreamError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
@@ -20,7 +21,7 @@ import type { EngineStream, StreamOwner } from '../engine.ts'
 import { reportSent } from '../session-report.ts'
 import type { FlowSide } from '../stream/response-flow.ts'
 import { ResponseFlow } from '../stream/response-flow.ts'
-import { toResetError } from '../stream/stream-failure.ts'
+import { mayBeLoss, toResetError, toResetOrLoss } from '../stream/stream-failure.ts'
 import type { Tunnel, TunnelSide } from '../stream/tunnel.ts'
 import { openStream, WireOutgoing } from './wire-outgoing.ts'
 
@@ -208,7 +209,23 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     // The response is here, and the peer doesn't want the rest of the request's body (RFC 9113 §8.1).
     if (this.#flow.isWhole) this.#dropUpload()
     else if (!isQuiet || !this.#flow.completeByLength())
-      this.#onGone(toResetError(code, this.isAccepted), isQuiet)
+      this.#failUnlessOfLoss(toResetError(code, this.isAccepted), isQuiet)
+    this.#flow.leave()
+  }
+
+  /** Fails the call, at once or, where a GOAWAY in the same read may change the error, a turn later. */
+  #failUnlessOfLoss(error: StreamError, isQuiet: boolean): void {
+    if (this.#flow.isOpen && mayBeLoss(this.#flow.call, error)) {
+      this.#outgoing?.stop()
+      originalSetImmediate(tellReset, this, error)
+    } else {
+      this.#onGone(error, isQuiet)
+    }
+  }
+
+  /** The read that has brought RST_STREAM was handled, with a GOAWAY that came along. */
+  onResetRead(error: StreamError): void {
+    this.#flow.fail(toResetOrLoss(this.#owner, this.streamId, error))
     this.#flow.leave()
   }
 
@@ -271,4 +288,8 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     this.#http2.reset(this.#stream, this.#resetCode)
     this.#owner.onStreamClosed(this)
   }
+}
+
+function tellReset(stream: WireStream, error: StreamError): void {
+  stream.onResetRead(error)
 }

@@ -240,6 +240,15 @@ export class HeadersCountError extends DodiciError {
 }
 brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
 
+/**
+ * The fields of a request, or of its trailers, are larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE allows (RFC
+ * 9113 §6.5.2).
+ */
+export class RequestHeadersOverflowError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW'
+}
+brand(RequestHeadersOverflowError, 'RequestHeadersOverflowError', 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW', null)
+
 /** A function of the caller's returned something else than it has to: the message says what was expected. */
 export class InvalidReturnValueError extends DodiciError {
   declare readonly code: 'UND_ERR_INVALID_RETURN_VALUE'

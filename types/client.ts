@@ -223,6 +223,16 @@ export interface ClientOptions extends CallLimits {
   replaySafe?: boolean | null | undefined
 
   /**
+   * Whether a request fails before it is sent if its header section is larger than the server's
+   * SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2), with a `RequestHeadersOverflowError` that names the limit; so do
+   * trailers. The setting is advisory: with `false` such a request is sent all the same. Before the server's SETTINGS
+   * have come, the limit isn't known, and requests are sent.
+   *
+   * @default true
+   */
+  enforceMaxHeaderListSize?: boolean | null | undefined
+
+  /**
    * The dispatcher for requests that HTTP/2 can't serve:
    *
    * - requests to an origin that chooses HTTP/1.1 by ALPN (remembered as long as this dispatcher lives);

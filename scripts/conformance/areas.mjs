@@ -157,7 +157,7 @@ export const GROUPS = [
       },
       {
         what: 'GOAWAY (RFC 9113 §6.8): what is retried, what goes on, what fails',
-        files: ['test/session/{recovery-goaway,goaway-errors,contradicted-refusals,resets-with-goaway}.test.ts'],
+        files: ['test/session/{recovery-goaway,goaway-errors,contradicted-refusals,resets-with-goaway,request-fields-limit}.test.ts'],
       },
       {
         what: 'RST_STREAM and REFUSED_STREAM, retries (RFC 9113 §8.7), bodies that can be sent once',

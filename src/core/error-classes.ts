@@ -22,6 +22,7 @@ export {
   QueueTimeoutError,
   RequestAbortedError,
   RequestContentLengthMismatchError,
+  RequestHeadersOverflowError,
   RequestTimeoutError,
   ResponseContentLengthMismatchError,
   ResponseExceededMaxSizeError,

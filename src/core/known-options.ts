@@ -58,7 +58,7 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ requestTimeout: true, socketPath: true, strictContentLength: true, uploadTimeout: true },
   ...{ allowH2: true, eventSource: true, tls: true, useH2c: true, webSocket: true },
   ...{ ejectionTime: true, failureStatuses: true, latencyWindow: true, maxEjectionTime: true },
-  ...{ maxFailures: true, maxRetries: true },
+  ...{ enforceMaxHeaderListSize: true, maxFailures: true, maxRetries: true },
 }
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */

@@ -60,6 +60,8 @@ export interface ResolvedClientOptions {
   readonly session: SessionOptions
   readonly strictContentLength: boolean
   readonly replaySafe: boolean
+  /** Whether no section of fields is sent that is larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE. */
+  readonly enforceMaxHeaderListSize: boolean
   readonly captureStack: boolean
   readonly receiveLimits: ReceiveLimits
 }
@@ -241,6 +243,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     session: toSessionOptions(options),
     strictContentLength: toBoolean('strictContentLength', options.strictContentLength, true),
     replaySafe: toBoolean('replaySafe', options.replaySafe, true),
+    enforceMaxHeaderListSize: toBoolean('enforceMaxHeaderListSize', options.enforceMaxHeaderListSize, true),
     captureStack: toBoolean('captureStack', options.captureStack, false),
     receiveLimits: toReceiveLimits(options),
   })

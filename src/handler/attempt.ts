@@ -33,6 +33,8 @@ export interface Attempt {
    * whatever it says later.
    */
   readonly isAccepted: boolean
+  /** The largest section of fields that may be sent, in bytes as RFC 9113 §6.5.2 counts them; Infinity for any. */
+  readonly maxHeaderListSize: number
   /** Null until the stream has an id, and for an attempt without a stream. */
   readonly streamId: number | null
   /** What its response is judged by. */

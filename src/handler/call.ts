@@ -19,6 +19,7 @@ import type { CallOwner } from './call-owner.ts'
 import { CallRecord } from './call-record.ts'
 import type { CallState } from './call-state.ts'
 import { toLateError } from './late-error.ts'
+import { checkListSize } from './request-limits.ts'
 import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './response-limits.ts'
 import { acceptKey } from './websocket-accept.ts'
 
@@ -117,6 +118,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     if (this.state !== 'running') return null
     try {
       const wire = this.makeBody()
+      checkListSize('header', wire, attempt.maxHeaderListSize)
       if (this.state === 'running') {
         this.attempts++
         this.#clock.open(request.toUpload(this.body), attempt.isConnected)
@@ -166,7 +168,9 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
   toTrailers(): WireHeaders | null {
     try {
       const trailers = this.request.toTrailers()
-      return this.#attempt === null ? null : trailers
+      if (this.#attempt === null) return null
+      checkListSize('trailers', trailers, this.#attempt.maxHeaderListSize)
+      return trailers
     } catch (thrown) {
       this.fail(toError(thrown))
       return null

@@ -117,6 +117,8 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
 export interface StreamOwner extends FailureContext {
   /** Null until connected. */
   readonly socket: Socket | null
+  /** The largest section of fields that may be sent, in bytes as RFC 9113 §6.5.2 counts them; Infinity for any. */
+  readonly maxHeaderListSize: number
   /** The header section of a call's final response has come. */
   onResponded(headers: IncomingHttpHeaders): void
   /** An upload is stalled. @param sessionWindow the connection's send window, in bytes */

@@ -101,6 +101,11 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return this.#connection?.socket ?? null
   }
 
+  get maxHeaderListSize(): number {
+    const { enforceMaxHeaderListSize } = this.#context.options
+    return enforceMaxHeaderListSize ? this.settings.maxHeaderListSize : Number.POSITIVE_INFINITY
+  }
+
   get isStale(): boolean {
     return this.#state.name === 'ready' && this.#keepalive?.isTrusted === false
   }

@@ -26,6 +26,7 @@ export class PeerSettings {
   #peerLimit: number | null = null
   #areSettled = false
   #offersExtendedConnect = false
+  #maxHeaderListSize = UNLIMITED
   #limit: number
 
   /** @param ownLimit the most streams that we open, whatever the peer allows */
@@ -53,6 +54,14 @@ export class PeerSettings {
     return this.#offersExtendedConnect
   }
 
+  /**
+   * The largest section of fields that the peer accepts: SETTINGS_MAX_HEADER_LIST_SIZE. Bytes, as RFC 9113 §6.5.2
+   * counts them. No limit until the SETTINGS have come.
+   */
+  get maxHeaderListSize(): number {
+    return this.#maxHeaderListSize
+  }
+
   /** How many streams may be open now. */
   get limit(): number {
     return this.#limit
@@ -71,8 +80,13 @@ export class PeerSettings {
   }
 
   /** The SETTINGS have come, or changed. A setting that they don't contain has the protocol's default. */
-  update({ maxConcurrentStreams = UNLIMITED, enableConnectProtocol = false }: Settings): void {
+  update({
+    maxConcurrentStreams = UNLIMITED,
+    enableConnectProtocol = false,
+    maxHeaderListSize = UNLIMITED,
+  }: Settings): void {
     this.#offersExtendedConnect = enableConnectProtocol
+    this.#maxHeaderListSize = maxHeaderListSize
     this.#peerLimit = maxConcurrentStreams
     this.#memory.streamLimit = maxConcurrentStreams
     this.#limit = Math.min(maxConcurrentStreams, this.#ownLimit)

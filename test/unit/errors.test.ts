@@ -107,6 +107,12 @@ const classes = [
     as: [],
   },
   {
+    type: ours.RequestHeadersOverflowError,
+    name: 'RequestHeadersOverflowError',
+    code: 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW',
+    as: [],
+  },
+  {
     type: ours.MaxOriginsReachedError,
     name: 'MaxOriginsReachedError',
     code: 'UND_ERR_MAX_ORIGINS_REACHED',

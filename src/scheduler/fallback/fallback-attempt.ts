@@ -48,6 +48,8 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   listIndex = -1
   readonly streamId = null
   readonly meter = createMeter()
+  /** HTTP/1.1 has no such setting. */
+  readonly maxHeaderListSize = Number.POSITIVE_INFINITY
   readonly #owner: FallbackOwner
   readonly #dispatcher: FallbackDispatcher
   readonly #servername: string | null

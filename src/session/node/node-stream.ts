@@ -98,6 +98,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     return this.#flow
   }
 
+  get maxHeaderListSize(): number {
+    return this.#owner.maxHeaderListSize
+  }
+
   get isConnected(): boolean {
     return true
   }

@@ -50,6 +50,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     return this.#flow
   }
 
+  get maxHeaderListSize(): number {
+    return this.#owner.maxHeaderListSize
+  }
+
   get isConnected(): boolean {
     return true
   }

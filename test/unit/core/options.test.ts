@@ -52,6 +52,7 @@ const defaults = {
   session,
   strictContentLength: true,
   replaySafe: true,
+  enforceMaxHeaderListSize: true,
   captureStack: false,
   receiveLimits: DEFAULT_RECEIVE_LIMITS,
 }
@@ -212,7 +213,8 @@ describe('toClientOptions', () => {
     })
   })
 
-  describe.each(['strictContentLength', 'replaySafe', 'captureStack'])('when %s is given', (name) => {
+  const booleans = ['strictContentLength', 'replaySafe', 'enforceMaxHeaderListSize', 'captureStack']
+  describe.each(booleans)('when %s is given', (name) => {
     test.each([true, false])('accepts %s', (value) => {
       expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))
     })

@@ -68,6 +68,7 @@ export class TestAttempt implements Attempt {
   readonly isConnected = true
   readonly meter = createMeter()
   isAccepted = false
+  maxHeaderListSize = Number.POSITIVE_INFINITY
   readonly told: string[] = []
 
   get hasBegun(): boolean {

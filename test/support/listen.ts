@@ -13,8 +13,8 @@ export interface SocketServer {
   readonly allClosed: () => Promise<unknown>
 }
 
-/** Listens on a free port until the test ends. */
-export async function listen(server: Server, host = '127.0.0.1'): Promise<SocketServer> {
+/** Listens until the test ends. @param port 0: a free one */
+export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<SocketServer> {
   const sockets: Socket[] = []
   const closes: Promise<unknown>[] = []
   server.on('connection', (socket: Socket) => {
@@ -24,7 +24,7 @@ export async function listen(server: Server, host = '127.0.0.1'): Promise<Socket
     socket.on('error', ignore)
   })
   server.on('tlsClientError', ignore)
-  server.listen(0, host)
+  server.listen(port, host)
   await once(server, 'listening')
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { LookupAddress } from 'node:dns'
 import type { Socket } from 'node:net'
 import { isTlsSocket } from '../../core/builtin.ts'
 import type { Alarm, Clock } from '../../core/clock.ts'
@@ -11,6 +12,7 @@ import { Hold } from '../../core/clock.ts'
 import { originalNextTick } from '../../core/original-timers.ts'
 import { invalid } from '../../core/validate.ts'
 import { ConnectTimeoutError, SocketError } from '../../errors.ts'
+import { FoundAddresses } from './addresses.ts'
 import { discardSocket, isSocket, setRef } from './socket.ts'
 
 /** Hears of a dial's result: of one, and of none after {@link Dial.cancel}; never from within `dial()`. */
@@ -27,6 +29,9 @@ export interface DialListener {
   /** The dial has failed. @param cause any value: a connect function may throw anything */
   onFailed(cause: unknown): void
 }
+
+/** The part of `connectTimeout` that a TLS handshake may take before another address is tried as well. */
+const HANDSHAKE_PART = 1 / 4
 
 /**
  * Owns the alarm, the connecting sockets and the one result. A socket that comes after the end of the dial is
@@ -45,8 +50,14 @@ export class Dial {
    * hold nothing that would.
    */
   readonly #hold: Hold | null
+  /** Milliseconds; 0 for none. */
+  readonly #connectTimeout: number
   /** Null until the dialer, or the caller's connect function, has made it. */
   #socket: Socket | null = null
+  /** A socket to other addresses of the same name, since the handshake of the first one takes long; null for none. */
+  #second: Socket | null = null
+  /** When that one is to be made; null for never. */
+  #secondAlarm: Alarm | null = null
   #isOver = false
   /** Tells the caller's connect function that its socket isn't wanted any more; null for a socket of our own. */
   #abandonment: AbortController | null = null
@@ -58,6 +69,7 @@ export class Dial {
   /** @param connectTimeout milliseconds; 0 for none */
   constructor(name: string, connectTimeout: number, clock: Clock, listener: DialListener) {
     this.#name = name
+    this.#connectTimeout = connectTimeout
     this.#listener = listener
     this.#clock = clock
     this.#hold = connectTimeout === 0 ? new Hold(clock) : null
@@ -85,26 +97,72 @@ export class Dial {
     this.#isNeeded = isNeeded
     this.#alarm?.setRef(isNeeded)
     if (!this.#isOver) this.#hold?.set(isNeeded)
+    this.#secondAlarm?.setRef(isNeeded)
     if (this.#socket !== null) setRef(this.#socket, isNeeded)
+    if (this.#second !== null) setRef(this.#second, isNeeded)
     if (!isNeeded) this.#wasUnreferenced = true
   }
 
   /**
-   * Connects a socket of the dialer's own. @param open makes the socket, which isn't connected yet; an error that it
-   * throws fails the dial
+   * Connects a socket of the dialer's own. Node tries the addresses of a name in turn until one accepts TCP. If the TLS
+   * handshake then takes a quarter of `connectTimeout`, the other addresses are tried as well, and the first socket
+   * that is ready wins.
+   *
+   * @param open makes a socket, which isn't connected yet; an error that it throws fails the dial. It gets the
+   *   addresses to connect to; null for all of the name's
    */
-  connect(open: () => Socket): void {
-    let socket: Socket
+  connect(open: (addresses: readonly LookupAddress[] | null) => Socket): void {
     try {
-      socket = open()
-      socket.once(toConnectEvent(socket), () => this.#onOpen(socket))
-      this.#listener.onConnecting?.(socket)
+      const socket = this.#begin(open(null))
+      this.#adopt(socket)
+      if (this.#connectTimeout > 0 && isTlsSocket(socket)) this.#watchHandshake(socket, open)
     } catch (thrown) {
       // Node throws at once for a `ca` that is no certificate, and for a `localPort` out of range.
       originalNextTick(() => this.fail(thrown))
+    }
+  }
+
+  #begin(socket: Socket): Socket {
+    socket.once(toConnectEvent(socket), () => this.#onOpen(socket))
+    this.#listener.onConnecting?.(socket)
+    return socket
+  }
+
+  #watchHandshake(socket: Socket, open: (addresses: readonly LookupAddress[]) => Socket): void {
+    const found = new FoundAddresses(socket)
+    socket.once('connect', () => {
+      const others = found.toOthers(socket)
+      if (this.#isOver || others.length === 0) return
+      this.#secondAlarm = this.#clock.after(this.#connectTimeout * HANDSHAKE_PART, () =>
+        this.#connectSecond(() => open(others)),
+      )
+      if (this.#isNeeded !== null) this.#secondAlarm.setRef(this.#isNeeded)
+    })
+  }
+
+  /** An error of its own leaves the first attempt alone. */
+  #connectSecond(open: () => Socket): void {
+    if (this.#isOver) return
+    let second: Socket
+    try {
+      second = open()
+    } catch {
+      return // The same options have made the first socket: a `secureContext` function may throw now.
+    }
+    this.#second = second
+    second.on('error', (error) => this.#onSocketError(second, error))
+    this.#begin(second)
+    if (this.#isNeeded !== null) setRef(second, this.#isNeeded)
+  }
+
+  /** One of two sockets may fail: the other one may still connect. */
+  #onSocketError(socket: Socket, error: Error): void {
+    if (this.#isOver || this.#second === null) {
+      this.fail(error)
       return
     }
-    this.#adopt(socket)
+    if (socket === this.#socket) this.#socket = this.#second
+    this.#second = null
   }
 
   /** Accepts a value of the caller's connect function, which may be of any type, and may come at any time. */
@@ -143,13 +201,14 @@ export class Dial {
   #abandon(): void {
     this.#end()
     this.#socket?.destroy()
+    this.#second?.destroy()
     this.#abandonment?.abort()
   }
 
   /** The listener for `error` stays for the socket's life, so that no error of the socket is ever an unhandled one. */
   #adopt(socket: Socket): void {
     this.#socket = socket
-    socket.on('error', (error) => this.fail(error))
+    socket.on('error', (error) => this.#onSocketError(socket, error))
   }
 
   #onOpen(socket: Socket): void {
@@ -175,6 +234,7 @@ export class Dial {
       })
     } else {
       this.#end()
+      for (const each of [this.#socket, this.#second]) if (each !== socket) each?.destroy()
       this.#listener.onConnected(socket)
     }
   }
@@ -203,6 +263,7 @@ export class Dial {
   #end(): void {
     this.#isOver = true
     this.#alarm?.cancel()
+    this.#secondAlarm?.cancel()
     this.#hold?.set(false)
   }
 }

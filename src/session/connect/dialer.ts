@@ -7,6 +7,7 @@
 import type { ConnectorOptions, ConnectTlsOptions } from '../../../types/client.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
+import { toFixedLookup } from './addresses.ts'
 import { askConnector } from './connector.ts'
 import type { DialListener } from './dial.ts'
 import { Dial } from './dial.ts'
@@ -58,7 +59,10 @@ export class Dialer {
     } else {
       const { hostname, protocol } = asked
       const where = { hostname, port, isTls: protocol === 'https:', socketPath }
-      dial.connect(() => openSocket(where, { ...connect, ...tls }, alpnProtocols))
+      dial.connect((others) => {
+        const lookup = others === null ? {} : { lookup: toFixedLookup(others) }
+        return openSocket(where, { ...connect, ...tls, ...lookup }, alpnProtocols)
+      })
     }
     return dial
   }

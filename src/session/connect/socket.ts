@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { LookupFunction, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { connect as connectSocket, Socket as NodeSocket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContext } from 'node:tls'
@@ -12,8 +12,8 @@ import type { Connector, ConnectTlsOptions } from '../../../types/client.ts'
 import { loadCrypto, loadTls } from '../../core/builtin.ts'
 import { toIpVersion } from '../../core/ip-address.ts'
 import { noop } from '../../core/noop.ts'
-import { originalNextTick } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
+import { toCheckedLookup } from './addresses.ts'
 
 /** `autoSelectFamily`: IPv6 and IPv4 are tried side by side (RFC 8305), also where a process has turned that off. */
 const SOCKET_OPTIONS = Object.freeze({ noDelay: true, keepAlive: true, autoSelectFamily: true })
@@ -46,7 +46,13 @@ export function openSocket(
   // With a path the host is only used to check the certificate: without it Node would check for 'localhost'.
   const where = socketPath === null ? { host: hostname, port } : { path: socketPath, host: hostname }
   const { family = toFamily(connect), lookup } = connect
-  const options = { ...SOCKET_OPTIONS, ...connect, ...where, family, lookup: lookup && toLaterLookup(lookup) }
+  const options = {
+    ...SOCKET_OPTIONS,
+    ...connect,
+    ...where,
+    family,
+    lookup: lookup && toCheckedLookup(lookup),
+  }
   if (!isTls) return connectSocket(options)
   const name = connect.servername ?? hostname
   // RFC 6066 §3: an IP address is not sent as a server name. Deno connects to no server with an empty one.
@@ -69,15 +75,6 @@ export function openSocket(
  */
 function toFamily({ localAddress = '' }: ConnectTlsOptions): number | undefined {
   return toIpVersion(localAddress) || undefined
-}
-
-/**
- * A lookup that never calls back from within. If it did, and the address failed at once, the socket would be destroyed
- * before `tls.connect()` has set it up: that throws then, and the socket's error would be an uncaught exception.
- */
-function toLaterLookup(lookup: LookupFunction): LookupFunction {
-  return (hostname, options, callback) =>
-    lookup(hostname, options, (error, address, family) => originalNextTick(callback, error, address, family))
 }
 
 /**

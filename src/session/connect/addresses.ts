@@ -1,0 +1,65 @@
+/**
+ * The addresses of a name: what a look-up may give, and which of them are left for a second attempt.
+ *
+ * @module
+ */
+
+import type { LookupAddress } from 'node:dns'
+import type { LookupFunction, Socket } from 'node:net'
+import { originalNextTick } from '../../core/original-timers.ts'
+
+/** The name has no address: with the code that the system's own look-up has for that. */
+function toNoAddress(hostname: string): Error {
+  const error = new Error(`The lookup function gave no address of ${hostname}`)
+  return Object.assign(error, { code: 'ENOTFOUND', syscall: 'lookup', hostname })
+}
+
+/** Whether `net.connect()` takes it: anything else is an uncaught exception there, such as an empty list. */
+function isLookupResult(given: unknown, isList: boolean): boolean {
+  if (!isList || !Array.isArray(given)) return typeof given === 'string' && given !== ''
+  return given.length > 0 && given.every((each) => typeof each === 'object' && each !== null)
+}
+
+/**
+ * A caller's lookup function that calls back once, never from within, and with an address or an error. If it called
+ * back from within, and the address failed at once, the socket would be destroyed before `tls.connect()` has set it up:
+ * that throws then, and the socket's error would be an uncaught exception.
+ */
+export function toCheckedLookup(lookup: LookupFunction): LookupFunction {
+  return (hostname, options, callback) => {
+    let hasCalled = false
+    lookup(hostname, options, (error, address, family) => {
+      if (hasCalled) return
+      hasCalled = true
+      const isGood = Boolean(error) || isLookupResult(address, options.all === true)
+      originalNextTick(callback, isGood ? error : toNoAddress(hostname), address, family)
+    })
+  }
+}
+
+/** A lookup function that gives these addresses. */
+export function toFixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_hostname, options, callback) => {
+    const [first] = addresses
+    if (options.all === true) originalNextTick(callback, null, [...addresses])
+    else originalNextTick(callback, null, first?.address ?? '', first?.family)
+  }
+}
+
+/** Notes the addresses of a name as a socket looks them up. */
+export class FoundAddresses {
+  readonly #found: LookupAddress[] = []
+
+  constructor(socket: Socket) {
+    socket.on('lookup', (error: Error | null, address: string, family: string | number | null) => {
+      if (error === null && (family === 4 || family === 6)) this.#found.push({ address, family })
+    })
+  }
+
+  /** All but the one that the socket is connected to, those of the other family first. */
+  toOthers({ remoteAddress, remoteFamily }: Socket): LookupAddress[] {
+    const isSame = ({ family }: LookupAddress): boolean => `IPv${family}` === remoteFamily
+    const others = this.#found.filter(({ address }) => address !== remoteAddress)
+    return others.sort((one, other) => Number(isSame(one)) - Number(isSame(other)))
+  }
+}

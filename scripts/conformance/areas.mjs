@@ -157,7 +157,9 @@ export const GROUPS = [
       },
       {
         what: 'GOAWAY (RFC 9113 §6.8): what is retried, what goes on, what fails',
-        files: ['test/session/{recovery-goaway,goaway-errors,contradicted-refusals,resets-with-goaway,request-fields-limit}.test.ts'],
+        files: [
+          'test/session/{recovery-goaway,goaway-errors,contradicted-refusals,resets-with-goaway,request-fields-limit}.test.ts',
+        ],
       },
       {
         what: 'RST_STREAM and REFUSED_STREAM, retries (RFC 9113 §8.7), bodies that can be sent once',
@@ -214,7 +216,7 @@ export const GROUPS = [
       },
       {
         what: 'TLS: the server’s name and certificate, client certificates, ALPN',
-        files: ['test/session/{connector,tls-identity,tls-rotation}.test.ts'],
+        files: ['test/session/{connector,half-open-sockets,tls-identity,tls-rotation}.test.ts'],
       },
     ],
   },

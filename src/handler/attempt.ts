@@ -29,8 +29,8 @@ export interface Attempt {
   /** Whether some of the request may have been sent. */
   readonly hasBegun: boolean
   /**
-   * Whether the server has sent an informational response, or credit for the request's body: it has accepted the request,
-   * whatever it says later.
+   * Whether the server has sent an informational response, or credit for the request's body: it has accepted the
+   * request, whatever it says later.
    */
   readonly isAccepted: boolean
   /** The largest section of fields that may be sent, in bytes as RFC 9113 §6.5.2 counts them; Infinity for any. */

@@ -102,7 +102,7 @@ export class ClientConnection implements FlowOwner {
     return this.#state !== 'over' && this.#streams.table.hasIds
   }
 
-  /** The highest stream on which the server has sent a frame that shows that it has accepted the request; 0 for none. */
+  /** The highest stream that the server has shown to have accepted, by a frame on it; 0 for none. */
   get lastAcceptedId(): number {
     return this.#streams.table.lastAcceptedId
   }

@@ -46,7 +46,8 @@ export function isOfHttp1(code: number): boolean {
 const FIRST_NEGATIVE_CODE = 0x8000_0000
 
 /**
- * Whether the peer has accepted streams above the last one of its GOAWAY. Helidon 4.5 sends 0, whatever it has answered.
+ * Whether the peer has accepted streams above the last one of its GOAWAY. Helidon 4.5 sends 0, whatever it has
+ * answered.
  *
  * @param lastAcceptedId as of an {@link EngineConnection}
  */
@@ -56,8 +57,8 @@ function isContradicted({ lastStreamId }: Goaway, lastAcceptedId: number): boole
 
 /**
  * Whether the peer may have processed this stream, in spite of its GOAWAY. Two last stream ids are not relied on: one
- * that the peer's own frames contradict, and one of a server that has failed within. Apache 2.4 hands streams above such
- * an id to its backends (docs/chaos.md).
+ * that the peer's own frames contradict, and one of a server that has failed within. Apache 2.4 hands streams above
+ * such an id to its backends (docs/chaos.md).
  */
 function mayHaveProcessed(streamId: number, goaway: Goaway, lastAcceptedId: number): boolean {
   return (

@@ -141,9 +141,9 @@ export class ConnectionFrames implements ConnectionFrameListener {
   }
 
   onConnectionWindowUpdate(increment: number): void {
-    this.#budget.spendUpdate(increment)
     if (increment === 0) protocolError("The peer opened the connection's window by 0 (RFC 9113 §6.9)")
     const { uploads } = this.#streams
+    uploads.unreturned -= this.#budget.spendUpdate(increment, uploads.unreturned)
     uploads.window += increment
     if (uploads.window > MAX_WINDOW) {
       const message = "The peer opened the connection's window beyond 2^31-1 (RFC 9113 §6.9.1)"

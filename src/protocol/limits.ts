@@ -17,10 +17,8 @@ const RATE = 200
 /** A useful frame, or a stream that we open, gives the peer this many tokens. */
 const EARNED = 4
 
-/** A WINDOW_UPDATE of this many bytes or more costs nothing: the data that we send bounds their number. Bytes. */
-const MIN_INCREMENT = 1_024
-/** A smaller WINDOW_UPDATE is earned by this many bytes of data that we have sent, too. */
-const BYTES_EARNING = 128
+/** The most credit that streams which are closed may still be given for nothing. Bytes. */
+const MAX_LATE_CREDIT = 1_048_576
 
 /** A frame that brings nothing costs one token more for this many bytes of its payload. */
 const BYTES_A_TOKEN = 8_192
@@ -33,10 +31,13 @@ const STREAMS_A_TOKEN = 64
 const MAX_ACKS = 1_000
 
 /**
- * A token bucket (RFC 9113 §10.5). Each SETTINGS, PING, empty DATA, RST_STREAM, WINDOW_UPDATE, PRIORITY, GOAWAY,
- * informational response, unknown frame, and each frame for a stream that is gone, costs a token, and more by its size
- * or by the streams that it makes us look at. When the bucket is empty, the connection ends with GOAWAY and
- * ENHANCE_YOUR_CALM.
+ * A token bucket (RFC 9113 §10.5). Each SETTINGS, PING, empty DATA, RST_STREAM, PRIORITY, GOAWAY, informational
+ * response, unknown frame, and each frame for a stream that is gone, costs a token, and more by its size or by the
+ * streams that it makes us look at. When the bucket is empty, the connection ends with GOAWAY and ENHANCE_YOUR_CALM.
+ *
+ * A WINDOW_UPDATE that returns credit for bytes that we have sent costs nothing, however small it is: these bytes bound
+ * the number of such frames. Servers that return credit at each read of an upload send one for a few bytes. Any other
+ * costs a token, however large it is.
  *
  * DATA that was in flight when its stream was reset is no fault of the peer's. The stream's receive window bounds how
  * much that can be: so many bytes may come late, and cost nothing. A server that passes on what it gets byte for byte
@@ -48,6 +49,8 @@ export class FrameBudget {
   readonly #maxLate: number
   /** Bytes of DATA for streams that are gone that may still come. */
   #late = 0
+  /** Bytes that we have sent on streams that are gone, for which credit may still come. */
+  #lateCredit = 0
   #acks = 0
 
   /**
@@ -60,14 +63,33 @@ export class FrameBudget {
     this.#bucket = new TokenBucket(BURST, RATE, now())
   }
 
-  /** A useful frame has come, or a request was sent. @param sent bytes of data that we have sent */
-  earn(sent = 0): void {
-    this.#bucket.earn(EARNED + Math.floor(sent / BYTES_EARNING))
+  /** A useful frame has come, or a request or a piece of data was sent. */
+  earn(): void {
+    this.#bucket.earn(EARNED)
   }
 
-  /** A WINDOW_UPDATE has come. @param increment bytes */
-  spendUpdate(increment: number): void {
-    if (increment < MIN_INCREMENT) this.spend()
+  /**
+   * A WINDOW_UPDATE has come.
+   *
+   * @param increment bytes
+   * @param unreturned bytes that we have sent in that window, and that the peer has returned no credit for
+   * @returns how many of these bytes it returns credit for
+   * @throws ConnectionFault
+   */
+  spendUpdate(increment: number, unreturned: number): number {
+    if (increment > 0 && increment <= unreturned) return increment
+    this.spend()
+    return 0
+  }
+
+  /** A stream is gone. @param unreturned bytes that we have sent on it, and that got no credit back yet */
+  expectLateCredit(unreturned: number): void {
+    this.#lateCredit = Math.min(MAX_LATE_CREDIT, this.#lateCredit + unreturned)
+  }
+
+  /** A WINDOW_UPDATE has come for a stream that is gone. @param increment bytes @throws ConnectionFault */
+  spendLateUpdate(increment: number): void {
+    this.#lateCredit -= this.spendUpdate(increment, this.#lateCredit)
   }
 
   /** A frame has come that is ignored. @param size of its payload in bytes @throws ConnectionFault */

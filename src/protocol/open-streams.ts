@@ -96,11 +96,12 @@ export class OpenStreams implements UploadOwner {
     if (!this.table.delete(stream, isEnded)) return
     this.uploads.delete(stream)
     this.flow.close(stream)
+    this.#budget.expectLateCredit(stream.unreturned)
     if (stream.isAbandoned) stream.listener.onForgotten()
   }
 
-  onFrame(size: number): void {
-    this.#budget.earn(size)
+  onFrame(): void {
+    this.#budget.earn()
   }
 
   onLocalEnd(stream: Http2Stream): void {

@@ -153,10 +153,10 @@ export class StreamFrames implements StreamFrameListener {
     const stream = table.get(streamId)
     if (stream === null) {
       // RFC 9113 §5.1: WINDOW_UPDATE may still come for a short time after the stream has closed.
-      this.#budget.spend()
+      this.#budget.spendLateUpdate(increment)
       return
     }
-    this.#budget.spendUpdate(increment)
+    stream.unreturned -= this.#budget.spendUpdate(increment, stream.unreturned)
     stream.isAccepted = true
     table.recordAccepted(streamId)
     if (increment === 0) {

@@ -65,6 +65,8 @@ export class Http2Stream {
    * The send window: bytes that the peer takes now; below 0 after it has lowered SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2).
    */
   sendWindow = 0
+  /** Bytes of data that were sent, and that the peer has returned no credit for yet. */
+  unreturned = 0
   /** The piece that is being sent; null for none. */
   piece: Uint8Array | null = null
   /** Bytes of the piece that were sent. */

@@ -10,8 +10,8 @@ import { afterLocalEnd } from './stream-state.ts'
 
 /** Hears of the frames that the queue has made. */
 export interface UploadOwner {
-  /** A DATA frame was made. @param size bytes of data in it */
-  onFrame(size: number): void
+  /** A DATA frame was made. */
+  onFrame(): void
   /** END_STREAM of a stream was framed; the stream's state says so already. */
   onLocalEnd(stream: Http2Stream): void
 }
@@ -32,6 +32,8 @@ export class UploadQueue {
   #last: Http2Stream | null = null
   /** The connection's send window: bytes that the peer takes now (RFC 9113 §6.9). */
   window: number
+  /** Bytes of data that were sent on the connection, and that the peer has returned no credit for yet. */
+  unreturned = 0
 
   constructor(writer: FrameWriter, window: number, owner: UploadOwner) {
     this.#writer = writer
@@ -119,10 +121,12 @@ export class UploadQueue {
     const isTaken = end === piece.length
     const isEnd = isTaken && stream.isLastPiece
     this.#writer.data(stream.id, piece, pieceOffset, end, isEnd)
-    stream.sendWindow -= end - pieceOffset
-    this.window -= end - pieceOffset
+    stream.sendWindow -= size
+    stream.unreturned += size
+    this.window -= size
+    this.unreturned += size
     stream.pieceOffset = end
-    this.#owner.onFrame(size)
+    this.#owner.onFrame()
     if (isTaken) stream.piece = null
     else this.add(stream)
     if (isEnd) {

@@ -29,11 +29,14 @@ function startUpload() {
 }
 
 describe('WINDOW_UPDATEs of an upload', () => {
-  // Go's net/http gives credit for each 4 KiB that were read, on the stream and on the connection; older ones for each
+  // Go's net/http returns credit for each 4 KiB that were read, on the stream and on the connection; before 2023 for each
   // read.
   test.each([
     { step: 4_096, total: 32 * MEGABYTE },
     { step: 512, total: 8 * MEGABYTE },
+    { step: 200, total: 3 * MEGABYTE },
+    { step: 64, total: 3 * MEGABYTE },
+    { step: 1, total: 131_072 },
   ])('of $step bytes each, while frames are large › are no flood', ({ step, total }) => {
     const { rig, stream } = startUpload()
     const slice = Buffer.alloc(65_536)
@@ -41,21 +44,110 @@ describe('WINDOW_UPDATEs of an upload', () => {
     for (let sent = 0; sent < total; sent += slice.length) {
       rig.http2.send(stream, slice, false)
       expect(rig.take().filter(({ type }) => type === Type.DATA)).toHaveLength(1)
-      for (let read = 0; read < slice.length; read += step) rig.receive(...updates)
+      for (let read = 0; read + step <= slice.length; read += step) rig.receive(...updates)
+    }
+    expect(rig.faults.map(String)).toEqual([])
+    // The budget is untouched.
+    expect(flood(rig, 10_000, () => frames.ping())).toBeGreaterThan(4_999)
+  })
+
+  test.each([
+    { what: 'the stream', toId: (stream: HeardStream): number => stream.id },
+    { what: 'the connection', toId: (): number => 0 },
+  ])('of $what, byte by byte, for what was sent at once › are no flood, and one byte more each is one', ({
+    toId,
+  }) => {
+    const { rig, stream } = startUpload()
+    rig.http2.send(stream, Buffer.alloc(200_000), false)
+    rig.take()
+    const update = frames.windowUpdate(toId(stream), 1)
+    expect(flood(rig, 200_000, () => update)).toBe(200_000)
+    expect(rig.faults.map(String)).toEqual([])
+    expect(flood(rig, 20_000, () => update)).toBeLessThan(10_000)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+  })
+
+  test.each([
+    1, 64, 1_023, 1_024, 16_384, 65_535, 100_000,
+  ])('of %i bytes, that nothing was sent for › are a flood', (size) => {
+    for (const id of [0, 1]) {
+      const { rig } = startUpload()
+      expect(flood(rig, 20_000, () => frames.windowUpdate(id, size))).toBeLessThan(10_000)
+      expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+    }
+  })
+
+  test('of 2^31-1 bytes, that nothing was sent for › end the stream at once, and then are a flood', () => {
+    const { rig, stream } = startUpload()
+    const update = frames.windowUpdate(stream.id, 2 ** 31 - 1)
+    rig.receive(update)
+    expect(stream.events).toEqual(['breach 3'])
+    expect(flood(rig, 20_000, () => update)).toBeLessThan(10_000)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+  })
+
+  test('of 2^31-1 bytes for the connection › end it at once', () => {
+    const { rig } = startUpload()
+    rig.receive(frames.windowUpdate(0, 2 ** 31 - 1))
+    expect(codes(rig)).toEqual([3])
+  })
+
+  test('that enlarge a window while much is sent › cost a token each, and use up no credit', () => {
+    const { rig, stream } = startUpload()
+    rig.http2.send(stream, Buffer.alloc(100_000), false)
+    rig.take()
+    for (let count = 0; count < 100; count++) rig.receive(frames.windowUpdate(stream.id, 100_001))
+    expect(stream.unreturned).toBe(100_000)
+    expect(flood(rig, 100_000, () => frames.windowUpdate(stream.id, 1))).toBe(100_000)
+    expect(rig.faults.map(String)).toEqual([])
+  })
+
+  test('on the streams of small uploads that have ended › are paid for by what was sent on them', () => {
+    const { rig } = startUpload()
+    const byte = (id: number): Buffer =>
+      Buffer.concat(Array.from({ length: 1_000 }, () => frames.windowUpdate(id, 1)))
+    for (let count = 0; count < 100; count++) {
+      const stream = rig.open({ hasBody: true })
+      rig.http2.send(stream, Buffer.alloc(1_000), true)
+      rig.take()
+      rig.receive(frames.headers(stream.id, [[':status', '200']], Flag.END_STREAM), byte(stream.id), byte(0))
     }
     expect(rig.faults.map(String)).toEqual([])
   })
 
-  test('of 1,024 bytes and more › cost nothing, whenever they come: their sum is bounded', () => {
+  test('on a stream that was reset while it was sent › cost nothing up to what was sent, and are a flood above it', () => {
     const { rig, stream } = startUpload()
-    flood(rig, 20_000, (count) => frames.windowUpdate(count % 2 === 0 ? stream.id : 0, 1_024))
-    expect(rig.faults.map(String)).toEqual([])
+    rig.http2.send(stream, Buffer.alloc(50_000), false)
+    rig.take()
+    rig.http2.reset(stream, CANCEL)
+    const count = flood(rig, 100_000, () => frames.windowUpdate(stream.id, 1))
+    expect(count).toBeGreaterThan(54_000)
+    expect(count).toBeLessThan(60_000)
+    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
   })
 
-  test('of a byte less, that nothing was sent for › are a flood', () => {
+  test('on streams that are gone › cost nothing for a MiB at most, whatever was sent on them', () => {
+    const { rig } = startUpload()
+    const MIB = 1_048_576
+    for (let sent = 0; sent < 4 * MIB; sent += 65_536) {
+      const stream = rig.open({ hasBody: true })
+      rig.http2.send(stream, Buffer.alloc(65_536), false)
+      rig.take()
+      rig.http2.reset(stream, CANCEL)
+      rig.receive(frames.windowUpdate(0, 65_536))
+    }
+    const many = Buffer.concat(Array.from({ length: 256 }, () => frames.windowUpdate(3, 1)))
+    const count = 256 * flood(rig, MIB, () => many)
+    expect(count).toBeGreaterThan(MIB)
+    expect(count).toBeLessThan(MIB + 10_000)
+  })
+
+  test('of 0 bytes on a stream that is gone › are a flood', () => {
     const { rig, stream } = startUpload()
-    expect(flood(rig, 20_000, () => frames.windowUpdate(stream.id, 1_023))).toBeLessThan(10_000)
-    expect(codes(rig)).toEqual([ENHANCE_YOUR_CALM])
+    rig.http2.send(stream, Buffer.alloc(50_000), false)
+    rig.take()
+    rig.http2.reset(stream, CANCEL)
+    expect(flood(rig, 20_000, () => frames.windowUpdate(stream.id, 0))).toBeLessThan(10_000)
   })
 
   test.each([

@@ -129,8 +129,8 @@ export const GROUPS = [
         ],
       },
       {
-        what: 'Uploads: DATA within both windows, in turn',
-        files: ['test/protocol/upload-{frames,queue}.test.ts'],
+        what: 'Uploads: DATA within both windows, in turn, or one after the other; servers with few threads',
+        files: ['test/protocol/upload-{frames,queue,threads}.test.ts'],
       },
       {
         what: 'Stream ids, and ACKs of SETTINGS and PING',
@@ -192,7 +192,7 @@ export const GROUPS = [
       {
         what: 'Uploads, their ends and their clocks',
         files: [
-          'test/session/{empty-bodies,sent-after-end,small-credit,upload-clock}.test.ts',
+          'test/session/{empty-bodies,sent-after-end,small-credit,upload-clock,upload-threads}.test.ts',
           'test/session/wire-{batches,upload-frames,uploads}.test.ts',
         ],
       },

@@ -9,6 +9,19 @@ import { invalid, toBoolean, toInteger } from './validate.ts'
 
 const LEAST_URGENT = 7
 
+/** The urgency of a request that says nothing of it (RFC 9218 §4.1). */
+export const DEFAULT_URGENCY = 3
+
+/** The member `u` of a `priority` field. */
+const URGENCY = /(?:^|,)[ \t]*u=([0-7])[ \t]*(?=$|[,;])/
+
+/** The value of a `priority` field → the urgency that it says. */
+export function toUrgency(value: string | undefined): number {
+  if (value === undefined) return DEFAULT_URGENCY
+  const [, level] = URGENCY.exec(value) ?? []
+  return level === undefined ? DEFAULT_URGENCY : Number(level)
+}
+
 /**
  * A priority → the value of a `priority` field (RFC 9218 §4): `u=1, i`, say. A member that isn't given isn't sent.
  *

@@ -12,7 +12,7 @@
 export type WireHeaders = string[]
 
 /** The value of the first field of a name; undefined when there is none. */
-export function getField(wire: WireHeaders, name: string): string | undefined {
+export function getField(wire: readonly string[], name: string): string | undefined {
   for (let i = 0; i < wire.length; i += 2) if (wire[i] === name) return wire[i + 1]
   return undefined
 }

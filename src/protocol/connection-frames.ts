@@ -149,7 +149,7 @@ export class ConnectionFrames implements ConnectionFrameListener {
       const message = "The peer opened the connection's window beyond 2^31-1 (RFC 9113 §6.9.1)"
       throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, message)
     }
-    if (!uploads.isEmpty) this.#output.requestFlush()
+    if (uploads.canSend) this.#output.requestFlush()
   }
 
   onIgnored(size: number): void {

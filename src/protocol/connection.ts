@@ -6,6 +6,8 @@
 
 import { ErrorCode } from '../core/error-codes.ts'
 import { PingLedger } from '../core/ping-ledger.ts'
+import { toUrgency } from '../core/priority.ts'
+import { getField } from '../core/wire-headers.ts'
 import type { ServerListener } from './connection-frames.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import { MAX_BLOCK_SIZE } from './field-block.ts'
@@ -120,7 +122,7 @@ export class ClientConnection implements FlowOwner {
   /** Whether there is data to send that the connection window and the stream windows allow for. */
   get hasUploads(): boolean {
     const { uploads } = this.#streams
-    return this.#state !== 'over' && !uploads.isEmpty && uploads.window > 0
+    return this.#state !== 'over' && uploads.canSend
   }
 
   /** The number of pieces in which `flush()` would hand over the frames that wait. */
@@ -193,6 +195,7 @@ export class ClientConnection implements FlowOwner {
     // The only step that may throw comes first.
     this.#output.writer.headers(this.#streams.table.nextId, fields, isEnd, sensitive)
     this.#streams.open(stream, isEnd, this.#frames.server.initialWindowSize)
+    if (!isEnd) stream.urgency = toUrgency(getField(fields, 'priority'))
     this.#budget.earn()
     this.#output.requestFlush()
   }
@@ -235,7 +238,7 @@ export class ClientConnection implements FlowOwner {
   /** The caller wants nothing more of either body. The stream stays open until it is reset, or ends. */
   abandon(stream: Http2Stream): void {
     stream.isAbandoned = true
-    this.#streams.uploads.delete(stream)
+    this.#streams.abandonUpload(stream)
   }
 
   /** The reader has taken a piece of data at once. */
@@ -256,6 +259,7 @@ export class ClientConnection implements FlowOwner {
   /** Sends another priority of an open stream (RFC 9218 §7.1). @param value of the `priority` field */
   reprioritize(stream: Http2Stream, value: string): void {
     if (stream.state === 'closed' || stream.state === 'idle') return
+    this.#streams.uploads.setUrgency(stream, toUrgency(value))
     this.#output.writer.priorityUpdate(stream.id, value)
     this.#output.requestFlush()
   }

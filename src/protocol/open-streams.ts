@@ -30,7 +30,7 @@ export class OpenStreams implements UploadOwner {
   constructor(windows: WindowSizes, output: Output, budget: FrameBudget, owner: FlowOwner) {
     this.#output = output
     this.#budget = budget
-    this.uploads = new UploadQueue(output.writer, DEFAULT_WINDOW, this)
+    this.uploads = new UploadQueue(output.writer, this.table, DEFAULT_WINDOW, this)
     this.flow = new ReceiveFlow(windows, output, owner)
   }
 
@@ -57,10 +57,14 @@ export class OpenStreams implements UploadOwner {
 
   /** The stream's send window grows. @param increment bytes; below 0 after a smaller SETTINGS_INITIAL_WINDOW_SIZE */
   grant(stream: Http2Stream, increment: number): void {
-    stream.sendWindow += increment
-    if (stream.piece === null || stream.sendWindow <= 0) return
-    this.uploads.add(stream)
-    this.#output.requestFlush()
+    this.uploads.grant(stream, increment)
+    this.#sendOn()
+  }
+
+  /** The stream sends nothing more of its data. */
+  abandonUpload(stream: Http2Stream): void {
+    this.uploads.delete(stream)
+    this.#sendOn()
   }
 
   /**
@@ -94,7 +98,8 @@ export class OpenStreams implements UploadOwner {
     stream.state = 'closed'
     // A caller may have closed it already, from the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
-    this.uploads.delete(stream)
+    this.uploads.close(stream)
+    this.#sendOn()
     this.flow.close(stream)
     this.#budget.expectLateCredit(stream.unreturned)
     if (stream.isAbandoned) stream.listener.onForgotten()
@@ -106,5 +111,10 @@ export class OpenStreams implements UploadOwner {
 
   onLocalEnd(stream: Http2Stream): void {
     if (stream.state === 'closed') this.close(stream, true)
+  }
+
+  /** Uploads that have waited may be sent now: after a change of a window, or the end of another upload. */
+  #sendOn(): void {
+    if (this.uploads.canSend) this.#output.requestFlush()
   }
 }

@@ -156,9 +156,9 @@ export class StreamFrames implements StreamFrameListener {
       this.#budget.spendLateUpdate(increment)
       return
     }
-    stream.unreturned -= this.#budget.spendUpdate(increment, stream.unreturned)
     stream.isAccepted = true
     table.recordAccepted(streamId)
+    this.#streams.uploads.onCredit(stream, this.#budget.spendUpdate(increment, stream.unreturned))
     if (increment === 0) {
       const message = 'The peer opened a window by 0 (RFC 9113 §6.9)'
       this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, false)

@@ -6,6 +6,7 @@
 
 import { MAX_STREAM_ID } from './frames.ts'
 import type { Http2Stream } from './stream.ts'
+import { canSend } from './stream-state.ts'
 
 /** The size of the ring at first: most connections have few streams at once. A power of two, as after each doubling. */
 const PLACES = 32
@@ -111,6 +112,23 @@ export class StreamTable {
     return streamId !== 0 && this.#ended[toEndedPlace(streamId)] === streamId
   }
 
+  /** The oldest stream from an id on that we may still send data on; null for none. @param from an odd id */
+  firstUpload(from: number): Http2Stream | null {
+    // Most often it is the first id, or one of the next.
+    const end = Math.min(this.#lastId, from + 2 * this.#size)
+    for (let id = from; id <= end; id += 2) {
+      const stream = this.get(id)
+      if (stream !== null && isUpload(stream)) return stream
+    }
+    let first: Http2Stream | null = null
+    if (end < this.#lastId) {
+      for (const stream of this.#toList(end)) {
+        if (isUpload(stream) && (first === null || stream.id < first.id)) first = stream
+      }
+    }
+    return first
+  }
+
   /** How much a pass over all streams looks at, in streams: a free place of the ring takes a part of the time. */
   get passSize(): number {
     return this.#size + this.#ring.length / FREE_PLACES
@@ -142,6 +160,10 @@ export class StreamTable {
     this.#ring = new Array<Http2Stream | null>(streams.length * 2).fill(null)
     for (const stream of streams) if (stream !== null) this.#ring[this.#toPlace(stream.id)] = stream
   }
+}
+
+function isUpload({ state, isAbandoned }: Http2Stream): boolean {
+  return canSend(state) && !isAbandoned
 }
 
 function toEndedPlace(streamId: number): number {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { DEFAULT_URGENCY } from '../core/priority.ts'
 import type { StreamState } from './stream-state.ts'
 
 /**
@@ -67,6 +68,10 @@ export class Http2Stream {
   sendWindow = 0
   /** Bytes of data that were sent, and that the peer has returned no credit for yet. */
   unreturned = 0
+  /** Bytes of data that were sent. */
+  sent = 0
+  /** How urgent its data is: 0, the most urgent, to 7 (RFC 9218 §4.1). */
+  urgency = DEFAULT_URGENCY
   /** The piece that is being sent; null for none. */
   piece: Uint8Array | null = null
   /** Bytes of the piece that were sent. */

@@ -1,5 +1,5 @@
 /**
- * The streams that have data to send, in turn.
+ * The streams that have data to send, and which of them sends next.
  *
  * @module
  */
@@ -7,6 +7,8 @@
 import type { FrameWriter } from './frame-writer.ts'
 import type { Http2Stream } from './stream.ts'
 import { afterLocalEnd } from './stream-state.ts'
+import type { StreamTable } from './stream-table.ts'
+import { UploadLane } from './upload-lane.ts'
 
 /** Hears of the frames that the queue has made. */
 export interface UploadOwner {
@@ -16,98 +18,176 @@ export interface UploadOwner {
   onLocalEnd(stream: Http2Stream): void
 }
 
+/** The levels of urgency (RFC 9218 §4.1). */
+const LEVELS = 8
+
+/** A body is finished first only up to this size: a short one mustn't wait for the end of a very long one. Bytes. */
+const LONG = 1_048_576
+
+/** One part of this many of the connection window is kept for the oldest upload. */
+const RESERVED_PART = 4
+
 /**
- * The first stream in the queue sends one frame and goes to the end: no upload waits until another one is complete. A
- * stream whose own window is used up leaves the queue until the peer opens the window again.
+ * More urgent streams go first (RFC 9218 §9). Among streams of one urgency:
  *
- * A stream whose piece is empty goes to the front: its frame needs no window (RFC 9113 §6.9.1). So no stream behind the
- * first one has to be looked at while the connection window is used up.
+ * - While the connection window is enough for all of them, each sends one frame in turn.
+ * - While it isn't, a body that has begun is finished first. A server may read each body with a thread, and have few of
+ *   them: it stands still when they wait for the rest of their bodies, and others have used the window up.
  *
- * A linked list through its streams: a stream leaves from anywhere in constant time.
+ * A stream whose own window is used up leaves the queue until the peer opens that window again. Others send meanwhile,
+ * and so they do while a body's source has nothing to give. But a part of the connection window is kept for the oldest
+ * upload that isn't complete, since that is the one that the server's first thread reads.
+ *
+ * A stream whose piece is empty goes first: its frame needs no window (RFC 9113 §6.9.1).
  */
 export class UploadQueue {
   readonly #writer: FrameWriter
+  readonly #table: StreamTable
   readonly #owner: UploadOwner
-  #first: Http2Stream | null = null
-  #last: Http2Stream | null = null
+  /** Streams with an empty piece, then those of each urgency. */
+  readonly #lanes = Array.from({ length: 1 + LEVELS }, () => new UploadLane())
+  #size = 0
+  /** Bytes that all of them could send now if the connection window were large enough. */
+  #wanted = 0
   /** The connection's send window: bytes that the peer takes now (RFC 9113 §6.9). */
   window: number
   /** Bytes of data that were sent on the connection, and that the peer has returned no credit for yet. */
   unreturned = 0
+  /** The same of the windows of all streams that aren't closed. */
+  #unread = 0
+  /** No upload of a lower id is unfinished. */
+  #oldestId = 1
 
-  constructor(writer: FrameWriter, window: number, owner: UploadOwner) {
+  constructor(writer: FrameWriter, table: StreamTable, window: number, owner: UploadOwner) {
     this.#writer = writer
+    this.#table = table
     this.window = window
     this.#owner = owner
   }
 
-  get isEmpty(): boolean {
-    return this.#first === null
+  /** Whether there is a stream that may send now. */
+  get canSend(): boolean {
+    return this.#size > 0 && this.#next() !== null
   }
 
   /** Adds a stream that has a piece to send, if its own window allows for some of it. */
   add(stream: Http2Stream): void {
-    const { piece } = stream
-    if (piece === null || this.#has(stream)) return
-    if (piece.length === 0) this.#addFirst(stream)
-    else if (stream.sendWindow > 0) this.#addLast(stream)
+    if (stream.piece === null || this.#has(stream)) return
+    if (stream.piece.length > 0 && stream.sendWindow <= 0) return
+    this.#size++
+    this.#wanted += toWanted(stream)
+    if (this.#isToFinish(stream)) this.#toLane(stream).addFirst(stream)
+    else this.#toLane(stream).addLast(stream)
   }
 
-  /** Removes a stream that is closed, or has nothing to send any more. */
+  /** Removes a stream that has nothing to send any more. */
   delete(stream: Http2Stream): void {
-    stream.piece = null
     if (this.#has(stream)) this.#unlink(stream)
+    stream.piece = null
   }
 
-  #has(stream: Http2Stream): boolean {
-    return stream.previousUpload !== null || this.#first === stream
+  /** A stream is closed. */
+  close(stream: Http2Stream): void {
+    this.delete(stream)
+    this.#unread -= stream.unreturned
   }
 
-  #addFirst(stream: Http2Stream): void {
-    stream.nextUpload = this.#first
-    if (this.#first === null) this.#last = stream
-    else this.#first.previousUpload = stream
-    this.#first = stream
+  /** The stream's own window grows. @param increment bytes; below 0 for one that gets smaller */
+  grant(stream: Http2Stream, increment: number): void {
+    if (!this.#has(stream)) {
+      stream.sendWindow += increment
+      this.add(stream)
+      return
+    }
+    this.#wanted -= toWanted(stream)
+    stream.sendWindow += increment
+    this.#wanted += toWanted(stream)
+    if (stream.sendWindow <= 0 && stream.piece?.length !== 0) this.#unlink(stream)
   }
 
-  #addLast(stream: Http2Stream): void {
-    stream.previousUpload = this.#last
-    if (this.#last === null) this.#first = stream
-    else this.#last.nextUpload = stream
-    this.#last = stream
+  /** The peer has returned credit in the stream's own window. */
+  onCredit(stream: Http2Stream, bytes: number): void {
+    stream.unreturned -= bytes
+    this.#unread -= bytes
   }
 
-  #unlink(stream: Http2Stream): void {
-    const { nextUpload: next, previousUpload: previous } = stream
-    if (previous === null) this.#first = next
-    else previous.nextUpload = next
-    if (next === null) this.#last = previous
-    else next.previousUpload = previous
-    stream.nextUpload = null
-    stream.previousUpload = null
+  /** Changes a stream's urgency: its piece goes behind those that are as urgent. @param urgency 0 to 7 */
+  setUrgency(stream: Http2Stream, urgency: number): void {
+    if (stream.urgency === urgency) return
+    const isQueued = this.#has(stream)
+    if (isQueued) this.#unlink(stream)
+    stream.urgency = urgency
+    if (isQueued) this.add(stream)
   }
 
   /** Makes DATA frames, as far as the windows allow for. @param limit bytes of data at most */
   pump(limit: number): void {
     let left = limit
-    while (left > 0) {
+    while (left > 0 && this.#size > 0) {
       const stream = this.#next()
       if (stream === null) return
       left -= this.#send(stream, left)
     }
   }
 
-  /** The first stream that may send now, removed from the queue; null for none. */
+  #toLane(stream: Http2Stream): UploadLane {
+    return this.#lanes[stream.piece?.length === 0 ? 0 : 1 + stream.urgency] as UploadLane
+  }
+
+  #has(stream: Http2Stream): boolean {
+    return stream.piece !== null && this.#toLane(stream).has(stream)
+  }
+
+  #unlink(stream: Http2Stream): void {
+    this.#size--
+    this.#wanted -= toWanted(stream)
+    this.#toLane(stream).delete(stream)
+  }
+
+  /** Whether its body has begun, and the connection window isn't enough for all streams in the queue. */
+  #isToFinish({ sent }: Http2Stream): boolean {
+    return sent > 0 && sent < LONG && this.#wanted > this.window
+  }
+
+  /** The stream that sends next; null when none may send now. */
   #next(): Http2Stream | null {
-    for (let stream = this.#first; stream !== null; stream = this.#first) {
-      const isEmpty = stream.piece === null || stream.piece.length === 0
-      if (!isEmpty && this.window <= 0) return null
-      this.#unlink(stream)
-      // A change of SETTINGS may have used up its window while it was in the queue. Then it is added again with the
-      // next WINDOW_UPDATE or SETTINGS.
-      if (isEmpty || stream.sendWindow > 0) return stream
+    const first = this.#first()
+    if (first === null || first.piece?.length === 0) return first
+    if (this.window <= 0) return null
+    if (this.#toRoom(first) > 0) return first
+    const oldest = this.#toOldest()
+    return oldest !== null && this.#has(oldest) ? oldest : null
+  }
+
+  #first(): Http2Stream | null {
+    // Without an iterator, which would be garbage for each frame.
+    for (let level = 0; level < this.#lanes.length; level++) {
+      const first = this.#lanes[level]?.first ?? null
+      if (first !== null) return first
     }
     return null
+  }
+
+  /** The oldest upload that isn't complete; it may have nothing to send now. Null for none. */
+  #toOldest(): Http2Stream | null {
+    const oldest = this.#table.firstUpload(this.#oldestId)
+    if (oldest !== null) this.#oldestId = oldest.id
+    return oldest
+  }
+
+  /** Bytes of the connection window that a stream may use now; 0 or less for none. */
+  #toRoom(stream: Http2Stream): number {
+    const { window } = this
+    const whole = window + this.unreturned
+    const reserved = Math.floor(whole / RESERVED_PART)
+    // The usual case comes first: the oldest upload isn't looked for.
+    if (window - reserved >= this.#writer.maxFrameSize) return window - reserved
+    const oldest = this.#toOldest()
+    if (oldest === null || oldest === stream) return window
+    // What others have sent, and the peer may not have read: it has returned no credit, neither on the connection nor
+    // on their streams.
+    const unread = Math.min(this.unreturned, this.#unread - oldest.unreturned)
+    return Math.min(window, whole - reserved - unread)
   }
 
   /** @returns the bytes that were framed; at least 1, so that `pump()` comes to an end */
@@ -116,13 +196,16 @@ export class UploadQueue {
     if (piece === null) return 1
     const { maxFrameSize } = this.#writer
     const left = piece.length - pieceOffset
-    const size = left === 0 ? 0 : Math.min(left, stream.sendWindow, this.window, maxFrameSize, limit)
+    const size = left === 0 ? 0 : Math.min(left, stream.sendWindow, this.#toRoom(stream), maxFrameSize, limit)
     const end = pieceOffset + size
     const isTaken = end === piece.length
     const isEnd = isTaken && stream.isLastPiece
+    this.#unlink(stream)
     this.#writer.data(stream.id, piece, pieceOffset, end, isEnd)
     stream.sendWindow -= size
+    stream.sent += size
     stream.unreturned += size
+    this.#unread += size
     this.window -= size
     this.unreturned += size
     stream.pieceOffset = end
@@ -136,4 +219,9 @@ export class UploadQueue {
     stream.listener.onSent(isTaken)
     return Math.max(1, size)
   }
+}
+
+/** Bytes of its piece that a stream's own window allows for. */
+function toWanted({ piece, pieceOffset, sendWindow }: Http2Stream): number {
+  return piece === null ? 0 : Math.max(0, Math.min(piece.length - pieceOffset, sendWindow))
 }

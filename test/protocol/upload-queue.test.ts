@@ -240,3 +240,149 @@ describe('2,000 queued uploads', () => {
     expect(takeData(rig)).toEqual(['3:10!', '5:5'])
   })
 })
+
+describe('uploads that the connection window limits', () => {
+  /** A peer that reads all that comes, and returns credit for it. @returns the DATA frames, as `takeData()` does */
+  function relay(rig: Rig): string[] {
+    const all: string[] = []
+    for (let data = takeData(rig); data.length > 0; data = takeData(rig)) {
+      all.push(...data)
+      for (const one of data) {
+        const [id = 0, size = 0] = one.split(/[:!]/).map(Number)
+        rig.receive(frames.windowUpdate(0, size), frames.windowUpdate(id, size))
+      }
+    }
+    return all
+  }
+
+  test('when one has begun › is finished before the next one begins', () => {
+    const rig = start(1_000_000, DEFAULT_WINDOW)
+    for (const stream of open(rig, 3)) rig.http2.send(stream, bytes(50_000), true)
+    expect(takeData(rig)).toEqual(['1:16384', '1:16384', '1:16384', '1:848!', '3:15535'])
+    rig.receive(frames.windowUpdate(0, 10_000))
+    expect(takeData(rig)).toEqual(['3:10000'])
+    rig.receive(frames.windowUpdate(0, 30_000))
+    expect(takeData(rig)).toEqual(['3:16384', '3:8081!', '5:5535'])
+  })
+
+  test('when its next piece comes › goes on with it, ahead of those that have not begun', () => {
+    const rig = start(1_000_000, DEFAULT_WINDOW)
+    const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+    let left = 3
+    first.onEvent = (event) => {
+      if (event === 'sent all' && left > 0) rig.http2.send(first, bytes(10_000), --left === 0)
+    }
+    rig.http2.send(first, bytes(10_000), false)
+    rig.http2.send(second, bytes(60_000), true)
+    expect(takeData(rig)).toEqual(['1:10000', '1:10000', '1:10000', '1:10000!', '3:16384', '3:9151'])
+  })
+
+  test('when its own window was used up › goes on as soon as it is open again', () => {
+    const rig = start(20_000, DEFAULT_WINDOW)
+    for (const stream of open(rig, 5)) rig.http2.send(stream, bytes(40_000), true)
+    expect(takeData(rig)).toEqual(['1:16384', '1:3616', '3:16384', '3:3616', '5:16384', '5:3616', '7:5535'])
+    rig.receive(frames.windowUpdate(1, 20_000), frames.windowUpdate(0, 20_000))
+    expect(takeData(rig)).toEqual(['1:16384', '1:3616!'])
+  })
+
+  test('when it is longer than a MiB › takes turns with the others', () => {
+    const rig = start(10_000_000, DEFAULT_WINDOW)
+    const [long, short] = open(rig, 2) as [HeardStream, HeardStream]
+    rig.http2.send(long, bytes(8_000_000), true)
+    rig.http2.send(short, bytes(100), true)
+    const before = relay(rig).indexOf('3:100!') * 16_384
+    expect(before).toBeGreaterThan(1_000_000)
+    expect(before).toBeLessThan(1_500_000)
+  })
+
+  test.each([
+    {
+      what: 'a field',
+      urge: (_rig: Rig, _stream: HeardStream): void => {},
+      priority: ['u=7', 'u=1, i', null, 'i;x, u=0'],
+    },
+    {
+      what: 'PRIORITY_UPDATE',
+      urge: (rig: Rig, { id }: HeardStream): void => {
+        const stream = rig.streams.find((one) => one.id === id)
+        const value = { 1: 'u=7', 3: 'u=1, i', 5: '', 7: 'i, u=0' }[id]
+        if (stream !== undefined && value !== undefined) rig.http2.reprioritize(stream, value)
+      },
+      priority: [null, null, null, null],
+    },
+  ])('when they have an urgency by $what › are sent in its order', ({ urge, priority }) => {
+    const rig = start(1_000_000, DEFAULT_WINDOW)
+    for (const value of priority) {
+      const stream = rig.open({ hasBody: true, priority: value })
+      rig.http2.send(stream, bytes(30_000), true)
+      urge(rig, stream)
+    }
+    const ends = relay(rig).filter((data) => data.endsWith('!'))
+    expect(ends.map((data) => Number(data.split(':')[0]))).toEqual([7, 3, 5, 1])
+  })
+
+  test('when a more urgent one comes › is interrupted by it', () => {
+    const rig = start(1_000_000, DEFAULT_WINDOW)
+    rig.http2.send(rig.open({ hasBody: true }), bytes(100_000), true)
+    takeData(rig)
+    rig.http2.send(rig.open({ hasBody: true, priority: 'u=0' }), bytes(20_000), true)
+    rig.receive(frames.windowUpdate(0, 65_535))
+    expect(takeData(rig)).toEqual(['3:16384', '3:3616!', '1:16384', '1:16384', '1:1697!'])
+  })
+
+  describe('while an older one has nothing to send', () => {
+    test('and nothing is read › leave a quarter of the window to it', () => {
+      const rig = start(1_000_000, DEFAULT_WINDOW)
+      const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+      rig.http2.send(second, bytes(100_000), true)
+      expect(takeData(rig)).toEqual(['3:16384', '3:16384', '3:16384'])
+      expect([rig.http2.sendWindow, rig.http2.hasUploads]).toEqual([16_383, false])
+      rig.http2.send(first, bytes(50_000), true)
+      expect(takeData(rig)).toEqual(['1:16383'])
+      // The peer reads the first one, and nothing else.
+      const sent: string[] = []
+      while (first.state === 'open') {
+        rig.receive(frames.windowUpdate(0, 16_383), frames.windowUpdate(1, 16_383))
+        sent.push(...takeData(rig))
+      }
+      expect(sent).toEqual(['1:16383', '1:16383', '1:851!', '3:15532'])
+    })
+
+    test.each([
+      { what: 'of the connection', toIds: () => [0] },
+      { what: 'of the connection and the stream', toIds: (id: number) => [0, id] },
+    ])('and the peer returns credit $what once it has read half of the window › go on', ({ toIds }) => {
+      const rig = start(1_000_000, DEFAULT_WINDOW)
+      const [, second] = open(rig, 2) as [HeardStream, HeardStream]
+      rig.http2.send(second, bytes(500_000), true)
+      let read = 0
+      for (let data = takeData(rig); data.length > 0; data = takeData(rig)) {
+        for (const one of data) read += Number.parseInt(one.split(':')[1] ?? '', 10)
+        if (read < 32_768) continue
+        for (const id of toIds(second.id)) rig.receive(frames.windowUpdate(id, read))
+        read = 0
+      }
+      expect(second.state).toBe('half-closed (local)')
+    })
+
+    test.each([
+      { how: 'is reset', end: (rig: Rig, first: HeardStream): void => rig.http2.reset(first, 8) },
+      { how: 'is abandoned', end: (rig: Rig, first: HeardStream): void => rig.http2.abandon(first) },
+      {
+        how: 'ends with trailers',
+        end: (rig: Rig, first: HeardStream): void => rig.http2.sendTrailers(first, ['a', 'b']),
+      },
+      { how: 'is reset by the peer', end: (rig: Rig): void => rig.receive(frames.reset(1, 8)) },
+    ])('until that one $how › get the rest of the window, and are flushed', ({ end }) => {
+      const rig = start(1_000_000, DEFAULT_WINDOW)
+      const [first, second] = open(rig, 2) as [HeardStream, HeardStream]
+      rig.http2.send(second, bytes(100_000), true)
+      takeData(rig)
+      let flushes = 0
+      rig.onOutput = () => flushes++
+      end(rig, first)
+      expect(flushes).toBe(1)
+      expect(takeData(rig)).toEqual(['3:16383'])
+    })
+  })
+})

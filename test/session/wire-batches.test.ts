@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
+import { Duplex, Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { Setting } from '../../src/testing/frames.ts'
-import { ask, startHarness, startPeer } from '../support/peer-rig.ts'
+import { ask, PATIENT, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const MEBIBYTE = 1_048_576
 const BODY = Buffer.alloc(8 * MEBIBYTE, 'abcdefghijk')
@@ -16,8 +16,8 @@ class NotedSocket extends Duplex {
   /** What is written is taken from within the write, as the system takes it from a fast connection. */
   readonly #takesAtOnce: (size: number) => boolean
 
-  constructor(behind: Duplex, takesAtOnce: (size: number) => boolean) {
-    super()
+  constructor(behind: Duplex, takesAtOnce: (size: number) => boolean, writableHighWaterMark?: number) {
+    super({ writableHighWaterMark })
     this.#behind = behind
     this.#takesAtOnce = takesAtOnce
     behind.on('data', (chunk) => this.push(chunk))
@@ -97,5 +97,38 @@ describe('the batches of an upload on engine wire', () => {
     const sizes = await send((size) => size < MEBIBYTE)
     const rounded = sizes.map((size) => Math.floor(size / 65_536))
     expect(rounded.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 1, 2, 4])
+  })
+})
+
+describe('a body whose pieces use up a batch and the connection window at once, on engine wire', () => {
+  const BATCH = 65_536
+  const DEFAULT_WINDOW = 65_535
+
+  // END_STREAM is a frame of its own then, and becomes due within the flush. No `drain` follows on a socket that holds much.
+  it.each([
+    [45_536, 20_000],
+    [BATCH - 1, 1],
+    [20_000, 20_000, 20_000, 5_536],
+  ])('ends, though the socket never asks to wait: %i, %i bytes', async (...sizes) => {
+    const peer = await startPeer({
+      settings: [[Setting.INITIAL_WINDOW_SIZE, MEBIBYTE]],
+      grantsCredit: false,
+      onComplete: (stream) => stream.respond(),
+    })
+    // No PING flushes what waits.
+    const harness = startHarness(peer, {
+      ...PATIENT,
+      engine: 'wire',
+      connect: (_options, callback) =>
+        callback(null, new NotedSocket(peer.connect(), () => true, MEBIBYTE) as Duplex as Socket),
+    })
+    const first = ask(harness, 'POST /all', { body: Buffer.alloc(DEFAULT_WINDOW) })
+    await first.settled
+    const body = Readable.from(sizes.map((size) => Buffer.alloc(size)))
+    const call = ask(harness, 'POST /whole', { body })
+    await peer.waitFor(() => peer.requests.length === 2 && body.readableEnded)
+    peer.connection(0).grant(0, BATCH)
+    await call.settled
+    expect([call.errors, call.text]).toEqual([[], 'POST /whole'])
   })
 })

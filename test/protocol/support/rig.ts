@@ -140,11 +140,17 @@ export class Rig implements ConnectionListener {
   }
 
   /** Opens one more stream: the next odd id. */
-  open({ reading = 'reads', isHead = false, hasBody = false }: OpenOptions = {}): HeardStream {
+  open({
+    reading = 'reads',
+    isHead = false,
+    hasBody = false,
+    priority = null,
+  }: OpenOptions = {}): HeardStream {
     const stream = new HeardStream(this, reading)
     stream.isHead = isHead
     this.streams.push(stream)
-    this.http2.open(stream, REQUEST, !hasBody, null)
+    const fields = priority === null ? REQUEST : [...REQUEST, 'priority', priority]
+    this.http2.open(stream, fields, !hasBody, null)
     return stream
   }
 
@@ -164,7 +170,8 @@ export class Rig implements ConnectionListener {
     if (this.faults.length > 0) this.late++
   }
 
-  onOutput(): void {}
+  /** Frames wait for `take()`. */
+  onOutput: (isPatient: boolean) => void = () => {}
 
   onSettings(_settings: ServerSettings): void {
     this.#hear('settings')
@@ -202,6 +209,8 @@ export interface OpenOptions {
   readonly isHead?: boolean
   /** Our side stays open. */
   readonly hasBody?: boolean
+  /** Its `priority` field; null for none. */
+  readonly priority?: string | null
 }
 
 /** A rig that has opened the streams of a recording. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toPriorityField } from '../../../src/core/priority.ts'
+import { toPriorityField, toUrgency } from '../../../src/core/priority.ts'
 import { InvalidArgumentError } from '../../../src/errors.ts'
 
 const LEVELS = [0, 1, 2, 3, 4, 5, 6, 7] as const
@@ -94,5 +94,26 @@ describe('the value of a priority field', () => {
         `Invalid priority: got ${shown}, expected an object with urgency and incremental, or null`,
       )
     })
+  })
+})
+
+describe('the urgency of a priority field', () => {
+  it.each([
+    [undefined, 3],
+    ['', 3],
+    ['i', 3],
+    ['u=0', 0],
+    ['u=7', 7],
+    ['u=1, i', 1],
+    ['i,u=2', 2],
+    ['i;x="u=1" , u=5;y', 5],
+    // These say none.
+    ['u=8', 3],
+    ['u=-1', 3],
+    ['u', 3],
+    ['xu=1', 3],
+    ['u=12', 3],
+  ])('of %j is %i', (value, urgency) => {
+    expect(toUrgency(value)).toBe(urgency)
   })
 })

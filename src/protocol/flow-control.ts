@@ -66,6 +66,8 @@ export class ReceiveFlow {
   #streamWindow: number
   /** The SETTINGS_INITIAL_WINDOW_SIZE that was announced last. Bytes. */
   #announced: number
+  /** The peer has acknowledged our first SETTINGS. */
+  #hasAck = false
   /** The number of open streams that have no unread data. */
   #reading = 0
 
@@ -93,7 +95,7 @@ export class ReceiveFlow {
   /** A stream is opened. */
   open(stream: Http2Stream): void {
     stream.receiveWindow = this.#streamWindow
-    stream.toldWindow = this.#announced
+    stream.leastWindow = this.#announced
     this.#reading++
     this.#overcommit()
   }
@@ -108,9 +110,10 @@ export class ReceiveFlow {
    * read.
    *
    * A larger size counts at once, since the peer may use it before its ACK comes. WINDOW_UPDATE goes along because some
-   * peers that have used their window up continue at WINDOW_UPDATE only. With a smaller size it is needed, too: the
-   * bytes read under the larger window may be more than the whole smaller one, and no further data would come in to
-   * trigger a WINDOW_UPDATE.
+   * peers that have used their window up continue at WINDOW_UPDATE only. It has no credit for the growth: a peer that
+   * applies SETTINGS as RFC 9113 §6.9.2 says would have that twice. With a smaller size it is needed, too: the bytes
+   * read under the larger window may be more than the whole smaller one, and no further data would come in to trigger a
+   * WINDOW_UPDATE.
    */
   announce(size: number, streams: Iterable<Http2Stream>): void {
     this.#announced = size
@@ -118,21 +121,24 @@ export class ReceiveFlow {
     this.#streamWindow += growth
     for (const stream of streams) {
       stream.receiveWindow += growth
+      stream.leastWindow = Math.min(stream.leastWindow, size)
       this.#update(stream)
     }
   }
 
   /**
-   * The peer has acknowledged this size. From now on it sends within this size, or within one that was announced since.
+   * The peer has acknowledged this size. On streams that are opened from now on it sends within this size, or within
+   * one that was announced since.
+   *
+   * A stream that was open before a smaller size was announced keeps its window: Bun's server (1.4) acknowledges the
+   * size, and gives it only to streams that are opened later. The connection window bounds what comes. The first
+   * SETTINGS precede all streams.
    */
   acknowledge(size: number, streams: Iterable<Http2Stream>): void {
-    this.#resize(Math.max(size, this.#announced), streams)
-  }
-
-  #resize(size: number, streams: Iterable<Http2Stream>): void {
-    const change = size - this.#streamWindow
-    this.#streamWindow = size
-    if (change !== 0) for (const stream of streams) stream.receiveWindow += change
+    const change = Math.max(size, this.#announced) - this.#streamWindow
+    this.#streamWindow += change
+    if (!this.#hasAck) for (const stream of streams) stream.receiveWindow += change
+    this.#hasAck = true
   }
 
   /** Grows the connection window. @param size bytes; no effect unless it is larger than before */
@@ -186,7 +192,9 @@ export class ReceiveFlow {
 
   #credit(stream: Http2Stream, bytes: number): void {
     stream.consumed += bytes
-    if (stream.consumed * UPDATE_PART < Math.min(this.#announced, stream.toldWindow)) return
+    // By the window that each peer knows of: Bun's server (1.4) acknowledges a larger one, and gives it only to streams
+    // that are opened later.
+    if (stream.consumed * UPDATE_PART < stream.leastWindow) return
     this.#update(stream)
     this.#measure()
   }
@@ -210,7 +218,6 @@ export class ReceiveFlow {
     if (consumed === 0 || stream.phase === 'whole' || stream.isAbandoned) return
     this.#output.writer.windowUpdate(stream.id, consumed)
     stream.receiveWindow += consumed
-    stream.toldWindow = this.#announced
     stream.consumed = 0
     this.#output.requestFlush()
   }

@@ -87,10 +87,10 @@ export class Http2Stream {
   /** Bytes that were read and not announced by WINDOW_UPDATE yet. */
   consumed = 0
   /**
-   * The announced stream window when this stream was opened, or got its last WINDOW_UPDATE. Bytes. A peer that
-   * continues at WINDOW_UPDATE only makes no use of what later SETTINGS have added.
+   * The smallest stream window that was announced since it was opened. Bytes. A peer may make no use of what later
+   * SETTINGS add to open streams.
    */
-  toldWindow = 0
+  leastWindow = 0
   /** Bytes that were received, and neither read nor thrown away. */
   held = 0
   /** The request's method is HEAD: no content may come, whatever the response's fields say (RFC 9110 §9.3.2). */

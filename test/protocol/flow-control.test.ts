@@ -136,7 +136,7 @@ describe('data beyond the window', () => {
     expect(stream.events.at(-1)).toBe('breach 3')
   })
 
-  test('when a smaller window is not acknowledged yet › is no error; after the ACK it is one', () => {
+  test('when a smaller window was announced › is no error on open streams, also after the ACK; on later ones it is one', () => {
     const rig = start(60_000, 1_000_000)
     const [early, late] = [rig.open({ reading: 'holds' }), rig.open({ reading: 'holds' })]
     rig.receive(frames.response(1), frames.response(3))
@@ -147,7 +147,10 @@ describe('data beyond the window', () => {
     rig.receive(frames.settingsAck(), data(3, 16_000))
     expect([late.events.at(-1), acks]).toEqual(['bytes 16000', 1])
     rig.receive(data(3, 4_001))
-    expect(late.events.at(-1)).toBe('breach 3')
+    expect(late.events.at(-1)).toBe('bytes 4001')
+    const latest = rig.open({ reading: 'holds' })
+    rig.receive(frames.response(5), data(5, 16_000), data(5, 4_001))
+    expect(latest.events.at(-1)).toBe('breach 3')
   })
 
   test('when a larger window is not acknowledged yet › is no error: the ACK may follow the data', () => {

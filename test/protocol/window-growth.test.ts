@@ -85,15 +85,15 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
     expect(peer.window).toBe(LARGE)
   })
 
-  test('when the peer knows of it › gets a WINDOW_UPDATE once half of the larger window is read', () => {
+  test('when the peer has heard of it › gets a WINDOW_UPDATE once half of the smaller window is read', () => {
     const peer = new Peer()
     peer.send(16_000)
     grow(peer)
     peer.hear()
-    for (const bytes of [16_000, 16_000, 16_000, 16_000]) peer.send(bytes)
+    for (const bytes of [16_000, 16_000]) peer.send(bytes)
     expect(peer.hear()).toEqual([])
-    peer.send(2)
-    expect(peer.hear()).toEqual([64_002])
+    peer.send(1)
+    expect(peer.hear()).toEqual([32_001])
   })
 
   test('when nothing was read › causes no WINDOW_UPDATE of the stream', () => {
@@ -112,5 +112,82 @@ describe('a larger stream window, with a peer that resumes only on WINDOW_UPDATE
     if (what === 'the caller has given up') peer.rig.http2.abandon(peer.stream)
     grow(peer)
     expect(peer.hear()).toEqual([])
+  })
+})
+
+/** How a server may take SETTINGS_INITIAL_WINDOW_SIZE, all of them with an ACK. */
+const USES = {
+  'at once, as RFC 9113 §6.9.2 says': (change: number): { now: number; later: number } => ({
+    now: change,
+    later: 0,
+  }),
+  'at its next WINDOW_UPDATE': (change: number) => ({ now: 0, later: change }),
+  'if it is larger': (change: number) => ({ now: Math.max(0, change), later: 0 }),
+  // As Bun's.
+  'for streams that are opened later alone': () => ({ now: 0, later: 0 }),
+}
+
+describe('an open stream, with a peer that applies another stream window', () => {
+  const FRAME = 16_000
+
+  describe.each(Object.keys(USES) as (keyof typeof USES)[])('%s', (use) => {
+    /** A download during which these windows are announced, one at each tenth. @returns bytes that were sent */
+    function download(sizes: readonly number[], reading: 'reads' | 'holds'): { sent: number; rig: Rig } {
+      const total = 3_000_000
+      const rig = new Rig({ windows: { streamWindow: SMALL } })
+      rig.receive(frames.settings(), frames.settingsAck())
+      const stream = rig.open({ reading })
+      rig.receive(frames.response(1))
+      let [sent, window, later, announced] = [0, SMALL, 0, SMALL]
+      const hear = (): void => {
+        for (const { type, flags, streamId, payload } of rig.take()) {
+          if (type === Type.SETTINGS && (flags & Flag.ACK) === 0 && payload.length === 6) {
+            const size = payload.readUInt32BE(2)
+            const change = USES[use](size - announced)
+            announced = size
+            window += change.now
+            later += change.later
+            rig.receive(frames.settingsAck())
+          } else if (type === Type.WINDOW_UPDATE && streamId === 1) {
+            window += payload.readUInt32BE(0) + later
+            later = 0
+          }
+        }
+      }
+      hear()
+      let next = 0
+      for (let isMoving = true; isMoving && sent < total; ) {
+        isMoving = false
+        while (window > 0 && sent < total) {
+          const size = Math.min(window, FRAME, total - sent)
+          window -= size
+          sent += size
+          isMoving = true
+          rig.receive(frames.frame(Type.DATA, 0, 1, Buffer.alloc(size)))
+          const wanted = sizes[next]
+          if (wanted !== undefined && sent > (next + 1) * (total / 10)) {
+            next++
+            rig.http2.setStreamWindow(wanted, () => {})
+          }
+          if (reading === 'reads') hear()
+        }
+        hear()
+        if (stream.held > 0) rig.http2.release(stream, stream.held)
+        hear()
+      }
+      expect([rig.faults, stream.events.filter((event) => event.startsWith('breach'))]).toEqual([[], []])
+      return { sent, rig }
+    }
+
+    test.each([
+      { what: 'grows', sizes: [128_003, 256_001, 512_001, 1_048_579, 4_194_319] },
+      { what: 'grows by much', sizes: [16_777_259] },
+      { what: 'shrinks', sizes: [32_001, 16_385] },
+      { what: 'shrinks, and grows again', sizes: [16_385, 1_048_579] },
+      { what: 'grows, shrinks, and grows', sizes: [512_001, 16_385, 256_001, 64_001, 16_777_259] },
+    ])('that $what › gets all of its data, whether its reader reads or not for a time', ({ sizes }) => {
+      expect(download(sizes, 'reads').sent).toBe(3_000_000)
+      expect(download(sizes, 'holds').sent).toBe(3_000_000)
+    })
   })
 })

@@ -12,14 +12,21 @@ const BODY = 12_000_000
 
 /**
  * Sends bodies in frames of one size, and goes on at a WINDOW_UPDATE of the stream alone: SETTINGS that come while it
- * waits count from the next one on. It acknowledges a PING when it can send no more.
+ * waits count from the next one on, or only for streams that are opened later, as with Bun's server. It acknowledges a
+ * PING when it can send no more.
  */
 class StubbornScript implements ConnectionScript {
   readonly acksPings = false
+  readonly #enlargesOpen: boolean
   readonly #windows = new Map<number, number>()
   readonly #left = new Map<number, number>()
   #initial = 65_535
   #connection = 65_535
+
+  /** @param enlargesOpen whether SETTINGS count for streams that are open */
+  constructor(enlargesOpen = true) {
+    this.#enlargesOpen = enlargesOpen
+  }
 
   onRequest(stream: FaultStream): void {
     stream.head(200)
@@ -33,6 +40,7 @@ class StubbornScript implements ConnectionScript {
       const size = toSettings(frame).find(([id]) => id === Setting.INITIAL_WINDOW_SIZE)?.[1]
       const change = (size ?? this.#initial) - this.#initial
       this.#initial += change
+      if (!this.#enlargesOpen) return
       for (const [id, window] of this.#windows) this.#windows.set(id, window + change)
     } else if (type === Type.WINDOW_UPDATE && streamId === 0) {
       this.#connection += payload.readUInt32BE(0)
@@ -84,5 +92,43 @@ describe('a server that resumes only on WINDOW_UPDATE, on engine wire', () => {
     paused.controller?.resume()
     await paused.settled
     expect(Buffer.concat(paused.chunks)).toHaveLength(BODY)
+  })
+})
+
+describe('a server that acknowledges a larger stream window, and gives it only to later streams', () => {
+  it('on engine wire › sends all of a response that is open, and of the next one', async () => {
+    const peer = await startPeer(new StubbornScript(false))
+    const harness = startHarness(peer, { ...PATIENT, engine: 'wire', connections: 1 })
+    for (const path of ['/open', '/next']) {
+      const call = ask(harness, `GET ${path}`)
+      await call.settled
+      expect(call.events.at(-1)).toBe('end')
+      expect(Buffer.concat(call.chunks)).toHaveLength(BODY)
+    }
+    expect(peer.connection(0).of(Type.SETTINGS).length).toBeGreaterThan(1)
+  })
+
+  it('on engine wire › sends the rest when a reader goes on that was paused meanwhile', async () => {
+    const peer = await startPeer(new StubbornScript(false))
+    const harness = startHarness(peer, { ...PATIENT, engine: 'wire', connections: 1 })
+    const paused = harness.dispatch({ path: '/paused' }, new PausingRecorder())
+    await ask(harness, 'GET /').settled
+    paused.controller?.resume()
+    await paused.settled
+    expect(Buffer.concat(paused.chunks)).toHaveLength(BODY)
+  })
+
+  // nghttp2 sends WINDOW_UPDATE when half of the larger window was read.
+  it('on engine node › stops, and the call ends by bodyTimeout; with a window of the caller’s it sends all', async () => {
+    const peer = await startPeer(Array.from({ length: 2 }, () => new StubbornScript(false)))
+    const call = ask(startHarness(peer, { ...PATIENT, engine: 'node', bodyTimeout: 1_000 }), 'GET /')
+    await call.settled
+    expect(call.errors.map(({ name }) => name)).toEqual(['BodyTimeoutError'])
+    const other = ask(
+      startHarness(peer, { ...PATIENT, engine: 'node', initialWindowSize: 1_048_579 }),
+      'GET /',
+    )
+    await other.settled
+    expect(Buffer.concat(other.chunks)).toHaveLength(BODY)
   })
 })

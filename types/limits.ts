@@ -5,6 +5,7 @@
 export interface CallLimits {
   /**
    * How long the request may wait for a stream: for a connection, or for room below the peer's limit. `0`: for ever.
+   * If neither the request nor its client sets it, a shorter `headersTimeout` bounds the wait for room, too.
    *
    * @default 300_000
    */

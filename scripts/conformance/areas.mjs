@@ -192,7 +192,7 @@ export const GROUPS = [
       {
         what: 'Uploads, their ends and their clocks',
         files: [
-          'test/session/{empty-bodies,sent-after-end,small-credit,upload-clock,upload-threads}.test.ts',
+          'test/session/{empty-bodies,expectations,sent-after-end,small-credit,upload-clock,upload-threads}.test.ts',
           'test/session/wire-{batches,upload-frames,uploads}.test.ts',
         ],
       },

@@ -188,6 +188,9 @@ export type Limits = {
    * attempt is the call's then.
    */
   readonly [TName in keyof CallLimits]-?: TName extends 'connectTimeout' ? number | null : number
+} & {
+  /** Whether the caller has set `queueTimeout`. If not, a shorter `headersTimeout` bounds the queue, too. */
+  readonly isQueueTimeoutGiven: boolean
 }
 
 /**
@@ -206,8 +209,10 @@ export function toLimits(options: CallLimits, defaults: Limits | null): Limits {
   const any = anyTime ?? requestTimeout ?? maxResponseSize ?? maxHeaderSize ?? maxHeadersCount
   if (any === undefined && defaults !== null) return defaults
   const hasConnectTimeout = connectTimeout !== undefined && connectTimeout !== null
+  const hasQueueTimeout = queueTimeout !== undefined && queueTimeout !== null
   return Object.freeze({
     queueTimeout: toLimit('queueTimeout', queueTimeout, defaults?.queueTimeout),
+    isQueueTimeoutGiven: hasQueueTimeout || defaults?.isQueueTimeoutGiven === true,
     connectTimeout: hasConnectTimeout
       ? toLimit('connectTimeout', connectTimeout)
       : (defaults?.connectTimeout ?? null),
@@ -219,6 +224,15 @@ export function toLimits(options: CallLimits, defaults: Limits | null): Limits {
     maxHeaderSize: toLimit('maxHeaderSize', maxHeaderSize, defaults?.maxHeaderSize),
     maxHeadersCount: toLimit('maxHeadersCount', maxHeadersCount, defaults?.maxHeadersCount),
   })
+}
+
+/**
+ * How long a call may wait for a stream, in milliseconds; 0 for ever. A caller who wants a response soon doesn't want
+ * to wait longer than that for a stream, unless `queueTimeout` says so.
+ */
+export function toQueueLimit({ headersTimeout, isQueueTimeoutGiven, queueTimeout }: Limits): number {
+  if (isQueueTimeoutGiven || headersTimeout === 0) return queueTimeout
+  return Math.min(queueTimeout, headersTimeout)
 }
 
 /** The limits of a session, with every one present. Durations in milliseconds, 0 for never; sizes in bytes. */

@@ -6,21 +6,23 @@
 
 import type { Deadlines, Timed } from '../core/clock.ts'
 import type { Limits } from '../core/limits.ts'
+import { toQueueLimit } from '../core/limits.ts'
 
 /**
- * The limit that a call has exceeded. Of the first four at most one runs at a time; the other three run beside it:
+ * The limit that a call has exceeded. Of the first three at most one runs at a time; the other four run beside it:
  *
  * - `queue`: no stream yet
- * - `continue`: the body waits for a 100 response (RFC 9110 §10.1.1)
  * - `headers`: the request was sent, no final response yet
  * - `body`: the response's body has begun
+ * - `continue`: the request's body waits for a 100 response (RFC 9110 §10.1.1), whether the final response has come or
+ *   not: the server may wait for that body before it ends its own
  * - `connect`: no connection yet; only for a request with a limit of its own
  * - `upload`: the request's body isn't sent yet
  * - `request`: the whole call
  */
-export type Lateness = 'queue' | 'continue' | 'headers' | 'body' | 'connect' | 'upload' | 'request'
+export type Lateness = 'queue' | 'headers' | 'body' | 'continue' | 'connect' | 'upload' | 'request'
 
-type Phase = 'idle' | 'queue' | 'continue' | 'headers' | 'body'
+type Phase = 'idle' | 'queue' | 'headers' | 'body'
 
 /** Hears of the limits that are exceeded. */
 export interface LateListener {
@@ -45,6 +47,8 @@ export class CallClock implements Timed {
   #phase: Phase = 'idle'
   // Null, not Infinity: V8 allocates a box of its own for each field that has only ever held a fraction or Infinity.
   #phaseAt: number | null = null
+  #queueEnd: number | null = null
+  #continueAt: number | null = null
   #connectAt: number | null = null
   #uploadAt: number | null = null
   #requestAt: number | null = null
@@ -70,7 +74,23 @@ export class CallClock implements Timed {
     const now = this.#deadlines.now()
     this.#connectAt = this.#toConnectAt(now)
     this.#uploadAt = null
-    this.#enter('queue', queueTimeout, now)
+    this.#continueAt = null
+    this.#queueEnd = queueTimeout === 0 ? null : now + queueTimeout
+    this.#enter('queue', toQueueLimit(this.#limits), now)
+  }
+
+  /**
+   * The call still waits for a connection, which has a limit of its own: a `headersTimeout` that bounds the queue
+   * begins anew, up to `queueTimeout` in all.
+   *
+   * @returns false when that is over, too
+   */
+  queueOn(): boolean {
+    const now = this.#deadlines.now()
+    const rest = (this.#queueEnd ?? NEVER) - now
+    if (rest <= 0) return false
+    this.#enter('queue', Math.min(toQueueLimit(this.#limits), rest), now)
+    return true
   }
 
   /**
@@ -85,12 +105,15 @@ export class CallClock implements Timed {
     this.#connectAt = isConnected ? null : this.#toConnectAt(now)
     if (body === 'none') {
       this.#enter('headers', this.#limits.headersTimeout, now)
-    } else if (body === 'waiting') {
-      this.#enter('continue', CONTINUE_TIMEOUT, now)
-    } else {
-      this.#phase = 'idle'
-      this.#phaseAt = null
+      return
+    }
+    this.#phase = 'idle'
+    this.#phaseAt = null
+    if (body === 'sending') {
       this.#progressUpload(now)
+    } else {
+      this.#continueAt = now + CONTINUE_TIMEOUT
+      this.#arm(now)
     }
   }
 
@@ -102,16 +125,14 @@ export class CallClock implements Timed {
 
   /** A part of the request's body was sent, or may be sent from now on. */
   upload(): void {
-    if (this.#phase === 'continue') {
-      this.#phase = 'idle'
-      this.#phaseAt = null
-    }
+    this.#continueAt = null
     this.#progressUpload(this.#deadlines.now())
   }
 
   /** All of the request's body was sent: the server has to respond, unless it has already. */
   uploaded(): void {
     this.#uploadAt = null
+    this.#continueAt = null
     const now = this.#deadlines.now()
     if (this.#phase === 'body') this.#arm(now)
     else this.#enter('headers', this.#limits.headersTimeout, now)
@@ -154,6 +175,10 @@ export class CallClock implements Timed {
       this.#connectAt = null
       return 'connect'
     }
+    if (this.#continueAt !== null && this.#continueAt <= now) {
+      this.#continueAt = null
+      return 'continue'
+    }
     if (this.#phaseAt === null || this.#phaseAt > now || this.#phase === 'idle') return null
     this.#phaseAt = null
     return this.#phase
@@ -181,6 +206,7 @@ export class CallClock implements Timed {
     if (this.#uploadAt !== null && this.#uploadAt < at) at = this.#uploadAt
     if (this.#requestAt !== null && this.#requestAt < at) at = this.#requestAt
     if (this.#connectAt !== null && this.#connectAt < at) at = this.#connectAt
+    if (this.#continueAt !== null && this.#continueAt < at) at = this.#continueAt
     this.#deadlines.set(this, at, now)
   }
 }

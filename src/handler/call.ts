@@ -299,8 +299,12 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
   }
 
   onLate(lateness: Lateness): void {
-    if (lateness === 'continue') this.#attempt?.proceed()
-    else if (lateness !== 'connect' || this.#state === 'running' || this.#owner.isConnecting(this))
+    if (lateness === 'continue') {
+      this.#attempt?.proceed()
+      return
+    }
+    if (lateness === 'queue' && this.#owner.isConnecting(this) && this.#clock.queueOn()) return
+    if (lateness !== 'connect' || this.#state === 'running' || this.#owner.isConnecting(this))
       this.fail(toLateError(lateness, this.request.limits))
   }
 

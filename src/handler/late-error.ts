@@ -5,8 +5,9 @@
  */
 
 import type { Limits } from '../core/limits.ts'
-import { toLimitError } from '../core/limits.ts'
+import { toLimitError, toQueueLimit } from '../core/limits.ts'
 import type { DodiciError } from '../errors.ts'
+import { QueueTimeoutError } from '../errors.ts'
 import type { Lateness } from './call-clock.ts'
 
 /** The start of each time limit's message. The error's class and code are in the table of limits. */
@@ -22,6 +23,10 @@ const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
 /** The error of a call that has exceeded this limit. */
 export function toLateError(lateness: Exclude<Lateness, 'continue'>, limits: Limits): DodiciError {
   const name = `${lateness}Timeout` as const
+  if (lateness === 'queue' && toQueueLimit(limits) !== limits.queueTimeout)
+    return new QueueTimeoutError(
+      `No stream within headersTimeout (${limits.headersTimeout} ms), and no queueTimeout was given`,
+    )
   // The limit is null for a request without a connectTimeout of its own, which can't exceed it.
   return toLimitError(name, limits[name] ?? 0, FOUND[lateness])
 }

@@ -186,7 +186,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   proceed(): void {
-    if (!this.#flow.isDone) this.#upload?.proceed()
+    if (!this.#flow.isDone && this.#flow.dataEnd === 'none') this.#upload?.proceed()
   }
 
   cancel(): void {

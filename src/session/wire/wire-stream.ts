@@ -111,7 +111,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   proceed(): void {
-    if (!this.#flow.isDone) this.#outgoing?.proceed()
+    if (!this.#flow.isDone && this.#flow.dataEnd === 'none') this.#outgoing?.proceed()
   }
 
   cancel(isMalformed = false): void {

@@ -29,7 +29,7 @@ function toRefusal(value: unknown): string {
 }
 
 // What the figures are, test/unit/core/limits-table.test.ts holds the table to.
-const limits: object = { ...toDefaults(CALL_LIMITS), connectTimeout: null }
+const limits: object = { ...toDefaults(CALL_LIMITS), connectTimeout: null, isQueueTimeoutGiven: false }
 
 const session = {
   ...toDefaults(SESSION_LIMITS),
@@ -65,7 +65,11 @@ function toExpected(given: object): object {
   return {
     ...defaults,
     ...Object.fromEntries(entries.filter((entry) => !isLimit(entry) && !isOfSession(entry))),
-    limits: { ...limits, ...Object.fromEntries(entries.filter(isLimit)) },
+    limits: {
+      ...limits,
+      isQueueTimeoutGiven: 'queueTimeout' in given,
+      ...Object.fromEntries(entries.filter(isLimit)),
+    },
     session: {
       ...session,
       ...Object.fromEntries(entries.filter(isOfSession)),

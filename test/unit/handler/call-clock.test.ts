@@ -33,10 +33,10 @@ class Scene implements LateListener {
     if (lateness !== 'continue') this.clock.stop()
   }
 
-  constructor(limits: CallLimits = {}) {
+  constructor(limits: CallLimits = {}, ofDispatcher: CallLimits = {}) {
     this.clock = new CallClock(
       this.deadlines,
-      toLimits({ ...LIMITS, ...limits }, toClientOptions({}).limits),
+      toLimits({ ...LIMITS, ...limits }, toClientOptions(ofDispatcher).limits),
       this,
     )
   }
@@ -205,11 +205,24 @@ describe('CallClock', () => {
       expect(scene.finish().map(([lateness]) => lateness)).toEqual(['upload'])
     })
 
-    test('waits no longer once the response has come', () => {
+    test('goes on waiting beside the response, whose server may wait for the body', () => {
       const scene = new Scene()
       scene.clock.open('waiting')
       scene.clock.body()
-      expect(scene.finish().map(([lateness]) => lateness)).toEqual(['body'])
+      expect(scene.finish()).toEqual([
+        ['continue', CONTINUE_TIMEOUT],
+        ['body', 30_000],
+      ])
+    })
+
+    test.each([
+      ['the call is queued again', (clock: CallClock) => clock.queue()],
+      ['the server wants no more of the body', (clock: CallClock) => clock.uploaded()],
+    ])('waits no longer once %s', (_what, end) => {
+      const scene = new Scene()
+      scene.clock.open('waiting')
+      end(scene.clock)
+      expect(scene.finish().map(([lateness]) => lateness)).not.toContain('continue')
     })
   })
 
@@ -298,6 +311,38 @@ describe('CallClock', () => {
         scene.time.advance(2_000)
       }
       expect(scene.finish()).toEqual([['request', 50_000]])
+    })
+  })
+
+  describe('when no queueTimeout was given', () => {
+    const toScene = (limits: CallLimits): Scene => new Scene({ queueTimeout: null, ...limits }, {})
+
+    test.each([
+      [{ headersTimeout: 5_000 }, 5_000],
+      [{ headersTimeout: 0 }, 300_000],
+      [{ headersTimeout: 400_000 }, 300_000],
+    ])('headersTimeout bounds the queue, where it is shorter than the default: %o', (limits, at) => {
+      const scene = toScene({ ...limits, connectTimeout: 0 })
+      scene.clock.queue()
+      expect(scene.finish()).toEqual([['queue', at]])
+    })
+
+    test('a dispatcher’s queueTimeout is one that was given', () => {
+      const scene = new Scene(
+        { queueTimeout: null, headersTimeout: 5_000, connectTimeout: 0 },
+        { queueTimeout: 7_000 },
+      )
+      scene.clock.queue()
+      expect(scene.finish()).toEqual([['queue', 7_000]])
+    })
+
+    test('while it waits for a connection, the limit begins anew, up to the default in all', () => {
+      const scene = toScene({ headersTimeout: 70_000, connectTimeout: 0 })
+      const isOver: boolean[] = []
+      scene.onLimit = () => isOver.push(!scene.clock.queueOn())
+      scene.clock.queue()
+      expect(scene.finish().map(([, at]) => at)).toEqual([70_000, 140_000, 210_000, 280_000, 300_000])
+      expect(isOver).toEqual([false, false, false, false, true])
     })
   })
 

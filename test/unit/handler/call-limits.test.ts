@@ -77,6 +77,28 @@ describe('Call', () => {
       })
     })
 
+    test('fails after a shorter headersTimeout when no queueTimeout was given, and names it', () => {
+      const scene = new Scene({ headersTimeout: 500 }).to('queued')
+      scene.call.wait()
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(QueueTimeoutError)])
+      expect(scene.handler.errors[0]).toMatchObject({
+        message: 'No stream within headersTimeout (500 ms), and no queueTimeout was given',
+        processed: 'no',
+      })
+    })
+
+    test('does not count the time in which it waits for a connection against headersTimeout', () => {
+      const scene = new Scene({ headersTimeout: 500 }).to('queued')
+      scene.owner.connecting = true
+      scene.call.wait()
+      scene.clock.advance(5_000)
+      expect(scene.call.state).toBe('queued')
+      scene.owner.connecting = false
+      scene.clock.advance(500 + MARGIN)
+      expect(scene.handler.errors).toEqual([expect.any(QueueTimeoutError)])
+    })
+
     test('continues to wait when a connection in progress will have room for it', () => {
       const scene = new Scene({ connectTimeout: 500, queueTimeout: 5_000 }).to('queued')
       scene.call.wait()

@@ -150,7 +150,7 @@ export class AlpnError extends DodiciError {
 }
 brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
 
-/** No connection within `connectTimeout`. */
+/** No connection, or no SETTINGS of the peer on it, within `connectTimeout`. */
 export class ConnectTimeoutError extends DodiciError {
   declare readonly code: 'UND_ERR_CONNECT_TIMEOUT'
 }

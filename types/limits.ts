@@ -12,8 +12,8 @@ export interface CallLimits {
   queueTimeout?: number | null | undefined
 
   /**
-   * For a client: how long a connection attempt may take, TLS included. For a request: how long it waits for a
-   * connection, over any number of attempts to make one. `0`: no limit.
+   * For a client: how long a connection attempt may take, with TLS and the server's first SETTINGS. For a request: how
+   * long it waits for a connection, over any number of attempts to make one. `0`: no limit.
    *
    * @default 10_000
    */

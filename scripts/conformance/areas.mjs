@@ -179,7 +179,7 @@ export const GROUPS = [
         what: 'Connections that die or go silent, keepalive by PING, and limits of time in a busy process',
         files: [
           'test/session/recovery-{keepalive,liveness,loss}.test.ts',
-          'test/session/{busy-process,deaths,disconnect-errors,killed-origin,lost-silently,silent-streams,slow-drip}.test.ts',
+          'test/session/{busy-process,deaths,disconnect-errors,first-settings,killed-origin,lost-silently,silent-streams,slow-drip}.test.ts',
         ],
       },
       {

@@ -24,7 +24,7 @@ export interface Attempt {
   reprioritize?(value: string): void
   /** Its connection takes no further calls from now on. */
   retire(): void
-  /** Whether it has a connection. */
+  /** Whether it has a connection, whose peer has sent SETTINGS if it speaks HTTP/2. */
   readonly isConnected: boolean
   /** Whether some of the request may have been sent. */
   readonly hasBegun: boolean

@@ -102,7 +102,7 @@ export class CallClock implements Timed {
    */
   open(body: 'none' | 'sending' | 'waiting', isConnected = true): void {
     const now = this.#deadlines.now()
-    this.#connectAt = isConnected ? null : this.#toConnectAt(now)
+    this.#connectAt = isConnected ? null : (this.#connectAt ?? this.#toConnectAt(now))
     if (body === 'none') {
       this.#enter('headers', this.#limits.headersTimeout, now)
       return

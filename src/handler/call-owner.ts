@@ -22,7 +22,10 @@ export interface CallOwner<TCall> {
    * (`wasMisdirected`)
    */
   onReplay(call: TCall, error: DodiciError | null): void
-  /** Whether a `queued` call waits for a connection, as opposed to room on one, or the end of a delay. */
+  /**
+   * Whether a `queued` call waits for a connection or its first SETTINGS, as opposed to room on one, or the end of a
+   * delay.
+   */
   isConnecting(call: TCall): boolean
   /**
    * The call's reader holds the response back, or takes it again. Called before held data is passed on, which may end

@@ -131,7 +131,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     return null
   }
 
-  /** The attempt has a connection now. */
+  /** The attempt has a connection now, whose peer has sent SETTINGS if it speaks HTTP/2. */
   connected(): void {
     if (this.#attempt !== null) this.#clock.connected()
   }

@@ -206,7 +206,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   isConnecting(call: Call): boolean {
-    return !this.#isServed(call) && !this.#waiting.isDelayed(call)
+    if (this.#waiting.isDelayed(call)) return false
+    return !this.#isServed(call) || this.#sessions.awaitsSettings(toLane(call).need, call.sessionMark)
   }
 
   /** Whether there is a session that takes calls like this one. */

@@ -95,6 +95,13 @@ export class SessionSet implements SessionOwner {
     return false
   }
 
+  /** Whether a call with such a need waits for the first SETTINGS of a connection. @param opened as above */
+  awaitsSettings(need: SessionNeed, opened: number): boolean {
+    if (need !== 'settled' && need !== 'settled-or-idle') return false
+    for (const session of this.#usable) if (session.settings.areSettled) return false
+    return this.isServing(need, opened)
+  }
+
   /** How many sessions were opened so far: the id of the newest. */
   get opened(): number {
     return this.#opened

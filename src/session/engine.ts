@@ -107,6 +107,8 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
   readonly isIdle: boolean
   /** Sends its request. If that fails, the call fails. */
   open(): void
+  /** The peer's first SETTINGS have come. */
+  onConnected(): void
   /** Fails the call, or its tunnel, on behalf of the session's owner, and releases the stream. */
   fail(error: Error): void
   /** The session is gone: the engine may tell no more about this stream. */
@@ -119,6 +121,8 @@ export interface StreamOwner extends FailureContext {
   readonly socket: Socket | null
   /** The largest section of fields that may be sent, in bytes as RFC 9113 §6.5.2 counts them; Infinity for any. */
   readonly maxHeaderListSize: number
+  /** Whether the peer's first SETTINGS have come, with which connecting ends. */
+  readonly hasSettings: boolean
   /** The header section of a call's final response has come. */
   onResponded(headers: IncomingHttpHeaders): void
   /** An upload is stalled. @param sessionWindow the connection's send window, in bytes */

@@ -9,8 +9,9 @@ import type { Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
-import { DodiciError, toError } from '../errors.ts'
+import { ConnectTimeoutError, DodiciError, toError } from '../errors.ts'
 import type { Call } from '../handler/call.ts'
+import { ConnectAlarm } from './connect/connect-alarm.ts'
 import { ConnectionAttempt } from './connect/connection-attempt.ts'
 import { tuneSocket } from './connect/socket.ts'
 import type { ConnectionOwner, Engine, EngineConnection, EngineStream } from './engine.ts'
@@ -45,6 +46,8 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   /** These two are null until there is a socket. */
   #connection: EngineConnection | null = null
   #keepalive: Keepalive | null = null
+  /** Rings unless the peer's SETTINGS come in time. Null before there is a socket, and without a `connectTimeout`. */
+  #settingsAlarm: ConnectAlarm | null = null
   readonly #processRef: ProcessRef
   readonly #linger: Linger
 
@@ -73,9 +76,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   #connect(engine: Engine): void {
     // Its caller may have ended it while the engine was loaded.
     if (this.#state.name !== 'connecting') return
+    const startedAt = this.#context.clock.now()
     this.#attempt = new ConnectionAttempt(this.#context, (result) => {
       if ('error' in result) this.#close(result.error)
-      else this.#start(engine, result.socket)
+      else this.#start(engine, result.socket, startedAt)
     })
     if (this.#state.name !== 'connecting') this.#attempt.cancel()
     else this.updateRef()
@@ -91,6 +95,10 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   get liveStreams(): number {
     return this.#streams.live
+  }
+
+  get hasSettings(): boolean {
+    return this.settings.peerLimit !== null
   }
 
   get isNeeded(): boolean {
@@ -233,8 +241,9 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     if (this.#state.name === 'ready') this.#context.owner.onSessionIdle(this)
   }
 
-  #start(engine: Engine, socket: Socket): void {
-    const { options, owner, deadlines, memory } = this.#context
+  /** @param startedAt when the attempt to connect began, by the clock */
+  #start(engine: Engine, socket: Socket, startedAt: number): void {
+    const { clock, options, owner, deadlines, memory } = this.#context
     try {
       const streamWindow = this.#streams.begin(owner.waiting())
       this.#connection = engine.connect(this.#context, socket, streamWindow, this)
@@ -249,6 +258,8 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#streams.connect(this.#connection)
     this.#processRef.connect(this.#connection)
     this.#keepalive = new Keepalive(this, this.#connection, options.session, deadlines, memory)
+    if (options.connectTimeout > 0)
+      this.#settingsAlarm = new ConnectAlarm(clock, startedAt, options.connectTimeout, () => this.#onMute())
     this.#report.ready(socket)
     try {
       owner.onSessionReady(this)
@@ -257,8 +268,18 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     }
   }
 
+  /** The peer has accepted a connection, and hasn't said a word of HTTP/2: the attempt to connect has failed. */
+  #onMute(): void {
+    const { origin, options } = this.#context
+    const message = `${origin.href} has sent no SETTINGS within connectTimeout (${options.connectTimeout} ms)`
+    this.onError(new ConnectTimeoutError(message))
+  }
+
   onSettings(settings: Settings): void {
+    const isFirst = !this.hasSettings
     this.settings.update(settings)
+    this.#settingsAlarm?.cancel()
+    if (isFirst) this.#streams.greet()
     // A peer that shuts down may send GOAWAY right after SETTINGS: calls that wait for SETTINGS must see both.
     if (!this.settings.areSettled) this.settings.settleLater(() => this.onRoom())
     this.onRoom()
@@ -312,6 +333,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     const wasReady = this.#state.name !== 'connecting'
     if (!this.#move({ name: 'closed', cause })) return
     this.#linger.stop()
+    this.#settingsAlarm?.cancel()
     this.#keepalive?.stop()
     this.#processRef.stop()
     this.#streams.lose()

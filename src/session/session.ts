@@ -22,7 +22,7 @@ import type { ResetBudget } from './stream/reset-budget.ts'
  * ```
  *
  * - `connecting`: no socket yet, or the TLS handshake isn't complete
- * - `ready`: takes calls
+ * - `ready`: takes calls; the peer's first SETTINGS, which need not have come yet, have to within `connectTimeout`
  * - `draining`: finishes its streams and takes no new ones (GOAWAY came, or `close()` was called)
  * - `closed`: the socket is gone; `cause` is null when the session was closed on purpose
  */

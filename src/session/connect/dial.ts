@@ -13,6 +13,7 @@ import { originalNextTick } from '../../core/original-timers.ts'
 import { invalid } from '../../core/validate.ts'
 import { ConnectTimeoutError, SocketError } from '../../errors.ts'
 import { FoundAddresses } from './addresses.ts'
+import { ConnectAlarm } from './connect-alarm.ts'
 import { discardSocket, isSocket, setRef } from './socket.ts'
 
 /** Hears of a dial's result: of one, and of none after {@link Dial.cancel}; never from within `dial()`. */
@@ -44,7 +45,7 @@ export class Dial {
   readonly #listener: DialListener
   readonly #clock: Clock
   /** Null without a `connectTimeout`. */
-  #alarm: Alarm | null
+  readonly #alarm: ConnectAlarm | null
   /**
    * Null with a `connectTimeout`. Without one it keeps the process alive in place of the alarm: a connect function may
    * hold nothing that would.
@@ -73,11 +74,10 @@ export class Dial {
     this.#listener = listener
     this.#clock = clock
     this.#hold = connectTimeout === 0 ? new Hold(clock) : null
-    const end = clock.now() + connectTimeout
     this.#alarm =
       connectTimeout === 0
         ? null
-        : clock.after(connectTimeout, (rungAt) => this.#onAlarm(connectTimeout, rungAt - end))
+        : new ConnectAlarm(clock, clock.now(), connectTimeout, () => this.#onTimeout(connectTimeout))
   }
 
   /** Aborted when the dial ends without a socket. */
@@ -237,22 +237,6 @@ export class Dial {
       for (const each of [this.#socket, this.#second]) if (each !== socket) each?.destroy()
       this.#listener.onConnected(socket)
     }
-  }
-
-  /**
-   * The time is over. If the process was too busy to notice, the attempt gets as much time more as the alarm is late,
-   * up to `connectTimeout`: the look-up of a name, TCP and TLS take several turns of the event loop.
-   *
-   * @param lateness milliseconds
-   */
-  #onAlarm(connectTimeout: number, lateness: number): void {
-    const extension = Math.ceil(Math.min(lateness, connectTimeout))
-    if (extension <= 0) {
-      this.#onTimeout(connectTimeout)
-      return
-    }
-    this.#alarm = this.#clock.after(extension, () => this.#onTimeout(connectTimeout))
-    if (this.#isNeeded !== null) this.#alarm.setRef(this.#isNeeded)
   }
 
   #onTimeout(connectTimeout: number): void {

@@ -103,7 +103,11 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   get isConnected(): boolean {
-    return true
+    return this.#owner.hasSettings
+  }
+
+  onConnected(): void {
+    if (this.#flow.isOpen) this.#flow.call.connected()
   }
 
   get streamId(): number | null {

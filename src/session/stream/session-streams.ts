@@ -118,6 +118,11 @@ export class SessionStreams {
     return true
   }
 
+  /** The peer's first SETTINGS have come. */
+  greet(): void {
+    for (const stream of this.#list.items) stream.onConnected()
+  }
+
   /** Larger windows would make the streams faster. @param bytes a sufficient size */
   growWindow(bytes: number): void {
     this.#windows.grow(bytes)

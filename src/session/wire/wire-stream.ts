@@ -55,7 +55,11 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   get isConnected(): boolean {
-    return true
+    return this.#owner.hasSettings
+  }
+
+  onConnected(): void {
+    if (this.#flow.isOpen) this.#flow.call.connected()
   }
 
   get streamId(): number | null {

@@ -38,6 +38,10 @@ export class FakeStream implements EngineStream {
     this.#events.push(`open ${this.streamId}`)
   }
 
+  onConnected(): void {
+    this.#events.push(`connected ${this.streamId}`)
+  }
+
   fail(error: Error): void {
     this.#events.push(`fail ${this.streamId}: ${error.name}`)
   }

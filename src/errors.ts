@@ -352,13 +352,25 @@ function toCode(cause: unknown): unknown {
 /** Node's or the user's error of a failed connection attempt, as a DodiciError. A DodiciError comes back untouched. */
 export function toConnectError(cause: unknown, origin: string): DodiciError {
   if (cause instanceof DodiciError) return cause
-  const code = toCode(cause)
-  // RFC 7301 §3.2: a server that knows none of the offered protocols sends an alert. The code of OpenSSL's
-  // error contains this name whether the peer or this side has sent the alert.
-  if (typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')) {
+  if (isOfAlert(cause)) {
     return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN`, { cause })
   }
   return toPlainConnectError(cause, origin)
+}
+
+/**
+ * RFC 7301 §3.2: a server that knows none of the offered protocols sends an alert. The code of OpenSSL's error
+ * contains this name whether the peer or this side has sent the alert.
+ */
+function isOfAlert(cause: unknown): boolean {
+  const code = toCode(cause)
+  return typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')
+}
+
+/** Whether a connection has failed because the peer speaks none of the protocols that were offered. */
+export function isNoProtocol(error: Error): boolean {
+  if (error instanceof AlpnError) return error.alpnProtocol === null || error.alpnProtocol === 'h2'
+  return isOfAlert(error) || isOfAlert(error.cause)
 }
 
 function toPlainConnectError(cause: unknown, origin: string): ConnectError {

@@ -235,7 +235,8 @@ export interface ClientOptions extends CallLimits {
   /**
    * The dispatcher for requests that HTTP/2 can't serve:
    *
-   * - requests to an origin that chooses HTTP/1.1 by ALPN (remembered as long as this dispatcher lives);
+   * - requests to an origin that chooses HTTP/1.1 by ALPN (remembered for five minutes, or until a connection chooses
+   *   HTTP/2);
    * - a request that a server refuses with HTTP_1_1_REQUIRED (RFC 9113 §7), if its body can be sent again;
    * - an upgrade to a server that offers no extended CONNECT.
    *

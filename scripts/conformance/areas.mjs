@@ -216,7 +216,7 @@ export const GROUPS = [
       },
       {
         what: 'TLS: the server’s name and certificate, client certificates, ALPN',
-        files: ['test/session/{connector,half-open-sockets,tls-identity,tls-rotation}.test.ts'],
+        files: ['test/session/{connector,half-open-sockets,mixed-fleet,tls-identity,tls-rotation}.test.ts'],
       },
     ],
   },

@@ -82,6 +82,11 @@ export class RequestTrace {
     this.#state = 'withdrawn'
   }
 
+  /** The fallback can't serve the request after all. */
+  hold(): void {
+    if (this.#state === 'withdrawn') this.#state = 'held'
+  }
+
   /** Runs `act` in the async context of the `dispatch()` call. */
   asCaller(act: () => void): void {
     this.#caller.runInAsyncScope(act)

@@ -38,7 +38,7 @@ export abstract class OriginDispatcher extends LivingDispatcher {
     super(systemClock, resolved)
     this.#origin = where.href
     this.#maxResponseSize = resolved.limits.maxResponseSize
-    const memory = new OriginMemory(isHttp1Origin(where, options) ? 'http/1.1' : protocol)
+    const memory = new OriginMemory(systemClock, isHttp1Origin(where, options) ? 'http/1.1' : protocol)
     const announcer = new Announcer(this, where.url)
     this.#scheduler = new CallScheduler(where, resolved, connections, systemClock, memory, announcer)
   }

@@ -115,7 +115,8 @@ export class CallPump {
       if (!call.wasMisdirected) call.sessionMark = this.#sessions.opened
       session.open(call)
     } else if (this.#fallback.isThere) {
-      this.#fallback.open(call, call.http1Required)
+      const isHint = session === null && toLane(call).need !== 'none'
+      this.#fallback.open(call, call.http1Required, isHint)
     } else {
       // Back to its place in the queue: a call leaves the queue when it settles.
       this.#waiting.add(call)

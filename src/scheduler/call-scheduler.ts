@@ -78,10 +78,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#events = events
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
-    this.#fallback = new Fallback(options, clock)
+    this.#fallback = new Fallback(origin, options, clock, memory)
     const { replaySafe } = options
     this.#replays = new Replays({ replaySafe, hasFallback: this.#fallback.isThere })
     this.#sessions = new SessionSet(origin, options, connections, clock, memory, this, events)
+    this.#fallback.offer(this.#sessions)
     this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
     this.#pump = new CallPump(origin, memory, this.#waiting, this.#sessions, this.#fallback)
   }
@@ -163,9 +164,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** The fallback publishes the requests that it serves on undici's channels itself. */
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
-    const { protocol } = this.#memory
-    if (!hasSubscribers() || protocol === 'http/1.1') return handler
-    const isHttp2 = this.#origin.scheme === 'http' || (protocol === 'h2' && this.#sessions.ready > 0)
+    if (!hasSubscribers() || this.#memory.isHttp1Chosen) return handler
+    const mayBeHttp2 = this.#memory.protocol !== 'http/1.1'
+    const isHttp2 = mayBeHttp2 && (this.#origin.scheme === 'http' || this.#sessions.ready > 0)
     return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
   }
 

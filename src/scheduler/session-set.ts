@@ -4,11 +4,14 @@
  * @module
  */
 
+import type { Socket } from 'node:net'
 import type { OpenReason, SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { AlpnError } from '../errors.ts'
+import type { Http2Taker } from '../session/connect/http2-takers.ts'
+import { discardSocket } from '../session/connect/socket.ts'
 import { toEngineSource } from '../session/engines.ts'
 import { Http2Session } from '../session/http2-session.ts'
 import { toDisconnectError } from '../session/loss.ts'
@@ -33,7 +36,7 @@ export interface SessionSetOwner extends ReconnectDemand {
 }
 
 /** Opens sessions while calls wait and all others are full, and replaces what is lost. */
-export class SessionSet implements SessionOwner {
+export class SessionSet implements SessionOwner, Http2Taker {
   readonly #context: SessionContext
   readonly #owner: SessionSetOwner
   readonly #events: ConnectionEvents
@@ -165,16 +168,35 @@ export class SessionSet implements SessionOwner {
     if (crowded !== null) this.#open('crowded', crowded)
   }
 
+  get mayChooseHttp2(): boolean {
+    return this.#context.memory.mayChooseHttp2
+  }
+
+  onHttp1Chosen(): void {
+    this.#context.memory.onHttp1('alpn')
+  }
+
+  takeHttp2(socket: Socket): void {
+    this.#context.memory.onHttp2()
+    if (this.#isEnded || this.#usable.size >= this.#connections) discardSocket(socket)
+    else this.#add(this.#toReason(), null, socket)
+    this.#owner.onRoom()
+  }
+
   /** @param crowded the session whose calls the new one takes; null for none */
   #open(reason: OpenReason, crowded: Session | null): void {
-    if (!this.#reconnects.mayConnect || this.#isEnded) return
+    if (this.#reconnects.mayConnect && !this.#isEnded) this.#add(reason, crowded, null)
+  }
+
+  /** @param socket over which HTTP/2 was chosen; null: the session connects */
+  #add(reason: OpenReason, crowded: Session | null, socket: Socket | null): void {
     const session = new Http2Session(this.#context, ++this.#opened, reason)
     this.#newest = session
     this.#isReplacing = false
     this.#all.add(session)
     this.#usable.add(session)
     if (crowded !== null) this.#relief.begin(crowded, session)
-    session.start()
+    session.start(socket)
   }
 
   /** Whether calls wait has changed: calls that wait keep the process alive. */
@@ -253,7 +275,7 @@ export class SessionSet implements SessionOwner {
       this.#events.onDisconnect(toDisconnectError(session.goaway, cause))
     } else if (!this.#isEnded && cause !== null) {
       if (this.#isForFallback(cause)) {
-        this.#context.memory.onHttp1()
+        this.#context.memory.onHttp1('alpn')
         this.#owner.onRoom()
         return
       }

@@ -62,21 +62,31 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
   }
 
-  start(): void {
+  start(socket: Socket | null = null): void {
     this.#report.open()
     // A subscriber that was told may have ended the session, and so may the caller's own connector.
-    if (this.#state.name !== 'connecting') return
+    if (this.#state.name !== 'connecting') {
+      socket?.destroy()
+      return
+    }
     // Before the dial: nothing would hear of the end of a socket that waits for its engine.
     this.#context.engine.use(
-      (engine) => this.#connect(engine),
+      (engine) => this.#connect(engine, socket),
       (error) => this.#close(error),
     )
   }
 
-  #connect(engine: Engine): void {
+  #connect(engine: Engine, socket: Socket | null): void {
     // Its caller may have ended it while the engine was loaded.
-    if (this.#state.name !== 'connecting') return
+    if (this.#state.name !== 'connecting') {
+      socket?.destroy()
+      return
+    }
     const startedAt = this.#context.clock.now()
+    if (socket !== null) {
+      this.#start(engine, socket, startedAt)
+      return
+    }
     this.#attempt = new ConnectionAttempt(this.#context, (result) => {
       if ('error' in result) this.#close(result.error)
       else this.#start(engine, result.socket, startedAt)
@@ -290,7 +300,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     const { memory, options } = this.#context
     if (isOfPings({ code, lastStreamId, debugData })) memory.onTooManyPings()
     else this.#keepalive?.onGoaway()
-    if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1()
+    if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1('required')
     this.#drain()
   }
 

@@ -121,6 +121,7 @@ export class Keepalive implements Timed {
     this.#pings = connection.pings
     this.#deadlines = deadlines
     this.#memory = memory
+    memory.expire()
     this.#idleTimeout = options.keepAliveTimeout === 0 ? NEVER : options.keepAliveTimeout
     this.#pingTimeout = options.pingTimeout === 0 ? NEVER : options.pingTimeout
     this.#configuredInterval = options.pingInterval === 0 ? NEVER : options.pingInterval
@@ -225,6 +226,7 @@ export class Keepalive implements Timed {
   }
 
   onDeadline(): void {
+    this.#memory.expire()
     const now = this.#deadlines.now()
     if (this.#kept.isNeeded || this.#pingAt !== NEVER) {
       // Node may have destroyed the session without an event.

@@ -5,6 +5,8 @@
  */
 
 import type { SecureContext } from 'node:tls'
+import type { Clock } from '../core/clock.ts'
+import { Learned } from './learned.ts'
 
 /** The interval between PINGs grows to at most this many times the configured one. */
 const MAX_PING_FACTOR = 64
@@ -21,11 +23,18 @@ function isGrpc(contentType: unknown): boolean {
 }
 
 /**
- * - `unknown`: no connection was made yet
- * - `h2`: a session was ready
- * - `http/1.1`: the origin speaks no HTTP/2, by ALPN or by the caller's option
+ * - `unknown`: the next connection chooses
+ * - `http/1.1`: the origin speaks no HTTP/2, as far as is known, or by the caller's option
  */
-export type OriginProtocol = 'unknown' | 'h2' | 'http/1.1'
+export type OriginProtocol = 'unknown' | 'http/1.1'
+
+/**
+ * How it was learned that an origin speaks HTTP/1.1:
+ *
+ * - `alpn`: a connection that was offered both has chosen it. The next connection may choose otherwise
+ * - `required`: a server that speaks HTTP/2 has asked for it (HTTP_1_1_REQUIRED)
+ */
+type Http1Reason = 'alpn' | 'required'
 
 /** A TLS session ticket (RFC 8446 §2.2), and the identity that it stands for at the server. */
 export interface TlsTicket {
@@ -34,23 +43,89 @@ export interface TlsTicket {
   readonly secureContext: SecureContext | undefined
 }
 
-/** Lives as long as the origin's dispatcher. Its size doesn't depend on the number of sessions. */
-export class OriginMemory {
-  /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null before any. */
-  streamLimit: number | null = null
-  /** The last TLS session ticket of the peer; null before any, and over cleartext. */
-  tlsTicket: TlsTicket | null = null
-  #protocol: OriginProtocol
-  #pingFactor = 1
-  /** Whether the peer has responded in gRPC; null before any response. */
-  #isGrpc: boolean | null = null
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
-  constructor(protocol: OriginProtocol = 'unknown') {
-    this.#protocol = protocol
+/** How long each thing is believed after it was learned. Milliseconds. docs/connections.md has the same table. */
+export const MAX_AGES = {
+  /** A roll-out of HTTP/2 is noticed by then, where no new connection of the fallback notices it before. */
+  protocol: 5 * MINUTE,
+  streamLimit: HOUR,
+  /** RFC 8446 §4.6.1: the longest that a ticket may be kept. */
+  tlsTicket: 7 * DAY,
+  pingFactor: DAY,
+  isGrpc: DAY,
+} as const
+
+/**
+ * What the sessions of one origin have learned. Everything in it is a hint with an age: see {@link MAX_AGES}. It lives
+ * as long as the origin's dispatcher. Its size doesn't depend on the number of sessions.
+ */
+export class OriginMemory {
+  /** Whether the caller has chosen HTTP/1.1: that isn't learned, and stays. */
+  readonly isHttp1Chosen: boolean
+  readonly #http1: Learned<Http1Reason>
+  readonly #streamLimit: Learned<number>
+  readonly #tlsTicket: Learned<TlsTicket>
+  readonly #pingFactor: Learned<number>
+  readonly #isGrpc: Learned<boolean>
+
+  constructor(clock: Pick<Clock, 'now'>, protocol: OriginProtocol = 'unknown') {
+    this.isHttp1Chosen = protocol === 'http/1.1'
+    this.#http1 = new Learned(clock, MAX_AGES.protocol)
+    this.#streamLimit = new Learned(clock, MAX_AGES.streamLimit)
+    this.#tlsTicket = new Learned(clock, MAX_AGES.tlsTicket)
+    this.#pingFactor = new Learned(clock, MAX_AGES.pingFactor)
+    this.#isGrpc = new Learned(clock, MAX_AGES.isGrpc)
   }
 
   get protocol(): OriginProtocol {
-    return this.#protocol
+    return this.isHttp1Chosen || this.#http1.value !== null ? 'http/1.1' : 'unknown'
+  }
+
+  /** Whether the origin's next connection may choose HTTP/2, although the last one has chosen HTTP/1.1. */
+  get mayChooseHttp2(): boolean {
+    return !this.isHttp1Chosen && this.#http1.value === 'alpn'
+  }
+
+  /** A connection has chosen HTTP/2, or takes no HTTP/1.1. */
+  onHttp2(): void {
+    if (this.#http1.last === 'alpn') this.#http1.forget()
+  }
+
+  /** A connection has chosen HTTP/1.1, or a server requires it. */
+  onHttp1(reason: Http1Reason): void {
+    if (reason === 'required' || this.#http1.value !== 'required') this.#http1.learn(reason)
+  }
+
+  /** No connection can be made that speaks HTTP/1.1. */
+  onNoHttp1(): void {
+    this.#http1.forget()
+  }
+
+  /** The peer's last SETTINGS_MAX_CONCURRENT_STREAMS; null before any. */
+  get streamLimit(): number | null {
+    return this.#streamLimit.value
+  }
+
+  /** The peer has sent SETTINGS. */
+  onStreamLimit(limit: number): void {
+    this.#streamLimit.learn(limit)
+  }
+
+  /** The last TLS session ticket of the peer; null before any, and over cleartext. */
+  get tlsTicket(): TlsTicket | null {
+    return this.#tlsTicket.value
+  }
+
+  onTlsTicket(ticket: TlsTicket): void {
+    this.#tlsTicket.learn(ticket)
+  }
+
+  /** No connection could be made: the ticket may be the cause. */
+  forgetTlsTicket(): void {
+    this.#tlsTicket.forget()
   }
 
   /**
@@ -58,17 +133,17 @@ export class OriginMemory {
    * client whose certificate has got the ticket: another context must not resume it.
    */
   getTicket(secureContext: SecureContext | undefined): Buffer | undefined {
-    return this.tlsTicket?.secureContext === secureContext ? this.tlsTicket?.ticket : undefined
+    const { tlsTicket } = this
+    return tlsTicket?.secureContext === secureContext ? tlsTicket?.ticket : undefined
   }
 
-  /** A session is ready. This doesn't change `http/1.1`. */
-  onHttp2(): void {
-    if (this.#protocol === 'unknown') this.#protocol = 'h2'
-  }
-
-  /** The origin has chosen HTTP/1.1, or requires it. */
-  onHttp1(): void {
-    this.#protocol = 'http/1.1'
+  /**
+   * Forgets what is too old of the things that are read for each request. A session calls it when it begins, and
+   * whenever it looks after its connection.
+   */
+  expire(): void {
+    this.#pingFactor.expire()
+    this.#isGrpc.expire()
   }
 
   /**
@@ -76,26 +151,29 @@ export class OriginMemory {
    * first.
    */
   get pingFactor(): number {
-    return this.#pingFactor
+    return this.#pingFactor.last ?? 1
   }
 
   /** Whether the peer has complained of our PINGs. */
   get isPingShy(): boolean {
-    return this.#pingFactor > 1
-  }
-
-  /** Whether the peer has responded in gRPC, whose servers count PINGs; null before its first response of any kind. */
-  get isGrpc(): boolean | null {
-    return this.#isGrpc
-  }
-
-  /** The peer has responded to a call. @param contentType of that response; undefined for none */
-  onResponse(contentType: unknown): void {
-    if (this.#isGrpc !== true) this.#isGrpc = isGrpc(contentType)
+    return this.pingFactor > 1
   }
 
   /** The peer has complained of our PINGs. */
   onTooManyPings(): void {
-    this.#pingFactor = Math.min(this.#pingFactor * 2, MAX_PING_FACTOR)
+    this.#pingFactor.learn(Math.min(this.pingFactor * 2, MAX_PING_FACTOR))
+  }
+
+  /** Whether the peer has responded in gRPC, whose servers count PINGs; null before its first response of any kind. */
+  get isGrpc(): boolean | null {
+    return this.#isGrpc.last
+  }
+
+  /** The peer has responded to a call. @param contentType of that response; undefined for none */
+  onResponse(contentType: unknown): void {
+    const { last } = this.#isGrpc
+    if (last === true) return
+    const isOfGrpc = isGrpc(contentType)
+    if (isOfGrpc !== last) this.#isGrpc.learn(isOfGrpc)
   }
 }

@@ -88,7 +88,7 @@ export class PeerSettings {
     this.#offersExtendedConnect = enableConnectProtocol
     this.#maxHeaderListSize = maxHeaderListSize
     this.#peerLimit = maxConcurrentStreams
-    this.#memory.streamLimit = maxConcurrentStreams
+    this.#memory.onStreamLimit(maxConcurrentStreams)
     this.#limit = Math.min(maxConcurrentStreams, this.#ownLimit)
   }
 }

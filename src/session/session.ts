@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Socket } from 'node:net'
 import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Call } from '../handler/call.ts'
@@ -115,8 +116,10 @@ export interface Session {
   /**
    * Begins to connect. The owner calls it once, after it has stored the session: subscribers and a connect function are
    * the caller's code, and may call back.
+   *
+   * @param socket an open one, over which HTTP/2 was chosen by ALPN; null or undefined: the session makes its own
    */
-  start(): void
+  start(socket?: Socket | null): void
   /**
    * Finishes its streams, then closes. Idempotent.
    *

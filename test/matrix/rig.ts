@@ -22,7 +22,7 @@ export class MatrixClient extends LivingDispatcher implements ConnectionEvents {
   constructor(origin: string, options: ClientOptions, clock: FakeClock) {
     const resolved = toClientOptions(options)
     super(clock, resolved)
-    this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, clock, new OriginMemory(), this)
+    this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, clock, new OriginMemory(clock), this)
   }
 
   /** How many calls there are, and how many of them may be late. */

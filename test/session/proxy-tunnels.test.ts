@@ -242,7 +242,7 @@ describe.each(ENGINES)('engine %s', (engine) => {
       const options = toProxyOptions({ uri: proxy.uri, proxyTls: { ca: proxy.ca } })
       const tunnels = new HttpTunnels(options, toClientOptions({ engine }), clock)
       onTestFinished(() => tunnels.destroy(null))
-      const connect = toTunnelConnector(tunnels, { rejectUnauthorized: false })
+      const connect = toTunnelConnector(tunnels, { rejectUnauthorized: false }, clock)
       const start = (origin: string): Harness => {
         const harness = new Harness(origin, { ...PATIENT, engine, connect, connectTimeout: 1_000 }, clock)
         onTestFinished(() => harness.scheduler.tearDown(null))

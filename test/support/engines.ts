@@ -86,7 +86,7 @@ export class Harness implements ConnectionEvents {
   constructor(origin: string, options: PoolOptions = {}, clock: Clock = systemClock) {
     const connections = toConnections({ connections: 1, ...options })
     const resolved = toClientOptions({ fallback: null, ...options })
-    const memory = new OriginMemory()
+    const memory = new OriginMemory(clock)
     this.scheduler = new CallScheduler(toOrigin(origin), resolved, connections, clock, memory, this)
   }
 

@@ -113,7 +113,7 @@ export class Http1Harness {
 
   constructor(fallback: FakeFallback, options: ClientOptions = {}, origin = 'https://example.com') {
     const events = { onConnect() {}, onDisconnect() {}, onConnectionError() {}, onDrain() {} }
-    const memory = new OriginMemory('http/1.1')
+    const memory = new OriginMemory(this.clock, 'http/1.1')
     this.fallback = fallback
     const resolved = toClientOptions({ ...options, fallback })
     this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, this.clock, memory, events)

@@ -62,7 +62,7 @@ export class ProxyAgent extends LivingDispatcher {
     this.#tunnels =
       resolved.target.protocol === 'socks5:' ? null : new HttpTunnels(resolved, client, systemClock)
     const tunnels = this.#tunnels ?? toSocksTunnels(resolved, client)
-    const connect = toTunnelConnector(tunnels, resolved.requestTls)
+    const connect = toTunnelConnector(tunnels, resolved.requestTls, systemClock)
     const inner = { ...client, connect }
     this.#fallback = client.fallback === undefined ? new ProxyFallback(resolved, inner, systemClock) : null
     const agentOptions: AgentOptions = {

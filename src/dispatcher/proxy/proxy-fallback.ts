@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
@@ -19,6 +18,8 @@ import { toConnectError } from '../../errors.ts'
 import { ForwardingHandler } from '../../handler/forwarding-handler.ts'
 import { toNativeHandler, toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 import { BuiltinFallback } from '../../scheduler/fallback/builtin-fallback.ts'
+import { OwnFallback } from '../../scheduler/fallback/own-fallback.ts'
+import type { Http2Takers } from '../../session/connect/http2-takers.ts'
 
 /** RFC 9110 §15.5.8: this response is the proxy's own. */
 const PROXY_AUTHENTICATION_REQUIRED = 407
@@ -26,7 +27,7 @@ const PROXY_AUTHENTICATION_REQUIRED = 407
 const MAX_BODY = 65_536
 
 /** The fallback of a ProxyAgent. */
-export class ProxyFallback implements FallbackDispatcher {
+export class ProxyFallback extends OwnFallback {
   readonly #options: ResolvedProxyOptions
   readonly #tunnelled: BuiltinFallback
   /** Connections to the proxy itself; null where all requests go through tunnels. */
@@ -34,12 +35,18 @@ export class ProxyFallback implements FallbackDispatcher {
 
   /** @param client the options of the clients behind the proxy, whose connect function makes tunnels */
   constructor(options: ResolvedProxyOptions, client: ResolvedClientOptions, clock: Clock) {
+    super()
     this.#options = options
     this.#tunnelled = new BuiltinFallback(client, clock)
     const isForwarding = !options.proxyTunnel && options.target.protocol !== 'socks5:'
     this.#forwarded = isForwarding
       ? new BuiltinFallback({ ...client, connect: options.proxyTls }, clock)
       : null
+  }
+
+  /** Those behind tunnels: a forwarding proxy speaks HTTP/1.1. */
+  get takers(): Http2Takers {
+    return this.#tunnelled.takers
   }
 
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {

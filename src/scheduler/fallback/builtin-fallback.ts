@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { AnyDispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -14,11 +13,14 @@ import { toOrigin } from '../../core/options.ts'
 import { RUNTIME } from '../../core/runtime.ts'
 import { ClientDestroyedError, NotSupportedError } from '../../errors.ts'
 import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
+import { Http2Takers } from '../../session/connect/http2-takers.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
+import { OwnFallback } from './own-fallback.ts'
 
 /** The Agent is made on first use. Its connections are made by the same code as those of sessions. */
-export class BuiltinFallback implements FallbackDispatcher {
+export class BuiltinFallback extends OwnFallback {
+  readonly takers = new Http2Takers()
   readonly #options: ResolvedClientOptions
   readonly #clock: Clock
   /**
@@ -30,6 +32,7 @@ export class BuiltinFallback implements FallbackDispatcher {
   #isDestroyed = false
 
   constructor(options: ResolvedClientOptions, clock: Clock) {
+    super()
     this.#options = options
     this.#clock = clock
     this.#seen = peekBuiltinClass()
@@ -40,9 +43,8 @@ export class BuiltinFallback implements FallbackDispatcher {
     if (this.#isDestroyed) throw new ClientDestroyedError()
     this.#agent ??= this.#make()
     const { hostname } = toOrigin(options.origin)
-    const given = typeof this.#options.connect === 'function' ? undefined : this.#options.connect.servername
     // Always given, also for an address: undici would take the name from a `host` field.
-    const servername = options.servername ?? given ?? hostname
+    const servername = options.servername ?? toConnectName(this.#options, hostname)
     return this.#agent.dispatch({ ...options, servername }, handler)
   }
 
@@ -72,7 +74,12 @@ export class BuiltinFallback implements FallbackDispatcher {
       bodyTimeout: 0,
       maxHeaderSize: MAX_RESPONSE_HEADER_SIZE,
     }
-    const connect = toHttp1Connector(this.#options, this.#clock)
+    const connect = toHttp1Connector(this.#options, this.#clock, this.takers)
     return new agentClass({ ...common, connectTimeout, strictContentLength, connect })
   }
+}
+
+/** The server name of connections to a host, where no request names another one. */
+export function toConnectName({ connect }: Pick<ResolvedClientOptions, 'connect'>, hostname: string): string {
+  return (typeof connect === 'function' ? undefined : connect.servername) ?? hostname
 }

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import type { SendableBody } from '../../core/body-source.ts'
+import type { SendableBody, StreamBody } from '../../core/body-source.ts'
 import { respell } from '../../core/field-names.ts'
 import { toHeaderObject } from '../../core/header-object.ts'
 import { toRawHeaders } from '../../core/headers.ts'
@@ -19,7 +19,7 @@ import { WEBSOCKET_KEY } from '../../core/request.ts'
 import type { UnorderedItem } from '../../core/unordered-list.ts'
 import type { WireHeaders } from '../../core/wire-headers.ts'
 import { getField } from '../../core/wire-headers.ts'
-import { NotSupportedError, TunnelRefusedError, toError, toFallbackError } from '../../errors.ts'
+import { NotSupportedError, TunnelRefusedError, toError, toFallbackError, toOwnError } from '../../errors.ts'
 import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
@@ -40,6 +40,13 @@ const SLICE = 65_536
 export interface FallbackOwner {
   /** The dispatcher has a connection for the attempt, or the attempt is done. Called once. */
   onAttemptBegun(): void
+  /**
+   * Whether an attempt that hasn't begun has failed because its connection speaks HTTP/2 alone, or has chosen that:
+   * then the call may be sent by it.
+   *
+   * @param isHint whether HTTP/2 would serve the call as well
+   */
+  isOfHttp2(error: Error, isHint: boolean): boolean
   onAttemptDone(attempt: FallbackAttempt): void
 }
 
@@ -53,6 +60,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   readonly #owner: FallbackOwner
   readonly #dispatcher: FallbackDispatcher
   readonly #servername: string | null
+  readonly #isHint: boolean
   readonly #call: Call
   #state: FallbackState = 'waiting'
   /** Null before it was opened. */
@@ -60,9 +68,19 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   /** Null until the dispatcher has begun. */
   #controller: DispatchController | null = null
 
-  /** @param servername the server name for TLS; null: the dispatcher chooses it */
-  constructor(owner: FallbackOwner, dispatcher: FallbackDispatcher, call: Call, servername: string | null) {
+  /**
+   * @param servername the server name for TLS; null: the dispatcher chooses it
+   * @param isHint whether HTTP/2 would serve the call as well, if the origin spoke it
+   */
+  constructor(
+    owner: FallbackOwner,
+    dispatcher: FallbackDispatcher,
+    call: Call,
+    servername: string | null,
+    isHint: boolean,
+  ) {
     this.#owner = owner
+    this.#isHint = isHint
     this.#servername = servername
     this.#dispatcher = dispatcher
     this.#call = call
@@ -218,6 +236,11 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     if (this.#state === 'done') return
     const state = this.#state
     this.#move('done')
+    if (state === 'waiting' && this.#owner.isOfHttp2(error, this.#isHint)) {
+      this.#call.request.trace?.hold()
+      this.#call.attemptFailed(toOwnError(toFallbackError(error, this.#call.request.origin.href, 'no')))
+      return
+    }
     const processed = state === 'waiting' ? 'no' : state === 'responded' ? 'yes' : 'maybe'
     this.#call.fail(toFallbackError(error, this.#call.request.origin.href, processed))
   }
@@ -256,7 +279,12 @@ function toFallbackBody(call: Call): DispatchOptions['body'] {
   const { body } = call
   if (body.kind === 'bytes')
     return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
-  return body.kind === 'none' ? null : watchUpload(call, body.open())
+  return body.kind === 'none' ? null : watchUpload(call, toPieces(body))
+}
+
+/** The body is opened when it is read: an attempt that finds no connection leaves it untouched. */
+async function* toPieces(body: StreamBody): AsyncGenerator<Uint8Array | string> {
+  yield* body.open()
 }
 
 function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
@@ -264,7 +292,10 @@ function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /** Reports to the call how much of its body was read: not every dispatcher does. */
-async function* watchUpload(call: Call, body: Readable | Iterable<Uint8Array>): AsyncGenerator<Buffer> {
+async function* watchUpload(
+  call: Call,
+  body: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of body) {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : toBuffer(chunk)

@@ -7,14 +7,17 @@
 import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { Clock } from '../../core/clock.ts'
 import { Hold } from '../../core/clock.ts'
-import type { ResolvedClientOptions } from '../../core/options.ts'
+import type { Origin, ResolvedClientOptions } from '../../core/options.ts'
 import { UnorderedList } from '../../core/unordered-list.ts'
 import type { DodiciError } from '../../errors.ts'
-import { ClientDestroyedError, NotSupportedError } from '../../errors.ts'
+import { ClientDestroyedError, isNoProtocol, NotSupportedError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
-import { BuiltinFallback } from './builtin-fallback.ts'
+import type { Http2Taker } from '../../session/connect/http2-takers.ts'
+import type { OriginMemory } from '../../session/origin-memory.ts'
+import { BuiltinFallback, toConnectName } from './builtin-fallback.ts'
 import type { FallbackOwner } from './fallback-attempt.ts'
 import { FallbackAttempt } from './fallback-attempt.ts'
+import { OwnFallback } from './own-fallback.ts'
 
 /** The caller's dispatcher, or one of the kind that is built into Node, which Dodici makes and ends itself. */
 export class Fallback implements FallbackOwner {
@@ -22,13 +25,19 @@ export class Fallback implements FallbackOwner {
   /** Null when the dispatcher is the caller's. */
   readonly #own: BuiltinFallback | null
   readonly #connect: ResolvedClientOptions['connect']
+  readonly #origin: Origin
+  readonly #memory: OriginMemory
+  /** Takes connections that choose HTTP/2; null before it is known, and at the end. */
+  #taker: Http2Taker | null = null
   readonly #attempts = new UnorderedList<FallbackAttempt>()
   /** Keeps the process alive while attempts wait for a connection: the connecting code may have no socket meanwhile. */
   readonly #hold: Hold
   /** How many attempts wait for a connection. */
   #waiting = 0
 
-  constructor(options: ResolvedClientOptions, clock: Clock) {
+  constructor(origin: Origin, options: ResolvedClientOptions, clock: Clock, memory: OriginMemory) {
+    this.#origin = origin
+    this.#memory = memory
     this.#hold = new Hold(clock)
     this.#connect = options.connect
     this.#own = options.fallback === undefined ? new BuiltinFallback(options, clock) : null
@@ -40,12 +49,24 @@ export class Fallback implements FallbackOwner {
     return this.#dispatcher !== null
   }
 
+  /** Its connections may choose HTTP/2: `taker` takes those. */
+  offer(taker: Http2Taker): void {
+    this.#taker = taker
+    if (this.#dispatcher instanceof OwnFallback)
+      this.#dispatcher.takers.add(
+        this.#origin,
+        toConnectName({ connect: this.#connect }, this.#origin.hostname),
+        taker,
+      )
+  }
+
   /**
    * Sends the request of a call. The call hears of everything that follows, also of a failure.
    *
    * @param error the failure of the last attempt; null when there was none
+   * @param isHint whether HTTP/2 would serve the call as well, if the origin spoke it
    */
-  open(call: Call, error: DodiciError | null): void {
+  open(call: Call, error: DodiciError | null, isHint: boolean): void {
     if (this.#dispatcher === null) return
     if (call.outer instanceof FallbackAttempt && call.outer.isWithin(this)) {
       call.fail(new NotSupportedError('The fallback leads back to the dispatcher that it is to serve'))
@@ -53,7 +74,7 @@ export class Fallback implements FallbackOwner {
     }
     const { trace } = call.request
     trace?.withdraw(error)
-    const attempt = new FallbackAttempt(this, this.#dispatcher, call, this.#toServername(call))
+    const attempt = new FallbackAttempt(this, this.#dispatcher, call, this.#toServername(call), isHint)
     this.#attempts.add(attempt)
     this.#waiting++
     this.#hold.set(true)
@@ -75,12 +96,23 @@ export class Fallback implements FallbackOwner {
     if (--this.#waiting === 0) this.#hold.set(false)
   }
 
+  isOfHttp2(error: Error, isHint: boolean): boolean {
+    if (this.#dispatcher instanceof OwnFallback && this.#dispatcher.takers.wasTaken(error)) return true
+    if (!isHint || this.#memory.isHttp1Chosen || !isNoProtocol(error)) return false
+    this.#memory.onNoHttp1()
+    return true
+  }
+
   onAttemptDone(attempt: FallbackAttempt): void {
     this.#attempts.delete(attempt)
   }
 
   /** Fails the calls that are left, and settles when Dodici's own dispatcher is gone. */
   async end(error: Error | null): Promise<void> {
+    if (this.#dispatcher instanceof OwnFallback && this.#taker !== null) {
+      const name = toConnectName({ connect: this.#connect }, this.#origin.hostname)
+      this.#dispatcher.takers.delete(this.#origin, name, this.#taker)
+    }
     const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
     for (const attempt of attempts) attempt.fail(error ?? new ClientDestroyedError())
     await this.#own?.destroy(error)

@@ -84,7 +84,7 @@ export class ConnectionAttempt implements DialListener {
     // With TLS 1.3 tickets may come at any time after the handshake.
     if (isTlsSocket(socket))
       socket.on('session', (ticket: Buffer) => {
-        this.#memory.tlsTicket = { ticket, secureContext: this.#secureContext }
+        this.#memory.onTlsTicket({ ticket, secureContext: this.#secureContext })
       })
     // HTTP/2 by prior knowledge. undici marks the socket in the same way, and instrumentation reads the mark.
     else Object.assign(socket, { alpnProtocol: 'h2' })
@@ -105,7 +105,7 @@ export class ConnectionAttempt implements DialListener {
 
   onFailed(cause: unknown): void {
     // If the ticket was the cause, the next attempt must not fail because of it again.
-    this.#memory.tlsTicket = null
+    this.#memory.forgetTlsTicket()
     this.#onResult({ error: toConnectError(cause, this.#origin.href) })
   }
 }

@@ -11,42 +11,63 @@ import { AlpnError, toError } from '../../errors.ts'
 import type { DialListener } from './dial.ts'
 import type { DialerOptions, DialTarget } from './dialer.ts'
 import { Dialer } from './dialer.ts'
+import type { Http2Taker, Http2Takers } from './http2-takers.ts'
 import { discardSocket, tuneSocket } from './socket.ts'
 
-/** HTTP/2 isn't offered: the fallback would speak HTTP/1.1 to the server all the same. */
+/** HTTP/2 isn't offered where it has no taker: the fallback would speak HTTP/1.1 to the server all the same. */
 const HTTP1 = ['http/1.1']
+const EITHER_PROTOCOL = ['h2', 'http/1.1']
 
-/** A connector of undici's kind: it calls back once, in any case, and never from within. */
-export function toHttp1Connector(options: DialerOptions, clock: Clock): Connector {
+/**
+ * A connector of undici's kind: it calls back once, in any case, and never from within.
+ *
+ * @param takers take connections that choose HTTP/2; null for none
+ */
+export function toHttp1Connector(
+  options: DialerOptions,
+  clock: Clock,
+  takers: Http2Takers | null = null,
+): Connector {
   const dialer = new Dialer(options, clock)
   return (asked: ConnectorOptions, callback: ConnectorCallback): void => {
     const name = asked.host ?? asked.hostname
-    dialer.dial(toTarget(asked, name), new Http1Attempt(name, options.connect, callback))
+    const taker = takers?.find(asked) ?? null
+    const target = toTarget(asked, name, taker === null ? HTTP1 : EITHER_PROTOCOL)
+    const { connect } = options
+    const attempt =
+      taker === null || takers === null
+        ? new Http1Attempt(name, connect, callback)
+        : new EitherAttempt(name, connect, callback, takers, taker)
+    dialer.dial(target, attempt)
   }
 }
 
-function toTarget(asked: ConnectorOptions, name: string): DialTarget {
+function toTarget(asked: ConnectorOptions, name: string, alpnProtocols: string[]): DialTarget {
   const { hostname, protocol } = asked
   const port = asked.port === '' ? (protocol === 'https:' ? 443 : 80) : Number(asked.port)
   // undici may say null.
-  return { name, asked, port, alpnProtocols: HTTP1, tls: { servername: asked.servername ?? hostname } }
+  return { name, asked, port, alpnProtocols, tls: { servername: asked.servername ?? hostname } }
+}
+
+function isOfHttp2(socket: Socket): boolean {
+  return 'alpnProtocol' in socket && socket.alpnProtocol === 'h2'
 }
 
 /** One connection on its way. */
 class Http1Attempt implements DialListener {
-  readonly #name: string
+  protected readonly name: string
   readonly #connect: DialerOptions['connect']
   readonly #callback: ConnectorCallback
 
   constructor(name: string, connect: DialerOptions['connect'], callback: ConnectorCallback) {
-    this.#name = name
+    this.name = name
     this.#connect = connect
     this.#callback = callback
   }
 
   toRefusal(socket: Socket): Error | null {
-    if (!('alpnProtocol' in socket) || socket.alpnProtocol !== 'h2') return null
-    const message = `${this.#name} is to be spoken to in HTTP/1.1, and the connect function has offered it HTTP/2`
+    if (!isOfHttp2(socket)) return null
+    const message = `${this.name} is to be spoken to in HTTP/1.1, and the connect function has offered it HTTP/2`
     return Object.assign(new AlpnError(message), { alpnProtocol: 'h2' })
   }
 
@@ -64,5 +85,40 @@ class Http1Attempt implements DialListener {
 
   onFailed(cause: unknown): void {
     this.#callback(toError(cause), null)
+  }
+}
+
+/** One connection on its way that may choose HTTP/2. */
+class EitherAttempt extends Http1Attempt {
+  readonly #takers: Http2Takers
+  readonly #taker: Http2Taker
+
+  constructor(
+    name: string,
+    connect: DialerOptions['connect'],
+    callback: ConnectorCallback,
+    takers: Http2Takers,
+    taker: Http2Taker,
+  ) {
+    super(name, connect, callback)
+    this.#takers = takers
+    this.#taker = taker
+  }
+
+  override toRefusal(): null {
+    return null
+  }
+
+  override onConnected(socket: Socket): void {
+    if (!isOfHttp2(socket)) {
+      this.#taker.onHttp1Chosen()
+      super.onConnected(socket)
+      return
+    }
+    const error = new AlpnError(`${this.name} speaks HTTP/2 by now, and chose 'h2' by ALPN`)
+    error.alpnProtocol = 'h2'
+    this.#takers.noteTaken(error)
+    this.#taker.takeHttp2(socket)
+    this.onFailed(error)
   }
 }

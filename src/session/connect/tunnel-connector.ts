@@ -8,8 +8,11 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions, ConnectTlsOptions } from '../../../types/client.ts'
+import type { Clock } from '../../core/clock.ts'
 import { toError } from '../../errors.ts'
+import { Learned } from '../learned.ts'
 import type { TlsTicket } from '../origin-memory.ts'
+import { MAX_AGES } from '../origin-memory.ts'
 import { openSocket, toSecureContext } from './socket.ts'
 import type { Tunnels } from './tunnels.ts'
 import { toTunnelTarget } from './tunnels.ts'
@@ -19,11 +22,16 @@ const MAX_TICKETS = 100
 
 /** The last TLS session tickets (RFC 8446 §2.2) of the servers behind one proxy. */
 class Tickets {
-  readonly #tickets = new Map<string, TlsTicket>()
+  readonly #tickets = new Map<string, Learned<TlsTicket>>()
+  readonly #clock: Pick<Clock, 'now'>
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
 
   /** A ticket stands for the certificate that it was got with: another context must not resume it. */
   get(key: string, secureContext: SecureContext | undefined): Buffer | undefined {
-    const kept = this.#tickets.get(key)
+    const kept = this.#tickets.get(key)?.value
     return kept?.secureContext === secureContext ? kept?.ticket : undefined
   }
 
@@ -31,7 +39,9 @@ class Tickets {
   watch(key: string, secureContext: SecureContext | undefined, socket: TLSSocket): void {
     socket.on('session', (ticket: Buffer) => {
       this.#tickets.delete(key)
-      this.#tickets.set(key, { ticket, secureContext })
+      const learned = new Learned<TlsTicket>(this.#clock, MAX_AGES.tlsTicket)
+      learned.learn({ ticket, secureContext })
+      this.#tickets.set(key, learned)
       const [oldest] = this.#tickets.keys()
       if (this.#tickets.size > MAX_TICKETS && oldest !== undefined) this.#tickets.delete(oldest)
     })
@@ -46,8 +56,12 @@ class Tickets {
  *
  * @param requestTls the caller's options for TLS with the origin
  */
-export function toTunnelConnector(tunnels: Tunnels, requestTls: ConnectTlsOptions): Connector {
-  const tickets = new Tickets()
+export function toTunnelConnector(
+  tunnels: Tunnels,
+  requestTls: ConnectTlsOptions,
+  clock: Pick<Clock, 'now'>,
+): Connector {
+  const tickets = new Tickets(clock)
   return (asked, callback) => {
     const isTls = asked.protocol === 'https:'
     const port = asked.port === '' ? (isTls ? 443 : 80) : Number(asked.port)

@@ -96,7 +96,7 @@ export interface SceneOptions {
 export function setUp(given: SceneOptions = {}) {
   const clock = new FakeClock()
   const deadlines = new Deadlines(clock)
-  const memory = new OriginMemory()
+  const memory = new OriginMemory(clock)
   const session = new FakeSession()
   const { pings } = session
   const defaults = { keepAliveTimeout: IDLE, pingInterval: INTERVAL, pingTimeout: TIMEOUT }

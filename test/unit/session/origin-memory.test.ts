@@ -1,18 +1,131 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import { describe, expect, test } from 'vitest'
-import { OriginMemory } from '../../../src/session/origin-memory.ts'
+import { MAX_AGES, OriginMemory } from '../../../src/session/origin-memory.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+type What = keyof typeof MAX_AGES
+
+const page = readFileSync(new URL('../../../docs/connections.md', import.meta.url), 'utf8')
+
+/** How each thing is learned, and what is known then. */
+const TAUGHT: Readonly<Record<What, readonly [teach: (memory: OriginMemory) => void, known: unknown]>> = {
+  protocol: [(memory) => memory.onHttp1('alpn'), 'http/1.1'],
+  streamLimit: [(memory) => memory.onStreamLimit(5), 5],
+  tlsTicket: [
+    (memory) => memory.onTlsTicket({ ticket: Buffer.from('t'), secureContext: undefined }),
+    { ticket: Buffer.from('t'), secureContext: undefined },
+  ],
+  pingFactor: [(memory) => memory.onTooManyPings(), 2],
+  isGrpc: [(memory) => memory.onResponse('application/grpc'), true],
+}
+
+/** Getters that follow from the things that are learned. */
+const DERIVED = ['isPingShy', 'mayChooseHttp2']
+
+const WHATS = Object.keys(MAX_AGES) as What[]
+
+function setUp() {
+  const clock = new FakeClock()
+  return { clock, memory: new OriginMemory(clock) }
+}
+
+/** What is known, as the next session finds it. */
+function look(memory: OriginMemory): Record<What, unknown> {
+  memory.expire()
+  const { protocol, streamLimit, tlsTicket, pingFactor, isGrpc } = memory
+  return { protocol, streamLimit, tlsTicket, pingFactor, isGrpc }
+}
+
+const NOTHING = look(setUp().memory)
 
 describe('OriginMemory', () => {
   test('knows nothing at first', () => {
-    const { streamLimit, tlsTicket, pingFactor } = new OriginMemory()
-    expect({ streamLimit, tlsTicket, pingFactor }).toEqual({
+    expect(NOTHING).toEqual({
+      protocol: 'unknown',
       streamLimit: null,
       tlsTicket: null,
       pingFactor: 1,
+      isGrpc: null,
     })
   })
 
+  test('has no getter for something that is learned and has no age', () => {
+    const all = Object.entries(Object.getOwnPropertyDescriptors(OriginMemory.prototype))
+    const getters = all.flatMap(([name, { get }]) => (get === undefined ? [] : name))
+    expect(getters.toSorted()).toEqual([...WHATS, ...DERIVED].toSorted())
+  })
+
+  describe.each(WHATS)('%s', (what) => {
+    const [teach, known] = TAUGHT[what]
+
+    test('is believed until its age is reached, and forgotten then', () => {
+      const { clock, memory } = setUp()
+      teach(memory)
+      expect(look(memory)).toEqual({ ...NOTHING, [what]: known })
+      clock.advance(MAX_AGES[what] - 1)
+      expect(look(memory)).toEqual({ ...NOTHING, [what]: known })
+      clock.advance(1)
+      expect(look(memory)).toEqual(NOTHING)
+    })
+
+    test('is as new as when it was last learned', () => {
+      const { clock, memory } = setUp()
+      teach(memory)
+      clock.advance(MAX_AGES[what] - 1)
+      // A response in gRPC isn't noted anew before the first one is forgotten: there is no look at the clock for each.
+      if (what === 'isGrpc') clock.advance(1)
+      look(memory)
+      teach(memory)
+      clock.advance(MAX_AGES[what] - 1)
+      expect(look(memory)[what]).not.toEqual(NOTHING[what])
+    })
+
+    test('has its row in docs/connections.md, with its age', () => {
+      const rows = page.split('\n').filter((line) => line.startsWith(`| \`${what}\` |`))
+      expect(rows).toHaveLength(1)
+      expect(rows[0]?.split('|')[3]?.trim()).toBe(MAX_AGES[what].toLocaleString('en-US').replaceAll(',', '_'))
+      // Its way out.
+      expect(rows[0]?.split('|')[4]?.trim()).not.toBe('')
+    })
+  })
+
+  test('has no row in docs/connections.md for anything else', () => {
+    const table = page.slice(page.indexOf('### What an origin has taught'))
+    const rows = table.slice(0, table.indexOf('\n\n', table.indexOf('| --- |'))).match(/^\| `\w+` \|/gm)
+    expect(rows?.map((row) => row.slice(3, -3))).toEqual(WHATS)
+  })
+
+  test('keeps HTTP/1.1 that the caller has chosen', () => {
+    const clock = new FakeClock()
+    const memory = new OriginMemory(clock, 'http/1.1')
+    memory.onHttp2()
+    memory.onNoHttp1()
+    clock.advance(10 * MAX_AGES.protocol)
+    expect(memory.protocol).toBe('http/1.1')
+    expect(memory.mayChooseHttp2).toBe(false)
+  })
+
+  test('forgets HTTP/1.1 that a connection chose when another one chooses HTTP/2', () => {
+    const { memory } = setUp()
+    memory.onHttp1('alpn')
+    expect(memory.mayChooseHttp2).toBe(true)
+    memory.onHttp2()
+    expect(memory.protocol).toBe('unknown')
+  })
+
+  test('keeps HTTP/1.1 that a server of HTTP/2 requires, until none can be had', () => {
+    const { memory } = setUp()
+    memory.onHttp1('required')
+    memory.onHttp1('alpn')
+    memory.onHttp2()
+    expect([memory.protocol, memory.mayChooseHttp2]).toEqual(['http/1.1', false])
+    memory.onNoHttp1()
+    expect(memory.protocol).toBe('unknown')
+  })
+
   test('doubles the factor of the PING interval with each complaint, up to 64', () => {
-    const memory = new OriginMemory()
+    const { memory } = setUp()
     const factors = Array.from({ length: 10 }, () => {
       memory.onTooManyPings()
       return memory.pingFactor
@@ -20,27 +133,29 @@ describe('OriginMemory', () => {
     expect(factors).toEqual([2, 4, 8, 16, 32, 64, 64, 64, 64, 64])
   })
 
-  test('is separate for each origin', () => {
-    const [one, other] = [new OriginMemory(), new OriginMemory()]
-    one.onTooManyPings()
-    one.streamLimit = 5
-    expect([other.pingFactor, other.streamLimit]).toEqual([1, null])
-  })
-
   test('remembers that the peer has complained of PINGs', () => {
-    const memory = new OriginMemory()
+    const { memory } = setUp()
     expect(memory.isPingShy).toBe(false)
     memory.onTooManyPings()
     expect(memory.isPingShy).toBe(true)
   })
 
-  test('knows nothing of gRPC before the first response, and remembers the first one in gRPC for good', () => {
-    const memory = new OriginMemory()
+  test('gives a ticket to the identity that has got it alone', () => {
+    const { memory } = setUp()
+    const secureContext = createSecureContext()
+    memory.onTlsTicket({ ticket: Buffer.from('t'), secureContext })
+    expect(memory.getTicket(undefined)).toBeUndefined()
+    expect(memory.getTicket(secureContext)).toEqual(Buffer.from('t'))
+    memory.forgetTlsTicket()
+    expect(memory.getTicket(secureContext)).toBeUndefined()
+  })
+
+  test('knows nothing of gRPC before the first response, and keeps to the first one in gRPC', () => {
+    const { memory } = setUp()
     const known = [undefined, 'text/html', 'application/grpc', undefined].map((contentType) => {
       memory.onResponse(contentType)
       return memory.isGrpc
     })
     expect(known).toEqual([false, false, true, true])
-    expect(new OriginMemory().isGrpc).toBe(null)
   })
 })

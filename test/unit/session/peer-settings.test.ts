@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
 import { PeerSettings, UNLIMITED } from '../../../src/session/peer-settings.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
 function setUp(ownLimit = UNLIMITED, remembered: number | null = null) {
-  const memory = new OriginMemory()
-  memory.streamLimit = remembered
+  const memory = new OriginMemory(new FakeClock())
+  if (remembered !== null) memory.onStreamLimit(remembered)
   return { memory, settings: new PeerSettings(ownLimit, memory) }
 }
 

@@ -164,7 +164,7 @@ describe('connectTimeout', () => {
     for (let length = 0; length <= ALL.length; length++) {
       const ends = openEnds()
       const clock = new FakeClock()
-      const connect = toTunnelConnector(toTunnels(toConnector(ends), clock), {})
+      const connect = toTunnelConnector(toTunnels(toConnector(ends), clock), {}, clock)
       const dialer = new Dialer({ connect, connectTimeout: 1_000, socketPath: null }, clock)
       const results = new NotedResults()
       dialer.dial(toTarget(443, ['h2']), results)

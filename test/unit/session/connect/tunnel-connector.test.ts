@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../../src/core/clock.ts'
 import { ProxyConnectionError } from '../../../../src/core/proxy-errors.ts'
 import { toTunnelConnector } from '../../../../src/session/connect/tunnel-connector.ts'
 import type { TunnelResult, Tunnels, TunnelTarget } from '../../../../src/session/connect/tunnels.ts'
@@ -30,7 +31,7 @@ const ASKED = { hostname: 'localhost', host: 'localhost:8443', protocol: 'https:
 
 function toScene(requestTls: ConnectTlsOptions = {}) {
   const tunnels = new PatientTunnels()
-  const connector = toTunnelConnector(tunnels, requestTls)
+  const connector = toTunnelConnector(tunnels, requestTls, systemClock)
   const ask = (more: Partial<ConnectorOptions> = {}): Promise<Socket> =>
     new Promise((resolve, reject) => {
       void connector({ ...ASKED, ...more }, (error, socket) => {

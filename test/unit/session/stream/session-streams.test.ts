@@ -12,7 +12,7 @@ function setUp(given: ClientOptions = {}) {
   const context = {
     options: toClientOptions(given),
     deadlines: new Deadlines(new FakeClock()),
-    memory: new OriginMemory(),
+    memory: new OriginMemory(new FakeClock()),
   }
   const streams = new SessionStreams(context, {
     onReset: () => events.push('reset'),

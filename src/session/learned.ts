@@ -1,0 +1,46 @@
+/**
+ * Something that was learned of a peer, and that is believed for a time.
+ *
+ * @module
+ */
+
+import type { Clock } from '../core/clock.ts'
+
+/** A value with an age: a hint for what comes next, never a verdict for the life of the process. */
+export class Learned<TValue> {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #maxAge: number
+  #value: TValue | null = null
+  #learnedAt = 0
+
+  /** @param maxAge how long a value is believed after it was learned. Milliseconds */
+  constructor(clock: Pick<Clock, 'now'>, maxAge: number) {
+    this.#clock = clock
+    this.#maxAge = maxAge
+  }
+
+  /** Null for nothing, or for nothing any more. */
+  get value(): TValue | null {
+    this.expire()
+    return this.#value
+  }
+
+  /** The value without a look at the clock, for each request: its owner calls {@link expire} now and then. */
+  get last(): TValue | null {
+    return this.#value
+  }
+
+  learn(value: TValue): void {
+    this.#value = value
+    this.#learnedAt = this.#clock.now()
+  }
+
+  /** Forgets a value that is too old. */
+  expire(): void {
+    if (this.#value !== null && this.#clock.now() - this.#learnedAt >= this.#maxAge) this.#value = null
+  }
+
+  forget(): void {
+    this.#value = null
+  }
+}

@@ -47,6 +47,71 @@ describe.each(ENGINES)('on engine %s', (engine) => {
     return agent
   }
 
+  describe('when both sides end and nobody reads', () => {
+    /** The server's side of a tunnel, and ours. */
+    async function open(content: string) {
+      const accepted: ServerHttp2Stream[] = []
+      const server = await startServer((stream) => {
+        accepted.push(stream.on('error', () => {}))
+        stream.resume()
+        stream.respond({ ':status': 200 })
+        if (content !== '') stream.write(content)
+      })
+      const { socket } = await toClient(server.origin).connect(TARGET)
+      return { tunnel: socket, stream: accepted[0] as ServerHttp2Stream }
+    }
+
+    const orders: readonly (readonly [string, (tunnel: Duplex, stream: ServerHttp2Stream) => unknown])[] = [
+      [
+        'we end first',
+        async (tunnel, stream) => {
+          tunnel.end()
+          await once(stream, 'end')
+          stream.end()
+        },
+      ],
+      [
+        'the server ends first',
+        async (tunnel, stream) => {
+          stream.end()
+          while (!tunnel.readableEnded && stream.writableFinished === false) await setImmediate()
+          tunnel.end()
+        },
+      ],
+      [
+        'both at once',
+        (tunnel, stream) => {
+          tunnel.end()
+          stream.end()
+        },
+      ],
+    ]
+
+    it.each(orders)('without data, the tunnel closes: %s', async (_what, end) => {
+      const { tunnel, stream } = await open('')
+      const { errors: heard, closed } = watch(tunnel)
+      await end(tunnel, stream)
+      await closed
+      expect([heard, tunnel.readableEnded, tunnel.writableFinished]).toEqual([[], true, true])
+    })
+
+    it.each(
+      orders,
+    )('with data, it stays for a reader, and closes when that has read: %s', async (_what, end) => {
+      const { tunnel, stream } = await open('unread')
+      const { errors: heard, closed } = watch(tunnel)
+      await end(tunnel, stream)
+      while (!stream.destroyed) await setImmediate()
+      await setImmediate()
+      expect(tunnel.destroyed).toBe(false)
+      const pieces: Buffer[] = []
+      for await (const piece of tunnel) pieces.push(piece)
+      await closed
+      expect(Buffer.concat(pieces).toString()).toBe('unread')
+      expect(heard).toEqual([])
+    })
+  })
+
   /** A server that takes every tunnel and reads nothing of it: few bytes of ours have room on the way. */
   async function startHolding() {
     const sockets: Socket[] = []

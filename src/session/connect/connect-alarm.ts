@@ -7,9 +7,9 @@
 import type { Alarm, Clock } from '../../core/clock.ts'
 
 /**
- * Rings when the time is over. If the process was too busy to notice, the attempt gets as much time more as the alarm is
- * late, up to `connectTimeout`: the look-up of a name, TCP, TLS and the first SETTINGS take several turns of the event
- * loop.
+ * Rings when the time is over. If the process was too busy to notice, the attempt gets as much time more as the alarm
+ * is late, up to `connectTimeout`: the look-up of a name, TCP, TLS and the first SETTINGS take several turns of the
+ * event loop.
  */
 export class ConnectAlarm {
   readonly #clock: Clock

@@ -136,6 +136,8 @@ export class Tunnel extends Duplex {
     }
     // The received data must still be read. A write may fail meanwhile: the reader's end is a clean one all the same.
     this.once('end', () => originalNextTick(() => this.#conclude(error)))
+    // Without data there is nothing to read, and `end` needs no reader, as with a socket. Otherwise `close` never came.
+    if (this.#feed.size === 0 && this.readableLength === 0) this.read(0)
     if (error !== null || this.#failedWrite !== null) this.#requireReader(error)
   }
 

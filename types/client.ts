@@ -215,6 +215,26 @@ export interface ClientOptions extends CallLimits {
   pingTimeout?: number | null | undefined
 
   /**
+   * How many streams a session may reset (RST_STREAM) at once, for calls that were aborted or were too late: 1 or more.
+   * {@link ClientOptions.resetRate} says how fast they come back. A stream whose reset has to wait keeps its place on
+   * the session; the caller is free at once. When few are left, another session takes the new calls. Node's server ends
+   * a connection above 1,000. `null`: any number, for a server without such a limit.
+   *
+   * Halved for 10 minutes when a server may have ended a session because of its resets (GOAWAY with INTERNAL_ERROR or
+   * ENHANCE_YOUR_CALM).
+   *
+   * @default 800
+   */
+  resetBurst?: number | null | undefined
+
+  /**
+   * How many resets a second {@link ClientOptions.resetBurst} regains, from 1 to 1_000_000. `null`: the default.
+   *
+   * @default 30
+   */
+  resetRate?: number | null | undefined
+
+  /**
    * Whether an idempotent request (see {@link DispatchOptions.idempotent}) is retried once when its session dies before
    * any part of the response has come. `false`: only a request that the server has provably not processed is retried.
    *
@@ -264,6 +284,15 @@ export interface ClientOptions extends CallLimits {
    * @default null
    */
   maxConcurrentStreams?: number | null | undefined
+
+  /**
+   * Whether a session sends only its first request before the server's SETTINGS have come. For strict servers, which
+   * end a connection with more streams than they allow. `false`: up to 100 requests are sent, and what the server
+   * refuses is retried. Once the limit of an origin is known, its next sessions don't wait.
+   *
+   * @default false
+   */
+  waitForSettings?: boolean | null | undefined
 
   /**
    * Whether a request fails if its body's length differs from its `content-length`. `false`: the body decides, and if

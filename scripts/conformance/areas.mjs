@@ -172,7 +172,7 @@ export const GROUPS = [
         what: 'SETTINGS that change, stream limits, new sessions',
         files: [
           'test/session/recovery-{settings,crowded,growth,cold,closing}.test.ts',
-          'test/session/{admission,late-engine,many-calls}.test.ts',
+          'test/session/{admission,late-engine,many-calls,wait-for-settings}.test.ts',
         ],
       },
       {
@@ -204,7 +204,7 @@ export const GROUPS = [
       },
       {
         what: 'Aborts and other events at the same moment',
-        files: ['test/session/{late-races,races,recovery-aborts,recovery-reentrance}.test.ts'],
+        files: ['test/session/{late-races,races,recovery-aborts,recovery-reentrance,reset-places}.test.ts'],
       },
       {
         what: 'Tunnels of engine `wire` (RFC 9113 §8.5)',

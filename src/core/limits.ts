@@ -45,7 +45,15 @@ export interface LimitRow {
   readonly min: number
   readonly max: number
   /** Milliseconds may have a fraction. All others are whole numbers. */
-  readonly unit: 'milliseconds' | 'bytes' | 'fields' | 'streams' | 'sessions' | 'origins'
+  readonly unit:
+    | 'milliseconds'
+    | 'bytes'
+    | 'fields'
+    | 'streams'
+    | 'resets'
+    | 'resets a second'
+    | 'sessions'
+    | 'origins'
   /** The value that means no limit; undefined where there is always one. */
   readonly off: 0 | -1 | null | undefined
   /** What a call that reaches the limit fails with; null where no call fails. */
@@ -114,6 +122,8 @@ export const SESSION_LIMITS = {
   keepAliveTimeout: { default: 300_000, ...TIME, error: null },
   pingInterval: { default: 60_000, ...TIME, error: null },
   pingTimeout: { default: 15_000, ...TIME, error: SocketError },
+  resetBurst: { default: 800, ...ANY_COUNT, unit: 'resets', error: null },
+  resetRate: { default: 30, ...range(1, 1_000_000, 'resets a second'), error: null },
 } as const satisfies Record<SessionLimitName, LimitRow>
 
 /** The limits of each origin of a Pool or an Agent. */
@@ -259,5 +269,7 @@ export function toSessionLimits(
     keepAliveTimeout: toOne('keepAliveTimeout'),
     pingInterval: toOne('pingInterval'),
     pingTimeout: toOne('pingTimeout'),
+    resetBurst: toOne('resetBurst'),
+    resetRate: toOne('resetRate'),
   }
 }

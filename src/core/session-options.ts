@@ -28,6 +28,8 @@ export interface SessionOptions extends SessionLimits {
   readonly firstConnectionWindow: number
   /** Whether the caller has given `pingInterval`. */
   readonly isPingIntervalGiven: boolean
+  /** Whether nothing but the first request is sent before a limit of the server is known. */
+  readonly waitForSettings: boolean
   readonly settings: SentSettings
 }
 
@@ -117,6 +119,7 @@ export function toSessionOptions(options: ClientOptions): SessionOptions {
     // A window that the caller gives is used as given.
     firstConnectionWindow: isConnectionWindowGiven ? limits.connectionWindowSize : FIRST_CONNECTION_WINDOW,
     isPingIntervalGiven: isGiven('pingInterval'),
+    waitForSettings: toBoolean('waitForSettings', options.waitForSettings, false),
     settings: toSettings(settings),
   })
 }

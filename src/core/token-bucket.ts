@@ -41,6 +41,11 @@ export class TokenBucket {
     if (this.#tokens < this.#burst) this.#tokens += tokens
   }
 
+  /** Whether there were so many tokens at the last change. */
+  has(tokens: number): boolean {
+    return this.#tokens >= tokens
+  }
+
   /** @returns false where there are fewer tokens than that: then all of them stay */
   take(tokens = 1): boolean {
     if (this.#tokens < tokens) return false

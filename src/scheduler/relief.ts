@@ -11,17 +11,20 @@ import type { Session } from '../session/session.ts'
 /**
  * The least time between the starts of two reliefs: if the server is at fault, new sessions don't help. Milliseconds.
  */
-const INTERVAL = 5_000
+const INTERVAL = 2_000
 
-/** Whether streams that wait for their reset hold most of a session's places: calls will soon wait for that, too. */
+/** The sessions that were replaced and may be open at once: each lives as long as its longest stream. */
+const MAX_RETIRED = 8
+
+/** Whether calls will soon wait for resets of this session, or their own resets will. */
 function isCrowded({ resets, settings }: Session): boolean {
-  return resets.holdMost(settings.limit)
+  return resets.isCrowded(settings.limit)
 }
 
 /**
- * Relieves one session of an origin at a time: `crowded → retired → closed`. The crowded session goes on serving until
- * its successor's SETTINGS have come. So nothing is worse than before if the successor can't connect, or never hears
- * from the server.
+ * Relieves the sessions of an origin, one after the other: `crowded → retired → closed`. The crowded session goes on
+ * serving until its successor's SETTINGS have come. So nothing is worse than before if the successor can't connect, or
+ * never hears from the server.
  */
 export class Relief {
   readonly #clock: Clock
@@ -30,8 +33,8 @@ export class Relief {
   #crowded: Session | null = null
   /** The session that will take its calls; null together with `#crowded`. */
   #successor: Session | null = null
-  /** The session that was replaced and isn't closed yet; null for none. */
-  #retired: Session | null = null
+  /** The sessions that were replaced and aren't closed yet. */
+  readonly #retired = new Set<Session>()
   /** When the last relief began. Milliseconds of the clock; -Infinity before the first. */
   #begunAt = Number.NEGATIVE_INFINITY
 
@@ -62,9 +65,10 @@ export class Relief {
   /** A session may have room. @returns the session that has to be retired now; null for none */
   onRoom(session: Session): Session | null {
     if (session !== this.#successor || !session.settings.areSettled) return null
-    this.#retired = this.#crowded
+    const crowded = this.#crowded
+    if (crowded !== null) this.#retired.add(crowded)
     this.#drop()
-    return this.#retired
+    return crowded
   }
 
   /** A session takes no more calls. If it is the crowded one or the successor, the relief ends. */
@@ -73,11 +77,11 @@ export class Relief {
   }
 
   onClosed(session: Session): void {
-    if (session === this.#retired) this.#retired = null
+    this.#retired.delete(session)
   }
 
   #isDue(session: Session): boolean {
-    if (!isCrowded(session) || this.#crowded !== null || this.#retired !== null) return false
+    if (!isCrowded(session) || this.#crowded !== null || this.#retired.size >= MAX_RETIRED) return false
     return this.#clock.now() - this.#begunAt >= INTERVAL
   }
 

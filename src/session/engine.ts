@@ -75,6 +75,8 @@ export interface EngineConnection extends WindowAnnouncer {
    * than REFUSED_STREAM. 0 for none. A GOAWAY with a lower last stream id isn't believed.
    */
   readonly lastAcceptedId: number
+  /** Whether no frame waits inside the engine: then a PING that is sent now comes behind all of them. */
+  readonly areFramesSent: boolean
   /** Makes a stream for this call. It isn't open yet. */
   toStream(call: Call): EngineStream
   /** Sets whether it keeps the process alive. */

@@ -26,6 +26,7 @@ import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
 import type { ResetBudget } from './stream/reset-budget.ts'
+import type { ResetPing } from './stream/reset-confirmation.ts'
 import type { SessionStreamsOwner } from './stream/session-streams.ts'
 import { SessionStreams } from './stream/session-streams.ts'
 
@@ -233,14 +234,19 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onPong(rtt: number): void {
     this.#report.ping(rtt)
+    this.resets.confirmation.onPong()
   }
 
   onTrustChange(): void {
     this.onRoom()
   }
 
-  onReset(): void {
-    this.#keepalive?.onReset()
+  get areFramesSent(): boolean {
+    return this.#connection?.areFramesSent === true
+  }
+
+  pingAfterReset(isUrgent: boolean): ResetPing {
+    return this.#keepalive?.onReset(isUrgent) ?? 'refused'
   }
 
   onRoom(): void {
@@ -290,6 +296,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.settings.update(settings)
     this.#settingsAlarm?.cancel()
     if (isFirst) this.#streams.greet()
+    this.resets.onLoad()
     // A peer that shuts down may send GOAWAY right after SETTINGS: calls that wait for SETTINGS must see both.
     if (!this.settings.areSettled) this.settings.settleLater(() => this.onRoom())
     this.onRoom()
@@ -298,8 +305,12 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   onGoaway(code: number, lastStreamId: number, debugData: Buffer | null): void {
     this.goaway = toLatest(this.goaway, { code, lastStreamId, debugData })
     const { memory, options } = this.#context
-    if (isOfPings({ code, lastStreamId, debugData })) memory.onTooManyPings()
-    else this.#keepalive?.onGoaway()
+    if (isOfPings({ code, lastStreamId, debugData })) {
+      memory.onTooManyPings()
+    } else {
+      this.#keepalive?.onGoaway()
+      memory.onGoaway(code, this.resets.sent)
+    }
     if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1('required')
     this.#drain()
   }

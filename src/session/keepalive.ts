@@ -12,6 +12,7 @@ import type { SessionOptions } from '../core/session-options.ts'
 import { SocketError } from '../errors.ts'
 import type { EngineConnection } from './engine.ts'
 import type { OriginMemory } from './origin-memory.ts'
+import type { ResetPing } from './stream/reset-confirmation.ts'
 
 /** The session, as its keepalive sees it. */
 export interface KeepaliveTarget {
@@ -179,20 +180,29 @@ export class Keepalive implements Timed {
   /**
    * A stream was reset. A PING is sent as well, since nothing else would show that the connection is dead. A peer that
    * has complained of PINGs gets none.
+   *
+   * @param isUrgent calls wait for its ACK, which says that the peer has read the resets
    */
-  onReset(): void {
-    if (!this.#memory.isPingShy) this.probe()
+  onReset(isUrgent: boolean): ResetPing {
+    if (this.#isOver || this.#configuredInterval === NEVER || this.#memory.isPingShy) return 'refused'
+    if (this.#pingAt !== NEVER) return 'busy'
+    if (!isUrgent) return this.probe() ? 'sent' : 'spared'
+    const now = this.#deadlines.now()
+    // A strike is for the PINGs that find a dead connection.
+    const isAllowed = this.#pings.isFree || (this.#memory.isGrpc !== true && this.#canSpare(now))
+    if (!isAllowed) return 'refused'
+    return this.#ping(now, this.#pingTimeout) ? 'sent' : 'busy'
   }
 
-  /** Sends a PING that no call waits for, unless the peer may object to it. */
-  probe(): void {
-    if (this.#pingAt !== NEVER || this.#isOver || this.#configuredInterval === NEVER) return
+  /** Sends a PING that no call waits for, unless the peer may object to it. @returns whether it was sent */
+  probe(): boolean {
+    if (this.#pingAt !== NEVER || this.#isOver || this.#configuredInterval === NEVER) return false
     const now = this.#deadlines.now()
     const gap = now - this.#pings.lastAt
-    if (gap < MIN_PING_GAP * this.#memory.pingFactor) return
+    if (gap < MIN_PING_GAP * this.#memory.pingFactor) return false
     // Without HEADERS or DATA in between, one PING per interval is enough.
-    if (!this.#pings.isFree && (gap < this.#interval || !this.#canSpare(now))) return
-    this.#ping(now, this.#pingTimeout)
+    if (!this.#pings.isFree && (gap < this.#interval || !this.#canSpare(now))) return false
+    return this.#ping(now, this.#pingTimeout)
   }
 
   /** A call wants to use the session, which isn't trusted: sends the PING, if none is in flight. */
@@ -363,20 +373,22 @@ export class Keepalive implements Timed {
     return true
   }
 
-  #ping(now: number, patience: number): void {
+  /** @returns whether it was sent */
+  #ping(now: number, patience: number): boolean {
     // Bytes that came before the PING are no response to it.
     this.#look(now)
     if (!this.#connection.ping(() => this.#onAck(now))) {
-      if (this.#kept.closeIfLost()) return
+      if (this.#kept.closeIfLost()) return false
       // Too many PINGs are in flight: the next attempt follows after an interval.
       this.#readAt = now
       if (this.#trust === 'verifying') this.#trust = 'stale'
-      return
+      return false
     }
     this.#pings.onSent(now, this.#kept.liveStreams > 0)
     this.#pingAt = now
     this.#patience = patience
     this.#arm(now)
+    return true
   }
 
   #onAck(sentAt: number): void {

@@ -7,6 +7,7 @@
 import type { SecureContext } from 'node:tls'
 import type { Clock } from '../core/clock.ts'
 import { Learned } from './learned.ts'
+import { toToleratedBurst } from './stream/reset-tolerance.ts'
 
 /** The interval between PINGs grows to at most this many times the configured one. */
 const MAX_PING_FACTOR = 64
@@ -56,6 +57,7 @@ export const MAX_AGES = {
   tlsTicket: 7 * DAY,
   pingFactor: DAY,
   isGrpc: DAY,
+  resetBurst: 10 * MINUTE,
 } as const
 
 /**
@@ -70,6 +72,7 @@ export class OriginMemory {
   readonly #tlsTicket: Learned<TlsTicket>
   readonly #pingFactor: Learned<number>
   readonly #isGrpc: Learned<boolean>
+  readonly #resetBurst: Learned<number>
 
   constructor(clock: Pick<Clock, 'now'>, protocol: OriginProtocol = 'unknown') {
     this.isHttp1Chosen = protocol === 'http/1.1'
@@ -78,6 +81,7 @@ export class OriginMemory {
     this.#tlsTicket = new Learned(clock, MAX_AGES.tlsTicket)
     this.#pingFactor = new Learned(clock, MAX_AGES.pingFactor)
     this.#isGrpc = new Learned(clock, MAX_AGES.isGrpc)
+    this.#resetBurst = new Learned(clock, MAX_AGES.resetBurst)
   }
 
   get protocol(): OriginProtocol {
@@ -175,5 +179,16 @@ export class OriginMemory {
     if (last === true) return
     const isOfGrpc = isGrpc(contentType)
     if (isOfGrpc !== last) this.#isGrpc.learn(isOfGrpc)
+  }
+
+  /** The most resets that a session should send at once; Infinity where nothing is known. */
+  get resetBurst(): number {
+    return this.#resetBurst.value ?? Number.POSITIVE_INFINITY
+  }
+
+  /** A server has ended a session by GOAWAY. @param resets that the session has sent */
+  onGoaway(code: number, resets: number): void {
+    const burst = toToleratedBurst(code, resets, this.resetBurst)
+    if (burst !== null) this.#resetBurst.learn(burst)
   }
 }

@@ -29,11 +29,15 @@ export class PeerSettings {
   #maxHeaderListSize = UNLIMITED
   #limit: number
 
-  /** @param ownLimit the most streams that we open, whatever the peer allows */
-  constructor(ownLimit: number, memory: OriginMemory) {
+  /**
+   * @param ownLimit the most streams that we open, whatever the peer allows
+   * @param mustWait whether nothing but the first request is sent before a limit of the peer is known
+   */
+  constructor(ownLimit: number, memory: OriginMemory, mustWait = false) {
     this.#ownLimit = ownLimit
     this.#memory = memory
-    this.#limit = Math.min(LIMIT_BEFORE_SETTINGS, memory.streamLimit ?? UNLIMITED, ownLimit)
+    const unknown = mustWait ? 1 : UNLIMITED
+    this.#limit = Math.min(LIMIT_BEFORE_SETTINGS, memory.streamLimit ?? unknown, ownLimit)
   }
 
   /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS; null until its SETTINGS have come. */

@@ -83,7 +83,7 @@ export interface Session {
   readonly settings: PeerSettings
   /** The peer's GOAWAY; null before any. */
   readonly goaway: Goaway | null
-  /** The streams that callers have given up, and that wait for their reset. */
+  /** The streams that callers have given up, and whose places aren't free yet. */
   readonly resets: ResetBudget
   /** Whether `open()` may be called now. */
   hasRoom(): boolean

@@ -146,6 +146,11 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
     return toBytesRead(this.socket)
   }
 
+  /** nghttp2 sends PING ahead of the RST_STREAM frames that wait. */
+  get areFramesSent(): boolean {
+    return (this.http2.state.outboundQueueSize ?? 0) === 0
+  }
+
   toStream(call: Call): NodeStream {
     return new NodeStream(this, call)
   }

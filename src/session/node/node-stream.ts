@@ -126,6 +126,10 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     return this.#flow.informational > 0 || (this.#sink?.sent ?? 0) > this.#connection.largestPeerWindow
   }
 
+  get hasResponded(): boolean {
+    return this.#flow.isAnswered
+  }
+
   get isHeld(): boolean {
     return this.#flow.isHeld
   }

@@ -31,11 +31,12 @@ type FlowState =
   | { readonly name: 'open' }
   | { readonly name: 'responded' }
   | { readonly name: 'tunnel'; readonly tunnel: Tunnel }
-  | { readonly name: 'done' }
+  | { readonly name: 'done'; readonly hasResponded: boolean }
 
 const OPEN: FlowState = { name: 'open' }
 const RESPONDED: FlowState = { name: 'responded' }
-const DONE: FlowState = { name: 'done' }
+const DONE: FlowState = { name: 'done', hasResponded: true }
+const DONE_UNANSWERED: FlowState = { name: 'done', hasResponded: false }
 
 /**
  * How the response's data ended:
@@ -116,13 +117,18 @@ export class ResponseFlow implements ResponseMeter {
     return this.#state === RESPONDED
   }
 
+  /** The final header section has come, and the flow may be done since. */
+  get isAnswered(): boolean {
+    return this.#state !== OPEN && this.#state !== DONE_UNANSWERED
+  }
+
   /** The call waits for the response, or for the rest of it. */
   get isPending(): boolean {
     return this.#state === OPEN || this.#state === RESPONDED
   }
 
   get isDone(): boolean {
-    return this.#state === DONE
+    return this.#state === DONE || this.#state === DONE_UNANSWERED
   }
 
   /** The tunnel that the response has opened; null for a response without one, and once the tunnel is closed. */
@@ -296,7 +302,7 @@ export class ResponseFlow implements ResponseMeter {
     if (tunnel !== null) {
       this.#move(DONE)
       tunnel.close(toTunnelError(this.call, this.#side.streamId, error), isQuiet)
-    } else if (this.#state !== DONE) {
+    } else if (!this.isDone) {
       // Data that came before the failure isn't lost, whether the call is paused or not.
       if (!this.#isHandingOn) this.#giveHeld(true)
       const held = this.#held
@@ -310,18 +316,18 @@ export class ResponseFlow implements ResponseMeter {
   abort(error: Error): void {
     const { tunnel } = this
     if (tunnel !== null) tunnel.fail(toTunnelError(this.call, this.#side.streamId, error))
-    else if (this.#state !== DONE) this.call.fail(error)
+    else if (!this.isDone) this.call.fail(error)
   }
 
   /** The call has ended. A tunnel is ended only when the call refused it: an accepted one belongs to its taker. */
   cancel(): void {
-    this.#move(DONE)
+    this.#move(this.isAnswered ? DONE : DONE_UNANSWERED)
     this.#held = null
   }
 
   /** Tells the session once nothing more can come. */
   leave(): void {
-    if (this.#state === DONE && this.#side.isClosed) this.#side.onOver()
+    if (this.isDone && this.#side.isClosed) this.#side.onOver()
   }
 
   #move(state: FlowState): void {

@@ -9,24 +9,28 @@ import { ClientDestroyedError } from '../../errors.ts'
 import type { EngineStream } from '../engine.ts'
 import { PeerSettings } from '../peer-settings.ts'
 import type { SessionContext } from '../session.ts'
+import type { ResetOwner } from './reset-budget.ts'
 import { ResetBudget } from './reset-budget.ts'
+import type { ConfirmationOwner, ResetPing } from './reset-confirmation.ts'
+import { MAX_UNCONFIRMED } from './reset-confirmation.ts'
 import type { WindowAnnouncer } from './session-windows.ts'
 import { SessionWindows } from './session-windows.ts'
 
 /** The session, as the set of its streams sees it. */
-export interface SessionStreamsOwner {
-  /** Streams were reset. */
-  onReset(): void
+export interface SessionStreamsOwner extends Pick<ConfirmationOwner, 'areFramesSent' | 'pingAfterReset'> {
+  /** The number of calls for which it has received the header section of a final response. */
+  readonly responded: number
   /** There may be room for another stream, or a reason to open another session. */
   onRoom(): void
 }
 
 /** Holds each stream from right before it is opened until the peer no longer counts it. */
-export class SessionStreams {
+export class SessionStreams implements ResetOwner {
   /** The peer's settings for streams. */
   readonly settings: PeerSettings
   /** Cancelled streams that wait for their reset. */
   readonly resets: ResetBudget
+  readonly #owner: SessionStreamsOwner
   readonly #list = new UnorderedList<EngineStream>()
   readonly #windows: SessionWindows
   /**
@@ -37,15 +41,12 @@ export class SessionStreams {
 
   constructor(context: Pick<SessionContext, 'options' | 'deadlines' | 'memory'>, owner: SessionStreamsOwner) {
     const { session } = context.options
-    this.resets = new ResetBudget(
-      context.deadlines,
-      () => owner.onReset(),
-      // Calls that wait for this session may go to another session now.
-      () => owner.onRoom(),
-    )
+    this.#owner = owner
+    const burst = Math.min(session.resetBurst, context.memory.resetBurst)
+    this.resets = new ResetBudget(context.deadlines, session, burst, this)
     this.#windows = new SessionWindows(session, this.#list, () => owner.onRoom())
     const ownLimit = Math.min(session.maxConcurrentStreams, this.#windows.maxStreams)
-    this.settings = new PeerSettings(ownLimit, context.memory)
+    this.settings = new PeerSettings(ownLimit, context.memory, session.waitForSettings)
   }
 
   get size(): number {
@@ -62,15 +63,31 @@ export class SessionStreams {
     return this.#windows.size
   }
 
-  /** Whether one more stream may be opened: the peer's limit and the bound on a session's memory allow it. */
+  /**
+   * Whether one more stream may be opened: the peer's limit and the bound on a session's memory allow it. A reset
+   * stream counts until the peer has read its reset.
+   */
   get hasRoom(): boolean {
-    return this.#windows.hasRoom && this.#list.size < this.settings.limit
+    return this.#windows.hasRoom && this.#list.size + this.resets.confirmation.places < this.settings.limit
   }
 
-  /** Whether no more streams may be opened, although the peer's limit is known and above 0. */
+  /**
+   * Whether no more streams may be opened, although the peer's limit is known and above 0. The places of reset streams
+   * are free in a round trip: too soon for another session.
+   */
   get isSaturated(): boolean {
-    const { peerLimit } = this.settings
-    return peerLimit !== null && peerLimit > 0 && !this.hasRoom
+    const { limit, peerLimit } = this.settings
+    if (peerLimit === null || peerLimit === 0) return false
+    return !this.#windows.hasRoom || this.#list.size >= limit
+  }
+
+  /** Streams with a response that are over; of those that are open, each may have one. */
+  get completed(): number {
+    return Math.max(0, this.#owner.responded - this.#list.size)
+  }
+
+  get areFramesSent(): boolean {
+    return this.#owner.areFramesSent
   }
 
   /** A cheap check: when it is false, so is `areIdle()`. */
@@ -108,6 +125,7 @@ export class SessionStreams {
   add(stream: EngineStream): void {
     this.#list.add(stream)
     this.#windows.open(stream)
+    if (this.resets.confirmation.places > 0) this.resets.onLoad()
   }
 
   /** A stream is gone. @returns false when it was deleted before */
@@ -131,6 +149,30 @@ export class SessionStreams {
   /** Ends all streams on behalf of the session's owner. @param cause null when this side ends them */
   fail(cause: Error | null): void {
     for (const stream of this.#toSorted()) stream.fail(cause ?? new ClientDestroyedError())
+  }
+
+  isNearLimit(places: number): boolean {
+    return places >= MAX_UNCONFIRMED / 2 || this.#list.size + 2 * places >= this.settings.limit
+  }
+
+  toNewestId(): number {
+    let newest = 0
+    for (const { streamId } of this.#list.items) if (streamId !== null && streamId > newest) newest = streamId
+    return newest
+  }
+
+  pingAfterReset(isUrgent: boolean): ResetPing {
+    return this.#owner.pingAfterReset(isUrgent)
+  }
+
+  onConfirmed(): void {
+    this.resets.onConfirmed()
+    this.#owner.onRoom()
+  }
+
+  /** Calls that wait for this session may go to another session now. */
+  onStuck(): void {
+    this.#owner.onRoom()
   }
 
   /** The session is gone. */

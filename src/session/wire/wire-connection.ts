@@ -95,6 +95,11 @@ export class WireConnection implements EngineConnection, ByteSink, ConnectionLis
     return this.http2.isOpen && !this.isDestroyed
   }
 
+  /** Frames go out in the order in which they are made. */
+  get areFramesSent(): boolean {
+    return true
+  }
+
   get pings(): PingLedger {
     return this.http2.pings
   }

@@ -74,6 +74,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     return this.#stream.isAccepted
   }
 
+  get hasResponded(): boolean {
+    return this.#flow.isAnswered
+  }
+
   get isHeld(): boolean {
     return this.#stream.held > 0 || this.#flow.call.paused
   }

@@ -37,6 +37,7 @@ const session = {
   isConnectionWindowGiven: false,
   firstConnectionWindow: 4_194_319,
   isPingIntervalGiven: false,
+  waitForSettings: false,
   settings: { enablePush: false, maxHeaderListSize: 1_048_576 },
 }
 
@@ -100,8 +101,12 @@ describe('toClientOptions', () => {
         [name, undefined],
       ]),
     )('means the default: %s: %s', (name, value) => {
-      const isNone = name === 'fallback' && value === null
-      expect(resolve({ [`${name}`]: value })).toEqual(isNone ? { ...defaults, fallback: null } : defaults)
+      const expected: Record<string, object> = {
+        fallback: { ...defaults, fallback: null },
+        resetBurst: { ...defaults, session: { ...session, resetBurst: Number.POSITIVE_INFINITY } },
+      }
+      const isNone = value === null && Object.hasOwn(expected, name)
+      expect(resolve({ [`${name}`]: value })).toEqual(isNone ? expected[name] : defaults)
     })
   })
 
@@ -217,7 +222,10 @@ describe('toClientOptions', () => {
     })
   })
 
-  const booleans = ['strictContentLength', 'replaySafe', 'enforceMaxHeaderListSize', 'captureStack']
+  const booleans = [
+    ...['strictContentLength', 'replaySafe', 'enforceMaxHeaderListSize', 'captureStack'],
+    'waitForSettings',
+  ]
   describe.each(booleans)('when %s is given', (name) => {
     test.each([true, false])('accepts %s', (value) => {
       expect(resolve({ [name]: value })).toEqual(toExpected({ [name]: value }))

@@ -14,6 +14,7 @@ export class FakeStream implements EngineStream {
   listIndex = -1
   window = 0
   isHeld = false
+  hasResponded = false
   readonly streamId: number
   /** How often it was asked whether it is idle. */
   looks = 0
@@ -75,6 +76,7 @@ export class FakeConnection implements EngineConnection {
   }
 
   readonly isDropped = false
+  areFramesSent = true
 
   toStream(): FakeStream {
     const stream = new FakeStream(this.streams.length * 2 + 1, this.events)

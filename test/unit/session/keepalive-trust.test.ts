@@ -163,7 +163,7 @@ describe('Keepalive', () => {
     function setUpReset() {
       const scene = setUp()
       scene.open()
-      scene.keepalive.onReset()
+      scene.keepalive.onReset(false)
       scene.session.ack()
       scene.session.events.length = 0
       return scene
@@ -172,21 +172,21 @@ describe('Keepalive', () => {
     test('sends a PING with it, and one for a hundred of them', () => {
       const { session, keepalive, open } = setUp()
       open()
-      for (let i = 0; i < 100; i++) keepalive.onReset()
+      for (let i = 0; i < 100; i++) keepalive.onReset(false)
       expect(session.events).toEqual(['ping'])
     })
 
     test('sends none with pingInterval 0', () => {
       const { session, keepalive, open } = setUp({ pingInterval: 0 })
       open()
-      keepalive.onReset()
+      keepalive.onReset(false)
       expect(session.asked).toBe(0)
     })
 
     test('closes the session after pingTimeout without an ACK', async () => {
       const { clock, session, keepalive, open } = setUp()
       open()
-      keepalive.onReset()
+      keepalive.onReset(false)
       clock.advance(TIMEOUT - 1)
       await turn()
       expect(session.events).toEqual(['ping'])
@@ -199,17 +199,17 @@ describe('Keepalive', () => {
       const { clock, session, pings, keepalive } = setUpReset()
       pings.onNews()
       clock.advance(MIN_PING_GAP - 1)
-      keepalive.onReset()
+      keepalive.onReset(false)
       expect(session.events).toEqual([])
       clock.advance(1)
-      keepalive.onReset()
+      keepalive.onReset(false)
       expect(session.events).toEqual(['ping'])
     })
 
     test('sends no other PING within an interval when nothing has come: servers would complain', () => {
       const { clock, session, keepalive } = setUpReset()
       clock.advance(INTERVAL - 1)
-      keepalive.onReset()
+      keepalive.onReset(false)
       expect(session.events).toEqual([])
       clock.advance(SLACK)
       expect(session.events).toEqual(['ping'])
@@ -220,7 +220,7 @@ describe('Keepalive', () => {
       for (let seconds = 1; seconds < 5; seconds++) {
         session.bytesRead = seconds * 17
         clock.advance(MIN_PING_GAP)
-        keepalive.onReset()
+        keepalive.onReset(false)
       }
       expect(session.asked).toBe(1)
     })
@@ -229,18 +229,18 @@ describe('Keepalive', () => {
       const { clock, session, pings, keepalive, open } = setUp()
       open()
       clock.advance(INTERVAL)
-      keepalive.onReset()
+      keepalive.onReset(false)
       session.ack()
       pings.onNews()
       clock.advance(MIN_PING_GAP - 1)
-      keepalive.onReset()
+      keepalive.onReset(false)
       expect(session.asked).toBe(1)
     })
 
     test('sends no fourth PING to a peer that has not responded so far, since it may be a gRPC server', () => {
       const { clock, session, keepalive } = setUp({ pingInterval: 10_000, keepAliveTimeout: 0 })
       for (let i = 0; i < 10; i++) {
-        keepalive.onReset()
+        keepalive.onReset(false)
         if (session.events.at(-1) === 'ping') session.ack()
         clock.advance(INTERVAL - 1)
         // A call needs the session for a moment: so it is never idle for an interval.
@@ -287,10 +287,10 @@ describe('Keepalive', () => {
       const { clock, memory, session, pings, keepalive, open } = setUp()
       open()
       memory.onTooManyPings()
-      keepalive.onReset()
+      keepalive.onReset(false)
       pings.onNews()
       clock.advance(2 * INTERVAL - 1)
-      keepalive.onReset()
+      keepalive.onReset(false)
       expect(session.asked).toBe(0)
     })
 

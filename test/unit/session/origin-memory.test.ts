@@ -18,6 +18,7 @@ const TAUGHT: Readonly<Record<What, readonly [teach: (memory: OriginMemory) => v
   ],
   pingFactor: [(memory) => memory.onTooManyPings(), 2],
   isGrpc: [(memory) => memory.onResponse('application/grpc'), true],
+  resetBurst: [(memory) => memory.onGoaway(2, 400), 200],
 }
 
 /** Getters that follow from the things that are learned. */
@@ -33,8 +34,8 @@ function setUp() {
 /** What is known, as the next session finds it. */
 function look(memory: OriginMemory): Record<What, unknown> {
   memory.expire()
-  const { protocol, streamLimit, tlsTicket, pingFactor, isGrpc } = memory
-  return { protocol, streamLimit, tlsTicket, pingFactor, isGrpc }
+  const { protocol, streamLimit, tlsTicket, pingFactor, isGrpc, resetBurst } = memory
+  return { protocol, streamLimit, tlsTicket, pingFactor, isGrpc, resetBurst }
 }
 
 const NOTHING = look(setUp().memory)
@@ -47,6 +48,7 @@ describe('OriginMemory', () => {
       tlsTicket: null,
       pingFactor: 1,
       isGrpc: null,
+      resetBurst: Number.POSITIVE_INFINITY,
     })
   })
 

@@ -68,6 +68,14 @@ describe('PeerSettings', () => {
       expect(new PeerSettings(UNLIMITED, memory).limit).toBe(100)
     })
 
+    test('allows one stream before any limit is known, when the first SETTINGS are waited for', () => {
+      const { memory, settings } = setUp()
+      const waiting = new PeerSettings(UNLIMITED, memory, true)
+      expect([waiting.limit, settings.limit]).toEqual([1, 100])
+      waiting.update({ maxConcurrentStreams: 20 })
+      expect([waiting.limit, new PeerSettings(UNLIMITED, memory, true).limit]).toEqual([20, 20])
+    })
+
     test('are settled after settle(), and stay so', () => {
       const { settings } = setUp()
       settings.update({ maxConcurrentStreams: 1 })

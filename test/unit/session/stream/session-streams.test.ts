@@ -15,7 +15,12 @@ function setUp(given: ClientOptions = {}) {
     memory: new OriginMemory(new FakeClock()),
   }
   const streams = new SessionStreams(context, {
-    onReset: () => events.push('reset'),
+    responded: 0,
+    areFramesSent: true,
+    pingAfterReset: (isUrgent) => {
+      events.push(isUrgent ? 'urgent PING' : 'PING')
+      return 'sent'
+    },
     onRoom: () => events.push('room'),
   })
   streams.begin(0)
@@ -59,7 +64,7 @@ describe('SessionStreams', () => {
       streams.delete(first)
       expect(streams).toMatchObject({ size: 1, live: 0 })
       await turn()
-      expect(events).toEqual(['reset 3', 'reset'])
+      expect(events).toEqual(['reset 3', 'PING'])
       expect(streams).toMatchObject({ size: 1, live: 1 })
     })
   })

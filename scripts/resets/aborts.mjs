@@ -1,0 +1,112 @@
+/**
+ * Gives calls up at a rate, beside calls that end well, and looks at what it costs these, and at what the server goes on
+ * working at.
+ */
+import { get } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** Between two rounds of calls. Milliseconds. */
+const ROUND = 20
+/** Between two questions to the origin. Milliseconds. */
+const QUESTION = 250
+
+/**
+ * @typedef {object} Plan
+ * @property {'node' | 'wire'} engine
+ * @property {string} origin of the server
+ * @property {number} backend the port where `/active` is asked for over HTTP/1.1; 0: by HTTP/2, at the server itself
+ * @property {boolean} isUpload whether calls wait because their body doesn't end
+ * @property {number} rate calls a second that are given up, and a quarter of it that aren't
+ * @property {number} timeout of a call that is given up, in milliseconds
+ * @property {number} seconds
+ *
+ * @typedef {object} Tally
+ * @property {number} aborted calls that were given up in time
+ * @property {number} served other calls that ended well
+ * @property {string[]} failed why calls failed that should not have
+ * @property {number} sessions that were opened
+ * @property {number | null} left the most that the server worked at, beside the calls that somebody waited for; null: unknown
+ */
+
+/** @param {number} port */
+async function askOrigin(port) {
+  const response = await new Promise((resolve, reject) => {
+    get({ port, host: '127.0.0.1', path: '/active', agent: false }, resolve).on('error', reject)
+  })
+  return Number(await text(response))
+}
+
+/**
+ * @param {import('../../types/index.ts')} dodici
+ * @param {Plan} plan
+ * @returns {Promise<Tally>}
+ */
+export async function abortCalls(dodici, { engine, origin, backend, isUpload, rate, timeout, seconds }) {
+  const pool = new dodici.Pool(origin, { engine, queueTimeout: 10_000, headersTimeout: 10_000 })
+  const watcher = new dodici.Client(origin, { engine: 'wire' })
+  /** @type {Tally} */
+  const tally = { aborted: 0, served: 0, failed: [], sessions: 0, left: isUpload ? null : 0 }
+  pool.on('connect', () => tally.sessions++)
+  let live = 0
+  /** @type {Promise<void>[]} */
+  const calls = []
+  const abort = async () => {
+    const controller = new AbortController()
+    const timer = setTimeout(() => controller.abort(), timeout)
+    live++
+    const { signal } = controller
+    const hanging = () => new ReadableStream({ pull: () => new Promise(() => {}) })
+    try {
+      const response = isUpload
+        ? await pool.request({ path: '/', method: 'POST', body: hanging, signal })
+        : await pool.request({ path: '/hang', method: 'GET', signal })
+      await response.body.dump()
+      tally.failed.push(`status ${response.statusCode}`)
+    } catch (error) {
+      if (signal.aborted) tally.aborted++
+      else tally.failed.push(toReason(error))
+    }
+    clearTimeout(timer)
+    live--
+  }
+  const serve = async () => {
+    try {
+      const response = await pool.request({ path: '/ok', method: 'GET', idempotent: false })
+      await response.body.dump()
+      tally.served++
+    } catch (error) {
+      tally.failed.push(toReason(error))
+    }
+  }
+  const isOver = new AbortController()
+  const watch = async () => {
+    while (!isOver.signal.aborted && tally.left !== null) {
+      const most = live
+      const response = backend === 0 ? await watcher.request({ path: '/active', method: 'GET' }) : null
+      const active = response === null ? await askOrigin(backend) : Number(await response.body.text())
+      tally.left = Math.max(tally.left, active - Math.max(most, live))
+      await wait(QUESTION)
+    }
+  }
+  const watched = watch()
+  const begun = performance.now()
+  for (let sent = 0; performance.now() - begun < seconds * 1_000; await wait(ROUND)) {
+    const due = ((performance.now() - begun) * rate) / 1_000
+    for (; sent < due; sent++) {
+      calls.push(abort())
+      if (sent % 4 === 0) calls.push(serve())
+    }
+  }
+  await Promise.all(calls)
+  isOver.abort()
+  await watched
+  await Promise.all([pool.destroy(), watcher.destroy()])
+  return tally
+}
+
+/** @param {unknown} error */
+function toReason(error) {
+  const { code, http2ErrorCode } = /** @type {{ code?: string, http2ErrorCode?: number | null }} */ (error)
+  return `${code}${http2ErrorCode == null ? '' : ` ${http2ErrorCode}`}`
+}

@@ -1,0 +1,122 @@
+/**
+ * Asks the server whether it has read the resets that were sent.
+ *
+ * @module
+ */
+
+import { originalSetImmediate } from '../../core/original-timers.ts'
+
+/**
+ * What has become of a PING behind resets:
+ *
+ * - `sent`: its ACK says that the server has read the resets
+ * - `busy`: another PING is in flight, or none can be sent now
+ * - `spared`: none was sent, as no call waits for it
+ * - `refused`: the server, or an option, allows none
+ */
+export type ResetPing = 'sent' | 'busy' | 'spared' | 'refused'
+
+/** The session, as the confirmation of its resets sees it. */
+export interface ConfirmationOwner {
+  /** Whether the frames so far were handed to the socket, so that a PING comes behind them. */
+  readonly areFramesSent: boolean
+  /** Whether so many places of reset streams keep calls waiting, or soon will. @param places above 0 */
+  isNearLimit(places: number): boolean
+  /** Sends a PING. @param isUrgent calls wait for its ACK */
+  pingAfterReset(isUrgent: boolean): ResetPing
+  /** The server has read resets: the places of their streams are free. */
+  onConfirmed(): void
+}
+
+/** Resets that may be in flight. More wait for the ACK of the PING behind these. */
+export const MAX_UNCONFIRMED = 100
+
+/** How many turns of the event loop node:http2 gets to send what waits, before the next check by the clock. */
+const MAX_TURNS = 3
+
+/**
+ * A server counts a reset stream until it has read its RST_STREAM: until then the place is not free, and a server may
+ * refuse the next stream in a way that is not safe to retry. Frames are read in order, so the ACK of a PING behind
+ * RST_STREAM says that the server has read it. One PING at a time covers all resets before it. (Go's client does the
+ * same: `pendingResets` of golang.org/x/net/http2.)
+ *
+ * Where no PING may be sent, resets count as read at once.
+ */
+export class ResetConfirmation {
+  readonly #owner: ConfirmationOwner
+  readonly #retry = (): void => {
+    this.#isDue = false
+    this.check()
+  }
+  /** Resets that were sent, and that the server may not have read. */
+  #places = 0
+  /** The number of them that are ahead of the PING in flight; 0 without one. */
+  #covered = 0
+  /** The next turn of the event loop will check again. */
+  #isDue = false
+  #isOver = false
+  /** Turns since the last PING in which frames still waited to be sent. */
+  #turns = 0
+
+  constructor(owner: ConfirmationOwner) {
+    this.#owner = owner
+  }
+
+  /** Places that the server may still count. */
+  get places(): number {
+    return this.#places
+  }
+
+  /** Whether no more resets may be sent for now. */
+  get isFull(): boolean {
+    return this.#places >= MAX_UNCONFIRMED
+  }
+
+  /** Whether calls wait for places, and no PING is in flight that frees them. */
+  get isWanted(): boolean {
+    return this.#places > this.#covered && this.#owner.isNearLimit(this.#places)
+  }
+
+  /** A stream is about to be reset: its place must not be taken for a free one. {@link check} follows. */
+  onReset(): void {
+    this.#places++
+    this.#turns = 0
+  }
+
+  /** Sends the PING, if it is due. */
+  check(): void {
+    if (this.#places === 0 || this.#covered > 0 || this.#isDue || this.#isOver) return
+    if (!this.#owner.areFramesSent) {
+      // Whatever comes first, a PING shows whether the path is dead. It says nothing of the resets.
+      if (this.#turns === MAX_TURNS) this.#owner.pingAfterReset(false)
+      if (this.#turns++ >= MAX_TURNS) return
+      this.#isDue = true
+      originalSetImmediate(this.#retry)
+      return
+    }
+    this.#turns = 0
+    const result = this.#owner.pingAfterReset(this.isWanted)
+    if (result === 'sent') this.#covered = this.#places
+    else if (result === 'refused') this.#free(this.#places)
+  }
+
+  /** The ACK of a PING has come. */
+  onPong(): void {
+    const covered = this.#covered
+    this.#covered = 0
+    if (covered > 0) this.#free(covered)
+    if (this.isWanted) this.check()
+  }
+
+  /** The session is gone. */
+  stop(): void {
+    this.#isOver = true
+    this.#places = 0
+    this.#covered = 0
+  }
+
+  #free(places: number): void {
+    this.#places -= places
+    this.#owner.onConfirmed()
+  }
+}

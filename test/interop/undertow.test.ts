@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { describeScene, post, toBytes, toSum } from './scene-cases.ts'
+
+describeScene('Undertow', (rig) => {
+  // It has sixteen threads, each blocked by one body, and a connection window of 65,535 octets: one that is full of the
+  // beginnings of other bodies never opens again.
+  it.each([
+    { count: 40, size: 50_000 },
+    { count: 100, size: 10_000 },
+  ])('takes $count bodies of $size octets at once', async ({ count, size }) => {
+    const client = rig.toClient({ headersTimeout: 10_000 })
+    const body = toBytes(size)
+    for (let round = 0; round < 3; round++) {
+      const calls = Array.from({ length: count }, () => post(client, '/up', body).catch(String))
+      expect(new Set(await Promise.all(calls))).toEqual(new Set([`200 ${toSum(body)}`]))
+    }
+  })
+})

@@ -15,7 +15,9 @@ const help = `Usage: node scripts/fuzz.mjs [options]
   --rounds N      stops after so many; 1, with the seed of a failure, plays that alone
 
   --clients       whole clients, in place of the protocol core
-  --seeds A,B,…   plays these alone, and nothing else (--clients)
+  --model NAME    whole clients with a model server in place of those peers: legal, illegal (wrong once, at a random place)
+                  or both, one after the other
+  --seeds A,B,…   plays these alone, and nothing else (--clients, --model)
   --engine NAME   of the clients: node, wire or both, one after the other (default: both)
   --workers N     processes at a time that play clients (default: 1)
   --keep-going    goes on after a failure, and sums up what failed
@@ -26,12 +28,15 @@ const help = `Usage: node scripts/fuzz.mjs [options]
 /** @type {Readonly<Record<string, ('node' | 'wire')[]>>} */
 const ENGINES = { node: ['node'], wire: ['wire'], both: ['node', 'wire'] }
 
+/** @type {Readonly<Record<string, ('legal' | 'illegal')[]>>} */
+const MODELS = { legal: ['legal'], illegal: ['illegal'], both: ['legal', 'illegal'] }
+
 function readOptions() {
   const text = /** @type {const} */ ({ type: 'string' })
   const flag = /** @type {const} */ ({ type: 'boolean' })
   const { values } = parseArgs({
     options: {
-      ...{ seconds: text, seed: text, rounds: text, seeds: text, engine: text, workers: text },
+      ...{ seconds: text, seed: text, rounds: text, seeds: text, engine: text, model: text, workers: text },
       ...{ clients: flag, 'keep-going': flag, collect: flag, verbose: flag, help: flag },
     },
   })
@@ -45,9 +50,12 @@ function readOptions() {
   const hasEnd = values.rounds !== undefined || seeds !== null
   const engines = ENGINES[values.engine ?? 'both']
   if (engines === undefined) throw new Error(`No such engine: ${values.engine}\n\n${help}`)
+  const models = values.model === undefined ? [null] : MODELS[values.model]
+  if (models === undefined) throw new Error(`No such model: ${values.model}\n\n${help}`)
   return {
     engines,
-    areClients: values.clients === true,
+    models,
+    areClients: values.clients === true || values.model !== undefined,
     seconds: number(values.seconds, hasEnd ? 1e9 : 60),
     seed: seeds?.[0] ?? number(values.seed, Date.now() % 2 ** 31),
     seeds,

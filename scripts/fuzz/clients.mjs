@@ -12,6 +12,7 @@ const REPORT_EVERY = 10_000
 /**
  * @typedef {object} ClientOptions
  * @property {('node' | 'wire')[]} engines one after the other
+ * @property {readonly ('legal' | 'illegal' | null)[]} models of servers, one after the other; null: peers that say anything at all
  * @property {number} seconds for each engine
  * @property {number} seed
  * @property {readonly number[] | null} seeds in place of those that follow the first
@@ -30,19 +31,22 @@ function say(line) {
 /**
  * @param {string} file
  * @param {'node' | 'wire'} engine
+ * @param {'legal' | 'illegal' | null} model
  * @param {ClientOptions} options
  * @returns {Promise<boolean>} whether all held
  */
-async function fuzzEngine(file, engine, { engines: _engines, workers, ...options }) {
+async function fuzzEngine(file, engine, model, { engines: _engines, models: _models, workers, ...options }) {
   const { seed, rounds } = options
-  say(`Clients on engine ${engine}, Node ${process.versions.node}, from seed ${seed}`)
+  const peers =
+    model === null ? '' : `, with ${model === 'legal' ? 'a legal server' : 'a server that is wrong once'}`
+  say(`Clients on engine ${engine}${peers}, Node ${process.versions.node}, from seed ${seed}`)
   const begun = Date.now()
   const sinceThen = () => `${((Date.now() - begun) / 1_000).toFixed(0)} s`
   const runs = Array.from({ length: workers }, (_none, index) => {
     const share = Math.floor(rounds / workers) + (index < rounds % workers ? 1 : 0)
     const progress = join(dirname(file), `progress-${engine}-${index}`)
     writeFileSync(progress, '')
-    const orders = { ...options, engine, seed: seed + index, step: workers, rounds: share }
+    const orders = { ...options, engine, model, seed: seed + index, step: workers, rounds: share }
     const watch = { file, progress, standstill: STANDSTILL, say }
     return { progress, orders, end: watchRounds(watch, orders) }
   })
@@ -69,7 +73,9 @@ export async function fuzzClients(options) {
   const { file, remove } = compileScript('fuzz/child.mjs')
   let haveHeld = true
   try {
-    for (const engine of options.engines) haveHeld = (await fuzzEngine(file, engine, options)) && haveHeld
+    for (const model of options.models)
+      for (const engine of options.engines)
+        haveHeld = (await fuzzEngine(file, engine, model, options)) && haveHeld
   } finally {
     remove()
   }

@@ -12,6 +12,7 @@ const MAX_ERRORS = 10_000
 /**
  * @typedef {object} Orders the arguments of a process
  * @property {'node' | 'wire'} engine
+ * @property {'legal' | 'illegal' | null} model
  * @property {number} seed
  * @property {number} step to the next seed
  * @property {readonly number[] | null} seeds in place of the two

@@ -4,6 +4,7 @@
 
 import { openSync, writeSync } from 'node:fs'
 import type { EngineName } from '../../types/index.ts'
+import type { ModelName } from './model-plan.ts'
 import type { Failure } from './player.ts'
 import { Player } from './player.ts'
 import { processTime } from './process-time.ts'
@@ -11,6 +12,8 @@ import { processTime } from './process-time.ts'
 /** The arguments of such a process. */
 export interface Orders {
   readonly engine: EngineName
+  /** Null: peers that say anything at all. */
+  readonly model: ModelName | null
   readonly seed: number
   /** To the next seed. */
   readonly step: number
@@ -82,12 +85,12 @@ class Scale {
   }
 }
 
-function print(failure: Failure, engine: EngineName): void {
+function print(failure: Failure, { engine, model }: Orders): void {
   const { seed, faults, plan } = failure
   process.stdout.write(`\nSeed ${seed}, engine ${engine}, Node ${process.versions.node}:\n`)
   process.stdout.write(`${faults.map((fault) => `  ${fault}`).join('\n')}\n\n${plan}\n\n`)
   process.stdout.write(
-    `Alone: npm run fuzz -- --clients --engine ${engine} --seed ${seed} --rounds 1 --verbose\n`,
+    `Alone: npm run fuzz -- ${model === null ? '--clients' : `--model ${model}`} --engine ${engine} --seed ${seed} --rounds 1 --verbose\n`,
   )
 }
 
@@ -120,7 +123,7 @@ class Summary {
 
 /** Plays the rounds of its orders. The exit code is 1 when one has failed. */
 export async function runChild(orders: Orders): Promise<void> {
-  const { engine, seed, seeds, step, rounds, seconds, keepsGoing, isVerbose, collects } = orders
+  const { engine, model, seed, seeds, step, rounds, seconds, keepsGoing, isVerbose, collects } = orders
   const progress = openSync(orders.progress, 'w')
   const end = processTime.real + seconds * 1_000
   const player = await Player.start()
@@ -131,11 +134,11 @@ export async function runChild(orders: Orders): Promise<void> {
   for (; played < rounds && processTime.real < end; played++) {
     const current = seeds?.[played] ?? seed + played * step
     writeSync(progress, `${`${current}`.padStart(WIDTH)}${`${played}`.padStart(WIDTH)}`, 0)
-    const failure = await player.play(current, engine)
+    const failure = await player.play(current, engine, model)
     if (failure !== null) {
       summary.add(failure)
       if (!keepsGoing) {
-        print(failure, engine)
+        print(failure, orders)
         break
       }
     }

@@ -94,8 +94,12 @@ const KEPT: readonly Kept[] = [
   },
 ]
 
+function play(...args: string[]): Promise<Exit> {
+  return runNode(fileURLToPath(new URL('../../scripts/fuzz.mjs', import.meta.url)), ...args)
+}
+
 function fuzz(...args: string[]): Promise<Exit> {
-  return runNode(fileURLToPath(new URL('../../scripts/fuzz.mjs', import.meta.url)), '--clients', ...args)
+  return play('--clients', ...args)
 }
 
 function digest({ seed, engine }: Kept): string {
@@ -117,6 +121,27 @@ describe.each(ENGINES)('clients on engine %s whose peers send anything at all', 
     const seeds = kept.map(({ seed }) => seed).join(',')
     const exit = await fuzz('--engine', engine, '--seeds', seeds, '--keep-going', '--collect')
     expect(exit.stdout).toContain(`${kept.length} rounds from seed`)
+    expect(exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/; all held\n$/) })
+  })
+})
+
+describe.each(ENGINES)('clients on engine %s with a model server', (engine) => {
+  test.each([
+    ['legal', 'each call gets its own response, and each request arrives once'],
+    ['illegal', 'each call ends, none with wrong octets, and the next server is reached'],
+  ])('when it is %s, in 40 rounds › %s', async (model) => {
+    const exit = await play(
+      '--model',
+      model,
+      '--engine',
+      engine,
+      '--seed',
+      '1',
+      '--rounds',
+      '40',
+      '--keep-going',
+    )
+    expect(exit.stdout).toContain('40 rounds from seed 1 in')
     expect(exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/; all held\n$/) })
   })
 })

@@ -1,6 +1,9 @@
 /** Many rounds in one process, one after the other. */
 
 import type { EngineName } from '../../types/index.ts'
+import type { ModelName } from './model-plan.ts'
+import { describeModelPlan, toModelPlan } from './model-plan.ts'
+import { playModelRound } from './model-round.ts'
 import { Port } from './peer.ts'
 import { describePlan, toPlan, toPlayable } from './plan.ts'
 import { processTime } from './process-time.ts'
@@ -35,11 +38,22 @@ export class Player {
     return new Player(await Port.open())
   }
 
-  /** Null when every check held. */
-  async play(seed: number, engine: EngineName): Promise<Failure | null> {
+  /**
+   * Null when every check held.
+   *
+   * @param model null: a peer that says anything at all
+   */
+  async play(seed: number, engine: EngineName, model: ModelName | null = null): Promise<Failure | null> {
+    if (model !== null) return await this.#playModel(seed, engine, model)
     const plan = toPlayable(toPlan(seed, engine))
     const faults = await playRound(plan, this.#time, this.#port, this.#uncaught)
     return faults.length === 0 ? null : { seed, faults, plan: describePlan(plan) }
+  }
+
+  async #playModel(seed: number, engine: EngineName, model: ModelName): Promise<Failure | null> {
+    const plan = toModelPlan(seed, engine, model)
+    const faults = await playModelRound(plan, this.#time, this.#port, this.#uncaught)
+    return faults.length === 0 ? null : { seed, faults, plan: describeModelPlan(plan) }
   }
 
   /** Logs the events of the rounds from here on. */

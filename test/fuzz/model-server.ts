@@ -65,7 +65,7 @@ export class ModelServer {
 
   /** Connections that went wrong are gone: a healthy server takes their place. */
   heal(): void {
-    for (const side of this.sides) if (side.hasLied) side.cut()
+    for (const side of this.sides) side.heal()
   }
 
   /** Nothing is left of a round that has failed. */

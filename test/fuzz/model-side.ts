@@ -113,6 +113,8 @@ export class ModelSide implements LinkListener, LedgerListener {
   #violation: ModelServerPlan['violation']
   #hasSettings = false
   #queue: Buffer[] = []
+  /** What it has written, and mustn't have. */
+  readonly #lies = new Set<Buffer>()
   #isFlushing = false
   #hasEnded = false
 
@@ -142,6 +144,12 @@ export class ModelSide implements LinkListener, LedgerListener {
       this.#time.after(settingsDelay + 1 + this.#random.below(60), () =>
         this.#say(frames.ping(Buffer.alloc(8, count))),
       )
+  }
+
+  /** It does nothing wrong from here on. */
+  heal(): void {
+    this.#violation = null
+    if (this.hasLied) this.cut()
   }
 
   /** From here on it is gone for its client, which has heard nothing of that. */
@@ -541,14 +549,17 @@ export class ModelSide implements LinkListener, LedgerListener {
     this.#violation = null
     this.hasLied = true
     this.#time.log(() => `connection ${this.index}: ${violation.name}`)
+    this.#lies.add(bytes)
     this.#enqueue(bytes)
   }
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0 && !this.isClosed) {
-      const bytes = Buffer.concat(this.#queue)
+      const queue = this.#queue
+      const bytes = Buffer.concat(queue)
       this.#queue = []
-      if (!this.hasLied) this.said.write(bytes)
+      // The client keeps to all SETTINGS, those behind a violation too.
+      this.said.write(Buffer.concat(queue.filter((piece) => !this.#lies.has(piece))))
       await this.#deliver(bytes)
     }
     this.#isFlushing = false

@@ -70,7 +70,7 @@ const EARLY_SILENCE = 2_000
 /** Where early PINGs may be sent, a PING that takes longer keeps new calls from the session. Milliseconds. */
 const EARLY_PATIENCE = 1_000
 
-const DROPPED = 'The connection was lost: the peer has closed or reset it'
+const DROPPED = 'The peer has closed or reset it'
 
 const NEVER = Number.POSITIVE_INFINITY
 

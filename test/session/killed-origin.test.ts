@@ -54,7 +54,12 @@ describe.each(ENGINES)('a TLS connection that is reset while node reads nothing,
     for (const call of calls) void call.settled.then(() => settled++)
     await expect.poll(() => settled, { timeout: SOON }).toBe(CALLS)
     for (const { error } of calls)
-      expect(error).toMatchObject({ name: 'SocketError', code: 'UND_ERR_SOCKET', processed: 'maybe' })
+      expect(error).toMatchObject({
+        name: 'SocketError',
+        code: 'UND_ERR_SOCKET',
+        processed: 'maybe',
+        message: 'The connection was lost: The peer has closed or reset it',
+      })
     expect(await toOutcomes([ask(harness, 'GET /next')])).toEqual(['GET /next'])
     expect(peer.connections).toHaveLength(2)
   })

@@ -7,6 +7,7 @@ import { runChaos } from './soak/chaos/run.mjs'
 import { Fleet } from './soak/fleet.mjs'
 import { load, SharedSignals } from './soak/load.mjs'
 import { makeRandom } from './soak/random.mjs'
+import { runScene, sceneNames } from './soak/scenes/run.mjs'
 import { hasGo, hasNghttpd, startGrpc, startNghttpd, startPeers } from './soak/servers.mjs'
 import {
   collect,
@@ -44,7 +45,16 @@ const help = `Usage: node --expose-gc scripts/soak.mjs [options]
   --no-grpc        without gRPC; otherwise grpc-go, or grpc-js where there is no Go, is one of them
   --chaos          all kinds of calls, fetch, tunnels and WebSockets among them, to real servers, through a relay that delays, splits,
                    holds and resets: for each engine as long as --seconds or --minutes say, instead of --requests
-  --seconds N      (default: 60)
+  --scene NAME     a program as users write it, through restarts of its TLS servers, of which none of its calls may be lost or doubled:
+                     sender    200,000 small POSTs, 1,000 at a time, to a server that resets streams, retires connections, and is
+                               killed six times (--requests, --at-a-time, --kills)
+                     gateway   500 slow streams of events at a time; their server is restarted six times, by a kill and gracefully in
+                               turn, and clients vanish (--at-a-time, --kills, --minutes)
+                     pool      an UpstreamPool of three servers, which are killed in turn (--at-a-time, --kills, --minutes)
+                     patience  slow servers, readers that stall, a server that is suspended: nothing may fail (--minutes)
+  --kills N        how often a scene restarts its servers (default: 6)
+  --within S       seconds in which a scene has to get over a restart (default: 2; the gateway: 3)
+  --seconds N      of --chaos, or of a scene (default: 60)
   --minutes N
   --state FILE     adds what was counted to this file, from which scripts/soak/report.mjs makes a page; the seed is another one
                    each time
@@ -68,6 +78,9 @@ function readOptions() {
       chaos: flag,
       seconds: text,
       minutes: text,
+      scene: text,
+      kills: text,
+      within: text,
       state: text,
       only: text,
       dodici: text,
@@ -82,21 +95,44 @@ function readOptions() {
   }
   const engines = ENGINES[values.engine ?? 'both']
   if (engines === undefined) throw new Error(`No such engine: ${values.engine}\n\n${help}`)
+  const { scene } = values
+  if (scene !== undefined && !sceneNames.includes(scene))
+    throw new Error(`No such scene: ${scene}\n\n${help}`)
   const requests = number(values.requests, 200_000)
+  const milliseconds = number(values.seconds, number(values.minutes, 1) * 60) * 1_000
+  const common = {
+    seed: number(values.seed, Date.now() % 2 ** 31),
+    timeLimit:
+      number(values['time-limit'], Math.max(900, (requests * ENOUGH) / 1_000, (2 * milliseconds) / 1_000)) *
+      1_000,
+    module: values.dodici === undefined ? 'dodici' : pathToFileURL(values.dodici).href,
+  }
+  const atATime = values['at-a-time']
   return {
+    ...common,
     engines,
+    scene:
+      scene === undefined
+        ? null
+        : {
+            ...common,
+            scene,
+            // Each scene has its own numbers.
+            requests: values.requests === undefined ? null : requests,
+            atATime: atATime === undefined ? null : number(atATime, 0),
+            kills: number(values.kills, 6),
+            milliseconds,
+            within: values.within === undefined ? null : number(values.within, 0) * 1_000,
+          },
     requests,
     warmup: number(values.warmup, 10_000),
-    atATime: number(values['at-a-time'], values.chaos === true ? 60 : 200),
+    atATime: number(atATime, values.chaos === true ? 60 : 200),
     isChaos: values.chaos === true,
-    milliseconds: number(values.seconds, number(values.minutes, 1) * 60) * 1_000,
+    milliseconds,
     state: values.state ?? null,
     only: values.only,
-    seed: number(values.seed, Date.now() % 2 ** 31),
-    timeLimit: number(values['time-limit'], Math.max(900, (requests * ENOUGH) / 1_000)) * 1_000,
     hasReal: values['no-nghttpd'] !== true && hasNghttpd,
     hasGrpc: values['no-grpc'] !== true,
-    module: values.dodici === undefined ? 'dodici' : pathToFileURL(values.dodici).href,
   }
 }
 
@@ -184,7 +220,10 @@ async function main() {
     process.stdout.write(help)
     return
   }
-  for (const engine of options.engines) await (options.isChaos ? runChaos : run)(engine, options)
+  for (const engine of options.engines) {
+    if (options.scene !== null) await runScene(engine, options.scene)
+    else await (options.isChaos ? runChaos : run)(engine, options)
+  }
   // It doesn't keep the process alive: it only tells of what does.
   setTimeout(() => {
     console.log(`WRONG: the process doesn't end by itself: ${process.getActiveResourcesInfo().join(', ')}`)

@@ -33,21 +33,28 @@ function killAll() {
   for (const child of running) child.kill('SIGKILL')
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
-function keep(child) {
+/** Lets no child outlive this process. @param {import('node:child_process').ChildProcess} child */
+export function keep(child) {
   // A listener while there is something to kill, and none afterwards.
   if (running.size === 0) process.on('exit', killAll)
   running.add(child)
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
-async function end(child) {
+/** Kills it, and waits for its exit. @param {import('node:child_process').ChildProcess} child */
+export async function end(child) {
   const isGone = child.exitCode !== null || child.signalCode !== null
   const exited = isGone ? null : once(child, 'exit')
   child.kill('SIGKILL')
   await exited
   running.delete(child)
   if (running.size === 0) process.off('exit', killAll)
+}
+
+/** Tells it that the soak is alive, and what to end with the soak: see `ward.mjs`. @param {import('node:child_process').ChildProcess} child */
+export function sayAliveTo(child) {
+  const wards = [...running].filter((other) => other !== child).map(({ pid }) => pid)
+  // It may have been killed just now.
+  if (child.connected) child.send({ wards }, () => {})
 }
 
 /**
@@ -109,10 +116,7 @@ export async function startChild(script, argument) {
       child.send('tally')
       return await heard
     },
-    sayAlive() {
-      const wards = [...running].filter((other) => other !== child).map(({ pid }) => pid)
-      if (child.connected) child.send({ wards })
-    },
+    sayAlive: () => sayAliveTo(child),
     async stop() {
       if (child.connected) child.disconnect()
       await end(child)

@@ -148,7 +148,7 @@ export function judgeMemory(watch, baseline, left) {
  * All dispatchers have ended.
  *
  * @param {import('./watch.mjs').Watch} watch
- * @param {import('./load.mjs').SharedSignals} shared
+ * @param {{ readonly listeners: number }} shared signals
  * @param {ReturnType<typeof toProcessState>} before
  */
 export function judgeRest(watch, shared, before) {

@@ -27,12 +27,17 @@ function onHang() {
 }
 
 /**
- * @param {() => unknown} toTally what to send for each message `tally`; any other message says that the parent is alive
+ * @param {() => unknown} toTally what to send for each message `tally`; a message with `wards` says that the parent is alive
+ * @param {(message: any) => void} [onOther] hears of all other messages
  */
-export function serveParent(toTally) {
-  process.on('message', (/** @type {{ wards: number[] } | 'tally'} */ message) => {
+export function serveParent(toTally, onOther = () => {}) {
+  process.on('message', (/** @type {any} */ message) => {
     if (message === 'tally') {
       process.send?.(toTally())
+      return
+    }
+    if (message.wards === undefined) {
+      onOther(message)
       return
     }
     wards = message.wards

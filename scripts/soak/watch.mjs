@@ -96,7 +96,7 @@ export class Watch {
       this.count(this.outcomes, error.message)
       return
     }
-    const { code, name, message, processed } = Object(error)
+    const { code, name, message, processed, http2ErrorCode } = Object(error)
     const isKnown = typeof code === 'string' && (KNOWN_CODES.test(code) || name === 'ConnectError')
     if (!isKnown || OUR_MISTAKES.includes(name) || !['no', 'maybe', 'yes'].includes(processed)) {
       this.violate(`${what} failed with ${error instanceof Error ? error.stack : String(error)}`)
@@ -104,8 +104,9 @@ export class Watch {
       this.count(this.outcomes, 'failed')
       if (HELD_BACK.includes(code)) this.heldBack++
       // Origins and durations are many, and would be so many lines.
-      const text = message.replace(/http:\S+/g, '…').replace(/\b[A-Z][A-Z\d_]+$|\d+(x[\da-f]+)?/g, '…')
-      this.count(this.errors, `${name}, processed: ${processed}: ${text}`)
+      const text = message.replace(/https?:\S+/g, '…').replace(/\b[A-Z][A-Z\d_]+$|\d+(x[\da-f]+)?/g, '…')
+      const reason = typeof http2ErrorCode === 'number' ? `, HTTP/2 error ${http2ErrorCode}` : ''
+      this.count(this.errors, `${name}, processed: ${processed}: ${text}${reason}`)
     }
   }
 

@@ -255,7 +255,13 @@ describe.each(APIS)('$name', ({ run, isTunnel }) => {
 
   it("accepts undici's options that have no meaning over HTTP/2", async () => {
     const { client } = await start()
-    const options = { blocking: true, reset: true, idempotent: false, throwOnError: false, maxRedirections: 0 }
+    const options = {
+      blocking: true,
+      reset: true,
+      idempotent: false,
+      throwOnError: false,
+      maxRedirections: 0,
+    }
     expect((await run(client, { ...GET, ...options, typeOfService: null })).statusCode).toBe(200)
   })
 

@@ -43,7 +43,7 @@ const ON_WIRE: Readonly<Record<string, Expected>> = {
   'DATA of padding alone': CALM,
   PRIORITY: CALM,
   WINDOW_UPDATE: CALM,
-  RST_STREAM: { ...CALM, outcome: 'StreamError, CANCEL' },
+  RST_STREAM: CALM,
   GOAWAY: CALM,
   'unknown frames, small': CALM,
   'unknown frames, large': SERVED,

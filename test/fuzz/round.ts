@@ -177,6 +177,10 @@ class Round {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       last = await this.#askHealthy()
       if (last === 'healthy' || this.#farewell !== null) return
+      // A peer that takes no header section of this size is obeyed for as long as its connection lives.
+      if (!last.startsWith('RequestHeadersOverflowError')) continue
+      this.#peer.heal(true)
+      await this.#time.until(() => this.#areSocketsGone, GONE)
     }
     this.faults.push(`a healthy server was asked ${TRIES} times, and at last came ${last}`)
   }

@@ -249,6 +249,20 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
   })
 }
 
+/** What a dispatcher hands on of `connect` and `tls` to those that it makes: the options of its own form, resolved. */
+export function toConnectOptions(
+  { connect: given }: ClientOptions,
+  { connect, connectTimeout, socketPath }: ResolvedClientOptions,
+): Pick<ClientOptions, 'connect' | 'connectTimeout' | 'socketPath'> {
+  const { timeout = null, socketPath: ownPath = null } =
+    typeof given === 'object' && given !== null ? given : {}
+  return {
+    connect,
+    ...(timeout === null ? {} : { connectTimeout }),
+    ...(ownPath === null ? {} : { socketPath }),
+  }
+}
+
 /**
  * Checks `connections` of a Pool.
  *

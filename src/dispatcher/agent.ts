@@ -13,7 +13,13 @@ import { markClass } from '../core/class-mark.ts'
 import { systemClock } from '../core/clock.ts'
 import { toLimitError } from '../core/limits.ts'
 import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
-import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../core/options.ts'
+import {
+  toAgentOptions,
+  toClientOptions,
+  toConnections,
+  toConnectOptions,
+  toOrigin,
+} from '../core/options.ts'
 import { toServername, withServername } from '../core/servername.ts'
 import { InvalidReturnValueError, NotSupportedError } from '../errors.ts'
 import { BuiltinFallback } from '../scheduler/fallback/builtin-fallback.ts'
@@ -81,9 +87,8 @@ export class Agent extends LivingDispatcher {
     toConnections(poolOptions)
     this.#ownFallback = resolved.fallback === undefined ? new BuiltinFallback(resolved, systemClock) : null
     // A copy: a later change by the caller must not make origins connect in different ways.
-    const { connect, connectTimeout, socketPath } = resolved
     const fallback = resolved.fallback ?? this.#ownFallback
-    this.#poolOptions = { ...poolOptions, connect, connectTimeout, socketPath, fallback }
+    this.#poolOptions = { ...poolOptions, ...toConnectOptions(options ?? {}, resolved), fallback }
     this.#options = toAgentOptions(options ?? {})
     this.#maxResponseSize = resolved.limits.maxResponseSize
   }

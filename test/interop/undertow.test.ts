@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { describeScene, post, toBytes, toSum } from './scene-cases.ts'
 
 describeScene('Undertow', (rig) => {
+  // On engine node nghttp2 sends a frame of each body in turn, and such calls end by their limits: docs/engines.md.
+  if (rig.engine === 'node') return
   // It has sixteen threads, each blocked by one body, and a connection window of 65,535 octets: one that is full of the
   // beginnings of other bodies never opens again.
   it.each([

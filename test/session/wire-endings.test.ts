@@ -38,7 +38,11 @@ async function start(script: ConnectionScript = {}) {
 
 describe('a response on engine wire that is complete before the upload', () => {
   async function startUpload() {
-    const scene = await start({ onComplete: (stream) => stream.path === '/first' && stream.respond() })
+    const scene = await start({
+      onComplete: (stream) => stream.path === '/first' && stream.respond(),
+      // Credit would show that it has accepted the upload.
+      grantsCredit: false,
+    })
     const source = new Readable({ read() {} })
     const call = scene.harness.dispatch({ method: 'POST', path: '/upload', body: source })
     source.push('one ')

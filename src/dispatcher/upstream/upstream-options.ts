@@ -7,8 +7,14 @@
 import type { PoolOptions } from '../../../types/client.ts'
 import type { UpstreamInit, UpstreamPoolOptions } from '../../../types/upstream.ts'
 import { MAX_DELAY } from '../../core/clock.ts'
-import type { Origin, ResolvedClientOptions } from '../../core/options.ts'
-import { toAgentOptions, toClientOptions, toConnections, toOrigin } from '../../core/options.ts'
+import type { Origin } from '../../core/options.ts'
+import {
+  toAgentOptions,
+  toClientOptions,
+  toConnections,
+  toConnectOptions,
+  toOrigin,
+} from '../../core/options.ts'
 import { isUrl } from '../../core/realms.ts'
 import type { ReceiveLimits } from '../../core/receive-limits.ts'
 import { invalid, invalidKind, toInteger } from '../../core/validate.ts'
@@ -47,11 +53,11 @@ const FAILURE_STATUSES: readonly number[] = [502, 503, 504]
 export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): ResolvedUpstreamPoolOptions {
   const resolved = toClientOptions(input)
   const { factory: _factory, latencyWindow, failureStatuses, ...others } = input ?? {}
-  const { maxFailures, ejectionTime, maxEjectionTime, maxRetries, ...poolOptions } = others
+  const { maxFailures, ejectionTime, maxEjectionTime, maxRetries, tls: _tls, ...poolOptions } = others
   toConnections(poolOptions)
   return {
     // A copy: a later change by the caller must not make upstreams connect in different ways.
-    pool: { ...poolOptions, ...toConnectOptions(resolved) },
+    pool: { ...poolOptions, ...toConnectOptions(input ?? {}, resolved) },
     factory: toAgentOptions({ factory: input?.factory }).factory,
     rules: {
       latencyWindow: toDuration('latencyWindow', latencyWindow, 10_000),
@@ -67,11 +73,6 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
     captureStack: resolved.captureStack,
     receiveLimits: resolved.receiveLimits,
   }
-}
-
-/** What `connect`, `tls`, `connectTimeout` and `socketPath` come to. */
-function toConnectOptions({ connect, connectTimeout, socketPath }: ResolvedClientOptions): PoolOptions {
-  return { connect, connectTimeout, socketPath, tls: null }
 }
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted */

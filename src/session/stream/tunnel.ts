@@ -136,9 +136,16 @@ export class Tunnel extends Duplex {
     }
     // The received data must still be read. A write may fail meanwhile: the reader's end is a clean one all the same.
     this.once('end', () => originalNextTick(() => this.#conclude(error)))
-    // Without data there is nothing to read, and `end` needs no reader, as with a socket. Otherwise `close` never came.
-    if (this.#feed.size === 0 && this.readableLength === 0) this.read(0)
+    originalSetImmediate(() => this.#endUnlessUnread())
     if (error !== null || this.#failedWrite !== null) this.#requireReader(error)
+  }
+
+  /**
+   * Without data there is nothing to read, and `end` needs no reader, as with a socket: otherwise `close` never came.
+   * Not in the turn of the response, when its caller has no listener yet.
+   */
+  #endUnlessUnread(): void {
+    if (!this.destroyed && this.#feed.size === 0 && this.readableLength === 0) this.read(0)
   }
 
   /** A failure waits for a reader that there is at the end of this turn of the event loop: another may never come. */

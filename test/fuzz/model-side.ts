@@ -405,8 +405,11 @@ export class ModelSide implements LinkListener, LedgerListener {
     exchange.state = 'begun'
     const half = resetCode === null ? body.length : Math.floor(body.length / 2)
     for (let at = 0; at < half; ) {
-      const room = await this.#untilRoom(exchange)
+      await this.#untilRoom(exchange)
       if (exchange.isGone) return
+      // Other threads may have used the connection's window up since.
+      const room = this.#toRoom(exchange)
+      if (room <= 0) continue
       const content = body.subarray(at, Math.min(half, at + Math.min(room, piece)))
       at += content.length
       const isLast = at === body.length && resetCode === null && trailers === null
@@ -418,14 +421,15 @@ export class ModelSide implements LinkListener, LedgerListener {
     else if (trailers !== null) this.#sayHeaders(exchange, Object.entries(trailers), Flag.END_STREAM)
   }
 
-  /** Octets that the client takes in one frame, more than none. */
-  async #untilRoom(exchange: Exchange): Promise<number> {
-    for (;;) {
-      const { frameSize } = this.#client
-      const room = this.#ignoresWindows ? frameSize : Math.min(frameSize, this.#window, exchange.window)
-      if (room > 0 || exchange.isGone) return room
-      await exchange.untilTouched()
-    }
+  /** Until the client takes octets in a frame, or the exchange is gone. */
+  async #untilRoom(exchange: Exchange): Promise<void> {
+    while (this.#toRoom(exchange) <= 0 && !exchange.isGone) await exchange.untilTouched()
+  }
+
+  /** Octets that the client takes in one frame now; none where it is less than 1. */
+  #toRoom({ window }: Exchange): number {
+    const { frameSize } = this.#client
+    return this.#ignoresWindows ? frameSize : Math.min(frameSize, this.#window, window)
   }
 
   #sayData(exchange: Exchange, content: Buffer, isLast: boolean, isPadded: boolean): void {

@@ -1,5 +1,6 @@
 /** One round with a model server: what must come of each call follows from the plan. */
 
+import { ErrorCode } from '../../src/core/error-codes.ts'
 import { Client, Pool } from '../../src/index.ts'
 import type { Dispatcher, RequestBody } from '../../types/index.ts'
 import { Random } from '../protocol/hpack/support.ts'
@@ -17,6 +18,8 @@ const GONE = 20_000
 /** How often a server that is healthy again may be asked until it responds. */
 const TRIES = 3
 const SLOW = 2
+/** So many refusals in a row are the last ones where no call gets a response (docs/retries.md). */
+const MAX_REFUSALS = 4
 
 /** How a call ended. */
 interface Outcome {
@@ -243,7 +246,9 @@ class ModelRound {
       blame(`was taken up, and says processed: 'no': ${error}`)
     if (this.#plan.model === 'illegal') return
     const isReset = call.response.resetCode !== null && http2ErrorCode === call.response.resetCode
-    if (!isReset)
+    const isRefusedForGood =
+      http2ErrorCode === ErrorCode.REFUSED_STREAM && (this.#refused[index] ?? 0) >= MAX_REFUSALS
+    if (!isReset && !isRefusedForGood)
       blame(`failed with ${error}${error.cause === undefined ? '' : `, because of ${error.cause}`}`)
   }
 }

@@ -87,13 +87,19 @@ export function describeScene(name: SceneServerName, test: (rig: SceneRig) => vo
 
     describe.each(ENGINES)('engine %s', (engine) => {
       const rig = new SceneRig(engine, () => server)
-      addCases(rig)
+      addCases(rig, name)
       test(rig)
     })
   })
 }
 
-function addCases(rig: SceneRig): void {
+/**
+ * Servers that engine node doesn't always get large uploads to (docs/differences.md): Undertow may stand still with a
+ * frame of each of several bodies, and Tomcat counts small DATA frames as overhead.
+ */
+const NOT_FOR_NODE: readonly SceneServerName[] = ['Undertow', 'Tomcat']
+
+function addCases(rig: SceneRig, name: SceneServerName): void {
   it('responds to 300 GETs and POSTs at once', async () => {
     const client = rig.toClient()
     const calls = Array.from({ length: 300 }, async (_none, index) => {
@@ -105,6 +111,8 @@ function addCases(rig: SceneRig): void {
     expect(new Set(await Promise.all(calls))).toEqual(new Set([true]))
     expect(client.stats).toMatchObject({ running: 0, size: 0 })
   })
+
+  if (rig.engine === 'node' && NOT_FOR_NODE.includes(name)) return
 
   it('takes 5 MB at once, 5 MB piece by piece, and sends as much meanwhile', async () => {
     const client = rig.toClient()

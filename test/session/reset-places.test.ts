@@ -202,7 +202,9 @@ describe.each(ENGINES)('the place of a stream that was reset, on engine %s', (en
     const caller = async (): Promise<void> => {
       for (let i = 0; i < 25; i++) {
         try {
-          const response = await pool.request({ path: '/', method: 'POST', body: '{}', headersTimeout: 300 })
+          // The queue is longer than that.
+          const limits = { headersTimeout: 300, queueTimeout: 60_000 }
+          const response = await pool.request({ path: '/', method: 'POST', body: '{}', ...limits })
           await response.body.text()
           outcomes.served++
         } catch (error) {

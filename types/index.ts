@@ -85,6 +85,7 @@ export type {
   ConnectFunction,
   PipelineFunction,
   RequestFunction,
+  RequestTarget,
   RequestUrl,
   StreamFunction,
   TopLevelOptions,

@@ -44,7 +44,14 @@ type TopLevel<TOptions> = TopLevelOptions & Partial<TOptions>
 
 /** One argument that is both: where to send, in undici's pieces or in those of `url.format()`, and the options. */
 export type RequestTarget<TOptions> = Omit<UrlObject, 'query'> &
-  Omit<TopLevel<TOptions>, 'origin'> & { origin?: string | null }
+  Omit<TopLevel<TOptions>, 'origin'> & {
+    /**
+     * The scheme, host and port, in place of `protocol`, `hostname` and `port`. `null`: these say it.
+     *
+     * @default null
+     */
+    origin?: string | null | undefined
+  }
 
 /** `request()` as a function of a URL. */
 export interface RequestFunction {

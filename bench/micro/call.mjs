@@ -48,6 +48,8 @@ class Attempt {
   isConnected = true
   hasBegun = true
   isClosed = true
+  isAccepted = false
+  maxHeaderListSize = Number.POSITIVE_INFINITY
   flow
 
   /** @param {import('../../src/handler/call.ts').Call} call */

@@ -23,6 +23,11 @@ const isSample = process.env.TEST_SCOPE === 'sample'
  */
 const isLine = isSample || process.env.TEST_SCOPE === 'line'
 const ONCE = ['test/unit/layers.test.ts', 'test/process/{faults,kept-memory}.test.ts']
+/** It takes its time, and was played on each line by `npm run conformance` and `npm run soak`. */
+const PLAYED = [
+  'test/process/scenes.test.ts',
+  'test/interop/{bun,helidon,jetty,tomcat,undertow,xnet-2022}.test.ts',
+]
 const PURE = ['test/protocol/**', 'test/unit/**']
 const NO_INTEROP = ['test/api/**', 'test/fetch/**', 'test/session/**']
 
@@ -105,7 +110,13 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...BENCH, ...TYPES, ...SITE, ...(isLine ? ONCE : []), ...(isSample ? PURE : [])],
+          exclude: [
+            ...BENCH,
+            ...TYPES,
+            ...SITE,
+            ...(isLine ? [...ONCE, ...PLAYED] : []),
+            ...(isSample ? PURE : []),
+          ],
         },
       },
       {

@@ -109,12 +109,19 @@ export class GlobalAgent extends Agent {
  */
 function toOptions(httpEnv: ProxyEnv | undefined, httpsEnv: ProxyEnv | undefined): EnvHttpProxyAgent.Options {
   const read = (env: ProxyEnv | undefined, name: string): string | undefined =>
-    env === process.env ? undefined : env?.[name] || env?.[name.toUpperCase()] || undefined
+    env === undefined || isOfProcess(env) ? undefined : env[name] || env[name.toUpperCase()] || undefined
   return {
     httpProxy: read(httpEnv, 'http_proxy'),
     httpsProxy: read(httpsEnv, 'https_proxy'),
     noProxy: read(httpsEnv ?? httpEnv, 'no_proxy'),
   }
+}
+
+const NAMES = ['http_proxy', 'https_proxy', 'no_proxy'].flatMap((name) => [name, name.toUpperCase()])
+
+/** Node 22 has a copy of these names. */
+function isOfProcess(env: ProxyEnv): boolean {
+  return NAMES.every((name) => env[name] === process.env[name])
 }
 
 markClass(GlobalAgent, 'Agent')

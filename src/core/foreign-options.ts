@@ -1,6 +1,6 @@
 /**
- * What becomes of options that Dodici doesn't have: those of undici 6, 7 and 8, and those that people bring along from
- * got and axios.
+ * Options that Dodici doesn't have: undici 6, 7 and 8 have them, or got and axios do. The tables say whether Dodici
+ * refuses, ignores or accepts each.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface ForeignOption {
   readonly fate: 'refused' | 'warned' | 'accepted'
   /** What to use instead, or why it has no effect: the end of a sentence. */
   readonly why: string
-  /** Whether a value asks for nothing. undefined and null never do. */
+  /** Whether a value asks for nothing. It isn't called for undefined and null, which ask for nothing in any option. */
   isIdle(value: unknown): boolean
 }
 
@@ -37,24 +37,32 @@ const REDIRECTS = foreign('refused', 'use fetch(), or compose() with redirect() 
 const STATUSES = foreign('refused', 'use compose() with responseError() of undici', [false])
 const TOS = foreign('warned', 'a connection carries many requests at once', [0])
 
-/** Those of a Client, a Pool, an Agent, and of the other dispatchers. */
+const HTTP1 = 'it is for HTTP/1.1: set it on an Agent of undici, and pass that as fallback'
+
+/** Dispatcher options. */
 export const FOREIGN_DISPATCHER_OPTIONS: ForeignOptions = new Map([
   // undici refuses these itself.
   ['idleTimeout', foreign('refused', 'use keepAliveTimeout')],
-  ['keepAlive', foreign('refused', 'use pipelining: 0, which turns it off over HTTP/1.1')],
-  ['maxKeepAliveTimeout', foreign('refused', 'use keepAliveMaxTimeout')],
+  ['keepAlive', foreign('refused', 'pass an Agent of undici with pipelining: 0 as fallback')],
+  ['maxKeepAliveTimeout', foreign('refused', 'pass an Agent of undici with keepAliveMaxTimeout as fallback')],
   ['socketTimeout', foreign('refused', 'use headersTimeout and bodyTimeout')],
   // undici 6 obeys them.
   ['interceptors', foreign('refused', 'use compose()', isEmpty)],
   ['maxRedirections', REDIRECTS],
   ['throwOnError', STATUSES],
   ['maxCachedSessions', foreign('warned', 'one TLS ticket is kept for each origin', (value) => value !== 0)],
+  ['clientTtl', foreign('warned', HTTP1)],
+  ['keepAliveMaxTimeout', foreign('warned', HTTP1)],
+  ['keepAliveTimeoutThreshold', foreign('warned', HTTP1)],
+  ['maxRequestsPerClient', foreign('warned', HTTP1)],
+  // Requests never wait for each other over HTTP/2: only 0, which turns keep-alive off, asks for more.
+  ['pipelining', foreign('warned', HTTP1, (value) => value !== 0)],
   ['preferH2', foreign('accepted', 'HTTP/2 is preferred')],
   ['typeOfService', TOS],
   ['useMilo', foreign('warned', 'it chooses the parser of HTTP/1.1 in undici', [false])],
 ])
 
-/** Those of a request. */
+/** Request options. */
 export const FOREIGN_REQUEST_OPTIONS: ForeignOptions = new Map([
   ['maxRedirections', REDIRECTS],
   ['throwOnError', STATUSES],

@@ -64,8 +64,7 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */
 const DISPATCHER_OF_UNDICI = [
-  ...['clientTtl', 'keepAliveMaxTimeout', 'keepAliveTimeoutThreshold', 'maxRequestsPerClient'],
-  ...['pipelining', 'auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
+  ...['auth', 'clientFactory', 'headers', 'httpProxy', 'httpsProxy', 'noProxy', 'origin'],
   ...['protocol', 'proxyTls', 'proxyTunnel', 'requestTls', 'token', 'uri', 'agent', 'username'],
   ...['password', 'maxWeightPerServer', 'errorPenalty'],
 ]

@@ -63,7 +63,9 @@ const isFate = (fate: ForeignOption['fate']) => (row: readonly [string, ForeignO
 const GET = { path: '/', method: 'GET' } as const
 
 /** A value that asks for something. */
-const MEANT = { maxCachedSessions: 0, interceptors: { Client: [] } } as Readonly<Record<string, unknown>>
+const MEANT = { maxCachedSessions: 0, pipelining: 0, interceptors: { Client: [] } } as Readonly<
+  Record<string, unknown>
+>
 const toMeant = (name: string): unknown => (name in MEANT ? MEANT[name] : 1)
 
 test('all names that undici’s constructors take are known', () => {

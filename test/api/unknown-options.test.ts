@@ -61,12 +61,11 @@ describe('an unknown option of a constructor', () => {
 
   test('is not warned of when it is an option of undici', () => {
     make({
-      ...{ pipelining: 10, keepAliveMaxTimeout: 1, keepAliveTimeoutThreshold: 1, allowH2: true },
-      ...{ maxCachedSessions: 1, maxRequestsPerClient: 1, autoSelectFamily: true, localAddress: '::1' },
+      ...{ pipelining: 10, allowH2: true },
+      ...{ maxCachedSessions: 1, autoSelectFamily: true, localAddress: '::1' },
       ...{
         webSocket: {},
         eventSource: {},
-        clientTtl: 1,
         interceptors: {},
         maxRedirections: 0,
         useMilo: false,

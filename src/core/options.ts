@@ -137,7 +137,7 @@ interface ConnectParts {
   readonly socketPath: unknown
 }
 
-/** Those of `connect` win over those of the top level, as in undici, and these over `tls`. */
+/** `connect` wins over the top-level options, as in undici, and these win over `tls`. */
 function toConnectParts(options: ClientOptions): ConnectParts {
   const { connect, connectTimeout, socketPath } = options
   const common = toCommonConnect(options)
@@ -249,7 +249,7 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
   })
 }
 
-/** What a dispatcher hands on of `connect` and `tls` to those that it makes: the options of its own form, resolved. */
+/** `connect` and `tls` of a dispatcher, resolved, as it passes them to the dispatchers that it makes. */
 export function toConnectOptions(
   { connect: given }: ClientOptions,
   { connect, connectTimeout, socketPath }: ResolvedClientOptions,

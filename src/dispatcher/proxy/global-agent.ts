@@ -104,8 +104,9 @@ export class GlobalAgent extends Agent {
 }
 
 /**
- * As Node's own fetch: what an environment leaves open, that of the process says. There an empty `http_proxy` beside
- * `HTTP_PROXY` means none; in an environment that `http.setGlobalProxyFromEnv()` was given it counts as missing.
+ * The options that Node's own fetch would have. Where `http.setGlobalProxyFromEnv()` got no value, the process
+ * environment decides. In that one, an empty `http_proxy` beside `HTTP_PROXY` means no proxy; in an environment that
+ * `http.setGlobalProxyFromEnv()` got, an empty value counts as missing.
  */
 function toOptions(httpEnv: ProxyEnv | undefined, httpsEnv: ProxyEnv | undefined): EnvHttpProxyAgent.Options {
   const read = (env: ProxyEnv | undefined, name: string): string | undefined =>

@@ -27,7 +27,7 @@ export class Fallback implements FallbackOwner {
   readonly #connect: ResolvedClientOptions['connect']
   readonly #origin: Origin
   readonly #memory: OriginMemory
-  /** Takes connections that choose HTTP/2; null before it is known, and at the end. */
+  /** Takes connections that choose HTTP/2. Null before it is known, and for a fallback of the caller's. */
   #taker: Http2Taker | null = null
   readonly #attempts = new UnorderedList<FallbackAttempt>()
   /** Keeps the process alive while attempts wait for a connection: the connecting code may have no socket meanwhile. */
@@ -51,13 +51,13 @@ export class Fallback implements FallbackOwner {
 
   /** Its connections may choose HTTP/2: `taker` takes those. */
   offer(taker: Http2Taker): void {
+    if (!(this.#dispatcher instanceof OwnFallback)) return
     this.#taker = taker
-    if (this.#dispatcher instanceof OwnFallback)
-      this.#dispatcher.takers.add(
-        this.#origin,
-        toConnectName({ connect: this.#connect }, this.#origin.hostname),
-        taker,
-      )
+    this.#dispatcher.takers.add(this.#origin, this.#connectName, taker)
+  }
+
+  get #connectName(): string {
+    return toConnectName({ connect: this.#connect }, this.#origin.hostname)
   }
 
   /**
@@ -109,10 +109,8 @@ export class Fallback implements FallbackOwner {
 
   /** Fails the calls that are left, and settles when Dodici's own dispatcher is gone. */
   async end(error: Error | null): Promise<void> {
-    if (this.#dispatcher instanceof OwnFallback && this.#taker !== null) {
-      const name = toConnectName({ connect: this.#connect }, this.#origin.hostname)
-      this.#dispatcher.takers.delete(this.#origin, name, this.#taker)
-    }
+    if (this.#dispatcher instanceof OwnFallback && this.#taker !== null)
+      this.#dispatcher.takers.delete(this.#origin, this.#connectName, this.#taker)
     const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
     for (const attempt of attempts) attempt.fail(error ?? new ClientDestroyedError())
     await this.#own?.destroy(error)

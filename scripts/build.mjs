@@ -58,5 +58,10 @@ if (args[0] !== '--if-changed') {
   // `npm ci --omit=dev` in a clone runs this, too.
   console.log('dist/ was not built: that takes tsup, a development dependency, which is not installed')
 } else if (!existsSync(RECORD) || readFileSync(RECORD, 'utf8') !== toRecord(inputs)) {
+  const start = Date.now()
+  console.log('building dist/ …')
   process.exitCode = build(inputs, ['--silent'])
+  console.log(
+    `${process.exitCode === 0 ? 'built' : 'failed'} after ${((Date.now() - start) / 1000).toFixed(1)} s`,
+  )
 }

@@ -33,6 +33,11 @@ export interface Attempt {
    * request, whatever it says later.
    */
   readonly isAccepted: boolean
+  /**
+   * Whether the peer's GOAWAY leaves it out, while its connection goes on with calls that the GOAWAY covers: the peer
+   * serves, but not this call on this connection.
+   */
+  readonly isLeftOut: boolean
   /** The largest section of fields that may be sent, in bytes as RFC 9113 §6.5.2 counts them; Infinity for any. */
   readonly maxHeaderListSize: number
   /** Null until the stream has an id, and for an attempt without a stream. */

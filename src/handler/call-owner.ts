@@ -15,8 +15,13 @@ import type { CallState } from './call-state.ts'
  */
 export interface CallOwner<TCall> {
   readonly deadlines: Deadlines
-  /** An attempt has failed without a response. @returns whether another one may follow */
-  mayReplay(call: TCall, error: DodiciError): boolean
+  /**
+   * An attempt has failed without a response.
+   *
+   * @param isLeftOut as of an {@link Attempt}
+   * @returns whether another one may follow
+   */
+  mayReplay(call: TCall, error: DodiciError, isLeftOut: boolean): boolean
   /**
    * The call is `queued` again. @param error null after a response of 421, which the owner notes on the call
    * (`wasMisdirected`)

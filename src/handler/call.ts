@@ -267,7 +267,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
       this.fail(toLengthError(attempt.meter, error) ?? error)
       return
     }
-    if (this.#owner.mayReplay(this, error)) this.#queueAgain(error)
+    if (this.#owner.mayReplay(this, error, attempt?.isLeftOut === true)) this.#queueAgain(error)
     else this.fail(error)
   }
 

@@ -13,7 +13,10 @@ import type { DodiciError } from '../errors.ts'
 export interface SchedulerNotes {
   /** The call's place in the order of dispatch. */
   readonly sequence: number
-  /** The number of attempts in a row that ended unprocessed, while no other call of the scheduler made progress. */
+  /**
+   * The number of attempts in a row that ended unprocessed, while no other call of the scheduler made progress.
+   * Attempts that a GOAWAY left out aren't counted: see {@link Attempt.isLeftOut}.
+   */
   fruitless: number
   /** The number of attempts that the peer refused (REFUSED_STREAM), in all. */
   refusals: number

@@ -170,9 +170,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
   }
 
-  mayReplay(call: Call, error: DodiciError): boolean {
+  mayReplay(call: Call, error: DodiciError, isLeftOut: boolean): boolean {
     if (this.#isDestroyed) return false
-    const verdict = this.#replays.judge(call, error)
+    const verdict = this.#replays.judge(call, error, isLeftOut)
     if (verdict === 'safe') this.#sessions.requireVerification()
     return verdict !== null
   }

@@ -18,7 +18,7 @@ export interface ReplayCase {
   readonly processed: Processed
   /** Whether the request's body can be sent once more. */
   readonly replayable: boolean
-  /** Attempts that ended unprocessed since the client last completed a call, this one included. */
+  /** Attempts that ended unprocessed since the client last completed a call, this one included if it counts. */
   readonly fruitless: number
   /** How often it was refused (REFUSED_STREAM), this time included. */
   readonly refusals: number

@@ -40,11 +40,22 @@ export function isRefusal(error: DodiciError): boolean {
 /**
  * The counts with one more failed attempt.
  *
+ * A server may retire each connection after a few requests, before it has responded to any. It makes progress all the
+ * same. So an attempt that a GOAWAY left out isn't fruitless while the connection goes on with calls that it covers.
+ * That is bounded too: a covered call isn't sent again, unless the server takes its acceptance back; then it counts.
+ *
  * @param progress calls of which the scheduler has got a response so far
+ * @param isLeftOut as of an {@link Attempt}
  */
-export function toReplayCounts(before: ReplayCounts, error: DodiciError, progress: number): ReplayCounts {
+export function toReplayCounts(
+  before: ReplayCounts,
+  error: DodiciError,
+  progress: number,
+  isLeftOut: boolean,
+): ReplayCounts {
+  const inRow = before.progressMark === progress ? before.fruitless : 0
   return {
-    fruitless: before.progressMark === progress ? before.fruitless + 1 : 1,
+    fruitless: isLeftOut ? inRow : inRow + 1,
     refusals: isRefusal(error) ? before.refusals + 1 : before.refusals,
     progressMark: progress,
   }

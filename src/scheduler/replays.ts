@@ -31,10 +31,11 @@ export class Replays {
   /**
    * An attempt of a call has failed without a response.
    *
+   * @param isLeftOut as of an {@link Attempt}
    * @returns null: the call must not be sent again
    */
-  judge(call: FailedCall & SchedulerNotes, error: DodiciError): ReplayVerdict | null {
-    const counts = toReplayCounts(call, error, this.#progress)
+  judge(call: FailedCall & SchedulerNotes, error: DodiciError, isLeftOut: boolean): ReplayVerdict | null {
+    const counts = toReplayCounts(call, error, this.#progress, isLeftOut)
     const verdict = toReplayVerdict(call, error, counts, this.#terms)
     // A failure that leads to the fallback isn't counted: it can't happen again and again.
     if (verdict !== 'http/1.1') {

@@ -107,6 +107,8 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
    * response back.
    */
   readonly isIdle: boolean
+  /** Whether its call has ended, or has left it. */
+  readonly isDone: boolean
   /** Sends its request. If that fails, the call fails. */
   open(): void
   /** The peer's first SETTINGS have come. */

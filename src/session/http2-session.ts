@@ -228,6 +228,12 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     return toLossError(streamId, this.goaway, this.#connection?.lastAcceptedId ?? 0, cause ?? error)
   }
 
+  isLeftOut(streamId: number | null): boolean {
+    if (this.goaway === null || streamId === null || this.isLost()) return false
+    const { lastStreamId } = this.goaway
+    return streamId > lastStreamId && this.#streams.hasLiveUpTo(lastStreamId)
+  }
+
   isLost(): boolean {
     return this.#state.name === 'closed' || this.#connection?.isDestroyed === true
   }

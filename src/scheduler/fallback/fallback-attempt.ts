@@ -54,6 +54,8 @@ export interface FallbackOwner {
 export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler {
   listIndex = -1
   readonly streamId = null
+  /** HTTP/1.1 has no GOAWAY. */
+  readonly isLeftOut = false
   readonly meter = createMeter()
   /** HTTP/1.1 has no such setting. */
   readonly maxHeaderListSize = Number.POSITIVE_INFINITY

@@ -142,6 +142,14 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     )
   }
 
+  get isDone(): boolean {
+    return this.#flow.isDone
+  }
+
+  get isLeftOut(): boolean {
+    return this.#owner.isLeftOut(this.streamId)
+  }
+
   get isClosed(): boolean {
     return this.#life === 'closed' || this.#stream === null || this.#stream.closed
   }

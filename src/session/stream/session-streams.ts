@@ -38,6 +38,10 @@ export class SessionStreams implements ResetOwner {
    * to look at all streams.
    */
   #lookAt = 0
+  /** The stream that `hasLiveUpTo()` has found last: it answers for all streams that one GOAWAY leaves out. */
+  #covered: EngineStream | null = null
+  /** For streams up to this one, `hasLiveUpTo()` has found none. No stream with so low an id is opened any more. */
+  #overUpTo = 0
 
   constructor(context: Pick<SessionContext, 'options' | 'deadlines' | 'memory'>, owner: SessionStreamsOwner) {
     const { session } = context.options
@@ -104,6 +108,17 @@ export class SessionStreams implements ResetOwner {
       this.#lookAt = (this.#lookAt + 1) % size
     }
     return true
+  }
+
+  /** Whether a call runs on a stream up to this one. @param lastStreamId of a GOAWAY */
+  hasLiveUpTo(lastStreamId: number): boolean {
+    if (lastStreamId <= this.#overUpTo) return false
+    const isLive = ({ streamId, isDone }: EngineStream): boolean =>
+      !isDone && streamId !== null && streamId <= lastStreamId
+    if (this.#covered === null || !isLive(this.#covered))
+      this.#covered = this.#list.items.find(isLive) ?? null
+    if (this.#covered === null) this.#overUpTo = lastStreamId
+    return this.#covered !== null
   }
 
   /**

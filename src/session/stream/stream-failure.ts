@@ -24,6 +24,8 @@ export interface FailureContext {
    * @param streamId null for a stream that never got one
    */
   toLossError(streamId: number | null, error: Error | null): DodiciError
+  /** Whether the peer's GOAWAY leaves this stream out, while streams with calls that it covers go on. */
+  isLeftOut(streamId: number | null): boolean
 }
 
 /** The error of a stream that could not be opened: nothing was sent. */

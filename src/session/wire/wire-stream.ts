@@ -87,6 +87,14 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     return this.#flow.isDone || this.#flow.isUnreferenced || (isSent && this.#flow.isHeldBack)
   }
 
+  get isDone(): boolean {
+    return this.#flow.isDone
+  }
+
+  get isLeftOut(): boolean {
+    return this.#owner.isLeftOut(this.streamId)
+  }
+
   get isClosed(): boolean {
     return this.#stream.state === 'closed' || this.#stream.state === 'idle'
   }

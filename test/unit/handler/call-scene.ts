@@ -68,6 +68,7 @@ export class TestAttempt implements Attempt {
   readonly isConnected = true
   readonly meter = createMeter()
   isAccepted = false
+  isLeftOut = false
   maxHeaderListSize = Number.POSITIVE_INFINITY
   readonly told: string[] = []
 

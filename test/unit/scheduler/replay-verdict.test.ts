@@ -33,7 +33,7 @@ interface Given {
 
 function judge(error: DodiciError, given: Given = {}, call = toCall(given.options)): unknown {
   const { replaySafe = true, hasFallback = true } = given
-  const counts = toReplayCounts(call, error, 0)
+  const counts = toReplayCounts(call, error, 0, false)
   return toReplayVerdict(call, error, counts, { replaySafe, hasFallback })
 }
 
@@ -143,14 +143,28 @@ describe('toReplayCounts', () => {
   const before = { fruitless: 2, refusals: 3, progressMark: 7 }
 
   it('count one more failure in a row, and one more refusal', () => {
-    expect(toReplayCounts(before, toRefused(), 7)).toEqual({ fruitless: 3, refusals: 4, progressMark: 7 })
+    expect(toReplayCounts(before, toRefused(), 7, false)).toEqual({
+      fruitless: 3,
+      refusals: 4,
+      progressMark: 7,
+    })
   })
 
   it('begin a new row after a response, and continue to count refusals', () => {
-    expect(toReplayCounts(before, toRefused(), 8)).toEqual({ fruitless: 1, refusals: 4, progressMark: 8 })
+    expect(toReplayCounts(before, toRefused(), 8, false)).toEqual({
+      fruitless: 1,
+      refusals: 4,
+      progressMark: 8,
+    })
+  })
+
+  it('count no attempt that a GOAWAY left out, while calls that it covers run on', () => {
+    const toLeftOut = (): DodiciError => new SocketError('left out', { processed: 'no' })
+    expect(toReplayCounts(before, toLeftOut(), 7, true)).toEqual({ ...before, fruitless: 2 })
+    expect(toReplayCounts(before, toLeftOut(), 8, true)).toEqual({ ...before, fruitless: 0, progressMark: 8 })
   })
 
   it('count nothing else as a refusal', () => {
-    expect(toReplayCounts(before, toLost(), 7)).toEqual({ fruitless: 3, refusals: 3, progressMark: 7 })
+    expect(toReplayCounts(before, toLost(), 7, false)).toEqual({ fruitless: 3, refusals: 3, progressMark: 7 })
   })
 })

@@ -20,7 +20,7 @@ describe('Replays', () => {
   it('allows refused attempts up to a limit without any progress', () => {
     const replays = toReplays()
     const call = toCall({ method: 'POST', body: 'text' })
-    const verdicts = Array.from({ length: 4 }, () => replays.judge(call, toRefused()))
+    const verdicts = Array.from({ length: 4 }, () => replays.judge(call, toRefused(), false))
     expect(verdicts).toEqual(['unprocessed', 'unprocessed', 'unprocessed', null])
   })
 
@@ -29,7 +29,7 @@ describe('Replays', () => {
     const call = toCall()
     const verdicts = Array.from({ length: 8 }, () => {
       replays.recordResponse()
-      return replays.judge(call, toRefused())
+      return replays.judge(call, toRefused(), false)
     })
     expect(verdicts.map((verdict) => verdict !== null)).toEqual([...Array(7).fill(true), false])
     expect([call.refusals, call.fruitless, call.progressMark]).toEqual([8, 1, 8])
@@ -38,21 +38,23 @@ describe('Replays', () => {
   it('counts for each call separately', () => {
     const replays = toReplays()
     const calls = Array.from({ length: 10 }, () => toCall())
-    expect(calls.map((call) => replays.judge(call, toRefused()))).toEqual(Array(10).fill('unprocessed'))
+    expect(calls.map((call) => replays.judge(call, toRefused(), false))).toEqual(
+      Array(10).fill('unprocessed'),
+    )
   })
 
   it('records that a request was retried which the server may have processed: that happens once', () => {
     const replays = toReplays()
     const call = toCall()
-    expect(replays.judge(call, toLost())).toBe('safe')
+    expect(replays.judge(call, toLost(), false)).toBe('safe')
     expect(call.wasRepeated).toBe(true)
     replays.recordResponse()
-    expect(replays.judge(call, toLost())).toBe(null)
+    expect(replays.judge(call, toLost(), false)).toBe(null)
   })
 
   it('does not count a call that goes to the fallback', () => {
     const call = toCall()
-    expect(toReplays().judge(call, toRequired())).toBe('http/1.1')
+    expect(toReplays().judge(call, toRequired(), false)).toBe('http/1.1')
     expect([call.fruitless, call.refusals, call.wasRepeated]).toEqual([0, 0, false])
   })
 })

@@ -14,6 +14,7 @@ export class FakeStream implements EngineStream {
   listIndex = -1
   window = 0
   isHeld = false
+  isDone = false
   hasResponded = false
   readonly streamId: number
   /** How often it was asked whether it is idle. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Deadlines } from '../../../src/core/clock.ts'
+import { ErrorCode } from '../../../src/core/error-codes.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { DodiciError, SocketError } from '../../../src/errors.ts'
 import type { Call } from '../../../src/handler/call.ts'
@@ -9,6 +10,7 @@ import { Http2Session } from '../../../src/session/http2-session.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'
 import type { SessionOwner } from '../../../src/session/session.ts'
 import { PairedDuplex } from '../../../src/testing/duplex-pair.ts'
+import { MAX_STREAM_ID } from '../../../src/testing/frames.ts'
 import type { ClientOptions } from '../../../types/client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { Scene as CallScene } from '../handler/call-scene.ts'
@@ -178,6 +180,45 @@ describe('Http2Session', () => {
       expect(scene.session.state).toEqual({ name: 'closed', cause })
       expect(scene.session.isLost()).toBe(true)
       expect(scene.session.toLossError(1, new Error('another')).cause).toBe(cause)
+    })
+  })
+
+  describe('when the peer sends GOAWAY', () => {
+    test('leaves out the streams above the last one while a call on a stream that it covers goes on', async () => {
+      const scene = new Scene()
+      await scene.connect()
+      const { session, engine } = scene
+      const ids = [1, 3, 5]
+      for (const _ of ids) session.open(toCall())
+      const toLeftOut = (): number[] => ids.filter((id) => session.isLeftOut(id))
+      expect(toLeftOut()).toEqual([])
+      session.onGoaway(ErrorCode.NO_ERROR, MAX_STREAM_ID, null)
+      expect(toLeftOut()).toEqual([])
+      session.onGoaway(ErrorCode.NO_ERROR, 3, null)
+      expect(toLeftOut()).toEqual([5])
+      expect(session.isLeftOut(null)).toBe(false)
+      const [first, second] = engine.connections[0]?.streams ?? []
+      if (first === undefined || second === undefined) throw new Error('They were not opened')
+      first.isDone = true
+      expect(toLeftOut()).toEqual([5])
+      // Its caller has given it up, though it is still open.
+      second.isDone = true
+      expect(toLeftOut()).toEqual([])
+    })
+
+    test('leaves out none when it accepts none, takes that back, or when the connection is lost', async () => {
+      const scene = new Scene()
+      const connection = await scene.connect()
+      const { session } = scene
+      session.open(toCall())
+      session.open(toCall())
+      session.onGoaway(ErrorCode.NO_ERROR, 1, null)
+      expect(session.isLeftOut(3)).toBe(true)
+      connection.isDestroyed = true
+      expect(session.isLeftOut(3)).toBe(false)
+      connection.isDestroyed = false
+      session.onGoaway(ErrorCode.NO_ERROR, 0, null)
+      expect([session.isLeftOut(1), session.isLeftOut(3)]).toEqual([false, false])
     })
   })
 

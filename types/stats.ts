@@ -52,7 +52,7 @@ export interface SessionStats {
 
 /** A snapshot of a `Client`. */
 export interface ClientStats {
-  /** Whether it has a session that takes requests. */
+  /** Whether it has a session that takes requests, or an HTTP/1.1 connection of the default fallback. */
   connected: boolean
 
   /** How many calls wait for a stream. */
@@ -70,10 +70,10 @@ export interface ClientStats {
 
 /** A snapshot of a `Pool`. */
 export interface PoolStats {
-  /** How many sessions take requests. */
+  /** How many sessions take requests, and how many HTTP/1.1 connections the default fallback has. */
   connected: number
 
-  /** How many of these have no stream. */
+  /** How many of the sessions have no stream. */
   free: number
 
   /** How many calls wait for a stream: undici's name for calls that wait in a client. */

@@ -19,7 +19,7 @@ export class Http1Origin extends OriginDispatcher {
 
   /** How busy it is now: a snapshot. It has no sessions. */
   get stats(): ClientStats {
-    const { pending, running } = this.scheduler
-    return { connected: false, pending, running, size: pending + running, sessions: [] }
+    const { connected, pending, running } = this.scheduler
+    return { connected: connected > 0, pending, running, size: pending + running, sessions: [] }
   }
 }

@@ -78,7 +78,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#events = events
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
-    this.#fallback = new Fallback(origin, options, clock, memory)
+    this.#fallback = new Fallback(origin, options, clock, memory, events)
     const { replaySafe } = options
     this.#replays = new Replays({ replaySafe, hasFallback: this.#fallback.isThere })
     this.#sessions = new SessionSet(origin, options, connections, clock, memory, this, events)
@@ -97,9 +97,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     return this.#unsettled - this.pending
   }
 
-  /** How many sessions take calls. */
+  /** How many sessions take calls, and how many HTTP/1.1 connections there are. */
   get connected(): number {
-    return this.#sessions.ready
+    return this.#sessions.ready + this.#fallback.connected
   }
 
   get progress(): number {

@@ -18,6 +18,7 @@ import { toConnectError } from '../../errors.ts'
 import { ForwardingHandler } from '../../handler/forwarding-handler.ts'
 import { toNativeHandler, toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 import { BuiltinFallback } from '../../scheduler/fallback/builtin-fallback.ts'
+import type { FallbackEvents } from '../../scheduler/fallback/fallback-events.ts'
 import { OwnFallback } from '../../scheduler/fallback/own-fallback.ts'
 import type { Http2Takers } from '../../session/connect/http2-takers.ts'
 
@@ -47,6 +48,11 @@ export class ProxyFallback extends OwnFallback {
   /** Those behind tunnels: a forwarding proxy speaks HTTP/1.1. */
   get takers(): Http2Takers {
     return this.#tunnelled.takers
+  }
+
+  /** Those behind tunnels: a connection to a forwarding proxy is no connection to the origin. */
+  get events(): FallbackEvents {
+    return this.#tunnelled.events
   }
 
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {

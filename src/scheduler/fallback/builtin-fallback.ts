@@ -16,11 +16,13 @@ import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
 import { Http2Takers } from '../../session/connect/http2-takers.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
+import { FallbackEvents } from './fallback-events.ts'
 import { OwnFallback } from './own-fallback.ts'
 
 /** The Agent is made on first use. Its connections are made by the same code as those of sessions. */
 export class BuiltinFallback extends OwnFallback {
   readonly takers = new Http2Takers()
+  readonly events = new FallbackEvents()
   readonly #options: ResolvedClientOptions
   readonly #clock: Clock
   /**
@@ -75,7 +77,9 @@ export class BuiltinFallback extends OwnFallback {
       maxHeaderSize: MAX_RESPONSE_HEADER_SIZE,
     }
     const connect = toHttp1Connector(this.#options, this.#clock, this.takers)
-    return new agentClass({ ...common, connectTimeout, strictContentLength, connect })
+    const agent = new agentClass({ ...common, connectTimeout, strictContentLength, connect })
+    this.events.listenTo(agent, (error) => this.takers.wasTaken(error))
+    return agent
   }
 }
 

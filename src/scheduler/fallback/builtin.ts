@@ -17,6 +17,11 @@ export const SLOTS = Object.freeze({
 
 /** The part of undici's Agent that Dodici needs. */
 export interface BuiltinAgent extends FallbackDispatcher {
+  on(event: 'connect', listener: (origin: URL, targets: readonly object[]) => void): unknown
+  on(
+    event: 'disconnect' | 'connectionError',
+    listener: (origin: URL, targets: readonly object[], error: Error) => void,
+  ): unknown
   destroy(error: Error | null): Promise<void>
 }
 

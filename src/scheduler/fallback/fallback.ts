@@ -14,19 +14,26 @@ import { ClientDestroyedError, isNoProtocol, NotSupportedError } from '../../err
 import type { Call } from '../../handler/call.ts'
 import type { Http2Taker } from '../../session/connect/http2-takers.ts'
 import type { OriginMemory } from '../../session/origin-memory.ts'
+import type { ConnectionEvents } from '../connection-events.ts'
 import { BuiltinFallback, toConnectName } from './builtin-fallback.ts'
 import type { FallbackOwner } from './fallback-attempt.ts'
 import { FallbackAttempt } from './fallback-attempt.ts'
+import type { FallbackListener } from './fallback-events.ts'
 import { OwnFallback } from './own-fallback.ts'
 
 /** The caller's dispatcher, or one of the kind that is built into Node, which Dodici makes and ends itself. */
-export class Fallback implements FallbackOwner {
+export class Fallback implements FallbackOwner, FallbackListener {
   readonly #dispatcher: FallbackDispatcher | null
   /** Null when the dispatcher is the caller's. */
   readonly #own: BuiltinFallback | null
   readonly #connect: ResolvedClientOptions['connect']
   readonly #origin: Origin
   readonly #memory: OriginMemory
+  readonly #events: ConnectionEvents
+  /** How many connections of Dodici's own fallback serve the origin. */
+  #connected = 0
+  /** What has ended the attempts that were left at the end. Null: there was none, or the end hasn't come. */
+  #endError: Error | null = null
   /** Takes connections that choose HTTP/2. Null before it is known, and for a fallback of the caller's. */
   #taker: Http2Taker | null = null
   readonly #attempts = new UnorderedList<FallbackAttempt>()
@@ -35,13 +42,40 @@ export class Fallback implements FallbackOwner {
   /** How many attempts wait for a connection. */
   #waiting = 0
 
-  constructor(origin: Origin, options: ResolvedClientOptions, clock: Clock, memory: OriginMemory) {
+  constructor(
+    origin: Origin,
+    options: ResolvedClientOptions,
+    clock: Clock,
+    memory: OriginMemory,
+    events: ConnectionEvents,
+  ) {
     this.#origin = origin
     this.#memory = memory
+    this.#events = events
     this.#hold = new Hold(clock)
     this.#connect = options.connect
     this.#own = options.fallback === undefined ? new BuiltinFallback(options, clock) : null
     this.#dispatcher = options.fallback ?? this.#own
+    if (this.#dispatcher instanceof OwnFallback) this.#dispatcher.events.add(origin.href, this)
+  }
+
+  /** How many HTTP/1.1 connections there are to the origin: those of a fallback of the caller's aren't known. */
+  get connected(): number {
+    return this.#connected
+  }
+
+  onConnect(): void {
+    this.#connected++
+    this.#events.onConnect()
+  }
+
+  onDisconnect(error: Error): void {
+    this.#connected--
+    this.#events.onDisconnect(this.#endError ?? error)
+  }
+
+  onConnectionError(error: Error): void {
+    this.#events.onConnectionError(error)
   }
 
   /** Whether there is a fallback: the caller may have turned it off. */
@@ -109,9 +143,13 @@ export class Fallback implements FallbackOwner {
 
   /** Fails the calls that are left, and settles when Dodici's own dispatcher is gone. */
   async end(error: Error | null): Promise<void> {
-    if (this.#dispatcher instanceof OwnFallback && this.#taker !== null)
-      this.#dispatcher.takers.delete(this.#origin, this.#connectName, this.#taker)
+    if (this.#dispatcher instanceof OwnFallback) {
+      this.#dispatcher.events.delete(this.#origin.href, this)
+      if (this.#taker !== null) this.#dispatcher.takers.delete(this.#origin, this.#connectName, this.#taker)
+    }
     const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
+    // Their connections report that they were reset.
+    if (attempts.length > 0) this.#endError = error ?? new ClientDestroyedError()
     for (const attempt of attempts) attempt.fail(error ?? new ClientDestroyedError())
     await this.#own?.destroy(error)
   }

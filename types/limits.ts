@@ -71,4 +71,13 @@ export interface CallLimits {
    * @default 2_000
    */
   maxHeadersCount?: number | null | undefined
+
+  /**
+   * How much of a request's body may be kept in memory so that the request can be sent again. It holds for an iterable
+   * or a web stream whose `content-length` is known and not larger than this: the bodies of Node's own fetch among
+   * them. `0`: nothing is kept. At most 1_073_741_824.
+   *
+   * @default 262_144
+   */
+  maxReplayBuffer?: number | null | undefined
 }

@@ -48,7 +48,14 @@ export interface StreamBody {
   open(): Readable
   /** Calls back when the source breaks or is destroyed before its end; also before it is read. */
   watch(onBroken: (error: Error) => void): void
-  /** Ends a source that no attempt will read. Idempotent. */
+  /**
+   * The body for a request that has announced this length, in bytes: one that can be sent again, where that is
+   * possible. It takes the place of this one.
+   */
+  toKept(length: number): StreamBody
+  /** A response has come, so that no further attempt follows. */
+  release(): void
+  /** Ends a source that no attempt will read: for good with an error, or after {@link release}. Idempotent. */
   destroy(error: Error | null): void
 }
 

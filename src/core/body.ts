@@ -10,6 +10,7 @@ import { InvalidReturnValueError } from '../errors.ts'
 import type { BodySource, BytesBody, FactoryBody, NoBody, SendableBody, StreamBody } from './body-source.ts'
 import { NO_BODY } from './body-source.ts'
 import { IteratorSource, ReaderSource, toBytes } from './chunk-source.ts'
+import { toIterator } from './kept-source.ts'
 import { isBlobLike, toMultipart } from './multipart.ts'
 import { isUrlSearchParams } from './realms.ts'
 import { OneReadable, OneSource, Parts } from './stream-body.ts'
@@ -122,15 +123,12 @@ function toObjectBody(body: object): SendableBody | null {
   if (isUrlSearchParams(body)) {
     return toBytesBody(Buffer.from(body.toString()), 'application/x-www-form-urlencoded;charset=UTF-8')
   }
-  if (Symbol.asyncIterator in body) {
-    const iterable = body as AsyncIterable<unknown>
-    return new OneSource(() => new IteratorSource(iterable[Symbol.asyncIterator]()), false)
-  }
-  if (Symbol.iterator in body) {
-    const iterable = body as Iterable<unknown>
-    return new OneSource(() => new IteratorSource(iterable[Symbol.iterator]()), false)
-  }
-  return null
+  if (Symbol.asyncIterator in body) return toIterableBody(body as AsyncIterable<unknown>)
+  return Symbol.iterator in body ? toIterableBody(body as Iterable<unknown>) : null
+}
+
+function toIterableBody(iterable: AsyncIterable<unknown> | Iterable<unknown>): StreamBody {
+  return new OneSource(() => new IteratorSource(toIterator(iterable)), false)
 }
 
 function toSendableBody(body: unknown): SendableBody | null {

@@ -71,6 +71,8 @@ export const MAX_RESPONSE_HEADERS_COUNT = MAX_RESPONSE_HEADER_SIZE / 32
 export const MAX_SETTING = 2 ** 32 - 1
 /** RFC 9113 §6.9.2: a connection's window can't be set below this. Bytes. */
 const MIN_CONNECTION_WINDOW = 65_535
+/** The largest memory that is taken for the copy of a request's body. Bytes. */
+const MAX_REPLAY_BUFFER = 2 ** 30
 /** Far more than one process can have. */
 const MAX_COUNT = 2 ** 32 - 1
 
@@ -103,6 +105,7 @@ export const CALL_LIMITS = {
     ...range(1, MAX_RESPONSE_HEADERS_COUNT, 'fields'),
     error: HeadersCountError,
   },
+  maxReplayBuffer: { default: 262_144, ...range(0, MAX_REPLAY_BUFFER, 'bytes'), error: null },
 } as const satisfies Record<CallLimitName, LimitRow>
 
 /** The limits of each session of a Client, a Pool or an Agent. */
@@ -214,9 +217,10 @@ export type Limits = {
  */
 export function toLimits(options: CallLimits, defaults: Limits | null): Limits {
   const { queueTimeout, connectTimeout, headersTimeout, bodyTimeout, uploadTimeout, requestTimeout } = options
-  const { maxResponseSize, maxHeaderSize, maxHeadersCount } = options
+  const { maxResponseSize, maxHeaderSize, maxHeadersCount, maxReplayBuffer } = options
   const anyTime = queueTimeout ?? connectTimeout ?? headersTimeout ?? bodyTimeout ?? uploadTimeout
-  const any = anyTime ?? requestTimeout ?? maxResponseSize ?? maxHeaderSize ?? maxHeadersCount
+  const any =
+    anyTime ?? requestTimeout ?? maxResponseSize ?? maxHeaderSize ?? maxHeadersCount ?? maxReplayBuffer
   if (any === undefined && defaults !== null) return defaults
   const hasConnectTimeout = connectTimeout !== undefined && connectTimeout !== null
   const hasQueueTimeout = queueTimeout !== undefined && queueTimeout !== null
@@ -233,6 +237,7 @@ export function toLimits(options: CallLimits, defaults: Limits | null): Limits {
     maxResponseSize: toLimit('maxResponseSize', maxResponseSize, defaults?.maxResponseSize),
     maxHeaderSize: toLimit('maxHeaderSize', maxHeaderSize, defaults?.maxHeaderSize),
     maxHeadersCount: toLimit('maxHeadersCount', maxHeadersCount, defaults?.maxHeadersCount),
+    maxReplayBuffer: toLimit('maxReplayBuffer', maxReplayBuffer, defaults?.maxReplayBuffer),
   })
 }
 

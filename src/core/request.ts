@@ -130,6 +130,7 @@ export class Request implements HeaderTarget {
     // Last: when the request is refused, its body must be untouched.
     this.body = toBody(options, this.isTunnel)
     this.contentLength = checkContentLength(this, defaults.strictContentLength)
+    this.body = toKeptBody(this.body, this.contentLength, this.limits)
     const { kind, contentType } = this.body
     if (contentType !== null) addDefaultHeader(this, 'content-type', contentType)
     this.expectContinue = expectContinue && kind !== 'none'
@@ -229,6 +230,12 @@ function toTrailersOption(
 function toBody({ body }: DispatchOptions, isTunnel: boolean): BodySource {
   if (!isTunnel || body === undefined || body === null) return toBodySource(body)
   throw invalidKind('body', body, 'none: what is written to the tunnel comes after the response')
+}
+
+/** The body in a form that can be sent again, where what is announced of its length allows that. */
+function toKeptBody(body: BodySource, contentLength: number | null, { maxReplayBuffer }: Limits): BodySource {
+  if (body.kind !== 'stream' || contentLength === null || contentLength > maxReplayBuffer) return body
+  return body.toKept(contentLength)
 }
 
 /** The usual methods are compared: that costs less than the regular expression of a token. */

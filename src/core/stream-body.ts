@@ -11,6 +11,7 @@ import { RequestAbortedError } from '../errors.ts'
 import type { StreamBody } from './body-source.ts'
 import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, PartsSource } from './chunk-source.ts'
+import { KeptReader, KeptSource } from './kept-source.ts'
 import { throwUncaught } from './original-timers.ts'
 import { invalidKind } from './validate.ts'
 
@@ -28,6 +29,12 @@ abstract class WatchedBody implements StreamBody {
   #onBroken: ((error: Error) => void) | null = null
 
   abstract open(): Readable
+
+  toKept(_length: number): StreamBody {
+    return this
+  }
+
+  release(): void {}
 
   watch(onBroken: (error: Error) => void): void {
     this.#onBroken = onBroken
@@ -124,11 +131,20 @@ export class OneSource extends WatchedBody {
     return true
   }
 
-  open(): Readable {
+  override toKept(length: number): StreamBody {
+    return new KeptBody(this, length)
+  }
+
+  /** The source itself, once: its reader stops it. @throws RequestAbortedError when it was taken or destroyed */
+  takeSource(): ChunkSource {
     const toSource = this.#toSource
     this.#toSource = null
-    if (toSource === null) throw new RequestAbortedError('The request body was read or destroyed already')
-    return this.adopt(new ChunkReadable(toSource()))
+    if (toSource === null) throw toGoneError()
+    return toSource()
+  }
+
+  open(): Readable {
+    return this.adopt(new ChunkReadable(this.takeSource()))
   }
 
   override destroy(error: Error | null): void {
@@ -141,6 +157,46 @@ export class OneSource extends WatchedBody {
     } catch {
       // Another reader has locked the stream meanwhile: cancelling is up to that reader.
     }
+  }
+}
+
+/**
+ * An iterable or a web stream of a length that was announced, and is small: what has come is kept, until a response has
+ * come, so that another attempt can send it.
+ */
+class KeptBody extends WatchedBody {
+  readonly replayable = true
+  readonly isSpent = false
+  readonly canWait = true
+  readonly length = null
+  readonly contentType = null
+  override readonly fromIterable: boolean
+  readonly #one: OneSource
+  readonly #kept: KeptSource
+  /** No further attempt follows. */
+  #isLast = false
+
+  constructor(one: OneSource, length: number) {
+    super()
+    this.fromIterable = one.fromIterable
+    this.#one = one
+    this.#kept = new KeptSource(() => one.takeSource(), length)
+  }
+
+  open(): Readable {
+    if (this.#kept.isStopped) throw toGoneError()
+    return this.adopt(new ChunkReadable(new KeptReader(this.#kept)))
+  }
+
+  override release(): void {
+    this.#isLast = true
+  }
+
+  override destroy(error: Error | null): void {
+    super.destroy(error)
+    if (error === null && !this.#isLast) return
+    this.#kept.stop(error)
+    this.#one.destroy(error) // When it was never begun.
   }
 }
 
@@ -163,4 +219,8 @@ export class Parts extends WatchedBody {
   open(): Readable {
     return this.adopt(new ChunkReadable(new PartsSource(this.#parts)))
   }
+}
+
+function toGoneError(): RequestAbortedError {
+  return new RequestAbortedError('The request body was read or destroyed already')
 }

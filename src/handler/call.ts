@@ -191,6 +191,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     this.rawHeaders = raw
     if (statusCode >= 200) {
       this.#move('receiving')
+      if (this.body.kind === 'stream') this.body.release()
       if (this.#paused) this.#clock.holdBody()
       else this.#clock.body()
     }

@@ -45,10 +45,16 @@ export interface AnyResponse {
   formData(): Promise<AnyFormData>
 }
 
+/** A Request of the same module as its fetch; of Node's for our own. */
+export interface AnyRequest {
+  readonly url: string
+}
+
 /** A fetch, and the FormData that it takes: undici 7 and 8 take no other's. */
 export interface FetchModule {
-  fetch(url: string, init: AnyInit): Promise<AnyResponse>
+  fetch(input: string | AnyRequest, init: AnyInit): Promise<AnyResponse>
   readonly FormData: new () => AnyFormData
+  readonly Request: new (url: string, init: Omit<AnyInit, 'dispatcher'>) => AnyRequest
 }
 
 export interface NamedFetch extends FetchModule {
@@ -57,13 +63,13 @@ export interface NamedFetch extends FetchModule {
 
 /** By a name that the compiler doesn't see: each has types of its own, and all of them serve the same tests. */
 async function load(name: string): Promise<NamedFetch> {
-  const { fetch, FormData }: FetchModule = await import(name)
-  return { name: `${name}'s fetch`, fetch, FormData }
+  const { fetch, FormData, Request }: FetchModule = await import(name)
+  return { name: `${name}'s fetch`, fetch, FormData, Request }
 }
 
 function toBuiltin(): NamedFetch {
-  const { fetch, FormData }: FetchModule = Object(globalThis)
-  return { name: 'built-in fetch', fetch, FormData }
+  const { fetch, FormData, Request }: FetchModule = Object(globalThis)
+  return { name: 'built-in fetch', fetch, FormData, Request }
 }
 
 /** It takes Node's FormData. */

@@ -26,7 +26,14 @@ const PAUSE = 200
 
 type MakeDispatcher = (origin: string, options: PoolOptions) => Dispatcher
 
-const DISPATCHERS: readonly { what: string; make: MakeDispatcher }[] = [
+interface Sender {
+  readonly what: string
+  readonly make: MakeDispatcher
+  /** The requests are those of Node's own fetch. */
+  readonly byFetch?: boolean
+}
+
+const DISPATCHERS: readonly Sender[] = [
   { what: 'Client', make: (origin, { connect }) => new Client(origin, { connect }) },
   { what: 'Pool', make: (origin, { connect }) => new Pool(origin, { connect }) },
   {
@@ -34,6 +41,11 @@ const DISPATCHERS: readonly { what: string; make: MakeDispatcher }[] = [
     make: (origin, { connect }) => new Pool(origin, { connect, maxConcurrentStreams: 8 }),
   },
   { what: 'Agent', make: (_, { connect }) => new Agent({ connect, h2c: true }) },
+  {
+    what: "Agent that Node's own fetch uses",
+    make: (_, { connect }) => new Agent({ connect, h2c: true, maxConcurrentStreams: 8 }),
+    byFetch: true,
+  },
 ]
 
 let folder = ''
@@ -56,7 +68,8 @@ class Deployment {
   readonly #servers: RestartingServer[]
   readonly #ended: RestartingServer[] = []
 
-  private constructor(kind: ServerKind, relay: Relay, servers: RestartingServer[], make: MakeDispatcher) {
+  private constructor(kind: ServerKind, relay: Relay, servers: RestartingServer[], sender: Sender) {
+    const { make, byFetch = false } = sender
     this.#kind = kind
     this.#relay = relay
     this.#servers = servers
@@ -67,14 +80,15 @@ class Deployment {
     this.load = new SteadyLoad(this.dispatcher, {
       origin: this.origin,
       inFlight: IN_FLIGHT,
+      byFetch,
       toMethod: (index) => (index % 2 === 0 ? 'GET' : 'POST'),
     })
   }
 
-  static async start(kind: ServerKind, make: MakeDispatcher): Promise<Deployment> {
+  static async start(kind: ServerKind, sender: Sender): Promise<Deployment> {
     const relay = await startRelay()
     const servers = await Promise.all(Array.from({ length: SERVERS }, () => kind.start()))
-    return new Deployment(kind, relay, servers, make)
+    return new Deployment(kind, relay, servers, sender)
   }
 
   /** As in a deployment: out of rotation, finish, start anew, back into rotation. */
@@ -144,11 +158,16 @@ describe.each([
     dispatchers: DISPATCHERS,
   },
   // Node takes its time to start: no more of that than tells something new.
-  { server: 'node:http2', lacksIt: false, toKind: toNodeServers, dispatchers: DISPATCHERS.slice(1, 3) },
+  {
+    server: 'node:http2',
+    lacksIt: false,
+    toKind: toNodeServers,
+    dispatchers: [...DISPATCHERS.slice(1, 3), ...DISPATCHERS.slice(4)],
+  },
 ])('three servers of $server behind one address', ({ lacksIt, toKind, dispatchers }) => {
-  describe.skipIf(lacksIt).each(dispatchers)('under a steady load from a $what', ({ make }) => {
+  describe.skipIf(lacksIt).each(dispatchers)('under a steady load from a $what', (sender) => {
     it('that are restarted gracefully in turn respond to each request, and process none twice', async () => {
-      const deployment = await Deployment.start(await toKind(), make)
+      const deployment = await Deployment.start(await toKind(), sender)
       const { load } = deployment
       await load.runDuring(async () => {
         for (let index = 0; index < SERVERS; index++) {
@@ -166,7 +185,7 @@ describe.each([
     })
 
     it('that are killed in turn respond to each GET; a running POST fails as maybe, and none is processed twice', async () => {
-      const deployment = await Deployment.start(await toKind(), make)
+      const deployment = await Deployment.start(await toKind(), sender)
       const { load, dispatcher, origin } = deployment
       await load.runDuring(async () => {
         for (let round = 0; round < SERVERS; round++) {

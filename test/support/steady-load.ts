@@ -17,6 +17,8 @@ interface LoadOptions {
   readonly inFlight: number
   /** The method of the request with this number, which counts from 0. */
   readonly toMethod: (index: number) => 'GET' | 'POST'
+  /** By Node's own fetch, in place of the dispatcher's `request()`. */
+  readonly byFetch?: boolean
 }
 
 /** A load that never ends by itself would hang a test that goes wrong. */
@@ -79,22 +81,29 @@ export class SteadyLoad {
     const name = `${method} ${path}`
     try {
       const body = method === 'POST' ? `body of ${name}` : null
-      const { origin } = this.#options
-      const {
-        statusCode,
-        headers,
-        body: content,
-      } = await this.#dispatcher.request({ origin, method, path, body })
-      return {
-        name,
-        method,
-        response: `${statusCode} ${headers['x-echo'] ?? ''}${await content.text()}`,
-        error: null,
-      }
+      const response = this.#options.byFetch === true ? this.#fetch : this.#request
+      return { name, method, response: await response.call(this, method, path, body), error: null }
     } catch (error) {
-      return { name, method, response: null, error }
+      return { name, method, response: null, error: toOwnError(error) }
     }
   }
+
+  async #request(method: 'GET' | 'POST', path: string, body: string | null): Promise<string> {
+    const { origin } = this.#options
+    const response = await this.#dispatcher.request({ origin, method, path, body })
+    return `${response.statusCode} ${response.headers['x-echo'] ?? ''}${await response.body.text()}`
+  }
+
+  async #fetch(method: 'GET' | 'POST', path: string, body: string | null): Promise<string> {
+    const init: RequestInit = { method, body, dispatcher: this.#dispatcher }
+    const response = await fetch(`${this.#options.origin}${path}`, init)
+    return `${response.status} ${response.headers.get('x-echo') ?? ''}${await response.text()}`
+  }
+}
+
+/** fetch fails with a TypeError, whose cause is the error of the call. */
+function toOwnError(error: unknown): unknown {
+  return error instanceof TypeError && error.cause instanceof errors.DodiciError ? error.cause : error
 }
 
 /** So many say what is wrong; a thousand hide it. */

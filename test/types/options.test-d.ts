@@ -61,7 +61,7 @@ export const accepted: DispatchOptions[] = [
   { path: '/', method: 'POST', trailers: () => new Headers() },
   { path: '/', method: 'POST', trailers: () => null },
   { ...get, queueTimeout: 0, connectTimeout: 1_000, uploadTimeout: null, requestTimeout: 1_000 },
-  { ...get, maxResponseSize: -1, maxHeaderSize: 1_000, maxHeadersCount: null },
+  { ...get, maxResponseSize: -1, maxHeaderSize: 1_000, maxHeadersCount: null, maxReplayBuffer: 0 },
   { ...get, priority: { urgency: 0, incremental: true }, sensitiveHeaders: ['x-api-key'] as const },
   { ...get, priority: {}, sensitiveHeaders: [] },
   { ...get, priority: { urgency: undefined, incremental: undefined } },

@@ -8,6 +8,7 @@ import type { Processed } from '../../../types/errors.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import { isFormData } from '../../core/body.ts'
 import { toBytes } from '../../core/chunk-source.ts'
+import { KeptIterable } from '../../core/kept-source.ts'
 import { isBlobLike } from '../../core/multipart.ts'
 import {
   ProxyConnectionError,
@@ -75,6 +76,7 @@ export function isSafeToRepeat({ method, idempotent, upgrade }: DispatchOptions)
 /** Whether a body can be sent by a further call. A stream can't: the call that has failed destroyed it. */
 export function isReplayableBody(body: unknown): boolean {
   if (body === undefined || body === null || typeof body === 'function' || toBytes(body) !== null) return true
+  if (body instanceof KeptIterable) return true
   return typeof body === 'object' && (isBlobLike(body) || isFormData(body) || isUrlSearchParams(body))
 }
 

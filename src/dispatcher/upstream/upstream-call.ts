@@ -8,10 +8,12 @@ import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions, RequestPriority } from '../../../types/request.ts'
+import type { KeptIterable } from '../../core/kept-source.ts'
 import { BalancedPoolMissingUpstreamError } from '../../core/undici-errors.ts'
 import { DodiciError, TunnelRefusedError, toError } from '../../errors.ts'
 import type { CallResult } from './ejection.ts'
 import { isUpstreamFailure, mayFailOver, toProcessed } from './failure.ts'
+import { toKeptIterable } from './kept-body.ts'
 import type { Upstream } from './upstream.ts'
 import { UpstreamController } from './upstream-controller.ts'
 import type { UpstreamSet } from './upstream-set.ts'
@@ -27,6 +29,8 @@ export interface UpstreamCallOwner {
   readonly replaySafe: boolean
   /** The limit of a request that sets none itself; 0: none. Milliseconds. */
   readonly requestTimeout: number
+  /** How much of a body that can be read once may be kept for further upstreams. Bytes. */
+  readonly maxReplayBuffer: number
   /** Whether calls may be sent to further upstreams: the UpstreamPool isn't destroyed. */
   readonly mayRetry: boolean
   /** A call has ended. Called once for each. */
@@ -48,6 +52,8 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
   readonly #owner: UpstreamCallOwner
   readonly #handler: DispatchHandler
   #options: DispatchOptions
+  /** The body, where it can be read once and is kept for further upstreams; null for any other body. */
+  readonly #kept: KeptIterable | null
   #state: UpstreamCallState = 'waiting'
   /** The one that has the call now; null when its part is over. */
   #upstream: Upstream | null = null
@@ -74,7 +80,8 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
   constructor(owner: UpstreamCallOwner, options: DispatchOptions, handler: DispatchHandler) {
     super()
     this.#owner = owner
-    this.#options = options
+    this.#kept = toKeptIterable(options, options.maxReplayBuffer ?? owner.maxReplayBuffer)
+    this.#options = this.#kept === null ? options : { ...options, body: this.#kept }
     this.#handler = handler
     this.#beganAt = owner.upstreams.now()
     this.#sentAt = this.#beganAt
@@ -299,6 +306,7 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
   #settle(): void {
     if (this.#state === 'settled') return
     this.#state = 'settled'
+    this.#kept?.stop()
     this.#owner.onCallSettled()
   }
 }

@@ -32,6 +32,7 @@ export interface ResolvedUpstreamPoolOptions {
   readonly maxRetries: number
   readonly replaySafe: boolean
   readonly requestTimeout: number
+  readonly maxReplayBuffer: number
   readonly maxResponseSize: number
   readonly captureStack: boolean
   readonly receiveLimits: ReceiveLimits
@@ -69,6 +70,7 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
     maxRetries: toInteger('maxRetries', maxRetries, Number.POSITIVE_INFINITY, 0, MAX_COUNT, 'upstreams'),
     replaySafe: resolved.replaySafe,
     requestTimeout: resolved.limits.requestTimeout,
+    maxReplayBuffer: resolved.limits.maxReplayBuffer,
     maxResponseSize: resolved.limits.maxResponseSize,
     captureStack: resolved.captureStack,
     receiveLimits: resolved.receiveLimits,

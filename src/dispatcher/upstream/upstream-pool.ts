@@ -65,10 +65,11 @@ export class UpstreamPool extends LivingDispatcher {
     const resolved = toUpstreamPoolOptions(options)
     super(systemClock, resolved)
     this.#options = resolved
-    const { failureStatuses, maxRetries, replaySafe, requestTimeout } = resolved
+    const { failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout } = resolved
     const isDestroyed = (): boolean => this.destroyed
     this.#callOwner = {
-      ...{ failureStatuses, maxRetries, replaySafe, requestTimeout, upstreams: this.#upstreams },
+      ...{ failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout },
+      upstreams: this.#upstreams,
       get mayRetry() {
         return !isDestroyed()
       },

@@ -8,8 +8,9 @@ import type { Readable } from 'node:stream'
 import type { BytesBody, StreamBody } from '../../core/body-source.ts'
 import { toChunk } from '../../core/chunk-source.ts'
 import { sessionChannels } from '../../core/diagnostics.ts'
+import { toMismatch } from '../../core/kept-source.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
-import { RequestContentLengthMismatchError, toError } from '../../errors.ts'
+import { toError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
 
@@ -177,11 +178,4 @@ export class BodyWriter implements SinkListener {
 
 function reportStall(writer: BodyWriter): void {
   writer.reportStall()
-}
-
-function toMismatch(received: number, contentLength: number): RequestContentLengthMismatchError {
-  const counts = `${received} bytes came, content-length says ${contentLength}`
-  return new RequestContentLengthMismatchError(
-    `The request body has another length than announced: ${counts}`,
-  )
 }

@@ -63,6 +63,8 @@ describe('toLimits', () => {
       ['maxResponseSize', -2, 'bytes (-1: any number) from -1 to 9007199254740991'],
       ['maxHeaderSize', 0, 'bytes from 1 to 1048576'],
       ['maxHeaderSize', 1_048_577, 'bytes from 1 to 1048576'],
+      ['maxReplayBuffer', -1, 'bytes from 0 to 1073741824'],
+      ['maxReplayBuffer', 2 ** 30 + 1, 'bytes from 0 to 1073741824'],
       ['maxHeadersCount', 0, 'fields from 1 to 32768'],
       ['maxHeadersCount', 32_769, 'fields from 1 to 32768'],
       ['maxHeadersCount', 1.5, 'fields from 1 to 32768'],

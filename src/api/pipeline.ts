@@ -9,10 +9,12 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm, PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler } from '../../types/response.ts'
+import { REQUEST_OPTIONS } from '../core/known-options.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { toCompact } from '../core/piece-list.ts'
-import { invalid, invalidKind, showKind } from '../core/validate.ts'
+import { warnOfIdleOption } from '../core/unknown-options.ts'
+import { invalid, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
@@ -204,6 +206,8 @@ function isOpenReadable(value: unknown): value is Readable {
   return destroyed !== true && readableEnded !== true
 }
 
+const IDLE_BODY = 'Option of pipeline(): "body" has no effect: the body is what is written to the duplex'
+
 /**
  * A Duplex for `stream.pipeline()`: what is written to it is the request's body, what is read from it is what `handler`
  * returns: the response's body, or what it makes of it.
@@ -222,8 +226,8 @@ export function pipeline<TOpaque>(
   try {
     checkApiOptions(options)
     checkNoTunnel(options)
-    if (options.body !== undefined && options.body !== null)
-      throw invalidKind('body', options.body, 'none: the body is what is written to the duplex')
+    // undici takes it, too, and drops it in silence.
+    if (options.body !== undefined && options.body !== null) warnOfIdleOption(IDLE_BODY, REQUEST_OPTIONS)
     if (typeof handler !== 'function') throw invalid('handler', handler, 'a function that returns a Readable')
     call = new PipelineCall(options, handler)
     call.dispatchBy(dispatcher, { ...options, body: call.request })

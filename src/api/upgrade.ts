@@ -26,11 +26,11 @@ export function upgrade<TOpaque>(
 ): Promise<TunnelData<TOpaque>> | undefined {
   return perform<TunnelData<TOpaque>>(options?.opaque, callback, (settle) => {
     checkApiOptions(options)
-    const { protocol = 'websocket', method = 'GET' } = options
-    if (typeof protocol !== 'string' || protocol === '') {
+    const { protocol, method } = options
+    if (protocol !== undefined && protocol !== null && typeof protocol !== 'string') {
       throw invalid('protocol', protocol, "the name of a protocol, such as 'websocket'")
     }
-    const handler = new TunnelHandler(options, settle, `an upgrade to ${protocol}`)
-    handler.dispatchBy(dispatcher, { ...options, method, upgrade: protocol })
+    const handler = new TunnelHandler(options, settle, `an upgrade to ${protocol || 'websocket'}`)
+    handler.dispatchBy(dispatcher, { ...options, method: method || 'GET', upgrade: protocol || 'Websocket' })
   })
 }

@@ -72,7 +72,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TR
 export class Request implements HeaderTarget {
   readonly origin: Origin
   readonly method: string
-  /** Path and query; the authority of a CONNECT. */
+  /** Path and query; the URL for a proxy; the authority of a CONNECT. */
   readonly path: string
   /** `:protocol` of an extended CONNECT (RFC 8441); null for any other request. */
   readonly protocol: string | null
@@ -199,20 +199,49 @@ function toPseudoHeaders({ origin, protocol, path, method, isConnect }: Request)
   const wire: WireHeaders = []
   wire.push(':method', method)
   if (protocol !== null) wire.push(':protocol', protocol)
-  wire.push(':scheme', origin.scheme)
-  wire.push(':authority', origin.authority)
-  wire.push(':path', path)
+  const target = path[0] === 'h' ? toAbsoluteTarget(path, method) : null
+  wire.push(':scheme', target === null ? origin.scheme : target.scheme)
+  wire.push(':authority', target === null ? origin.authority : target.authority)
+  wire.push(':path', target === null ? path : target.path)
   return wire
+}
+
+const ABSOLUTE = /^(https?):\/\/([^/?]*)(.*)$/
+
+/** What a request to a proxy names, in the absolute form of HTTP/1.1 (RFC 9112 §3.2.2). */
+interface AbsoluteTarget {
+  readonly scheme: string
+  readonly authority: string
+  readonly path: string
+}
+
+/**
+ * HTTP/2 has no absolute form: its parts are pseudo-headers (RFC 9113 §8.3.1).
+ *
+ * @returns null for a path that isn't absolute, or whose authority isn't one
+ */
+function toAbsoluteTarget(target: string, method: string): AbsoluteTarget | null {
+  const [, scheme, authority, rest] = ABSOLUTE.exec(target) ?? []
+  if (scheme === undefined || authority === undefined || rest === undefined) return null
+  if (!isAuthority(authority, false)) return null
+  const path = rest.startsWith('/') ? rest : rest === '' && method === 'OPTIONS' ? '*' : `/${rest}`
+  return { scheme, authority, path }
 }
 
 /** undici's own default is 'Websocket', the token of HTTP/1.1; RFC 8441 §5 registers it in lower case. */
 function toProtocol(upgrade: unknown): string | null {
   if (upgrade === undefined || upgrade === null || upgrade === false) return null
   if (upgrade === true) return 'websocket'
-  if (typeof upgrade !== 'string' || !isToken(upgrade)) {
+  if (typeof upgrade !== 'string' || !isProtocol(upgrade)) {
     throw invalid('upgrade', upgrade, "the name of a protocol, such as 'websocket', or null")
   }
   return upgrade.toLowerCase() === 'websocket' ? 'websocket' : upgrade
+}
+
+/** RFC 9110 §7.8: a name, and a version behind a slash. */
+function isProtocol(upgrade: string): boolean {
+  const [name, version, ...more] = upgrade.split('/')
+  return isToken(name ?? '') && (version === undefined || isToken(version)) && more.length === 0
 }
 
 function toTrailersOption(
@@ -284,12 +313,14 @@ function isTarget(path: string): boolean {
   return true
 }
 
+const PLAIN_TARGET = 'without white space, control characters or a fragment'
+
 function toPath({ path, query }: DispatchOptions, method: string): string {
-  const accepted = "a path that starts with '/', without white space, control characters or a fragment"
+  const accepted = `a path that starts with '/', or an http: or https: URL, ${PLAIN_TARGET}`
   if (typeof path !== 'string') throw invalid('path', path, accepted)
-  if ((path[0] !== '/' && !(path === '*' && method === 'OPTIONS')) || !isTarget(path)) {
-    throw toInvalid('path', showTarget(path), accepted)
-  }
+  const isKnown =
+    path[0] === '/' || (path === '*' && method === 'OPTIONS') || toAbsoluteTarget(path, method) !== null
+  if (!isKnown || !isTarget(path)) throw toInvalid('path', showTarget(path), accepted)
   const target = query === undefined || query === null ? path : withQuery(path, query)
   if (target.length > MAX_REQUEST_FIELD_SIZE)
     throw toInvalid('path', showTarget(target), `at most ${MAX_REQUEST_FIELD_SIZE} bytes, query included`)

@@ -49,6 +49,15 @@ function judge(name: string, options: object, known: KnownOptions, isOpen: boole
   warn(`Unknown option of ${known.owner}: ${show(name)} has no effect${hint}`)
 }
 
+/**
+ * Warns of a known option that has no effect on one of the APIs, once in the life of the process.
+ *
+ * @param message names the API, the option, and what to do instead
+ */
+export function warnOfIdleOption(message: string, known: KnownOptions): void {
+  if (remember(message, known, warned)) warn(message)
+}
+
 function warn(message: string): void {
   process.emitWarning(message, { type: 'DodiciWarning', code: 'DODICI_UNKNOWN_OPTION' })
 }

@@ -117,7 +117,6 @@ describe('pipeline()', () => {
 
   it.each([
     { what: 'a path without slash', options: { ...PUT, path: 'none' }, names: 'path' },
-    { what: 'a body', options: { ...PUT, body: 'mine' }, names: 'body' },
     { what: 'CONNECT', options: { path: '/', method: 'CONNECT' }, names: 'connect()' },
     { what: 'no options', options: null as never, names: 'options' },
     { what: 'no handler', options: PUT, handler: 'no' as never, names: 'handler' },
@@ -127,6 +126,22 @@ describe('pipeline()', () => {
     const [error] = await once(duplex, 'error')
     expect(error).toBeInstanceOf(errors.InvalidArgumentError)
     expect(error.message).toContain(names)
+  })
+
+  it('given a body warns of it once, and sends what is written, as undici does', async () => {
+    const warnings: string[] = []
+    const onWarning = ({ message }: Error): unknown => warnings.push(message)
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
+    const client = connect(await startServer(echo))
+    for (const body of ['mine', new Blob(['mine'])]) {
+      const duplex = client.pipeline({ ...PUT, body }, (response) => response.body)
+      duplex.end('written')
+      expect(await read(duplex)).toBe('written')
+    }
+    expect(warnings).toEqual([
+      'Option of pipeline(): "body" has no effect: the body is what is written to the duplex',
+    ])
   })
 
   describe('when the handler', () => {

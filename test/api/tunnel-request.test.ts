@@ -132,7 +132,13 @@ describe('upgrade()', () => {
     })
   })
 
-  it.each(['', 'web socket', 5 as unknown as string])('refuses the protocol %j', async (protocol) => {
+  it.each([
+    'web socket',
+    'a/b/c',
+    '/1',
+    'a/',
+    5 as unknown as string,
+  ])('refuses the protocol %j', async (protocol) => {
     const { client } = await start(accept)
     await expect(client.upgrade({ path: '/', protocol })).rejects.toBeInstanceOf(errors.InvalidArgumentError)
   })

@@ -75,7 +75,7 @@ export class ProxyFallback extends OwnFallback {
     return {
       ...rest,
       origin: this.#options.target.href,
-      path: path === '*' ? href : `${href}${path}`,
+      path: path === '*' ? href : path.startsWith('/') ? `${href}${path}` : path,
       headers: [...host, ...fields, ...toProxyHeaders(this.#options)],
       // That of the proxy.
       servername: undefined,

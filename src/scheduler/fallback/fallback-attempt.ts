@@ -321,8 +321,11 @@ const NOT_IN_HTTP1: ReadonlySet<string> = new Set(['te', 'expect'])
 function toHttp1Fields(request: Request, wire: WireHeaders): string[] {
   const authority = getField(wire, ':authority')
   const fields: string[] = []
-  // Sent only when it isn't the origin's own: undici uses it as the server name, too.
-  if (authority !== request.origin.authority && authority !== undefined && !request.isConnect)
+  // Sent only when it isn't the origin's own: undici uses it as the server name, too. A proxy that speaks TLS isn't
+  // the host that the path names, and ignores the field (RFC 9112 §3.2.2).
+  const isOfProxy =
+    request.host === null && !request.path.startsWith('/') && request.origin.scheme === 'https'
+  if (authority !== request.origin.authority && authority !== undefined && !request.isConnect && !isOfProxy)
     fields.push('host', authority)
   if (request.webSocketKey !== null) fields.push(WEBSOCKET_KEY, request.webSocketKey)
   const cookies: string[] = []

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NO_BODY } from '../../../src/core/body-source.ts'
 import { toClientOptions, toOrigin } from '../../../src/core/options.ts'
 import { Request } from '../../../src/core/request.ts'
+import { getField } from '../../../src/core/wire-headers.ts'
 import { InvalidArgumentError, RequestContentLengthMismatchError } from '../../../src/errors.ts'
 import type { ClientOptions } from '../../../types/client.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
@@ -142,7 +143,11 @@ describe('Request', () => {
       ['a', '"a"'],
       ['?a=b', '"?…"'],
       ['*', '"*"'],
-      ['https://example.com/', '"https://example.com/"'],
+      ['https://', '"https://"'],
+      ['https:/example.com/', '"https:/example.com/"'],
+      ['HTTPS://example.com/', '"HTTPS://example.com/"'],
+      ['ftp://example.com/', '"ftp://example.com/"'],
+      ['http://a:99999/', '"http://a:99999/"'],
       ['/a b', '"/a b"'],
       ['/a\t', '"/a\\t"'],
       ['/a\r\nb', '"/a\\r\\nb"'],
@@ -157,8 +162,34 @@ describe('Request', () => {
       const error = toRefusal({ path })
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error.message).toBe(
-        `Invalid path: got ${got}, expected a path that starts with '/', without white space, control characters or a fragment`,
+        `Invalid path: got ${got}, expected a path that starts with '/', or an http: or https: URL, without white space, control characters or a fragment`,
       )
+    })
+
+    test('refuses a URL with credentials, and shows none', () => {
+      const { message } = toRefusal({ path: 'http://user:secret@example.com/' })
+      expect(message).toMatch(/^Invalid path: /)
+      expect(message).not.toContain('secret')
+    })
+
+    test.each([
+      ['GET', 'http://b.test', ['http', 'b.test', '/']],
+      ['GET', 'http://b.test/', ['http', 'b.test', '/']],
+      ['GET', 'http://b.test:8080/a?b=c', ['http', 'b.test:8080', '/a?b=c']],
+      ['GET', 'https://[::1]:8080?b=c', ['https', '[::1]:8080', '/?b=c']],
+      ['OPTIONS', 'http://b.test', ['http', 'b.test', '*']],
+      ['OPTIONS', 'http://b.test/', ['http', 'b.test', '/']],
+    ])('takes it apart where it is absolute: %s %s', (method, path, expected) => {
+      const { wire, path: own } = make({ method, path })
+      expect([':scheme', ':authority', ':path'].map((name) => getField(wire, name))).toEqual(expected)
+      expect(own).toBe(path)
+    })
+
+    test('adds a query to an absolute one, and the host field counts', () => {
+      const { wire, path } = make({ path: 'http://b.test/a', query: { b: 1 }, headers: { host: 'c.test' } })
+      expect(path).toBe('http://b.test/a?b=1')
+      expect(getField(wire, ':path')).toBe('/a?b=1')
+      expect(getField(wire, ':authority')).toBe('c.test')
     })
 
     test.each(['**', '*a', '* '])('refuses what only starts as OPTIONS may: %s', (path) => {

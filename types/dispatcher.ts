@@ -35,8 +35,13 @@ export interface CloseOptions {
 /** `dispatch()` as a function: an interceptor takes one and returns one. */
 export type Dispatch = Dispatcher['dispatch']
 
-/** Wraps a `dispatch()`. */
-export type DispatcherComposeInterceptor = (dispatch: Dispatch) => Dispatch
+/**
+ * Wraps a `dispatch()`.
+ *
+ * @param origin - that of a dispatcher with one origin. `undefined`: each request names its own. `null`: it goes
+ *   somewhere else than the request may say, as that of an `UpstreamPool`: there is no origin to cache by.
+ */
+export type DispatcherComposeInterceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
 
 /** The result of `compose()`. */
 export interface ComposedDispatcher extends Dispatcher {}
@@ -59,10 +64,11 @@ export interface Dispatcher extends EventEmitter<DispatcherEvents>, ApiMethods {
    * Wraps this dispatcher's `dispatch()` in interceptors; the last one given sees a request first. This dispatcher
    * isn't changed.
    *
-   * @returns a new dispatcher; its other methods go through the interceptors too.
+   * @returns a dispatcher with all members of this one, such as `stats`, and the same life cycle and events. What its
+   *   other methods send goes through the interceptors, too.
    */
-  compose(interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
-  compose(...interceptors: DispatcherComposeInterceptor[]): ComposedDispatcher
+  compose(interceptors: DispatcherComposeInterceptor[]): this
+  compose(...interceptors: DispatcherComposeInterceptor[]): this
 
   /** Takes no more requests, and settles when the running ones have settled. */
   close(callback: () => void): void

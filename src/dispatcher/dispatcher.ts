@@ -4,7 +4,6 @@
  * @module
  */
 
-import { EventEmitter } from 'node:events'
 import type { InspectOptions } from 'node:util'
 import { inspect } from 'node:util'
 import type { EventSourceOptions, WebSocketOptions } from '../../types/client.ts'
@@ -22,6 +21,7 @@ import { invalid } from '../core/validate.ts'
 import { checkHandler } from '../handler/check-handler.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { ApiDispatcher } from './api-dispatcher.ts'
+import { toComposed } from './composed.ts'
 
 /**
  * The abstract dispatcher. The API methods need only `dispatch()`: a subclass with its own `dispatch()` gets all of
@@ -43,6 +43,11 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   /** The origin of a dispatcher for one origin, as `URL.origin` writes it; `null` when each request names its own. */
   get origin(): string | null {
     return null
+  }
+
+  /** Whether it has one origin by itself, whatever origin a request names. */
+  protected get isOriginless(): boolean {
+    return false
   }
 
   /** How many bytes a response's body may have when the request sets no limit; -1: any number. */
@@ -105,112 +110,40 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
   }
 
   /**
-   * A dispatcher whose requests pass through the interceptors, the last one first.
+   * A dispatcher whose requests pass through the interceptors, the last one first. It has all members of this one, and
+   * its life cycle and events: a listener on one is a listener on both.
    *
    * @throws InvalidArgumentError when an interceptor is no function, or doesn't return one.
    */
-  compose(interceptors: DispatcherComposeInterceptor[]): Dispatcher
-  compose(...interceptors: DispatcherComposeInterceptor[]): Dispatcher
-  compose(...given: DispatcherComposeInterceptor[] | [DispatcherComposeInterceptor[]]): Dispatcher {
-    this.#isBehindOthers = true
+  compose(interceptors: DispatcherComposeInterceptor[]): this
+  compose(...interceptors: DispatcherComposeInterceptor[]): this
+  compose(...given: DispatcherComposeInterceptor[] | [DispatcherComposeInterceptor[]]): this {
+    Dispatcher.putBehind(this)
     let dispatch: Dispatch = (options, handler) => this.dispatch(options, handler)
+    const { origin } = this
+    // As in undici 8. Null: what the requests name isn't where they go.
+    const interceptorOrigin = this.isOriginless ? null : (origin ?? undefined)
     for (const interceptor of given.flat()) {
       if (interceptor === null || interceptor === undefined) continue
       if (typeof interceptor !== 'function') throw invalid('interceptor', interceptor, 'a function')
-      const next: unknown = interceptor(dispatch)
+      const next: unknown = interceptor(dispatch, interceptorOrigin)
       if (typeof next !== 'function' || next.length !== 2) {
         throw invalid('value of an interceptor', next, 'a dispatch function of two parameters')
       }
       dispatch = next as Dispatch
     }
-    return new ComposedDispatcher(this, dispatch)
+    return toComposed(this, Dispatcher.prototype, (options, handler) => {
+      checkHandler(options, handler)
+      // Interceptors need the origin: those that redirect or cache, for example.
+      const isMissing = origin !== null && (options?.origin === undefined || options.origin === null)
+      const aimed = isMissing ? { ...options, origin } : options
+      // Interceptors of undici 6 use the older shape of handlers, those of undici 8 the newer one.
+      return dispatch(aimed, toTwoShapedHandler(aimed, handler))
+    })
   }
 }
 
 markClass(Dispatcher, 'Dispatcher')
-
-/** The methods by which an EventEmitter is listened to. */
-const EMITTER_METHODS = [
-  ...(['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners'] as const),
-  ...(['prependListener', 'prependOnceListener', 'emit', 'listeners', 'rawListeners'] as const),
-  ...(['listenerCount', 'eventNames', 'setMaxListeners', 'getMaxListeners'] as const),
-]
-
-/** What `compose()` returns: it delegates, since a `Proxy` around private fields throws. */
-class ComposedDispatcher extends Dispatcher {
-  readonly #inner: Dispatcher
-  readonly #dispatch: Dispatch
-
-  static {
-    // The events are the inner dispatcher's: a listener on one dispatcher is a listener on both.
-    for (const name of EMITTER_METHODS) {
-      const value = function (this: ComposedDispatcher, ...args: unknown[]): unknown {
-        const result: unknown = Reflect.apply(EventEmitter.prototype[name], this.#inner, args)
-        return result === this.#inner ? this : result
-      }
-      Object.defineProperty(ComposedDispatcher.prototype, name, { value, configurable: true, writable: true })
-    }
-  }
-
-  constructor(inner: Dispatcher, dispatch: Dispatch) {
-    super()
-    this.#inner = inner
-    this.#dispatch = dispatch
-  }
-
-  override get origin(): string | null {
-    return this.#inner.origin
-  }
-
-  protected override toShown(): object {
-    return { ...super.toShown(), inner: this.#inner }
-  }
-
-  override get maxResponseSize(): number {
-    return this.#inner.maxResponseSize
-  }
-
-  override get webSocketOptions(): Required<WebSocketOptions> {
-    return this.#inner.webSocketOptions
-  }
-
-  override get eventSourceOptions(): Required<EventSourceOptions> {
-    return this.#inner.eventSourceOptions
-  }
-
-  override get closed(): boolean {
-    return this.#inner.closed
-  }
-
-  override get destroyed(): boolean {
-    return this.#inner.destroyed
-  }
-
-  override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
-    checkHandler(options, handler)
-    const { origin } = this
-    // Interceptors need the origin: those that redirect or cache, for example.
-    const isMissing = origin !== null && (options?.origin === undefined || options.origin === null)
-    const aimed = isMissing ? { ...options, origin } : options
-    // Interceptors of undici 6 use the older shape of handlers, those of undici 8 the newer one.
-    return this.#dispatch(aimed, toTwoShapedHandler(aimed, handler))
-  }
-
-  override close(): Promise<void>
-  override close(callback: () => void): void
-  override close(callback?: () => void): unknown {
-    return callback === undefined ? this.#inner.close() : this.#inner.close(callback)
-  }
-
-  override destroy(): Promise<void>
-  override destroy(error: Error | null): Promise<void>
-  override destroy(callback: () => void): void
-  override destroy(error: Error | null, callback: () => void): void
-  override destroy(error: Error | null | (() => void) = null, callback?: () => void): unknown {
-    if (typeof error === 'function') return this.#inner.destroy(error)
-    return callback === undefined ? this.#inner.destroy(error) : this.#inner.destroy(error, callback)
-  }
-}
 
 /** Whether a value can dispatch. */
 export function isDispatcher(value: unknown): value is DispatcherType {
@@ -218,5 +151,3 @@ export function isDispatcher(value: unknown): value is DispatcherType {
     typeof value === 'object' && value !== null && 'dispatch' in value && typeof value.dispatch === 'function'
   )
 }
-
-markClass(ComposedDispatcher, 'ComposedDispatcher')

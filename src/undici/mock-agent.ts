@@ -19,6 +19,14 @@ interface Closable {
 
 type MockAgentClass = new (options?: MockAgentOptions) => Closable
 
+/** A form that fetch has encoded: mocks see the form itself. */
+interface MockedOptions extends DispatchOptions {
+  readonly __mockAgentBodyForDispatch?: DispatchOptions['body']
+}
+
+/** Where a MockAgent has the agent of ours. */
+const AGENT = Symbol('agent')
+
 type Handler = Parameters<Dispatcher['dispatch']>[1]
 
 /** The handler of undici 7's SnapshotAgent has no method for errors. An Agent of undici's throws one then. */
@@ -52,12 +60,13 @@ function toMockAgent(parent: MockAgentClass): MockAgentClass {
   const make: (this: unknown, origin: string) => object = Reflect.get(parent.prototype, factory)
 
   class MockAgent extends parent {
-    readonly #agent: Dispatcher | null
+    // No private field: undici's `compose()` makes a Proxy, which has none.
+    readonly [AGENT]: Dispatcher | null
 
     constructor(options?: MockAgentOptions) {
       const agent = options?.agent instanceof Dispatcher ? options.agent : null
       super(agent === null ? options : { ...options, agent: undefined })
-      this.#agent = agent
+      this[AGENT] = agent
       // By which a SnapshotAgent sends what it records.
       const real = findSymbol(this, 'kRealAgent')
       if (agent !== null && real !== undefined) Reflect.set(this, real, new RecordedAgent(agent))
@@ -66,10 +75,12 @@ function toMockAgent(parent: MockAgentClass): MockAgentClass {
     /** Makes a MockPool or a MockClient. */
     static make(mockAgent: MockAgent, origin: string): object {
       const mock = Reflect.apply(make, mockAgent, [origin])
-      const agent = mockAgent.#agent
+      const agent = mockAgent[AGENT]
       if (agent === null) return mock
-      const value = (options: DispatchOptions, handler: Handler): boolean =>
-        agent.dispatch({ ...options, origin: options.origin ?? origin }, handler)
+      const value = (options: MockedOptions, handler: Handler): boolean => {
+        const { __mockAgentBodyForDispatch: body = options.body, ...sent } = options
+        return agent.dispatch({ ...sent, body, origin: options.origin ?? origin }, handler)
+      }
       // Below its own dispatch(), which asks the mocks first.
       Object.defineProperty(mock, requireSymbol(mock, 'dispatch'), { value })
       return mock
@@ -78,7 +89,7 @@ function toMockAgent(parent: MockAgentClass): MockAgentClass {
     /** Closes the agent, too, as undici's own does. */
     override async close(): Promise<void> {
       await super.close()
-      if (this.#agent?.closed === false) await this.#agent.close()
+      if (this[AGENT]?.closed === false) await this[AGENT].close()
     }
   }
 

@@ -81,6 +81,10 @@ export class UpstreamPool extends LivingDispatcher {
     for (const { origin, weight, pool } of checked) this.#add(origin, weight, pool)
   }
 
+  protected override get isOriginless(): boolean {
+    return true
+  }
+
   override get maxResponseSize(): number {
     return this.#options.maxResponseSize
   }

@@ -12,6 +12,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions, HeaderForm } from '../../types/request.ts'
 import type { HeadersIn, TrailersIn } from '../../types/response.ts'
+import { setMember } from '../core/header-object.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { originalNextTick, originalQueueMicrotask, throwUncaught } from '../core/original-timers.ts'
 import { invalid, invalidKind, toInteger } from '../core/validate.ts'
@@ -61,19 +62,6 @@ export function checkNoTunnel({ method, upgrade }: DispatchOptions): void {
 
 /** Trailers as they are handed out: filled when they come, since the data is there before. */
 export type Trailers = TrailersIn<HeaderForm>
-
-/**
- * Defines a trailer, also one with the name `__proto__`: an assignment would call the setter of Object.prototype, or
- * the one that Node has put there.
- */
-function setTrailer(
-  target: Record<string, string | string[] | undefined>,
-  name: string,
-  value: string | string[] | undefined,
-): void {
-  if (name !== '__proto__') target[name] = value
-  else Object.defineProperty(target, name, { value, configurable: true, enumerable: true, writable: true })
-}
 
 /** The part of a handler that is the same for all APIs. The callback gets a `TData`. */
 export abstract class ApiHandler<TOpaque, TData> implements Abortable {
@@ -137,7 +125,7 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
     trailers: IncomingHttpHeaders,
   ): void {
     if (Array.isArray(target)) target.push(...toRawHeaders(controller.rawTrailers ?? trailers))
-    else for (const name in trailers) setTrailer(target, name, trailers[name])
+    else for (const name in trailers) setMember(target, name, trailers[name])
   }
 
   /** Dispatches. When an interceptor throws, the listener is taken off the signal. */

@@ -66,6 +66,15 @@ function join(headers: IncomingHttpHeaders, name: string, value: string): void {
 }
 
 /**
+ * Gives an object a member, also one with the name `__proto__`: an assignment would call the setter of
+ * Object.prototype, or the one that Node has put there.
+ */
+export function setMember<TValue>(target: Record<string, TValue>, name: string, value: TValue): void {
+  if (name !== '__proto__') target[name] = value
+  else Object.defineProperty(target, name, { value, configurable: true, enumerable: true, writable: true })
+}
+
+/**
  * The same of names in any case, as HTTP/1.1 has them.
  *
  * @param raw `[name, value, name, value, …]`, as the normalizer makes it

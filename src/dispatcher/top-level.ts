@@ -6,8 +6,10 @@
 
 import type { Duplex } from 'node:stream'
 import type { Callback } from '../../types/api-methods.ts'
+import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type {
   ConnectOptions,
+  DispatchOptions,
   HeaderForm,
   PipelineOptions,
   RequestOptions,
@@ -69,8 +71,25 @@ export function toDispatcher(dispatcher: unknown): Dispatching {
   const given = dispatcher ?? getGlobalDispatcher()
   if (!isDispatcher(given)) throw invalid('dispatcher', given, 'an object with a dispatch() method')
   if (given instanceof Dispatcher) return given
-  // A dispatcher of undici 6, such as a MockAgent, knows only handlers of the older shape.
-  return { dispatch: (options, handler) => given.dispatch(options, toTwoShapedHandler(options, handler)) }
+  return new ForeignDispatcher(given)
+}
+
+/** A dispatcher of another package: one of undici 6, such as a MockAgent, knows only handlers of the older shape. */
+class ForeignDispatcher implements Dispatching {
+  readonly #given: object & Dispatching
+
+  constructor(given: object & Dispatching) {
+    this.#given = given
+  }
+
+  /** Whether it is a MockAgent that is active: fetch asks. */
+  get isMockActive(): boolean {
+    return Reflect.get(this.#given, 'isMockActive') === true
+  }
+
+  dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
+    return this.#given.dispatch(options, toTwoShapedHandler(options, handler))
+  }
 }
 
 type GivenOptions = TopLevelOptions & { path?: unknown; body?: unknown }
@@ -91,7 +110,8 @@ function aim(url: RequestUrl, given: GivenOptions | null | undefined): Aim {
   const { path } = options
   if (path !== undefined && path !== null && typeof path !== 'string') throw invalid('path', path, 'a string')
   const target = path === undefined || path === null ? pathname + search : path.replace(/^(?!\/)/, '/')
-  const method = options.method ?? (options.body === undefined || options.body === null ? 'GET' : 'PUT')
+  // An empty string is no body here.
+  const method = options.method || (options.body ? 'PUT' : 'GET')
   return {
     dispatcher: toDispatcher(dispatcher),
     options: { ...(options as RequestOptions<unknown>), origin: toOrigin(origin).href, path: target, method },

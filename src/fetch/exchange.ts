@@ -5,13 +5,15 @@
  */
 
 import type { Duplex } from 'node:stream'
+import type { FormDataLike } from '../../types/body.ts'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { DispatchOptions } from '../../types/request.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { isError, RequestAbortedError, toError } from '../errors.ts'
 import { toCodings } from './decode.ts'
-import { toWireFields } from './fetch-fields.ts'
+import { toDispatchedFields } from './fetch-fields.ts'
 import type { FetchRequest } from './fetch-request.ts'
 import { matchesIntegrity, parseIntegrity } from './integrity.ts'
 import { toNetworkError } from './network-error.ts'
@@ -66,11 +68,22 @@ export class Exchange implements DispatchHandler {
 
   start(): void {
     const { method, url, body, dispatcher } = this.#request
+    const { origin, path } = url
     const content = body === null ? null : body.content
     try {
       this.#request.determineReferrer()
-      const headers = toWireFields(this.#request)
-      dispatcher.dispatch({ origin: url.origin, path: url.path, method, headers, body: content }, this)
+      const headers = toDispatchedFields(this.#request)
+      // The names, and the order, of undici's fetch. 0: its redirect interceptors leave redirects to fetch.
+      const options = {
+        path,
+        origin,
+        method,
+        body: content,
+        headers,
+        maxRedirections: 0,
+        upgrade: undefined,
+      }
+      dispatcher.dispatch(body?.form && isMocking(dispatcher) ? toMocked(options, body.form) : options, this)
     } catch (thrown) {
       this.onResponseError(this.#controller, toError(thrown))
     }
@@ -266,6 +279,20 @@ export class Exchange implements DispatchHandler {
     this.#state = 'done'
     this.#fetching.reject(toNetworkError(error))
   }
+}
+
+/** Whether it is a MockAgent that is active. */
+function isMocking(dispatcher: object): boolean {
+  return Reflect.get(dispatcher, 'isMockActive') === true
+}
+
+/**
+ * A mock gets the form itself, as from undici's fetch. A request that no mock takes has the encoded form: a MockAgent
+ * of undici 8, and the one of `dodici/undici`, find it by this name.
+ */
+function toMocked(options: DispatchOptions, form: FormDataLike): DispatchOptions {
+  const mocked = { ...options, body: form, __mockAgentBodyForDispatch: options.body }
+  return mocked
 }
 
 /** The values of all `content-encoding` fields: the object of headers has only the first. */

@@ -6,7 +6,7 @@
 
 import { Readable } from 'node:stream'
 import { types } from 'node:util'
-import type { FormDataLike, ReadableStreamLike, RequestBody } from '../../types/body.ts'
+import type { BlobLike, FormDataLike, ReadableStreamLike, RequestBody } from '../../types/body.ts'
 import { isFormData, isReadableStream } from '../core/body.ts'
 import { isBlobLike, toMultipart } from '../core/multipart.ts'
 import { isUint8Array, isUrlSearchParams } from '../core/realms.ts'
@@ -16,6 +16,10 @@ import { ByteStream } from './byte-stream.ts'
 export interface FetchBody {
   /** The body that is dispatched. */
   readonly content: RequestBody
+  /** Bytes of it; null where that is known only at the end. */
+  readonly length: number | null
+  /** The form that the body was made of: mocks match and show it, as undici's do. Null for any other body. */
+  readonly form: FormDataLike | null
   /** Whether it has a source: only then can a redirect, or another connection, send it again. */
   readonly hasSource: boolean
   /** Null where the content has no type, or where the dispatcher determines it. */
@@ -23,12 +27,29 @@ export interface FetchBody {
 }
 
 /** A body that can be read only once has no source. */
-function toStreaming(content: RequestBody): FetchBody {
-  return { content, hasSource: false, contentType: null }
+export function toStreaming(content: RequestBody): FetchBody {
+  return { content, length: null, form: null, hasSource: false, contentType: null }
 }
 
-function toSourced(content: RequestBody, contentType: string | null): FetchBody {
-  return { content, hasSource: true, contentType }
+/** What a body of a known length is made of. */
+type Sourced = string | Uint8Array | BlobLike
+
+function toSourced(
+  content: Sourced,
+  contentType: string | null,
+  form: FormDataLike | null = null,
+): FetchBody {
+  return { content, length: toLength(content), form, hasSource: true, contentType }
+}
+
+/** A body of bytes that are all there. */
+export function toBytesBody(bytes: Uint8Array): FetchBody {
+  return toSourced(bytes, null)
+}
+
+function toLength(content: Sourced): number {
+  if (typeof content === 'string') return Buffer.byteLength(content)
+  return isUint8Array(content) ? content.byteLength : content.size
 }
 
 const FORM_TYPE = 'application/x-www-form-urlencoded;charset=UTF-8'
@@ -61,10 +82,10 @@ function toStream(body: ReadableStreamLike): FetchBody {
  */
 function toForm(body: FormDataLike): FetchBody {
   const { parts, contentType } = toMultipart(body)
-  if (parts.every(isUint8Array)) return toSourced(Buffer.concat(parts), contentType)
+  if (parts.every(isUint8Array)) return toSourced(Buffer.concat(parts), contentType, body)
   return parts.every((part) => isUint8Array(part) || part instanceof Blob)
-    ? toSourced(new Blob(parts as ConstructorParameters<typeof Blob>[0]), contentType)
-    : toSourced(body, null)
+    ? toSourced(new Blob(parts as ConstructorParameters<typeof Blob>[0]), contentType, body)
+    : { content: body, length: null, form: body, hasSource: true, contentType: null }
 }
 
 /**

@@ -5,11 +5,15 @@
  */
 
 import { respell, toFieldName } from '../core/field-names.ts'
+import { setMember } from '../core/header-object.ts'
+import { toRawHeaders } from '../core/headers.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
-import { deleteField, getField } from '../core/wire-headers.ts'
+import { getField } from '../core/wire-headers.ts'
 import { isError } from '../errors.ts'
 import { toSupportedCodings } from './decode.ts'
+import type { FetchBody } from './fetch-body.ts'
 import type { FetchRequest } from './fetch-request.ts'
+import { isTrustworthyOrigin } from './referrer.ts'
 
 /** A value that needs no further check: no white space around it, and only visible ASCII and spaces in it. */
 const PLAIN_VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
@@ -107,42 +111,72 @@ function toHeaders(headers: unknown): Headers {
   }
 }
 
-function addMissing(fields: WireHeaders, name: string, value: string): void {
-  if (getField(fields, name) === undefined) fields.push(name, value)
-}
+/** The header fields of a request as undici's fetch dispatches them: interceptors spread them, and look for names. */
+export type DispatchedFields = Record<string, string | string[]>
 
 /**
- * All fields of one request: the caller's, and those that the standard appends. The referrer must have been determined
- * before. A new list.
+ * All fields of one request: the caller's, and those that the standard appends, in undici's order. The referrer must
+ * have been determined before. A new object.
  */
-export function toWireFields(request: FetchRequest): WireHeaders {
-  const fields = request.fields.slice()
-  addMissing(fields, 'accept', '*/*')
-  addMissing(fields, 'accept-language', '*')
-  const { origin } = request.url
-  if (request.referrer !== '') setReferrer(fields, request.referrer)
-  if (request.client !== null) addOrigin(fields, request, request.client)
-  deleteField(fields, 'sec-fetch-mode')
-  fields.push('sec-fetch-mode', request.mode)
-  addMissing(fields, 'user-agent', USER_AGENT)
-  if (request.cache !== 'default' || hasCondition(fields)) addCacheFields(fields, request.cache)
+export function toDispatchedFields(request: FetchRequest): DispatchedFields {
+  const { fields, url, method, body, referrer, client, mode, cache, spellings } = request
+  const headers = toObject(fields)
+  addMissing(headers, 'accept', '*/*')
+  addMissing(headers, 'accept-language', '*')
+  const length = toLength(method, body)
+  if (length !== null) addMissing(headers, 'content-length', `${length}`)
+  if (referrer !== '') headers.referer = referrer
+  if (client !== null) addOrigin(headers, request, client)
+  // Fetch Metadata §2: no other server gets it.
+  if (isTrustworthyOrigin(url.origin)) headers['sec-fetch-mode'] = mode
+  addMissing(headers, 'user-agent', USER_AGENT)
+  if (cache !== 'default' || hasCondition(fields)) addCacheFields(headers, cache)
   // A part of an encoded body can't be decoded.
-  if (getField(fields, 'range') !== undefined) addMissing(fields, 'accept-encoding', 'identity')
-  addMissing(fields, 'accept-encoding', origin.startsWith('https:') ? toSupportedCodings() : PLAIN_CODINGS)
-  if (request.spellings !== null) respell(fields, request.spellings)
-  return fields
+  if (headers.range !== undefined) addMissing(headers, 'accept-encoding', 'identity')
+  addMissing(
+    headers,
+    'accept-encoding',
+    url.origin.startsWith('https:') ? toSupportedCodings() : PLAIN_CODINGS,
+  )
+  return spellings === null ? headers : toRespelled(headers, spellings)
 }
 
-function setReferrer(fields: WireHeaders, referrer: string): void {
-  deleteField(fields, 'referer')
-  fields.push('referer', referrer)
+/** `set-cookie` alone comes as several fields, since it can't be joined (RFC 9110 §5.3): then its value is a list. */
+function toObject(fields: WireHeaders): DispatchedFields {
+  const headers: DispatchedFields = {}
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string
+    const value = fields[i + 1] as string
+    const present = headers[name]
+    // Every object has a `constructor`, for example.
+    if (present === undefined || !Object.hasOwn(headers, name))
+      setMember<string | string[]>(headers, name, value)
+    else headers[name] = [present, value].flat()
+  }
+  return headers
+}
+
+function toRespelled(headers: DispatchedFields, spellings: readonly string[]): DispatchedFields {
+  const fields = toRawHeaders(headers)
+  respell(fields, spellings)
+  return toObject(fields)
+}
+
+function addMissing(headers: DispatchedFields, name: string, value: string): void {
+  if (headers[name] === undefined) headers[name] = value
+}
+
+/** Fetch, "HTTP-network-or-cache fetch": the value of `content-length`, in bytes; null for none. */
+function toLength(method: string, body: FetchBody | null): number | null {
+  if (body === null) return method === 'POST' || method === 'PUT' ? 0 : null
+  return body.length
 }
 
 /** Fetch, "append a request `Origin` header": only where the origin of the client was set. */
-function addOrigin(fields: WireHeaders, request: FetchRequest, client: URL): void {
+function addOrigin(headers: DispatchedFields, request: FetchRequest, client: URL): void {
   const { method, referrerPolicy, isTainted, url } = request
   if (isTainted) {
-    fields.push('origin', client.origin)
+    headers.origin = client.origin
     return
   }
   if (method === 'GET' || method === 'HEAD') return
@@ -150,7 +184,7 @@ function addOrigin(fields: WireHeaders, request: FetchRequest, client: URL): voi
     referrerPolicy === 'no-referrer' ||
     (referrerPolicy === 'same-origin' && url.origin !== client.origin) ||
     (client.protocol === 'https:' && !url.origin.startsWith('https:') && STRICT.has(referrerPolicy))
-  fields.push('origin', isHidden ? 'null' : client.origin)
+  headers.origin = isHidden ? 'null' : client.origin
 }
 
 /** The policies that send no referrer from a secure to an insecure URL. */
@@ -166,11 +200,11 @@ function hasCondition(fields: WireHeaders): boolean {
   return false
 }
 
-function addCacheFields(fields: WireHeaders, mode: string): void {
+function addCacheFields(headers: DispatchedFields, mode: string): void {
   if (mode === 'no-cache') {
-    addMissing(fields, 'cache-control', 'max-age=0')
+    addMissing(headers, 'cache-control', 'max-age=0')
   } else if (mode === 'default' || mode === 'no-store' || mode === 'reload') {
-    addMissing(fields, 'pragma', 'no-cache')
-    addMissing(fields, 'cache-control', 'no-cache')
+    addMissing(headers, 'pragma', 'no-cache')
+    addMissing(headers, 'cache-control', 'no-cache')
   }
 }

@@ -11,6 +11,7 @@ import type { ReadResult } from '../core/stream-reader.ts'
 import { StreamReader } from '../core/stream-reader.ts'
 import { ByteStream, checkChunk } from './byte-stream.ts'
 import type { FetchBody } from './fetch-body.ts'
+import { toBytesBody, toStreaming } from './fetch-body.ts'
 
 /** At most this much is read ahead, even if more is in memory. Bytes. */
 const MAX_HELD = 8_388_608
@@ -42,7 +43,7 @@ export async function lookAhead(stream: ReadableStreamLike): Promise<FetchBody> 
     const result = await readAtOnce(read)
     if (result === LATE) return toRest(new ReadAhead(held, reader, read))
     const { done, value } = checkChunk(result)
-    if (done) return { content: toOne(held), hasSource: true, contentType: null }
+    if (done) return toBytesBody(toOne(held))
     held.push(value as Uint8Array)
   }
   return toRest(new ReadAhead(held, reader, null))
@@ -53,7 +54,7 @@ function toOne(held: readonly Uint8Array[]): Uint8Array {
 }
 
 function toRest(rest: ReadAhead): FetchBody {
-  return { content: new ByteStream(rest), hasSource: false, contentType: null }
+  return toStreaming(new ByteStream(rest))
 }
 
 /** A body in memory has a byte stream. Any other kind of stream is the caller's own, and has no source. */

@@ -84,14 +84,22 @@ function toOrigin(stripped: URL): string {
   return origin.href
 }
 
+/** Secure Contexts §3.1, of a URL that isn't of a local scheme. */
+function isPotentiallyTrustworthy({ protocol, origin }: URL): boolean {
+  return protocol === 'wss:' || protocol === 'file:' || isTrustworthyOrigin(origin)
+}
+
 /**
- * Secure Contexts §3.1, of a URL that isn't of a local scheme. What the URL parser has made of it is canonical: an IPv4
- * address has four decimal parts, an IPv6 address is as short as it gets.
+ * What the URL parser has made is canonical: an IPv4 address has four decimal parts, an IPv6 address is as short as it
+ * gets.
  */
-function isPotentiallyTrustworthy({ protocol, hostname, origin }: URL): boolean {
-  if (protocol === 'https:' || protocol === 'wss:' || protocol === 'file:') return true
-  // With a scheme that the parser doesn't know, the host may be any string.
-  if (origin === 'null') return false
-  if (hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname)) return true
-  return /^(?:.*\.)?localhost\.?$/.test(hostname)
+const LOOPBACK = /^http:\/\/(?:\[::1\]|127(?:\.\d+){3}|(?:[^:]*\.)?localhost\.?)(?::\d+)?$/
+
+/**
+ * Secure Contexts §3.1, of an origin of http: or https:.
+ *
+ * @param origin as `URL.origin` has it
+ */
+export function isTrustworthyOrigin(origin: string): boolean {
+  return origin.startsWith('https:') || LOOPBACK.test(origin)
 }

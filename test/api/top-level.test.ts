@@ -76,7 +76,7 @@ describe('request()', () => {
     { what: 'GET without a body', options: {}, expected: 'GET' },
     { what: 'GET for a body that is null', options: { body: null }, expected: 'GET' },
     { what: 'PUT with a body', options: { body: 'x' }, expected: 'PUT' },
-    { what: 'PUT with an empty body', options: { body: '' }, expected: 'PUT' },
+    { what: 'GET with an empty string, as undici does', options: { body: '' }, expected: 'GET' },
     { what: 'its own method', options: { body: 'x', method: 'POST' }, expected: 'POST' },
   ])('sends $what', async ({ options, expected }) => {
     const { origin, heard } = await start()

@@ -40,14 +40,19 @@ describe.each(UNDICIS)('when our Agent is composed with interceptors of $name', 
     expect(server.exchanges).toHaveLength(2)
   })
 
-  test('is redirected by redirect before fetch sees it', async () => {
+  test('follows redirects itself: redirect leaves them to it, as with undici’s fetch', async () => {
     const server = await startWebServer(({ path, body }, reply) => {
       if (path === '/to') send(reply, 200, {}, `got ${body}`)
       else send(reply, 307, { location: '/to' })
     })
     const dispatcher = composeAgent(server, interceptors.redirect({ maxRedirections: 3 }))
     const response = await fetch(`${server.origin}/from`, { method: 'POST', body: 'body', dispatcher })
-    expect([response.status, await response.text()]).toEqual([200, 'got body'])
+    expect([response.status, response.redirected, response.url, await response.text()]).toEqual([
+      200,
+      true,
+      `${server.origin}/to`,
+      'got body',
+    ])
     expect(server.exchanges.map(({ path }) => path)).toEqual(['/from', '/to'])
   })
 

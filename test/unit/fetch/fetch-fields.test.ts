@@ -1,6 +1,9 @@
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { toSupportedCodings } from '../../../src/fetch/decode.ts'
-import { toFields, toWireFields } from '../../../src/fetch/fetch-fields.ts'
+import { toFetchBody } from '../../../src/fetch/fetch-body.ts'
+import type { DispatchedFields } from '../../../src/fetch/fetch-fields.ts'
+import { toDispatchedFields, toFields } from '../../../src/fetch/fetch-fields.ts'
 import { FetchRequest } from '../../../src/fetch/fetch-request.ts'
 import { splitUrl } from '../../../src/fetch/fetch-url.ts'
 import { FakeDispatcher } from '../../support/fake-dispatcher.ts'
@@ -78,20 +81,17 @@ describe('toFields', () => {
 function toRequest(more: Partial<FetchRequest> = {}): FetchRequest {
   const rare = { mode: 'cors', cache: 'default', integrity: '', referrer: '', referrerPolicy: '' }
   const fields: string[] = []
-  const url = splitUrl('http://a.test/path')
+  const url = splitUrl('http://localhost/path')
   return Object.assign(
     new FetchRequest(url, 'GET', fields, null, 'follow', new FakeDispatcher(), null, rare),
     more,
   )
 }
 
-function toWire(more: Partial<FetchRequest> = {}): Record<string, string> {
+function toWire(more: Partial<FetchRequest> = {}): DispatchedFields {
   const request = toRequest(more)
   request.determineReferrer()
-  const pairs = toPairs(toWireFields(request))
-  const fields = Object.fromEntries(pairs)
-  expect(pairs).toHaveLength(Object.keys(fields).length)
-  return fields
+  return toDispatchedFields(request)
 }
 
 const ADDED = {
@@ -116,7 +116,7 @@ describe('toFields, where all objects have one member more', () => {
   })
 })
 
-describe('toWireFields', () => {
+describe('toDispatchedFields', () => {
   test('adds the fields that the Fetch standard adds', () => {
     expect(toWire()).toEqual(ADDED)
   })
@@ -128,9 +128,80 @@ describe('toWireFields', () => {
 
   test('does not change the list of the request', () => {
     const request = toRequest({ fields: ['a', '1'] })
-    const wire = toWireFields(request)
-    expect(wire.slice(0, 2)).toEqual(['a', '1'])
+    expect(Object.entries(toDispatchedFields(request))[0]).toEqual(['a', '1'])
     expect(request.fields).toEqual(['a', '1'])
+  })
+
+  test('is a plain object, with names that all objects have', () => {
+    const headers = toWire({ fields: ['constructor', 'a', '__proto__', 'b', 'tostring', 'c'] })
+    expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
+    expect(Object.entries({ ...headers }).slice(0, 3)).toEqual([
+      ['constructor', 'a'],
+      ['__proto__', 'b'],
+      ['tostring', 'c'],
+    ])
+  })
+
+  test.each([
+    [['set-cookie', 'a=1'], 'a=1'],
+    [
+      ['set-cookie', 'a=1', 'set-cookie', 'b=2'],
+      ['a=1', 'b=2'],
+    ],
+    [
+      ['set-cookie', 'a=1', 'x', 'y', 'set-cookie', 'b=2', 'set-cookie', 'c=3'],
+      ['a=1', 'b=2', 'c=3'],
+    ],
+  ])('does not join set-cookie: %j', (fields, value) => {
+    expect(toWire({ fields })['set-cookie']).toEqual(value)
+    const { 'Set-Cookie': spelled } = toWire({ fields, spellings: ['Set-Cookie'] })
+    expect(spelled).toEqual(value)
+  })
+
+  test('has the names in the spelling of the caller', () => {
+    const spellings = ['X-A', 'ACCEPT']
+    const names = Object.keys(toWire({ fields: ['x-a', '1', 'accept', 'b'], spellings }))
+    expect(names.slice(0, 3)).toEqual(['X-A', 'ACCEPT', 'accept-language'])
+  })
+
+  test.each([
+    ['GET', null, undefined],
+    ['DELETE', null, undefined],
+    ['PATCH', null, undefined],
+    ['POST', null, '0'],
+    ['PUT', null, '0'],
+    ['POST', '', '0'],
+    ['DELETE', '', '0'],
+    ['POST', 'hé', '3'],
+    ['POST', new Uint8Array(5), '5'],
+    ['POST', new Blob(['abc']), '3'],
+    ['POST', new URLSearchParams('a=b'), '3'],
+    ['POST', new Blob(['abc']).stream(), undefined],
+    ['POST', Readable.from(['abc']), undefined],
+  ])('has the length of the body that is known: %s with %s', (method, content, length) => {
+    const body = content === null ? null : toFetchBody(content)
+    expect(toWire({ method, body })['content-length']).toBe(length)
+    expect(toWire({ method, body, fields: ['content-length', '7'] })['content-length']).toBe('7')
+  })
+
+  test.each([
+    ['https://a.test', true],
+    ['http://a.test', false],
+    ['http://localhost', true],
+    ['http://localhost:8080', true],
+    ['http://a.localhost:8080', true],
+    ['http://localhost.', true],
+    ['http://localhost.a.test', false],
+    ['http://nolocalhost', false],
+    ['http://127.0.0.1', true],
+    ['http://127.1.2.3:80', true],
+    ['http://128.0.0.1', false],
+    ['http://127.0.0.1.a.test', false],
+    ['http://[::1]:80', true],
+    ['http://[::2]', false],
+  ])('says the mode to a trustworthy origin alone: %s', (origin, isTrustworthy) => {
+    const headers = toWire({ url: { origin, path: '/' } })
+    expect('sec-fetch-mode' in headers).toBe(isTrustworthy)
   })
 
   test('adds no field that the caller has set, except for sec-fetch-mode', () => {
@@ -179,7 +250,7 @@ describe('toWireFields', () => {
   })
 })
 
-describe('toWireFields, when the client has an origin', () => {
+describe('toDispatchedFields, when the client has an origin', () => {
   const client = new URL('https://client.test/page')
 
   test.each<[string, Partial<FetchRequest>, string | undefined]>([
@@ -202,6 +273,6 @@ describe('toWireFields, when the client has an origin', () => {
   test('sends it after a redirect to another origin', () => {
     const request = toRequest({ client })
     request.isTainted = true
-    expect(Object.fromEntries(toPairs(toWireFields(request))).origin).toBe('https://client.test')
+    expect(toDispatchedFields(request).origin).toBe('https://client.test')
   })
 })

@@ -4,8 +4,8 @@ import { splitUrl } from '../../../src/fetch/fetch-url.ts'
 import { isRedirect, redirectRequest } from '../../../src/fetch/redirect.ts'
 import { FakeDispatcher } from '../../support/fake-dispatcher.ts'
 
-const SOURCED = { content: 'body', hasSource: true, contentType: null }
-const STREAM = { content: 'body', hasSource: false, contentType: null }
+const SOURCED = { content: 'body', length: 4, form: null, hasSource: true, contentType: null }
+const STREAM = { content: 'body', length: null, form: null, hasSource: false, contentType: null }
 
 function toRequest(more: Partial<FetchRequest> = {}): FetchRequest {
   const rare = { mode: 'cors', cache: 'default', integrity: '', referrer: '', referrerPolicy: '' }

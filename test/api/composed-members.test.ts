@@ -1,4 +1,4 @@
-/** What `compose()` returns is the dispatcher with another `dispatch()`: it has all members of its class, as in undici. */
+/** What `compose()` returns is the dispatcher with another `dispatch()`: it has all members of its class. */
 
 import { once } from 'node:events'
 import { inspect } from 'node:util'

@@ -24,7 +24,7 @@ export interface CallOwner<TCall> {
   mayReplay(call: TCall, error: DodiciError, isLeftOut: boolean): boolean
   /**
    * The call is `queued` again. @param error null after a response of 421, which the owner notes on the call
-   * (`wasMisdirected`)
+   * (`failures.wasMisdirected`)
    */
   onReplay(call: TCall, error: DodiciError | null): void
   /**

@@ -15,37 +15,24 @@ import type { Request } from '../core/request.ts'
 import type { WireHeaders } from '../core/wire-headers.ts'
 import { deleteField, setField } from '../core/wire-headers.ts'
 import type { DodiciError } from '../errors.ts'
-import type { CallState } from './call-state.ts'
-import { RawFields } from './raw-fields.ts'
-import type { SchedulerNotes } from './scheduler-notes.ts'
+import type { FailureNotes, SchedulerNotes } from './scheduler-notes.ts'
+import { NO_FAILURES } from './scheduler-notes.ts'
 
-/** The key of the method that `util.inspect()`, and with it `console.log()`, calls. */
-const INSPECT = Symbol.for('nodejs.util.inspect.custom')
-
-/**
- * The request and the scheduler's notes are fields of the call itself: a call is one object.
- *
- * The call is also the controller that handlers and interceptors get, and may log. So the caller's data (the request,
- * and handlers, which have its options) is in private fields, which neither `util.inspect()` nor `JSON.stringify()`
- * shows, whatever their options.
- */
-export abstract class CallRecord<TCall> extends RawFields implements Queued<TCall>, SchedulerNotes {
-  readonly #request: Request
+/** The request and the scheduler's notes are fields of the call itself. */
+export abstract class CallRecord<TCall> implements Queued<TCall>, SchedulerNotes {
+  readonly request: Request
   queueNext: TCall | null = null
   queuePrevious: TCall | null = null
   readonly sequence: number
   /** How many attempts have begun. */
   protected attempts = 0
-  fruitless = 0
-  refusals = 0
-  progressMark = 0
-  wasRepeated = false
-  http1Required: DodiciError | null = null
-  wasMisdirected = false
+  failures: FailureNotes = NO_FAILURES
   sessionMark = 0
 
-  #outer: DispatchHandler | null = null
-  #tunnel: Duplex | null = null
+  /** The handler of the outer call when this call is an attempt of it; null for a call of the caller's own. */
+  outer: DispatchHandler | null = null
+  /** The tunnel that the call has become; null for none. */
+  protected tunnel: Duplex | null = null
   #body: SendableBody = NO_BODY
   /** What the request's priority was changed to; null while it wasn't. */
   #priority: string | null = null
@@ -53,58 +40,8 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
   #reason: Error | null = null
 
   constructor(request: Request, sequence: number) {
-    super()
-    this.#request = request
+    this.request = request
     this.sequence = sequence
-  }
-
-  get request(): Request {
-    return this.#request
-  }
-
-  /** The handler of the outer call when this call is an attempt of it; null for a call of the caller's own. */
-  get outer(): DispatchHandler | null {
-    return this.#outer
-  }
-
-  set outer(handler: DispatchHandler | null) {
-    this.#outer = handler
-  }
-
-  /** The tunnel that the call has become; null for none. */
-  protected get tunnel(): Duplex | null {
-    return this.#tunnel
-  }
-
-  protected set tunnel(tunnel: Duplex | null) {
-    this.#tunnel = tunnel
-  }
-
-  abstract readonly state: CallState
-  abstract readonly paused: boolean
-
-  /** What `JSON.stringify()` shows: the state of the call, and no data that it sends or gets. */
-  toJSON(): object {
-    const { aborted, paused, state } = this
-    return { state, aborted, paused }
-  }
-
-  /** The same for `util.inspect()`, and for `console.log()`. */
-  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
-    return `Call ${inspect(this.toJSON(), options)}`
-  }
-
-  /** Always true: a call has one final response, and its fields are kept. */
-  get hasLastingRawHeaders(): boolean {
-    return true
-  }
-
-  get maxResponseSize(): number {
-    return this.#request.limits.maxResponseSize
-  }
-
-  get aborted(): boolean {
-    return this.#reason !== null
   }
 
   get reason(): Error | null {
@@ -132,9 +69,9 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
 
   /** Makes the body of another attempt. Returns the fields that go with it. @throws what a body factory throws */
   protected makeBody(): WireHeaders {
-    const { body, wire } = this.#request
+    const { body, wire } = this.request
     this.#body = body.kind === 'factory' ? body.make() : body
-    return this.#toWire(body.kind === 'factory' ? this.#request.toWireFor(this.#body) : wire)
+    return this.#toWire(body.kind === 'factory' ? this.request.toWireFor(this.#body) : wire)
   }
 
   /** The fields of an attempt, with the priority that the request has by now. */
@@ -148,7 +85,7 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
 
   /** Writes onto an error whose it is; its tunnel's, too. */
   mark(error: DodiciError, streamId: number | null): void {
-    if (this.wasRepeated && error.processed === 'no') error.processed = 'maybe' // By an earlier attempt.
+    if (this.failures.wasRepeated && error.processed === 'no') error.processed = 'maybe' // By an earlier attempt.
     error.attempts = this.attempts
     error.streamId = streamId
   }
@@ -159,7 +96,7 @@ export abstract class CallRecord<TCall> extends RawFields implements Queued<TCal
    * @param error null when another attempt follows, which has it where it wasn't opened
    */
   protected dropBody(error: Error | null): void {
-    const { body } = this.#request
+    const { body } = this.request
     if (error === null && !body.replayable && !body.isSpent) return
     if ('destroy' in body) body.destroy(error)
   }

@@ -5,7 +5,7 @@
  */
 
 import type { Duplex } from 'node:stream'
-import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { throwUncaught } from '../core/original-timers.ts'
 import type { Request } from '../core/request.ts'
@@ -15,6 +15,8 @@ import type { Attempt } from './attempt.ts'
 import { MISDIRECTED, toMisdirectedHandler } from './buffered-misdirected-response.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
+import type { ControlledCall } from './call-controller.ts'
+import { CallController } from './call-controller.ts'
 import type { CallOwner } from './call-owner.ts'
 import { CallRecord } from './call-record.ts'
 import type { CallState } from './call-state.ts'
@@ -24,21 +26,23 @@ import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './
 import { acceptKey } from './websocket-accept.ts'
 
 /**
- * Owns the handler, is its controller, and settles exactly once. A handler that throws fails its own call: the stream
+ * Owns the handler, and settles exactly once. A handler that throws fails its own call: the stream
  * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
  */
-export class Call extends CallRecord<Call> implements DispatchController, LateListener {
+export class Call extends CallRecord<Call> implements ControlledCall, LateListener {
   #handler: DispatchHandler
+  /** What the handler gets of this call. */
+  readonly controller: CallController
   readonly #owner: CallOwner<Call>
   readonly #clock: CallClock
   #state: CallState = 'created'
   #attempt: Attempt | null = null
-  #streamId: number | null = null
   #paused = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
     super(request, sequence)
     this.#handler = handler
+    this.controller = new CallController(this)
     this.#owner = owner
     this.#clock = new CallClock(owner.deadlines, request.limits, this)
   }
@@ -49,6 +53,11 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
 
   get paused(): boolean {
     return this.#paused
+  }
+
+  /** Null when no part of a response has come. */
+  get rawHeaders(): readonly string[] | null {
+    return this.controller.rawHeaders
   }
 
   /** Ends the call, or the tunnel that it became. Without a reason it fails with a RequestAbortedError. */
@@ -88,7 +97,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
    */
   start(): boolean {
     try {
-      this.#handler.onRequestStart?.(this, null)
+      this.#handler.onRequestStart?.(this.controller, null)
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -188,7 +197,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     const attempt = this.#attempt
     if (this.#state !== 'running' || attempt === null) return
     if (this.#refuse(checkHeader(attempt.meter, this.request, statusCode, headers, raw))) return
-    this.rawHeaders = raw
+    this.controller.rawHeaders = raw
     if (statusCode >= 200) {
       this.#move('receiving')
       if (this.body.kind === 'stream') this.body.release()
@@ -197,7 +206,8 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     }
     try {
       this.#handler.onResponseStarted?.()
-      if (this.state !== 'settled') this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage)
+      if (this.state !== 'settled')
+        this.#handler.onResponseStart?.(this.controller, statusCode, headers, statusMessage)
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -209,12 +219,12 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     if (this.#state !== 'running' || attempt === null) return false
     if (this.#refuse(checkHeader(attempt.meter, this.request, status, headers, raw))) return false
     // 101 is HTTP/1.1's: the key was sent, and what the server says to it stands.
-    this.rawHeaders = status === 101 ? raw : acceptKey(this.request.webSocketKey, headers, raw)
+    this.controller.rawHeaders = status === 101 ? raw : acceptKey(this.request.webSocketKey, headers, raw)
     this.tunnel = tunnel
     this.#move('receiving')
     this.#settle()
     try {
-      this.#handler.onRequestUpgrade?.(this, status, headers, tunnel)
+      this.#handler.onRequestUpgrade?.(this.controller, status, headers, tunnel)
     } catch (thrown) {
       tunnel.destroy()
       this.#report(toError(thrown))
@@ -229,7 +239,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     if (this.#refuse(checkData(attempt.meter, this.request.limits, chunk.length))) return
     if (!this.#paused && !isLast) this.#clock.body()
     try {
-      this.#handler.onResponseData?.(this, chunk)
+      this.#handler.onResponseData?.(this.controller, chunk)
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -240,10 +250,10 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     const attempt = this.#attempt
     if (this.#state !== 'receiving' || attempt === null) return
     if (this.#refuse(checkEnd(attempt.meter, this.request.limits, raw))) return
-    this.rawTrailers = raw
+    this.controller.rawTrailers = raw
     this.#settle()
     try {
-      this.#handler.onResponseEnd?.(this, trailers)
+      this.#handler.onResponseEnd?.(this.controller, trailers)
     } catch (thrown) {
       this.#report(toError(thrown))
     }
@@ -261,7 +271,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
   attemptFailed(error: DodiciError): void {
     if (this.#state === 'settled') return
     const attempt = this.#attempt
-    this.#streamId = attempt?.streamId ?? null
+    this.failures = { ...this.failures, streamId: attempt?.streamId ?? null }
     this.#attempt = null
     if (this.#state === 'receiving' && attempt !== null) {
       error.processed = 'yes'
@@ -278,11 +288,11 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
    */
   #moveOn(): void {
     const attempt = this.#attempt
-    if (this.#state !== 'running' || this.wasMisdirected || attempt === null) return
+    if (this.#state !== 'running' || this.failures.wasMisdirected || attempt === null) return
     const { body, idempotent } = this.request
     if (!body.isSpent && (idempotent || !attempt.isAccepted)) {
       this.#attempt = null
-      this.#streamId = attempt.streamId
+      this.failures = { ...this.failures, streamId: attempt.streamId }
       this.#queueAgain(null)
       attempt.cancel()
     } else {
@@ -314,7 +324,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
     if (this.#state === 'settled') return
     const attempt = this.#attempt
     if (error instanceof DodiciError) {
-      this.mark(error, attempt?.streamId ?? this.#streamId)
+      this.mark(error, attempt?.streamId ?? this.failures.streamId)
       if (error.processed === 'no' && attempt?.hasBegun === true)
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }
@@ -326,7 +336,7 @@ export class Call extends CallRecord<Call> implements DispatchController, LateLi
 
   #report(error: Error): void {
     try {
-      this.#handler.onResponseError?.(this, error)
+      this.#handler.onResponseError?.(this.controller, error)
     } catch (thrown) {
       throwUncaught(thrown) // The handler's last callback has thrown: no callback is left that could report it.
     }

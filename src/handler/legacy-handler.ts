@@ -122,7 +122,10 @@ function toRaw(raw: string[] | null | undefined, headers: IncomingHttpHeaders): 
   return raw ?? toRawHeaders(headers)
 }
 
-/** The controller of a call whose dispatcher uses the older shape. */
+/**
+ * The controller of a call whose dispatcher uses the older shape. Handlers get it: it has the members of
+ * DispatchController and no others.
+ */
 class LegacyController extends RawFields implements DispatchController {
   readonly #abort: (reason?: Error) => void
   #resume: (() => void) | null = null
@@ -163,9 +166,9 @@ class LegacyController extends RawFields implements DispatchController {
   }
 
   /** A response has begun. */
-  begin(rawHeaders: Buffer[], resume: () => void): void {
-    this.rawHeaders = rawHeaders
-    this.#resume = resume
+  static begin(it: LegacyController, rawHeaders: Buffer[], resume: () => void): void {
+    it.rawHeaders = rawHeaders
+    it.#resume = resume
   }
 }
 
@@ -189,7 +192,7 @@ export class TwoShapedHandler extends ForwardingHandler {
 
   onHeaders(statusCode: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
     const controller = this.#toController()
-    controller.begin(headers, resume)
+    LegacyController.begin(controller, headers, resume)
     this.handler.onResponseStart?.(controller, statusCode, toObject(controller.rawHeaders), statusText)
     return !controller.paused
   }

@@ -112,11 +112,11 @@ export class CallPump {
   #open(call: Call, session: Session | null): void {
     const { protocol } = call.request
     if (session !== null && (protocol === null || session.settings.offersExtendedConnect)) {
-      if (!call.wasMisdirected) call.sessionMark = this.#sessions.opened
+      if (!call.failures.wasMisdirected) call.sessionMark = this.#sessions.opened
       session.open(call)
     } else if (this.#fallback.isThere) {
       const isHint = session === null && toLane(call).need !== 'none'
-      this.#fallback.open(call, call.http1Required, isHint)
+      this.#fallback.open(call, call.failures.http1Required, isHint)
     } else {
       // Back to its place in the queue: a call leaves the queue when it settles.
       this.#waiting.add(call)

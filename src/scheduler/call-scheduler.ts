@@ -178,9 +178,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   onReplay(call: Call, error: DodiciError | null): void {
-    if (error === null) call.wasMisdirected = true
-    else if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED) call.http1Required = error
-    if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.refusals)) return
+    if (error === null) call.failures = { ...call.failures, wasMisdirected: true }
+    else if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED)
+      call.failures = { ...call.failures, http1Required: error }
+    if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.failures.refusals)) return
     this.#waiting.add(call)
     // A tick later: the session that has just released the call may be about to report that it drains.
     originalNextTick(serveLater, this)

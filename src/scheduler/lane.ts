@@ -39,7 +39,7 @@ const ONE_SHOT: Lane = Object.freeze({ name: 'one-shot', need: 'settled-or-idle'
 const ORDINARY: Lane = Object.freeze({ name: 'ordinary', need: 'any' })
 
 /** The facts that decide the lane of a call. */
-export interface LaneFacts extends Pick<SchedulerNotes, 'http1Required' | 'wasMisdirected'> {
+export interface LaneFacts extends Pick<SchedulerNotes, 'failures'> {
   readonly request: Pick<Request, 'isHttp1' | 'protocol'> & {
     readonly body: Pick<Request['body'], 'replayable'>
   }
@@ -49,9 +49,9 @@ export interface LaneFacts extends Pick<SchedulerNotes, 'http1Required' | 'wasMi
  * The lane of a call. It changes only while the call has a stream. (A call that was refused may have to wait for its
  * time before it enters its lane: see DelayedCalls.)
  */
-export function toLane({ request, http1Required, wasMisdirected }: LaneFacts): Lane {
-  if (request.isHttp1 || http1Required !== null) return FALLBACK
-  if (wasMisdirected) return MISDIRECTED
+export function toLane({ request, failures }: LaneFacts): Lane {
+  if (request.isHttp1 || failures.http1Required !== null) return FALLBACK
+  if (failures.wasMisdirected) return MISDIRECTED
   if (request.protocol !== null) return TUNNEL
   return request.body.replayable ? ORDINARY : ONE_SHOT
 }

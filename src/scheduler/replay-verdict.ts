@@ -8,7 +8,7 @@ import { ErrorCode } from '../core/error-codes.ts'
 import type { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
 import { SocketError, StreamError } from '../errors.ts'
-import type { SchedulerNotes } from '../handler/scheduler-notes.ts'
+import type { FailureNotes, SchedulerNotes } from '../handler/scheduler-notes.ts'
 import type { ReplayReason } from './replay-reason.ts'
 import { toReplayReason } from './replay-reason.ts'
 
@@ -16,10 +16,10 @@ import { toReplayReason } from './replay-reason.ts'
 export type ReplayVerdict = ReplayReason | 'http/1.1'
 
 /** The counts of a call's failed attempts, which are kept on the call. */
-export type ReplayCounts = Pick<SchedulerNotes, 'fruitless' | 'refusals' | 'progressMark'>
+export type ReplayCounts = Pick<FailureNotes, 'fruitless' | 'refusals' | 'progressMark'>
 
 /** The part of a call that the verdict depends on. */
-export interface FailedCall extends Pick<SchedulerNotes, 'wasRepeated'> {
+export interface FailedCall extends Pick<SchedulerNotes, 'failures'> {
   readonly request: Pick<Request, 'body' | 'idempotent' | 'isTunnel'>
   /** Null when no part of a response has come. */
   readonly rawHeaders: readonly string[] | null
@@ -66,7 +66,7 @@ export function toReplayCounts(
  * @returns null: the call must not be sent again
  */
 export function toReplayVerdict(
-  { request, wasRepeated, rawHeaders }: FailedCall,
+  { request, failures, rawHeaders }: FailedCall,
   error: DodiciError,
   { fruitless, refusals }: ReplayCounts,
   { replaySafe, hasFallback }: ReplayTerms,
@@ -84,7 +84,7 @@ export function toReplayVerdict(
     refusals,
     isSessionLost: error instanceof SocketError,
     isSafe,
-    wasRepeated,
+    wasRepeated: failures.wasRepeated,
     isResponded: rawHeaders !== null,
   })
 }

@@ -35,15 +35,13 @@ export class Replays {
    * @returns null: the call must not be sent again
    */
   judge(call: FailedCall & SchedulerNotes, error: DodiciError, isLeftOut: boolean): ReplayVerdict | null {
-    const counts = toReplayCounts(call, error, this.#progress, isLeftOut)
+    const counts = toReplayCounts(call.failures, error, this.#progress, isLeftOut)
     const verdict = toReplayVerdict(call, error, counts, this.#terms)
     // A failure that leads to the fallback isn't counted: it can't happen again and again.
     if (verdict !== 'http/1.1') {
-      call.fruitless = counts.fruitless
-      call.refusals = counts.refusals
-      call.progressMark = counts.progressMark
+      call.failures = { ...call.failures, ...counts }
     }
-    if (verdict === 'safe') call.wasRepeated = true
+    if (verdict === 'safe') call.failures = { ...call.failures, wasRepeated: true }
     return verdict
   }
 }

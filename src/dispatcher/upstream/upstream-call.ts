@@ -15,6 +15,7 @@ import type { CallResult } from './ejection.ts'
 import { isUpstreamFailure, mayFailOver, toProcessed } from './failure.ts'
 import { toKeptIterable } from './kept-body.ts'
 import type { Upstream } from './upstream.ts'
+import type { ControlledUpstreamCall } from './upstream-controller.ts'
 import { UpstreamController } from './upstream-controller.ts'
 import type { UpstreamSet } from './upstream-set.ts'
 
@@ -46,9 +47,11 @@ type UpstreamCallState = 'waiting' | 'responded' | 'settled'
 
 /**
  * Stands between the caller's handler and the calls of the upstreams. It is the handler of each of these, one after
- * the other, and the controller of the caller's handler, which hears of one call.
+ * the other; the caller's handler hears of one call.
  */
-export class UpstreamCall extends UpstreamController implements DispatchHandler {
+export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
+  /** What the caller's handler gets. */
+  readonly #controller = new UpstreamController(this)
   readonly #owner: UpstreamCallOwner
   readonly #handler: DispatchHandler
   #options: DispatchOptions
@@ -78,7 +81,6 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
   #mayBeProcessed = false
 
   constructor(owner: UpstreamCallOwner, options: DispatchOptions, handler: DispatchHandler) {
-    super()
     this.#owner = owner
     this.#kept = toKeptIterable(options, options.maxReplayBuffer ?? owner.maxReplayBuffer)
     this.#options = this.#kept === null ? options : { ...options, body: this.#kept }
@@ -105,19 +107,18 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
     }
   }
 
-  protected override get isSettled(): boolean {
+  get isSettled(): boolean {
     return this.#state === 'settled'
   }
 
-  override reprioritize(priority: RequestPriority): void {
-    super.reprioritize(priority)
+  onReprioritize(priority: RequestPriority): void {
     this.#options = { ...this.#options, priority }
   }
 
   onRequestStart(controller: DispatchController, context: unknown): void {
-    if (!this.follow(controller) || this.#hasStarted) return
+    if (!UpstreamController.follow(this.#controller, controller) || this.#hasStarted) return
     this.#hasStarted = true
-    this.#handler.onRequestStart?.(this, context)
+    this.#handler.onRequestStart?.(this.#controller, context)
   }
 
   onBodySent(chunk: Buffer): void {
@@ -140,17 +141,17 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
   ): void {
     this.#state = 'responded'
     if (statusCode >= 200) this.#measure(this.#owner.failureStatuses.has(statusCode))
-    this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage)
+    this.#handler.onResponseStart?.(this.#controller, statusCode, headers, statusMessage)
   }
 
   onResponseData(_controller: DispatchController, chunk: Buffer): void {
-    this.#handler.onResponseData?.(this, chunk)
+    this.#handler.onResponseData?.(this.#controller, chunk)
   }
 
   onResponseEnd(_controller: DispatchController, trailers: IncomingHttpHeaders): void {
     this.#leave('success')
     this.#settle()
-    this.#handler.onResponseEnd?.(this, trailers)
+    this.#handler.onResponseEnd?.(this.#controller, trailers)
   }
 
   onRequestUpgrade(
@@ -169,7 +170,7 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
       socket.once('close', () => upstream.inFlight--)
     }
     this.#settle()
-    this.#handler.onRequestUpgrade?.(this, statusCode, headers, socket)
+    this.#handler.onRequestUpgrade?.(this.#controller, statusCode, headers, socket)
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {
@@ -183,7 +184,7 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
   /** @returns the value of the dispatcher @throws what the dispatcher throws */
   #send(upstream: Upstream, now: number): boolean {
     this.#upstream = upstream
-    this.unfollow()
+    UpstreamController.unfollow(this.#controller)
     this.#sentAt = now
     this.#judged = null
     this.#isProbe = upstream.ejection.begin(now)
@@ -224,7 +225,7 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
     if (upstream === null) return
     const now = this.#owner.upstreams.now()
     const elapsed = now - this.#sentAt
-    const isFailure = !this.aborted && this.#isFailure(error)
+    const isFailure = !this.#controller.aborted && this.#isFailure(error)
     if (isFailure) upstream.latency.recordFailure(elapsed, now)
     else if (this.#state === 'waiting') upstream.latency.recordAtLeast(elapsed, now)
     this.#leave(isFailure ? 'failure' : 'none')
@@ -265,7 +266,7 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
   /** Sends the request to another upstream, if it may be sent there. @returns whether it was */
   #failOver(failed: Upstream, error: Error): boolean {
     const { maxRetries, replaySafe, mayRetry, upstreams } = this.#owner
-    if (this.aborted || !mayRetry || (this.#tried?.length ?? 0) >= maxRetries) return false
+    if (this.#controller.aborted || !mayRetry || (this.#tried?.length ?? 0) >= maxRetries) return false
     if (!mayFailOver(this.#options, error, replaySafe)) return false
     const now = upstreams.now()
     const options = this.#toRemaining(now)
@@ -300,7 +301,7 @@ export class UpstreamCall extends UpstreamController implements DispatchHandler 
       error.attempts += this.#attempts
       if (this.#mayBeProcessed && error.processed === 'no') error.processed = 'maybe'
     }
-    this.#handler.onResponseError?.(this, error)
+    this.#handler.onResponseError?.(this.#controller, error)
   }
 
   #settle(): void {

@@ -9,16 +9,30 @@ import type { RawHeaders } from '../../../types/headers.ts'
 import type { RequestPriority } from '../../../types/request.ts'
 import { RequestAbortedError } from '../../errors.ts'
 
-/** The same object for all attempts: it passes on what the caller wants to the controller of the present one. */
-export abstract class UpstreamController implements DispatchController {
+/** A call, as its controller sees it. */
+export interface ControlledUpstreamCall {
+  /** Whether the handler has heard the end of the call. */
+  readonly isSettled: boolean
+  /** The priority of further attempts. */
+  onReprioritize(priority: RequestPriority): void
+}
+
+/**
+ * The same object for all attempts: it passes on what the caller wants to the controller of the present one. The
+ * caller's handler gets it, so it has the members of DispatchController and no others; what the call does with it is
+ * static.
+ */
+export class UpstreamController implements DispatchController {
+  readonly #call: ControlledUpstreamCall
   /** Null until the dispatcher of the present attempt has begun it. */
   #controller: DispatchController | null = null
   #paused = false
   /** Why the caller aborted the call; null while the caller didn't. */
   #reason: Error | null = null
 
-  /** Whether the handler has heard the end of the call. */
-  protected abstract get isSettled(): boolean
+  constructor(call: ControlledUpstreamCall) {
+    this.#call = call
+  }
 
   get aborted(): boolean {
     return this.#reason !== null
@@ -57,7 +71,7 @@ export abstract class UpstreamController implements DispatchController {
   }
 
   abort(reason?: Error): void {
-    if (this.isSettled) {
+    if (this.#call.isSettled) {
       this.#controller?.abort(reason) // It may have become a tunnel.
       return
     }
@@ -77,18 +91,19 @@ export abstract class UpstreamController implements DispatchController {
 
   reprioritize(priority: RequestPriority): void {
     this.#controller?.reprioritize?.(priority)
+    this.#call.onReprioritize(priority)
   }
 
   /** An attempt has begun. @returns false when the caller aborted the call before that: the attempt is aborted, too */
-  protected follow(controller: DispatchController): boolean {
-    this.#controller = controller
-    if (this.#reason !== null) controller.abort(this.#reason)
-    else if (this.#paused) controller.pause()
-    return this.#reason === null
+  static follow(it: UpstreamController, controller: DispatchController): boolean {
+    it.#controller = controller
+    if (it.#reason !== null) controller.abort(it.#reason)
+    else if (it.#paused) controller.pause()
+    return it.#reason === null
   }
 
   /** The present attempt is over. */
-  protected unfollow(): void {
-    this.#controller = null
+  static unfollow(it: UpstreamController): void {
+    it.#controller = null
   }
 }

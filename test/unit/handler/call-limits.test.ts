@@ -234,7 +234,7 @@ describe('Call', () => {
     test('hands the tunnel over, and has settled', () => {
       const { handler, scene, tunnel } = toTunnel()
       scene.call.upgrade(200, headers, raw, tunnel)
-      expect(handler.tunnels).toEqual([[scene.call, 200, headers, tunnel]])
+      expect(handler.tunnels).toEqual([[scene.call.controller, 200, headers, tunnel]])
       expect(scene.call.rawHeaders).toEqual(['x-a', '1'])
       expect(scene.owner.settled).toEqual(['receiving'])
       expect(scene.attempt.told).toEqual([])

@@ -9,6 +9,7 @@ import {
   StreamError,
 } from '../../../src/errors.ts'
 import { Call } from '../../../src/handler/call.ts'
+import type { CallController } from '../../../src/handler/call-controller.ts'
 import type { CallState } from '../../../src/handler/call-state.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
@@ -28,7 +29,7 @@ afterEach(() => {
 
 describe('Call', () => {
   test('promises that its raw headers stay unchanged', () => {
-    expect(new Scene().call.hasLastingRawHeaders).toBe(true)
+    expect(new Scene().call.controller.hasLastingRawHeaders).toBe(true)
   })
 
   describe('when the exchange succeeds', () => {
@@ -60,10 +61,10 @@ describe('Call', () => {
       call.data(chunk)
       call.complete(trailers, null)
       expect(got).toEqual([
-        [call, null],
-        [call, 404, headers, ''],
-        [call, chunk],
-        [call, trailers],
+        [call.controller, null],
+        [call.controller, 404, headers, ''],
+        [call.controller, chunk],
+        [call.controller, trailers],
       ])
     })
 
@@ -71,7 +72,7 @@ describe('Call', () => {
       const scene = new Scene().to('receiving')
       scene.data()
       scene.complete()
-      expect(scene.handler.controllers).toEqual(new Set([scene.call]))
+      expect(scene.handler.controllers).toEqual(new Set([scene.call.controller]))
     })
 
     test('goes through its states in order', () => {
@@ -102,7 +103,7 @@ describe('Call', () => {
       expect(scene.attempt.told).toEqual([])
       scene.clock.advance(1_000_000)
       expect(scene.handler.errors).toEqual([])
-      expect(scene.call).toMatchObject({ aborted: false, reason: null })
+      expect(scene.call.controller).toMatchObject({ aborted: false, reason: null })
     })
   })
 
@@ -407,7 +408,8 @@ describe('Call', () => {
       expect(scene.handler.heard).toEqual(heard)
       expect(scene.owner.settled).toEqual(['receiving'])
       expect(scene.owner.asked).toEqual([])
-      expect(scene.call).toMatchObject({ state: 'settled', aborted: false, reason: null, rawTrailers: null })
+      expect(scene.call).toMatchObject({ state: 'settled', reason: null })
+      expect(scene.call.controller).toMatchObject({ aborted: false, rawTrailers: null })
       expect(scene.owner.deadlines.size).toBe(0)
     })
   })
@@ -419,7 +421,8 @@ describe('Call', () => {
       scene.call.abort(reason)
       expect(scene.handler.errors).toEqual([reason])
       expect(scene.handler.errors[0]).toBe(reason)
-      expect(scene.call).toMatchObject({ state: 'settled', aborted: true })
+      expect(scene.call.state).toBe('settled')
+      expect(scene.call.controller.aborted).toBe(true)
       expect(scene.call.reason).toBe(reason)
       expect(scene.owner.settled).toEqual([state])
       expect(scene.attempt.told).toEqual(state === 'running' || state === 'receiving' ? ['cancel'] : [])
@@ -477,7 +480,8 @@ describe('Call', () => {
       expect(scene.handler.errors).toEqual([reason])
       expect(scene.owner.settled).toEqual([from])
       expect(scene.attempt.told).toEqual(method === 'onRequestStart' ? [] : ['cancel'])
-      expect(scene.call).toMatchObject({ state: 'settled', aborted: true, reason })
+      expect(scene.call.state).toBe('settled')
+      expect(scene.call.controller).toMatchObject({ aborted: true, reason })
       expect(scene.owner.deadlines.size).toBe(0)
     })
 
@@ -502,7 +506,7 @@ describe('Call', () => {
       scene.handler.acts.onResponseEnd = (controller) => controller.abort(reason)
       scene.complete()
       expect(scene.handler.heard).toEqual(['onRequestStart', 'onResponseStart', 'onResponseEnd'])
-      expect(scene.call).toMatchObject({ aborted: false, reason: null })
+      expect(scene.call.controller).toMatchObject({ aborted: false, reason: null })
     })
 
     test('ignores an abort in onResponseError', () => {
@@ -536,7 +540,7 @@ describe('Call', () => {
     test('does not count as aborted', () => {
       const scene = new Scene().to('running')
       scene.call.fail(new Error('It broke'))
-      expect(scene.call.aborted).toBe(false)
+      expect(scene.call.controller.aborted).toBe(false)
       expect(scene.call.reason).toBeNull()
     })
 
@@ -640,7 +644,7 @@ describe('Call', () => {
       scene.respond()
       scene.complete()
       expect(scene.handler.heard).toEqual(['onRequestStart', 'onResponseStart', 'onResponseEnd'])
-      expect(scene.handler.controllers).toEqual(new Set([scene.call]))
+      expect(scene.handler.controllers).toEqual(new Set([scene.call.controller]))
       expect(scene.owner.settled).toEqual(['receiving'])
     })
 
@@ -819,15 +823,15 @@ describe('Call', () => {
   describe('when rawHeaders is read', () => {
     test('is null before a response', () => {
       const { call } = new Scene().to('running')
-      expect(call.rawHeaders).toBeNull()
-      expect(call.rawTrailers).toBeNull()
+      expect(call.controller.rawHeaders).toBeNull()
+      expect(call.controller.rawTrailers).toBeNull()
     })
 
     test('gives the fields without pseudo-headers, and the same array each time', () => {
       const { call } = new Scene().to('receiving')
-      const raw = call.rawHeaders
+      const raw = call.controller.rawHeaders
       expect(raw).toEqual(['x-a', '1'])
-      expect(call.rawHeaders).toBe(raw)
+      expect(call.controller.rawHeaders).toBe(raw)
     })
 
     test('builds them from what the session gave at the first read, and only once', () => {
@@ -835,17 +839,17 @@ describe('Call', () => {
       const raw = ['x-a', '1']
       call.respond(200, {}, raw)
       raw[1] = '2'
-      expect(call.rawHeaders).toEqual(['x-a', '2'])
+      expect(call.controller.rawHeaders).toEqual(['x-a', '2'])
       raw[1] = '3'
-      expect(call.rawHeaders).toEqual(['x-a', '2'])
+      expect(call.controller.rawHeaders).toEqual(['x-a', '2'])
     })
 
     test('gives those of the final response after an informational one', () => {
       const scene = new Scene().to('running')
       scene.respond(103, [':status', '103', 'link', '</a>'])
-      expect(scene.call.rawHeaders).toEqual(['link', '</a>'])
+      expect(scene.call.controller.rawHeaders).toEqual(['link', '</a>'])
       scene.respond(200, [':status', '200', 'x-a', '1'])
-      expect(scene.call.rawHeaders).toEqual(['x-a', '1'])
+      expect(scene.call.controller.rawHeaders).toEqual(['x-a', '1'])
     })
 
     test('has them already in onResponseStart', () => {
@@ -864,22 +868,22 @@ describe('Call', () => {
       scene.handler.acts.onResponseEnd = (controller) => {
         raw = controller.rawTrailers
       }
-      expect(scene.call.rawTrailers).toBeNull()
+      expect(scene.call.controller.rawTrailers).toBeNull()
       scene.complete(['x-checksum', 'abc'])
       expect(raw).toEqual(['x-checksum', 'abc'])
-      expect(scene.call.rawTrailers).toBe(raw)
+      expect(scene.call.controller.rawTrailers).toBe(raw)
     })
   })
 
   describe.each(['rawHeaders', 'rawTrailers'] as const)('when %s is assigned or changed', (name) => {
-    let call: Call
+    let controller: CallController
     const source = ['x-a', '1', 'x-b', '2']
 
     beforeEach(() => {
       const scene = new Scene().to('running')
       scene.respond(200, source)
       scene.complete(source)
-      call = scene.call
+      controller = scene.call.controller
     })
 
     const inputs: [string, Buffer[] | string[] | IncomingHttpHeaders, string[]][] = [
@@ -889,39 +893,39 @@ describe('Call', () => {
       ['an empty array', [], []],
     ]
     test.each(inputs)('gives strings: %s', (_kind, value, raw) => {
-      call[name] = value
-      expect(call[name]).toEqual(raw)
-      expect(call[name]).toBe(call[name])
+      controller[name] = value
+      expect(controller[name]).toEqual(raw)
+      expect(controller[name]).toBe(controller[name])
     })
 
     test.each(inputs)('forgets what was read before: %s', (_kind, value, raw) => {
-      expect(call[name]).toEqual(source)
-      call[name] = value
-      expect(call[name]).toEqual(raw)
+      expect(controller[name]).toEqual(source)
+      controller[name] = value
+      expect(controller[name]).toEqual(raw)
     })
 
     test.each([null, undefined])('gives null for %s', (value) => {
-      expect(call[name]).toEqual(source)
-      call[name] = value
-      expect(call[name]).toBeNull()
+      expect(controller[name]).toEqual(source)
+      controller[name] = value
+      expect(controller[name]).toBeNull()
     })
 
     test('reflects a change in place at the next read', () => {
-      call[name]?.splice(0, 2, 'x-c', '3')
-      expect(call[name]).toEqual(['x-c', '3', 'x-b', '2'])
-      call[name]?.push('x-d', '4')
-      expect(call[name]).toEqual(['x-c', '3', 'x-b', '2', 'x-d', '4'])
+      controller[name]?.splice(0, 2, 'x-c', '3')
+      expect(controller[name]).toEqual(['x-c', '3', 'x-b', '2'])
+      controller[name]?.push('x-d', '4')
+      expect(controller[name]).toEqual(['x-c', '3', 'x-b', '2', 'x-d', '4'])
     })
 
     test("does not touch the session's array", () => {
-      call[name]?.splice(0, 2)
+      controller[name]?.splice(0, 2)
       expect(source).toEqual(['x-a', '1', 'x-b', '2'])
     })
 
     test('leaves the other property alone', () => {
       const other = name === 'rawHeaders' ? 'rawTrailers' : 'rawHeaders'
-      call[name] = ['x-c', '3']
-      expect(call[other]).toEqual(source)
+      controller[name] = ['x-c', '3']
+      expect(controller[other]).toEqual(source)
     })
   })
 })

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { SocketError } from '../../../src/errors.ts'
+import type { FailureNotes } from '../../../src/handler/scheduler-notes.ts'
+import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
 import type { LaneFacts, SessionNeed } from '../../../src/scheduler/lane.ts'
 import { toLane, toSessionNeed } from '../../../src/scheduler/lane.ts'
 
-interface Given extends Partial<Pick<LaneFacts, 'http1Required' | 'wasMisdirected'>> {
+interface Given extends Partial<Pick<FailureNotes, 'http1Required' | 'wasMisdirected'>> {
   readonly isHttp1?: boolean
   readonly protocol?: string | null
   readonly replayable?: boolean
@@ -12,7 +14,8 @@ interface Given extends Partial<Pick<LaneFacts, 'http1Required' | 'wasMisdirecte
 function toFacts(given: Given = {}): LaneFacts {
   const { isHttp1 = false, protocol = null, replayable = true } = given
   const { http1Required = null, wasMisdirected = false } = given
-  return { request: { isHttp1, protocol, body: { replayable } }, http1Required, wasMisdirected }
+  const failures = { ...NO_FAILURES, http1Required, wasMisdirected }
+  return { request: { isHttp1, protocol, body: { replayable } }, failures }
 }
 
 const required = new SocketError('it wants HTTP/1.1')

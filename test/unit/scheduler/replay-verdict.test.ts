@@ -7,6 +7,7 @@ import { Request } from '../../../src/core/request.ts'
 import type { DodiciError } from '../../../src/errors.ts'
 import { SocketError, StreamError } from '../../../src/errors.ts'
 import { Call } from '../../../src/handler/call.ts'
+import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
 import { isRefusal, toReplayCounts, toReplayVerdict } from '../../../src/scheduler/replay-verdict.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
 import { Recorder } from '../../support/recorder.ts'
@@ -33,7 +34,7 @@ interface Given {
 
 function judge(error: DodiciError, given: Given = {}, call = toCall(given.options)): unknown {
   const { replaySafe = true, hasFallback = true } = given
-  const counts = toReplayCounts(call, error, 0, false)
+  const counts = toReplayCounts(call.failures, error, 0, false)
   return toReplayVerdict(call, error, counts, { replaySafe, hasFallback })
 }
 
@@ -98,7 +99,7 @@ describe('a lost session', () => {
   it('retries an idempotent request once', () => {
     const call = toCall()
     expect(judge(toLost(), {}, call)).toBe('safe')
-    call.wasRepeated = true
+    call.failures = { ...call.failures, wasRepeated: true }
     expect(judge(toLost(), {}, call)).toBe(null)
   })
 
@@ -121,7 +122,7 @@ describe('a lost session', () => {
 
   it('does not retry a request that got an informational response', () => {
     const call = toCall()
-    call.rawHeaders = ['link', '</a.css>']
+    call.controller.rawHeaders = ['link', '</a.css>']
     expect(judge(toLost(), {}, call)).toBe(null)
   })
 })
@@ -133,9 +134,8 @@ describe('a verdict', () => {
     ['HTTP_1_1_REQUIRED', toRequired()],
   ])('does not change the call: %s', (_what, error) => {
     const call = toCall()
-    const { fruitless, refusals, progressMark, wasRepeated, http1Required } = call
     expect(judge(error, {}, call)).not.toBe(null)
-    expect(call).toMatchObject({ fruitless, refusals, progressMark, wasRepeated, http1Required })
+    expect(call.failures).toBe(NO_FAILURES)
   })
 })
 

@@ -3,6 +3,7 @@ import { ErrorCode } from '../../../src/core/error-codes.ts'
 import type { DodiciError } from '../../../src/errors.ts'
 import { SocketError, StreamError } from '../../../src/errors.ts'
 import type { Call } from '../../../src/handler/call.ts'
+import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
 import { Replays } from '../../../src/scheduler/replays.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
 import { Scene } from '../handler/call-scene.ts'
@@ -32,7 +33,7 @@ describe('Replays', () => {
       return replays.judge(call, toRefused(), false)
     })
     expect(verdicts.map((verdict) => verdict !== null)).toEqual([...Array(7).fill(true), false])
-    expect([call.refusals, call.fruitless, call.progressMark]).toEqual([8, 1, 8])
+    expect([call.failures.refusals, call.failures.fruitless, call.failures.progressMark]).toEqual([8, 1, 8])
   })
 
   it('counts for each call separately', () => {
@@ -47,7 +48,7 @@ describe('Replays', () => {
     const replays = toReplays()
     const call = toCall()
     expect(replays.judge(call, toLost(), false)).toBe('safe')
-    expect(call.wasRepeated).toBe(true)
+    expect(call.failures.wasRepeated).toBe(true)
     replays.recordResponse()
     expect(replays.judge(call, toLost(), false)).toBe(null)
   })
@@ -55,6 +56,6 @@ describe('Replays', () => {
   it('does not count a call that goes to the fallback', () => {
     const call = toCall()
     expect(toReplays().judge(call, toRequired(), false)).toBe('http/1.1')
-    expect([call.fruitless, call.refusals, call.wasRepeated]).toEqual([0, 0, false])
+    expect(call.failures).toBe(NO_FAILURES)
   })
 })

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import { SocketError } from '../../../src/errors.ts'
 import type { Call } from '../../../src/handler/call.ts'
+import type { FailureNotes } from '../../../src/handler/scheduler-notes.ts'
+import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
 import { WaitingCalls } from '../../../src/scheduler/waiting-calls.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -12,8 +14,8 @@ function setUp() {
   return { clock, onOver, waiting: new WaitingCalls(clock, onOver) }
 }
 
-function toCall(notes: Partial<Call> = {}, options: Partial<DispatchOptions> = {}): Call {
-  return Object.assign(new Scene(options).call, notes)
+function toCall(notes: Partial<FailureNotes> = {}, options: Partial<DispatchOptions> = {}): Call {
+  return Object.assign(new Scene(options).call, { failures: { ...NO_FAILURES, ...notes } })
 }
 
 /** Whether these are the same objects: calls of one kind are equal to each other. */
@@ -47,7 +49,7 @@ describe('WaitingCalls', () => {
     expect([waiting.fallback.size, waiting.misdirected.size, waiting.ordinary.size]).toEqual([0, 0, 4])
   })
 
-  it.each<Partial<Call>>([
+  it.each<Partial<FailureNotes>>([
     {},
     { wasMisdirected: true },
     { http1Required: new SocketError('') },

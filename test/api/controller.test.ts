@@ -1,0 +1,211 @@
+/** What handlers and interceptors can reach by the controller that they get: undici's names and ours, and no request. */
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import http from 'node:http'
+import { inspect } from 'node:util'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Agent, Client, UpstreamPool } from '../../src/index.ts'
+import type {
+  AnyDispatchHandler,
+  DispatchController,
+  Dispatcher,
+  DispatchHandler,
+  DispatchOptions,
+} from '../../types/index.ts'
+import { listen } from '../support/listen.ts'
+import { SERVE, startPeer } from '../support/peer-rig.ts'
+import { Recorder } from '../support/recorder.ts'
+
+const SECRET = 's3cret'
+const REQUEST = {
+  path: `/?token=${SECRET}`,
+  method: 'POST',
+  headers: { authorization: SECRET },
+  body: SECRET,
+} as const
+
+const UNDICI = ['abort', 'aborted', 'pause', 'paused', 'rawHeaders', 'rawTrailers', 'reason', 'resume']
+const OURS = ['hasLastingRawHeaders', 'maxResponseSize', 'reprioritize']
+const NAMES: readonly string[] = [...UNDICI, ...OURS, 'constructor']
+
+/** Names of what drives a call, and of its data: `in` has to deny them. */
+const FOREIGN = [
+  'request',
+  'respond',
+  'data',
+  'fail',
+  'complete',
+  'begin',
+  'start',
+  'state',
+  'body',
+  'outer',
+  'toJSON',
+]
+
+/** The names along the chain of prototypes, less those of every object. */
+function toNames(value: object): string[] {
+  const names: string[] = []
+  for (let at: object | null = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
+    names.push(...Object.getOwnPropertyNames(at))
+  return [...new Set(names)].sort()
+}
+
+/** All that can be reached from a value by names, getters, prototypes and symbols, as text. */
+function toReachable(value: unknown, seen = new Set<unknown>()): string {
+  if (typeof value === 'string') return value
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value))
+    return ''
+  seen.add(value)
+  // Node's own classes are no way to a request.
+  if (value === Object.prototype || value === Function.prototype || value instanceof Error) return ''
+  let text = ''
+  for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at)) {
+    for (const key of Reflect.ownKeys(at)) {
+      if (key === 'caller' || key === 'callee' || key === 'arguments') continue
+      try {
+        text += `${String(key)} ${toReachable(Reflect.get(at, key, value), seen)} `
+      } catch {
+        // A getter of a prototype that was asked for a private field of the prototype itself.
+      }
+    }
+  }
+  return text
+}
+
+/** Looks at the controller in every callback; it gets a new one where the dispatcher makes a new one. */
+class Looking extends Recorder {
+  readonly looked = new Set<DispatchController>()
+
+  override onRequestStart(controller: DispatchController): void {
+    super.onRequestStart(controller)
+    this.#look(controller)
+  }
+
+  override onResponseStart(...given: Parameters<Recorder['onResponseStart']>): void {
+    super.onResponseStart(...given)
+    this.#look(given[0])
+    given[0].pause()
+    given[0].resume()
+  }
+
+  override onResponseEnd(...given: Parameters<Recorder['onResponseEnd']>): void {
+    super.onResponseEnd(...given)
+    this.#look(given[0])
+  }
+
+  override onResponseError(...given: Parameters<Recorder['onResponseError']>): void {
+    super.onResponseError(...given)
+    this.#look(given[0])
+  }
+
+  #look(controller: DispatchController): void {
+    this.looked.add(controller)
+    const names = toNames(controller)
+    expect(names.filter((name) => !NAMES.includes(name))).toEqual([])
+    expect(names).toEqual(expect.arrayContaining(UNDICI))
+    for (const name of FOREIGN) expect(name in controller).toBe(false)
+    const shown = [
+      inspect(controller, { showHidden: true, depth: null }),
+      inspect(controller, { showHidden: true, depth: null, getters: true, customInspect: false }),
+      JSON.stringify(controller),
+      inspect({ ...controller }),
+      toReachable(controller),
+    ]
+    for (const text of shown) expect(text).not.toContain(SECRET)
+  }
+}
+
+async function startHttp2(): Promise<string> {
+  return (await startPeer(SERVE)).origin
+}
+
+async function startHttp1(): Promise<string> {
+  const server = http.createServer((request, response) => request.resume().on('end', () => response.end('x')))
+  return `http://127.0.0.1:${(await listen(server)).port}`
+}
+
+interface Scene {
+  readonly dispatcher: Dispatcher
+  readonly origin: string
+}
+
+/** An interceptor that calls its handler by the shape of undici 6. */
+function legacyOnly(dispatch: (options: DispatchOptions, handler: AnyDispatchHandler) => boolean) {
+  return (options: DispatchOptions, handler: AnyDispatchHandler): boolean => {
+    const { onConnect, onHeaders, onData, onComplete, onError } = handler as Record<string, () => void>
+    const given = { onConnect, onHeaders, onData, onComplete, onError }
+    const bound = Object.entries(given).map(([name, method]) => [name, method?.bind(handler)])
+    return dispatch(options, Object.fromEntries(bound))
+  }
+}
+
+const SCENES: Record<string, () => Promise<Scene>> = {
+  'of a Client': async () => {
+    const origin = await startHttp2()
+    return { origin, dispatcher: new Client(origin) }
+  },
+  'behind an interceptor': async () => {
+    const origin = await startHttp2()
+    return {
+      origin,
+      dispatcher: new Client(origin).compose((dispatch) => (options, handler) => dispatch(options, handler)),
+    }
+  },
+  'behind an interceptor of the older shape': async () => {
+    const origin = await startHttp2()
+    return { origin, dispatcher: new Client(origin).compose(legacyOnly) }
+  },
+  'with subscribers of diagnostics channels': async () => {
+    const origin = await startHttp2()
+    const hear = (): void => {}
+    subscribe('undici:request:headers', hear)
+    onTestFinished(() => {
+      unsubscribe('undici:request:headers', hear)
+    })
+    return { origin, dispatcher: new Client(origin) }
+  },
+  'over HTTP/1.1': async () => {
+    const origin = await startHttp1()
+    return { origin, dispatcher: new Agent({ allowH2: false }) }
+  },
+  'of an UpstreamPool': async () => {
+    const origin = await startHttp2()
+    return { origin, dispatcher: new UpstreamPool([origin]) }
+  },
+}
+
+describe.each(Object.entries(SCENES))('the controller %s', (_name, start) => {
+  test.each([
+    ['a response', {}],
+    ['a refused request', { headers: { authorization: `${SECRET}\n` } }],
+  ])('has documented names alone: %s', async (_outcome, given) => {
+    const { dispatcher, origin } = await start()
+    onTestFinished(() => dispatcher.destroy())
+    const handler: DispatchHandler & Looking = new Looking()
+    dispatcher.dispatch({ ...REQUEST, origin, ...given }, handler)
+    await handler.settled
+    expect(handler.events.at(-1)).toBe('headers' in given ? 'error' : 'end')
+    expect(handler.looked.size).toBe(1)
+  })
+})
+
+describe('the controller', () => {
+  test('has rawHeaders that interceptors assign and change in place, as accessors of its prototype', async () => {
+    const origin = await startHttp2()
+    const client = new Client(origin)
+    onTestFinished(() => client.destroy())
+    const handler = new Looking()
+    client.dispatch(REQUEST, handler)
+    await handler.settled
+    const [controller] = handler.looked
+    if (controller === undefined) throw new Error('There was no controller')
+    expect(Object.getOwnPropertyNames(controller)).toEqual([])
+    controller.rawHeaders = { 'x-a': '1' }
+    expect(controller.rawHeaders).toEqual(['x-a', '1'])
+    controller.rawHeaders?.splice(0, 1, 'x-b')
+    expect(controller.rawHeaders).toEqual(['x-b', '1'])
+    controller.rawHeaders = null
+    expect(controller.rawHeaders).toBeNull()
+  })
+})

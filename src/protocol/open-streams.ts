@@ -92,12 +92,13 @@ export class OpenStreams implements UploadOwner {
   }
 
   /**
-   * Closes the stream: the only place where one leaves the table. @param isEnded whether the peer has sent END_STREAM
+   * Closes the stream: the only place where one leaves the table. @param isEnded whether both sides have sent END_STREAM
    */
   close(stream: Http2Stream, isEnded: boolean): void {
     stream.state = 'closed'
     // A caller may have closed it already, from the callback that says the last byte was sent.
     if (!this.table.delete(stream, isEnded)) return
+    stream.isCut = !isEnded
     this.uploads.close(stream)
     this.#sendOn()
     this.flow.close(stream)

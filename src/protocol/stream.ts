@@ -59,6 +59,8 @@ export class Http2Stream {
   phase: ResponsePhase = 'none'
   /** The caller wants nothing more: what still comes is thrown away, and only counts for the windows. */
   isAbandoned = false
+  /** It has closed otherwise than by END_STREAM of both sides. */
+  isCut = false
   /** The peer has sent an informational response, or credit for the request's body: a REFUSED_STREAM isn't believed. */
   isAccepted = false
 

@@ -109,6 +109,11 @@ export interface EngineStream extends UnorderedItem, Resettable, Windowed {
   readonly isIdle: boolean
   /** Whether its call has ended, or has left it. */
   readonly isDone: boolean
+  /**
+   * Whether it has closed otherwise than by END_STREAM of both sides. Then the peer may count it for some time, whoever
+   * has reset it.
+   */
+  readonly isCut: boolean
   /** Sends its request. If that fails, the call fails. */
   open(): void
   /** The peer's first SETTINGS have come. */

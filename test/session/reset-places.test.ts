@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Pool } from '../../src/index.ts'
 import type { ConnectionScript, FaultConnection } from '../../src/testing/fault-connection.ts'
 import type { FaultServer } from '../../src/testing/fault-server.ts'
+import type { FaultStream } from '../../src/testing/fault-stream.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import type { DispatchOptions, PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'
@@ -123,6 +124,83 @@ describe.each(ENGINES)('the place of a stream that was reset, on engine %s', (en
     expect(toTalk(peer).slice(-2)).toEqual(['RST_STREAM 3', 'PING 0'])
     acknowledge(connection)
     expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+  })
+
+  const PEERS: readonly {
+    what: string
+    call: string
+    act: (stream: FaultStream) => void
+    outcome: string
+  }[] = [
+    {
+      what: 'resets an upload with NO_ERROR behind its response',
+      call: 'POST /peer',
+      act: (stream) => {
+        stream.head(413)
+        stream.end()
+        stream.reset(0)
+      },
+      outcome: '',
+    },
+    {
+      what: 'resets an upload with NO_ERROR in place of END_STREAM',
+      call: 'POST /peer',
+      act: (stream) => {
+        stream.head(413, { 'content-length': '3' })
+        stream.data('big')
+        stream.reset(0)
+      },
+      outcome: 'big',
+    },
+    {
+      what: 'resets an upload without a response',
+      call: 'POST /peer',
+      act: (stream) => stream.reset(8),
+      outcome: 'StreamError code=8 attempts=1 stream=3',
+    },
+    {
+      what: 'resets a request that is whole',
+      call: 'GET /peer',
+      act: (stream) => stream.reset(2),
+      outcome: 'StreamError code=2 attempts=1 stream=3',
+    },
+    {
+      what: 'makes the client reset a malformed response',
+      call: 'GET /peer',
+      act: (stream) => stream.head(200, { 'Upper-Case': 'malformed' }),
+      outcome: 'StreamError code=1 attempts=1 stream=3',
+    },
+  ]
+
+  it.each(PEERS)('waits for the ACK where the server $what', async ({ call, act, outcome }) => {
+    const peer = await startPeer({
+      ...toScript(1, { acksPings: false }),
+      onRequest: (stream) => stream.path === '/peer' && act(stream),
+      onComplete: (stream) => stream.path === '/peer' || stream.respond(),
+    })
+    const harness = startHarness(peer, options)
+    expect(await toOutcomes([ask(harness, 'GET /warm')])).toEqual(['GET /warm'])
+    const body = call.startsWith('POST') ? { body: () => new Readable({ read() {} }) } : {}
+    const asked = ask(harness, call, body)
+    const waiting = ask(harness, 'GET /next')
+    const connection = peer.connection(0)
+    const [ended = ''] = await toOutcomes([asked])
+    expect(ended.replace(/ (yes|maybe)/, '')).toBe(outcome)
+    await peer.waitFor(() => connection.pings.length === 1)
+    for (let i = 0; i < 20; i++) await turn()
+    await connection.ping()
+    expect(toTalk(peer).at(-1)).toBe('PING 0')
+    acknowledge(connection)
+    expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+    expect(connection.maxOpen).toBe(1)
+  })
+
+  it('is free at once, without a PING, where both sides have ended the stream', async () => {
+    const peer = await startPeer(toScript(1, { acksPings: false }))
+    const harness = startHarness(peer, options)
+    const calls = ['GET /0', 'POST /1', 'HEAD /2', 'POST /3']
+    expect(await toOutcomes(calls.map((each) => ask(harness, each)))).toHaveLength(4)
+    expect(toTalk(peer)).toEqual([1, 3, 5, 7].map((id) => `HEADERS ${id}`))
   })
 
   it('is free once the second PING is acknowledged when one was in flight before', async () => {

@@ -77,6 +77,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** Null as long as {@link #upload}. */
   #sink: NodeUploadSink | null = null
   #requestEnd: RequestEnd = 'with-body'
+  /** The body, or our side of the tunnel, has ended. */
+  #isBodySent = false
   #life: Life = 'open'
   /** Bytes of data that have come. */
   #received = 0
@@ -144,6 +146,15 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   get isDone(): boolean {
     return this.#flow.isDone
+  }
+
+  get isCut(): boolean {
+    return this.streamId !== null && !(this.#flow.dataEnd === 'whole' && this.#isSent)
+  }
+
+  /** Whether END_STREAM was sent. */
+  get #isSent(): boolean {
+    return this.#requestEnd === 'with-header' || (this.#isBodySent && this.#requestEnd === 'with-body')
   }
 
   get isLeftOut(): boolean {
@@ -349,14 +360,15 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
 
   onComplete(): void {
     this.#upload?.forgo()
-    const isSent = this.#stream?.writableFinished !== false && this.#requestEnd !== 'with-trailers'
     // Both sides have ended: the peer no longer counts the stream, though node reports its end some ticks later.
-    if (isSent) this.#owner.onStreamClosed(this)
+    if (this.#isSent) this.#owner.onStreamClosed(this)
     else this.#release()
   }
 
   onFinish(): void {
     const { call, isPending } = this.#flow
+    // Node ends our side itself, without END_STREAM, when the peer resets the stream with NO_ERROR.
+    if (this.#stream?.closed === false) this.#isBodySent = true
     if (this.#requestEnd !== 'with-header' && !call.request.isTunnel && isPending) call.uploaded()
   }
 

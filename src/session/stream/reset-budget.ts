@@ -146,6 +146,13 @@ export class ResetBudget implements Timed {
     if (!this.#waiting.delete(stream)) this.#young.delete(stream)
   }
 
+  /** A stream has closed, and the server may still count it: we, or the server, have reset it. */
+  onCut(): void {
+    if (this.#isOver) return
+    this.confirmation.onCut()
+    if (this.confirmation.isWanted) this.#flushLater()
+  }
+
   /** The session is gone. */
   stop(): void {
     this.#isOver = true
@@ -205,7 +212,6 @@ export class ResetBudget implements Timed {
       } else {
         if (isEarly(stream, lastOfAge)) this.#sentEarly++
         this.#sent++
-        this.confirmation.onReset()
         stream.reset()
       }
     }

@@ -148,6 +148,7 @@ export class SessionStreams implements ResetOwner {
     if (!this.#list.delete(stream)) return false
     this.#windows.close(stream)
     if (this.resets.waiting > 0) this.resets.delete(stream)
+    if (stream.isCut) this.resets.onCut()
     return true
   }
 

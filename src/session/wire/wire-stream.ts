@@ -91,6 +91,10 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     return this.#flow.isDone
   }
 
+  get isCut(): boolean {
+    return this.#stream.isCut
+  }
+
   get isLeftOut(): boolean {
     return this.#owner.isLeftOut(this.streamId)
   }

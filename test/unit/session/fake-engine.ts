@@ -15,7 +15,10 @@ export class FakeStream implements EngineStream {
   window = 0
   isHeld = false
   isDone = false
+  isCut = false
   hasResponded = false
+  /** What else happens when it is reset. */
+  onReset = (): void => {}
   readonly streamId: number
   /** How often it was asked whether it is idle. */
   looks = 0
@@ -54,6 +57,7 @@ export class FakeStream implements EngineStream {
 
   reset(): void {
     this.#events.push(`reset ${this.streamId}`)
+    this.onReset()
   }
 }
 

@@ -50,6 +50,7 @@ function setUp({ burst = BURST, ping = 'refused' }: Given = {}) {
     hasResponded,
     reset() {
       resets.push(number)
+      budget.onCut()
       then()
     },
   })

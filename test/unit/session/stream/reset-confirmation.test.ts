@@ -22,7 +22,7 @@ function setUp() {
     onConfirmed: () => session.confirmed++,
   })
   const reset = (count: number): void => {
-    for (let i = 0; i < count; i++) confirmation.onReset()
+    for (let i = 0; i < count; i++) confirmation.onCut()
     confirmation.check()
   }
   return { session, confirmation, reset }

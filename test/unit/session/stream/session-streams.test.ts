@@ -58,6 +58,10 @@ describe('SessionStreams', () => {
       const [first, second] = add(2) as [FakeStream, FakeStream]
       streams.resets.add(first)
       streams.resets.add(second)
+      second.onReset = () => {
+        second.isCut = true
+        streams.delete(second)
+      }
       expect(streams).toMatchObject({ size: 2, live: 0 })
 
       // It has closed by itself.
@@ -65,7 +69,8 @@ describe('SessionStreams', () => {
       expect(streams).toMatchObject({ size: 1, live: 0 })
       await turn()
       expect(events).toEqual(['reset 3', 'PING'])
-      expect(streams).toMatchObject({ size: 1, live: 1 })
+      expect(streams).toMatchObject({ size: 0, live: 0 })
+      expect(streams.resets.confirmation.places).toBe(1)
     })
   })
 

@@ -342,18 +342,30 @@ export function toError(thrown: unknown): Error {
 function toReason(cause: unknown): string {
   const errors: unknown = isError(cause) && cause.message === '' ? Reflect.get(cause, 'errors') : null
   if (Array.isArray(errors)) return errors.map(toReason).join(', ')
+  // OpenSSL's message is that reason among ids and lines of its source.
+  const reason: unknown = isOpenSsl(cause) ? Reflect.get(Object(cause), 'reason') : null
+  if (typeof reason === 'string' && reason !== '') return reason
   return toError(cause).message.trim() || 'no reason given'
+}
+
+function isOpenSsl(cause: unknown): boolean {
+  const code = toCode(cause)
+  return typeof code === 'string' && code.startsWith('ERR_SSL_')
 }
 
 function toCode(cause: unknown): unknown {
   return typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
 }
 
-/** Node's or the user's error of a failed connection attempt, as a DodiciError. A DodiciError comes back untouched. */
-export function toConnectError(cause: unknown, origin: string): DodiciError {
+/**
+ * Node's or the user's error of a failed connection attempt, as a DodiciError. A DodiciError comes back untouched.
+ *
+ * @param alpnHint what the message says of the options where the peer refused all protocols
+ */
+export function toConnectError(cause: unknown, origin: string, alpnHint = ''): DodiciError {
   if (cause instanceof DodiciError) return cause
   if (isOfAlert(cause)) {
-    return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN`, { cause })
+    return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN${alpnHint}`, { cause })
   }
   return toPlainConnectError(cause, origin)
 }
@@ -373,9 +385,31 @@ export function isNoProtocol(error: Error): boolean {
   return isOfAlert(error) || isOfAlert(error.cause)
 }
 
+/** The certificate's issuer isn't known. */
+const UNKNOWN_ISSUER: ReadonlySet<string> = new Set([
+  ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+])
+/** What OpenSSL says of bytes that are no TLS record. */
+const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNKNOWN_PROTOCOL)$/
+/** The alerts of a server that wants a certificate of the client's, or another one. */
+const NO_CLIENT_CERTIFICATE = /^ERR_SSL_\w*ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA)$/
+
+/** The options that have to do with the failure of a connection: Node names none. Empty for none. */
+function toHint(cause: unknown): string {
+  const code = toCode(cause)
+  if (Reflect.get(Object(cause), 'syscall') === 'bind') return ' (by localAddress or localPort)'
+  if (typeof code !== 'string') return ''
+  if (UNKNOWN_ISSUER.has(code)) return ' (connect.ca takes the certificate of its issuer)'
+  if (NO_TLS.test(code)) return '. The server began with something else than TLS: it may speak http:'
+  if (NO_CLIENT_CERTIFICATE.test(code))
+    return ' (connect.cert and connect.key are the certificate of the client)'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return ' (connect.servername is the name that is checked)'
+  return ''
+}
+
 function toPlainConnectError(cause: unknown, origin: string): ConnectError {
-  // Node names neither option.
-  const hint = Reflect.get(Object(cause), 'syscall') === 'bind' ? ' (by localAddress or localPort)' : ''
+  const hint = toHint(cause)
   const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}${hint}`, { cause })
   const code = toCode(cause)
   if (typeof code === 'string') error.code = code

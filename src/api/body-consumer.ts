@@ -16,21 +16,24 @@ export interface Consumer {
   onError(error: Error): void
 }
 
-/** Collects the pieces for `text()` and its like. */
-export class Collector<T> implements Consumer {
+/** Collects the pieces for `text()` and its like. `convert` gets the owner, too, so that no closure is needed. */
+export class Collector<T, TOwner> implements Consumer {
   readonly #kept: KeptPieces
-  readonly #convert: (bytes: Buffer) => T
+  readonly #convert: (bytes: Buffer, owner: TOwner) => T
+  readonly #owner: TOwner
   readonly #resolve: (value: T) => void
   readonly onError: (error: unknown) => void
 
   constructor(
     kept: KeptPieces,
-    convert: (bytes: Buffer) => T,
+    convert: (bytes: Buffer, owner: TOwner) => T,
+    owner: TOwner,
     resolve: (value: T) => void,
     onError: (error: unknown) => void,
   ) {
     this.#kept = kept
     this.#convert = convert
+    this.#owner = owner
     this.#resolve = resolve
     this.onError = onError
   }
@@ -41,7 +44,7 @@ export class Collector<T> implements Consumer {
 
   onEnd(): void {
     try {
-      this.#resolve(this.#convert(this.#kept.join()))
+      this.#resolve(this.#convert(this.#kept.join(), this.#owner))
     } catch (thrown) {
       // For example, the bytes aren't JSON.
       this.onError(thrown)

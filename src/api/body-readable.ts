@@ -10,7 +10,7 @@ import type { ReadableStream } from 'node:stream/web'
 import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { BodyReadable as BodyReadableType, DumpOptions } from '../../types/response.ts'
-import { toArrayBuffer, toJson, toText, toUint8Array } from '../core/body-bytes.ts'
+import { toArrayBuffer, toJson, toJsonError, toText, toUint8Array } from '../core/body-bytes.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { LazyReadable } from '../core/lazy-readable.ts'
 import { noop } from '../core/noop.ts'
@@ -25,6 +25,17 @@ import { toWebStream } from './web-stream.ts'
 /** undici's default: a longer rest isn't worth reading for the stream to end well. Bytes. */
 const DUMP_LIMIT = 131_072
 
+/** The response that a body belongs to. */
+export interface BodyOwner {
+  /** Whether the request was a HEAD: `content-length` says nothing of the body. */
+  readonly isHead: boolean
+  /** The path of the request. */
+  readonly target: string
+  readonly statusCode: number
+}
+
+type Convert<T> = (bytes: Buffer, body: BodyReadable) => T
+
 /**
  * Readable, with `text()` and its like. The stream makes the back-pressure: while `highWaterMark` bytes wait here,
  * nothing is read from the peer, and the peer gets no credit.
@@ -36,6 +47,7 @@ const DUMP_LIMIT = 131_072
 export class BodyReadable extends LazyReadable implements BodyReadableType {
   readonly #controller: DispatchController
   readonly #headers: IncomingHttpHeaders
+  readonly #owner: BodyOwner
   /** The response's `content-length`; null where it has none, or where no body follows. */
   readonly #announced: number | null
   #bytesRead = 0
@@ -58,20 +70,18 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
   /** The stream fails with this error once the pieces in its buffer were read; null before the call has failed. */
   #failure: Error | null = null
 
-  /**
-   * @param highWaterMark bytes
-   * @param isEmpty whether `content-length` says nothing of it: the request was a HEAD
-   */
+  /** @param highWaterMark bytes */
   constructor(
     controller: DispatchController,
     headers: IncomingHttpHeaders,
     highWaterMark: number,
-    isEmpty: boolean,
+    owner: BodyOwner,
   ) {
     super(highWaterMark)
     this.#controller = controller
     this.#headers = headers
-    const length = isEmpty ? undefined : headers['content-length']
+    this.#owner = owner
+    const length = owner.isHead ? undefined : headers['content-length']
     this.#announced = length === undefined ? null : Number(length)
   }
 
@@ -209,9 +219,18 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return this.#consume(toText)
   }
 
-  /** The body, parsed as JSON. @throws SyntaxError when it is none. */
+  /** The body, parsed as JSON. @throws SyntaxError when it is none: the message names the response. */
   json(): Promise<unknown> {
-    return this.#consume(toJson)
+    return this.#consume(BodyReadable.#parse)
+  }
+
+  static #parse(bytes: Buffer, body: BodyReadable): unknown {
+    try {
+      return toJson(bytes)
+    } catch (thrown) {
+      const { target, statusCode } = body.#owner
+      throw toJsonError(thrown, bytes, { target, status: statusCode, contentType: body.#contentType() })
+    }
   }
 
   /** The body as bytes. */
@@ -291,7 +310,7 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     return typeof value === 'string' ? value : ''
   }
 
-  #consume<T>(convert: (bytes: Buffer) => T): Promise<T> {
+  #consume<T>(convert: Convert<T>): Promise<T> {
     if (this.#failure !== null) this.destroy(this.#failure)
     if (this.bodyUsed || this.#web?.locked === true) {
       // After a failure, the failure says more than this TypeError.
@@ -299,25 +318,25 @@ export class BodyReadable extends LazyReadable implements BodyReadableType {
     }
     this.#isConsumed = true
     if (this.isStream && this.readableEncoding !== null)
-      return this.#consumeDecoded(this.readableEncoding).then(convert)
+      return this.#consumeDecoded(this.readableEncoding).then((bytes) => convert(bytes, this))
     return this.#isComplete ? this.#consumeNow(convert) : this.#consumeLater(convert)
   }
 
   /** All of it has come: so it is with most small responses. */
-  #consumeNow<T>(convert: (bytes: Buffer) => T): Promise<T> {
+  #consumeNow<T>(convert: Convert<T>): Promise<T> {
     try {
       const bytes = this.#takeUnread().join()
       this.#end()
-      return Promise.resolve(convert(bytes))
+      return Promise.resolve(convert(bytes, this))
     } catch (thrown) {
       // For example, the bytes aren't JSON.
       return Promise.reject(thrown)
     }
   }
 
-  #consumeLater<T>(convert: (bytes: Buffer) => T): Promise<T> {
+  #consumeLater<T>(convert: Convert<T>): Promise<T> {
     return new Promise((resolve, reject) =>
-      this.#consumeBy(new Collector(this.#takeUnread(), convert, resolve, reject)),
+      this.#consumeBy(new Collector(this.#takeUnread(), convert, this, resolve, reject)),
     )
   }
 

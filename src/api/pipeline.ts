@@ -18,6 +18,7 @@ import { invalid, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
+import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
 
 type Callback = (error?: Error | null) => void
@@ -94,12 +95,18 @@ class PipelineDuplex extends Duplex {
 }
 
 /** One call of `pipeline()`. */
-class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements DispatchHandler, DuplexOwner {
+class PipelineCall<TOpaque>
+  extends ApiHandler<TOpaque, null>
+  implements DispatchHandler, DuplexOwner, BodyOwner
+{
   readonly request = new PipelineRequest()
   readonly duplex: PipelineDuplex
   readonly #toResponse: PipelineHandler<TOpaque, HeaderForm>
   readonly #callerContext = new CallerContext()
-  readonly #isHead: boolean
+  readonly isHead: boolean
+  readonly target: string
+  /** 0 until the final response's header is there. */
+  statusCode = 0
   readonly #trailers: Trailers
   /** The body as it comes; null until there is a response. */
   #body: BodyReadable | null = null
@@ -111,7 +118,8 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
   constructor(options: PipelineOptions<TOpaque>, toResponse: PipelineHandler<TOpaque, HeaderForm>) {
     super(options, noop)
     this.#toResponse = toResponse
-    this.#isHead = options.method === 'HEAD'
+    this.target = options.path
+    this.isHead = options.method === 'HEAD'
     this.#trailers = this.makeTrailers()
     this.duplex = new PipelineDuplex(this, options.objectMode === true)
   }
@@ -141,7 +149,8 @@ class PipelineCall<TOpaque> extends ApiHandler<TOpaque, null> implements Dispatc
       return
     }
     const highWaterMark = this.options.highWaterMark ?? HIGH_WATER_MARK
-    const body = new BodyReadable(controller, headers, highWaterMark, this.#isHead)
+    const body = new BodyReadable(controller, headers, highWaterMark, this)
+    this.statusCode = statusCode
     this.#body = body
     const response: unknown = this.#callerContext.run(this.#toResponse, {
       statusCode,

@@ -12,6 +12,7 @@ import type { ResponseData } from '../../types/response.ts'
 import { noop } from '../core/noop.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK, perform } from './api-handler.ts'
+import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
 
 type Data<TOpaque> = ResponseData<TOpaque, HeaderForm>
@@ -19,15 +20,22 @@ type Resolve = (data: Data<unknown>) => void
 type Reject = (error: unknown) => void
 
 /** Gives the caller a body as soon as the header is there, and fills that body. */
-class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> implements DispatchHandler {
-  readonly #isHead: boolean
+class RequestHandler<TOpaque>
+  extends ApiHandler<TOpaque, Data<TOpaque>>
+  implements DispatchHandler, BodyOwner
+{
+  readonly isHead: boolean
+  readonly target: string
+  /** 0 until the final response's header is there. */
+  statusCode = 0
   readonly #trailers: Trailers
   /** Null until the final response's header is there. */
   #body: BodyReadable | null = null
 
   constructor(options: RequestOptions<TOpaque>, callback: Callback<Data<TOpaque>>) {
     super(options, callback)
-    this.#isHead = options.method === 'HEAD'
+    this.target = options.path
+    this.isHead = options.method === 'HEAD'
     this.#trailers = this.makeTrailers()
   }
 
@@ -47,7 +55,8 @@ class RequestHandler<TOpaque> extends ApiHandler<TOpaque, Data<TOpaque>> impleme
       return
     }
     const { highWaterMark, signal } = this.options
-    const body = new BodyReadable(controller, headers, highWaterMark ?? HIGH_WATER_MARK, this.#isHead)
+    const body = new BodyReadable(controller, headers, highWaterMark ?? HIGH_WATER_MARK, this)
+    this.statusCode = statusCode
     this.#body = body
     // The signal counts until the body is closed: it can be aborted while its last part waits to be read.
     if (signal !== undefined && signal !== null) body.once('close', () => this.removeSignal())

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { show, showTarget } from './validate.ts'
+
 const EMPTY = Buffer.alloc(0)
 
 /** Joins the pieces of a body. A single piece is returned itself, uncopied. */
@@ -21,6 +23,31 @@ export function toText(bytes: Buffer): string {
 /** @throws SyntaxError when the bytes aren't JSON */
 export function toJson(bytes: Buffer): unknown {
   return JSON.parse(toText(bytes))
+}
+
+/** The response whose body isn't JSON, as an error names it. */
+export interface JsonResponse {
+  /** The path, or the URL, of its request. */
+  readonly target: string
+  readonly status: number
+  /** Null where the response has none. */
+  readonly contentType: string | null
+}
+
+/**
+ * The error of a body that isn't JSON. Its message names the response, and shows nothing of the body or of the query:
+ * the parser's own message, that of the cause, may quote the body.
+ */
+export function toJsonError(
+  cause: unknown,
+  bytes: Buffer,
+  { target, status, contentType }: JsonResponse,
+): Error {
+  const [type] = (contentType ?? '').split(';')
+  const said = type === undefined || type === '' ? 'no content-type' : `content-type ${show(type)}`
+  const found = bytes.length === 0 ? 'is empty, and so no JSON' : "isn't JSON"
+  const message = `The body of the response from ${showTarget(target)} ${found} (status ${status}, ${said})`
+  return new SyntaxError(message, { cause })
 }
 
 /**

@@ -250,7 +250,7 @@ export class Exchange implements DispatchHandler {
           throw new Error('integrity mismatch')
         }
         fetching.resolve(makeResponse(result, ResponseBody.of(bytes, fetching)))
-      })
+      }, null)
       .catch((error) => fetching.reject(toNetworkError(error)))
   }
 

@@ -63,7 +63,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   /** Null where the bytes are handed on as they come. */
   #decoder: BodyDecoder | null = null
   /** Null unless text() or one of its like waits for the end. */
-  #collector: Collector<unknown> | null = null
+  #collector: Collector<unknown, unknown> | null = null
   /** Null until the body is wanted as a stream. */
   #source: ByteSource | null = null
 
@@ -201,21 +201,24 @@ export class ResponseBody implements DecodedSink, ByteSupply {
   }
 
   /** The whole body, converted. Call it once, and only while the body has no stream. */
-  read<T>(convert: (bytes: Buffer) => T): Promise<T | Awaited<T>> {
+  read<T, TOwner>(convert: (bytes: Buffer, owner: TOwner) => T, owner: TOwner): Promise<T | Awaited<T>> {
     if (this.#state === 'failed') return Promise.reject(this.#error)
-    if (this.#state !== 'receiving') return this.#convert(convert)
+    if (this.#state !== 'receiving') return this.#convert(convert, owner)
     return new Promise((resolve, reject) => {
       // The promise resolves with the result of `convert`.
-      this.#collector = new Collector(this.#kept, convert, resolve, reject) as Collector<unknown>
+      this.#collector = new Collector(this.#kept, convert, owner, resolve, reject) as Collector<
+        unknown,
+        unknown
+      >
       this.more()
     })
   }
 
   /** For a body that is complete: neither closures nor a Collector are made. */
-  #convert<T>(convert: (bytes: Buffer) => T): Promise<Awaited<T>> {
+  #convert<T, TOwner>(convert: (bytes: Buffer, owner: TOwner) => T, owner: TOwner): Promise<Awaited<T>> {
     this.#tellDone()
     try {
-      return Promise.resolve(convert(this.#kept.join()))
+      return Promise.resolve(convert(this.#kept.join(), owner))
     } catch (thrown) {
       return Promise.reject(thrown)
     }

@@ -5,7 +5,7 @@
  */
 
 import { Readable } from 'node:stream'
-import { toArrayBuffer, toJson, toText } from '../core/body-bytes.ts'
+import { toArrayBuffer, toJson, toJsonError, toText } from '../core/body-bytes.ts'
 import type { RawHeadersSource } from '../core/headers.ts'
 import { noop } from '../core/noop.ts'
 import { withoutSecrets } from '../core/validate.ts'
@@ -38,6 +38,9 @@ const unread = new FinalizationRegistry((branch: WeakRef<ReadableStream>) => {
 
 /** The name of the method that `util.inspect()` calls. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
+
+/** Of a response without a body, which can be read any number of times. */
+const NO_BYTES = Promise.resolve(Buffer.alloc(0))
 
 const SPENT = 'Body is unusable: it has been read already, or is being read'
 
@@ -120,7 +123,20 @@ export class FetchResponse {
   }
 
   json(): Promise<unknown> {
-    return this.#read(toJson)
+    return this.#read(FetchResponse.#parse)
+  }
+
+  static #parse(bytes: Buffer, response: FetchResponse): unknown {
+    try {
+      return toJson(bytes)
+    } catch (thrown) {
+      const { status, url } = response
+      throw toJsonError(thrown, bytes, {
+        target: toTarget(url),
+        status,
+        contentType: response.headers.get('content-type'),
+      })
+    }
   }
 
   arrayBuffer(): Promise<ArrayBuffer> {
@@ -191,21 +207,22 @@ export class FetchResponse {
   }
 
   /** Reads the body without a web stream, unless the body is a branch of a teed stream. */
-  #read<T>(convert: (bytes: Buffer) => T | PromiseLike<T>): Promise<T> {
+  #read<T>(convert: (bytes: Buffer, response: FetchResponse) => T | PromiseLike<T>): Promise<T> {
     const body = this.#body
     if (this.#isUnusable) return Promise.reject(new TypeError(SPENT))
     if (body === null) {
-      return this.#stream === null ? toPromise(convert) : readAll(this.#stream).then(convert)
+      const bytes = this.#stream === null ? NO_BYTES : readAll(this.#stream)
+      return bytes.then((all) => convert(all, this))
     }
     this.#isConsumed = true
     this.#stream?.getReader()
-    return body.read(convert) as Promise<T>
+    return body.read(convert, this) as Promise<T>
   }
 }
 
-/** For a response without a body, which can be read any number of times. */
-async function toPromise<T>(convert: (bytes: Buffer) => T | PromiseLike<T>): Promise<T> {
-  return convert(Buffer.alloc(0))
+/** The path of a URL. An opaque response shows none. */
+function toTarget(url: string): string {
+  return url === '' ? url : new URL(url).pathname
 }
 
 /** Node's own function takes web streams too; its types leave them out. */

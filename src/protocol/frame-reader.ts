@@ -7,7 +7,7 @@
 import { FieldBlock } from './field-block.ts'
 import { checkFrame, isKnown } from './frame-rules.ts'
 import { DEFAULT_FRAME_SIZE, Flag, FRAME_HEADER_SIZE, FrameType, PRIORITY_SIZE } from './frames.ts'
-import { badSize, protocolError } from './protocol-error.ts'
+import { badSize, ForeignPeerFault, protocolError } from './protocol-error.ts'
 
 /**
  * Hears of the frames of streams: once for each, in wire order. `bytes` is the chunk that was read, or a buffer that
@@ -129,7 +129,11 @@ export class FrameReader {
     const taken = Math.min(FRAME_HEADER_SIZE - this.#filled, chunk.length - at)
     chunk.copy(this.#header, this.#filled, at, at + taken)
     this.#filled += taken
-    if (this.#filled < FRAME_HEADER_SIZE) return at + taken
+    if (this.#filled < FRAME_HEADER_SIZE) {
+      // An alert is shorter than a frame's header.
+      if (this.#isFirst && this.#filled > 1 && isTls(this.#header, 0)) throw new ForeignPeerFault('TLS')
+      return at + taken
+    }
     this.#filled = 0
     this.#begin(this.#header, 0)
     return this.#enter(chunk, at + taken)
@@ -162,8 +166,7 @@ export class FrameReader {
   #checkFirst(bytes: Buffer, at: number): void {
     this.#isFirst = false
     if (this.#type === FrameType.SETTINGS && (this.#flags & Flag.ACK) === 0) return
-    const isHttp1 = bytes.toString('latin1', at, at + 5) === 'HTTP/'
-    protocolError(`The peer began ${isHttp1 ? 'with HTTP/1.1' : 'without SETTINGS'} (RFC 9113 §3.4)`)
+    throw new ForeignPeerFault(toForeignProtocol(bytes, at))
   }
 
   /** Continues behind a frame's header. A payload that is complete in the chunk is handled at once. */
@@ -308,4 +311,19 @@ export class FrameReader {
     const debugData = hasDebugData ? Buffer.from(bytes.subarray(at + 8, at + this.#length)) : null
     this.#connection.onGoaway(lastStreamId, code, debugData)
   }
+}
+
+/** RFC 8446 §5.1: the content type of an alert or of a handshake, and the major version, which is always 3. */
+const TLS_ALERT = 21
+const TLS_HANDSHAKE = 22
+const TLS_MAJOR = 3
+
+function toForeignProtocol(bytes: Buffer, at: number): ForeignPeerFault['protocol'] {
+  if (bytes.toString('latin1', at, at + 5) === 'HTTP/') return 'HTTP/1.1'
+  return isTls(bytes, at) ? 'TLS' : null
+}
+
+/** No SETTINGS frame begins so: it would be longer than any may be. */
+function isTls(bytes: Buffer, at: number): boolean {
+  return (bytes[at] === TLS_ALERT || bytes[at] === TLS_HANDSHAKE) && bytes[at + 1] === TLS_MAJOR
 }

@@ -19,6 +19,18 @@ export class ConnectionFault extends Error {
   }
 }
 
+/** A peer's first bytes aren't those of HTTP/2: a connection error of type PROTOCOL_ERROR (RFC 9113 §3.4). */
+export class ForeignPeerFault extends ConnectionFault {
+  /** What they look like; null for nothing known. */
+  readonly protocol: 'HTTP/1.1' | 'TLS' | null
+
+  constructor(protocol: ForeignPeerFault['protocol']) {
+    const found = protocol === null ? 'without SETTINGS' : `with ${protocol}`
+    super(ErrorCode.PROTOCOL_ERROR, `The peer began ${found} (RFC 9113 §3.4)`)
+    this.protocol = protocol
+  }
+}
+
 /** @throws ConnectionFault of type PROTOCOL_ERROR, always */
 export function protocolError(message: string): never {
   throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, message)

@@ -239,7 +239,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   }
 
   giveUp(sessions: number, cause: Error | null): void {
-    const message = `${sessions} connections to ${this.#origin.href} in a row ended without a response`
+    const reason = cause === null ? '' : `: ${cause.message}`
+    const message = `${sessions} connections to ${this.#origin.href} in a row ended without a response${reason}`
     this.#failQueued(() => new SocketError(message, { cause }))
   }
 

@@ -15,6 +15,7 @@ import { ConnectAlarm } from './connect/connect-alarm.ts'
 import { ConnectionAttempt } from './connect/connection-attempt.ts'
 import { tuneSocket } from './connect/socket.ts'
 import type { ConnectionOwner, Engine, EngineConnection, EngineStream } from './engine.ts'
+import { toForeignPeerError, toSilence } from './foreign-peer.ts'
 import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
@@ -225,7 +226,9 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   toLossError(streamId: number | null, error: Error | null): DodiciError {
     const cause = this.#state.name === 'closed' ? this.#state.cause : null
-    return toLossError(streamId, this.goaway, this.#connection?.lastAcceptedId ?? 0, cause ?? error)
+    const silence = this.hasSettings ? '' : toSilence(this.#context.origin)
+    const lastAcceptedId = this.#connection?.lastAcceptedId ?? 0
+    return toLossError(streamId, this.goaway, lastAcceptedId, cause ?? this.#explain(error), silence)
   }
 
   isLeftOut(streamId: number | null): boolean {
@@ -345,7 +348,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   /** The first error is the cause; the `close` event after it carries none. */
   onError(error: Error | null): void {
     try {
-      this.#close(error)
+      this.#close(this.#explain(error))
     } finally {
       this.#connection?.cut()
     }
@@ -353,6 +356,11 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onClose(): void {
     this.onError(null)
+  }
+
+  /** An error of a peer that may not speak HTTP/2. */
+  #explain(error: Error | null): Error | null {
+    return error === null || this.hasSettings ? error : toForeignPeerError(error, this.#context.origin)
   }
 
   /** The one exit. */

@@ -75,12 +75,14 @@ function mayHaveProcessed(streamId: number, goaway: Goaway, lastAcceptedId: numb
  * @param goaway null when there was none
  * @param lastAcceptedId as of an {@link EngineConnection}
  * @param cause why the session has ended; null when that is unknown
+ * @param silence what the message says beside the loss; empty once the peer has sent SETTINGS
  */
 export function toLossError(
   streamId: number | null,
   goaway: Goaway | null,
   lastAcceptedId: number,
   cause: Error | null,
+  silence = '',
 ): SocketError {
   const isUnprocessed =
     streamId === null || (goaway !== null && !mayHaveProcessed(streamId, goaway, lastAcceptedId))
@@ -90,12 +92,20 @@ export function toLossError(
     const message = `The peer sent GOAWAY with ${toErrorCodeName(code)}`
     return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })
   }
+  if (goaway !== null && streamId !== null && isUnprocessed) {
+    const { code, debugData, lastStreamId } = goaway
+    const what = `GOAWAY with ${toErrorCodeName(code)} and last stream id ${lastStreamId}`
+    const message = `The peer sent ${what}, which leaves out stream ${streamId}`
+    return new SocketError(message, { cause, processed, http2ErrorCode: code, goawayDebugData: debugData })
+  }
   const isLie = goaway !== null && streamId !== null && isContradicted(goaway, lastAcceptedId)
   const reason =
     isLie && streamId > goaway.lastStreamId
       ? `The peer sent GOAWAY with last stream id ${goaway.lastStreamId}, but has accepted stream ${lastAcceptedId}`
       : 'The connection was closed'
-  const message = cause === null ? reason : `The connection was lost: ${cause.message}`
+  const lost = cause === null ? reason : `The connection was lost: ${cause.message}`
+  // An error of our own says what it knows of the peer.
+  const message = cause instanceof DodiciError ? lost : `${lost}${silence}`
   // The code that we have sent to the peer, if the connection error was ours.
   const http2ErrorCode = cause instanceof DodiciError ? cause.http2ErrorCode : null
   return new SocketError(message, {

@@ -137,7 +137,7 @@ function watch(body: BodyReadable, said: unknown[]): void {
 async function play(before: Step, use: Step, isEarly: boolean): Promise<unknown[]> {
   const said: unknown[] = []
   const controller = new Controller()
-  const body = new BodyReadable(controller, {}, 16, false)
+  const body = new BodyReadable(controller, {}, 16, { isHead: false, target: '/', statusCode: 200 })
   if (isEarly) expect(body.destroyed).toBe(false)
   await before(body, said)
   const used = Promise.resolve(use(body, said)).then(

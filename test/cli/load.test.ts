@@ -239,7 +239,7 @@ describe('a server that cannot be measured', () => {
       what: 'speaks HTTP/1.1',
       toUrl: async () => `http://127.0.0.1:${(await listen(createHttpServer())).port}/`,
       exitCode: 6,
-      message: 'The peer began with HTTP/1.1',
+      message: 'speaks HTTP/1.1, and not HTTP/2',
     },
     {
       what: 'speaks HTTP/1.1 over TLS',

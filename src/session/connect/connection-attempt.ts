@@ -38,6 +38,8 @@ export class ConnectionAttempt implements DialListener {
   readonly #memory: OriginMemory
   readonly #onResult: (result: ConnectionResult) => void
   readonly #dial: Dial
+  /** What the error of an origin without HTTP/2 says of the options. */
+  readonly #alpnHint: string
   /** Undefined where none was given. */
   #secureContext: SecureContext | undefined
 
@@ -47,6 +49,7 @@ export class ConnectionAttempt implements DialListener {
   ) {
     this.#origin = origin
     this.#memory = memory
+    this.#alpnHint = options.fallback === null ? ', and fallback: null leaves no HTTP/1.1' : ''
     this.#onResult = onResult
     const alpnProtocols = options.fallback === null ? ONLY_HTTP2 : EITHER_PROTOCOL
     const tls = typeof options.connect === 'function' ? {} : this.#toIdentity(options.connect)
@@ -95,7 +98,7 @@ export class ConnectionAttempt implements DialListener {
     const { alpnProtocol } = socket
     if (alpnProtocol === 'h2') return null
     const choice = alpnProtocol === false ? 'no protocol' : `'${alpnProtocol}'`
-    const message = `${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'`
+    const message = `${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'${this.#alpnHint}`
     return Object.assign(new AlpnError(message), { alpnProtocol })
   }
 
@@ -106,7 +109,7 @@ export class ConnectionAttempt implements DialListener {
   onFailed(cause: unknown): void {
     // If the ticket was the cause, the next attempt must not fail because of it again.
     this.#memory.forgetTlsTicket()
-    this.#onResult({ error: toConnectError(cause, this.#origin.href) })
+    this.#onResult({ error: toConnectError(cause, this.#origin.href, this.#alpnHint) })
   }
 }
 

@@ -44,7 +44,7 @@ const ways: Record<string, (count: number) => unknown> = {
     const body = open()
     receive(body, count)
     body.finish()
-    return body.read((bytes) => expect(bytes.length).toBe(count * 2_048))
+    return body.read((bytes) => expect(bytes.length).toBe(count * 2_048), null)
   },
   cancelled: (count) => {
     const body = open()

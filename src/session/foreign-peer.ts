@@ -1,0 +1,44 @@
+/**
+ * Peers that speak another protocol than HTTP/2, in words that say what to do about it.
+ *
+ * @module
+ */
+
+import { ErrorCode } from '../core/error-codes.ts'
+import type { Origin } from '../core/options.ts'
+import { SocketError } from '../errors.ts'
+import { ForeignPeerFault } from '../protocol/protocol-error.ts'
+
+/** node:http2's, for a peer whose first bytes nghttp2 doesn't take for SETTINGS. It doesn't say what they were. */
+const OF_NGHTTP2 = 'ERR_HTTP2_ERROR'
+
+/**
+ * The error of a connection whose peer has sent no SETTINGS.
+ *
+ * @returns `error` itself, where that isn't about the peer's first bytes
+ */
+export function toForeignPeerError(error: Error, { href, scheme }: Origin): Error {
+  const isOfWire = error.cause instanceof ForeignPeerFault
+  if (!isOfWire && Reflect.get(error, 'code') !== OF_NGHTTP2) return error
+  const protocol = error.cause instanceof ForeignPeerFault ? error.cause.protocol : null
+  const message = `${href} ${toWords(protocol)} (RFC 9113 §3.4)${scheme === 'http' ? toCure(protocol) : ''}`
+  const details = { cause: error, http2ErrorCode: ErrorCode.PROTOCOL_ERROR }
+  return new SocketError(message, { ...details, processed: 'maybe' })
+}
+
+function toWords(protocol: ForeignPeerFault['protocol']): string {
+  if (protocol !== null) return `speaks ${protocol}, and not HTTP/2`
+  return "doesn't speak HTTP/2, since it didn't begin with SETTINGS"
+}
+
+function toCure(protocol: ForeignPeerFault['protocol']): string {
+  if (protocol === 'TLS') return ': its URL begins with https:'
+  const cure = 'h2c: false, or an Agent, serves it'
+  return protocol === null ? `. If it speaks HTTP/1.1, ${cure}` : `: ${cure}`
+}
+
+/** What a message says beside the loss of a connection whose peer has sent no SETTINGS. */
+export function toSilence({ scheme }: Origin): string {
+  const silence = ', before the server had sent SETTINGS'
+  return scheme === 'http' ? `${silence}: it may speak TLS, or HTTP/1.1 (h2c: false)` : silence
+}

@@ -165,7 +165,7 @@ export const GROUPS = [
         what: 'RST_STREAM and REFUSED_STREAM, retries (RFC 9113 §8.7), bodies that can be sent once',
         files: [
           'test/session/recovery-{reset,refusals,replay,storm}.test.ts',
-          'test/session/{replay-races,one-shot-bodies,stream-error-processed}.test.ts',
+          'test/session/{replay-races,one-shot-bodies,kept-bodies,stream-error-processed}.test.ts',
         ],
       },
       {
@@ -252,7 +252,7 @@ export const GROUPS = [
       },
       {
         what: 'Built-in fetch, undici’s and ours over Dodici',
-        files: ['test/interop/fetch-{installed,own-agents,own-interceptors,own-libraries}.test.ts'],
+        files: ['test/interop/fetch-{installed,refused,own-agents,own-interceptors,own-libraries}.test.ts'],
       },
     ],
   },

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { MAX_BLOCK_SIZE } from '../../src/protocol/field-block.ts'
 import type { ConnectionFrameListener } from '../../src/protocol/frame-reader.ts'
 import { FrameReader } from '../../src/protocol/frame-reader.ts'
+import { ConnectionFault } from '../../src/protocol/protocol-error.ts'
 import { Flag, frames, Type, toFrames } from '../../src/testing/frames.ts'
 import { lacksNghttpd, startNghttpd } from '../support/nghttpd.ts'
 import { Random } from './hpack/support.ts'
@@ -293,5 +294,33 @@ describe('a field block in several fragments', () => {
       chunk.fill('-')
     }
     expect(log.lines.at(-1)).toBe(`block 1 isEnd=false ${Buffer.concat(fragments).toString('latin1')}`)
+  })
+})
+
+/** How a reader fails by these chunks; empty when it doesn't. */
+function toFault(pieces: readonly Buffer[]): string {
+  const log = new EventLog()
+  const reader = new FrameReader(log, log)
+  try {
+    for (const piece of pieces) reader.receive(piece)
+  } catch (thrown) {
+    return thrown instanceof ConnectionFault ? thrown.message : String(thrown)
+  }
+  return ''
+}
+
+describe('the first bytes of a peer that speaks something else', () => {
+  test.each([
+    {
+      what: 'a response of HTTP/1.1',
+      bytes: Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      found: 'with HTTP/1.1',
+    },
+    { what: 'an alert of TLS', bytes: Buffer.from('15030100020228', 'hex'), found: 'with TLS' },
+    { what: 'a handshake of TLS', bytes: Buffer.from('160303007a020000760303', 'hex'), found: 'with TLS' },
+    { what: 'the greeting of SSH', bytes: Buffer.from('SSH-2.0-OpenSSH_9.2\r\n'), found: 'without SETTINGS' },
+  ])('are told, wherever they are cut: $what', ({ bytes, found }) => {
+    const cuts = [[bytes], inBytes(bytes), ...inTwo(bytes)]
+    for (const pieces of cuts) expect(toFault(pieces)).toBe(`The peer began ${found} (RFC 9113 §3.4)`)
   })
 })

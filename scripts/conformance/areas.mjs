@@ -375,6 +375,8 @@ export const ELSEWHERE = {
   'test/protocol/rfc9113-table.test.ts': 'holds test/protocol/README.md to the tests',
   'test/session/recovery-peer.test.ts': 'the scripted peer of the tests itself',
   'test/session/scripted-peer.test.ts': 'the scripted peer of the tests itself',
+  'test/interop/reply-from.test.ts': 'what becomes of a proxy’s own client',
+  'test/session/body-owners.test.ts': 'what becomes of the source of a body',
   'test/session/engine-by-socket.test.ts': 'which engine runs over what a connect function yields',
   'test/session/local-address.test.ts': 'an option of sockets',
   'test/session/socket-options.test.ts': 'options of sockets',

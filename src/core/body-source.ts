@@ -55,7 +55,16 @@ export interface StreamBody {
   toKept(length: number): StreamBody
   /** A response has come, so that no further attempt follows. */
   release(): void
-  /** Ends a source that no attempt will read: for good with an error, or after {@link release}. Idempotent. */
+  /**
+   * The response is complete before all of the body was sent: the rest isn't sent. A no-op once the source has ended,
+   * or was destroyed. Nothing has failed, so that what the source belongs to must go on.
+   */
+  forgo(): void
+  /**
+   * Ends a source that no attempt will read, or read on. A no-op after {@link forgo}. Idempotent.
+   *
+   * @param error the failure of the call; null when another attempt opens the body anew
+   */
   destroy(error: Error | null): void
 }
 

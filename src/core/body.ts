@@ -102,7 +102,12 @@ function toWebBody(body: ReadableStreamLike): StreamBody {
   // Node's own function takes web streams too; its types leave them out.
   if (body.locked || Readable.isDisturbed(body as unknown as Readable))
     throw invalidKind('body', body, 'a ReadableStream that was not read from or locked')
-  return new OneSource(() => new ReaderSource(body), true)
+  return new OneSource(() => new ReaderSource(body), true, false)
+}
+
+/** Whether an iterable is its own iterator: it may hold something before it is read. A list makes its iterators. */
+function isIterator(iterable: object): boolean {
+  return 'next' in iterable && typeof iterable.next === 'function'
 }
 
 function toBytesBody(bytes: Uint8Array, contentType: string | null): SendableBody {
@@ -128,7 +133,7 @@ function toObjectBody(body: object): SendableBody | null {
 }
 
 function toIterableBody(iterable: AsyncIterable<unknown> | Iterable<unknown>): StreamBody {
-  return new OneSource(() => new IteratorSource(toIterator(iterable)), false)
+  return new OneSource(() => new IteratorSource(toIterator(iterable)), isIterator(iterable), true)
 }
 
 function toSendableBody(body: unknown): SendableBody | null {

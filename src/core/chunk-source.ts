@@ -32,16 +32,21 @@ export function toChunk(value: unknown): Uint8Array {
 export interface ChunkSource {
   /** The next piece. Called again only after the last result has settled. */
   next(): IteratorResult<unknown> | PromiseLike<IteratorResult<unknown>>
+  /** The last result was the end, or the last call of `next()` has failed: there is nothing to stop. */
+  onOver(): void
   /**
    * The rest isn't read. A generator that aborts its own request calls it from inside `next()`. Idempotent.
+   *
+   * @param reason why; null when nothing has failed: the response was complete before the body
    */
   stop(reason: Error | null): void
 }
 
-/** Any iterator, of a generator as well. */
+/** Any iterator, of a generator as well. As `for await` does, it calls `return()` once, but not after its end. */
 export class IteratorSource implements ChunkSource {
   readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>
   #isRunning = false
+  /** It was stopped, has ended, or has failed. */
   #isStopped = false
 
   constructor(iterator: Iterator<unknown> | AsyncIterator<unknown>) {
@@ -56,6 +61,10 @@ export class IteratorSource implements ChunkSource {
       this.#isRunning = false
       if (this.#isStopped) this.#return()
     }
+  }
+
+  onOver(): void {
+    this.#isStopped = true
   }
 
   stop(): void {
@@ -91,10 +100,15 @@ export class ReaderSource implements ChunkSource {
     return this.#reader.read()
   }
 
+  onOver(): void {
+    this.#isStopped = true
+  }
+
   stop(reason: Error | null): void {
     if (this.#isStopped) return
     this.#isStopped = true
-    void this.#reader.cancel(reason)
+    // Undefined is also what the stream's own iterator gives when a loop over it is left.
+    void this.#reader.cancel(reason ?? undefined)
   }
 }
 
@@ -125,6 +139,10 @@ export class PartsSource implements ChunkSource {
     return this.next()
   }
 
+  onOver(): void {
+    this.#blob = null
+  }
+
   stop(reason: Error | null): void {
     this.#index = this.#parts.length
     this.#blob?.stop(reason)
@@ -135,7 +153,10 @@ export class PartsSource implements ChunkSource {
 export class ChunkReadable extends Readable {
   readonly #source: ChunkSource
   readonly #onResult = (result: IteratorResult<unknown>): void => this.#receive(result)
-  readonly #onFailure = (thrown: unknown): void => void this.destroy(toError(thrown))
+  readonly #onFailure = (thrown: unknown): void => {
+    this.#source.onOver()
+    this.destroy(toError(thrown))
+  }
 
   constructor(source: ChunkSource) {
     super({ objectMode: true, highWaterMark: 1 })
@@ -143,31 +164,34 @@ export class ChunkReadable extends Readable {
   }
 
   override _read(): void {
+    let result: ReturnType<ChunkSource['next']>
     try {
-      const result = this.#source.next()
-      if (isPromiseLike(result)) result.then(this.#onResult, this.#onFailure)
-      else this.#take(result)
+      result = this.#source.next()
     } catch (thrown) {
       this.#onFailure(thrown)
+      return
     }
+    if (isPromiseLike(result)) result.then(this.#onResult, this.#onFailure)
+    else this.#receive(result)
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    if (!this.readableEnded) this.#source.stop(error)
+    this.#source.stop(error)
     callback(error)
   }
 
   #receive(result: IteratorResult<unknown>): void {
-    try {
-      this.#take(result)
-    } catch (thrown) {
-      this.#onFailure(thrown)
-    }
-  }
-
-  #take({ done, value }: IteratorResult<unknown>): void {
     if (this.destroyed) return
-    if (done === true) this.push(null)
-    else this.push(toChunk(value))
+    try {
+      const { done, value } = result
+      if (done !== true) {
+        this.push(toChunk(value))
+        return
+      }
+      this.#source.onOver()
+      this.push(null)
+    } catch (thrown) {
+      this.destroy(toError(thrown))
+    }
   }
 }

@@ -150,6 +150,7 @@ export class KeptReader implements ChunkSource {
     }
   }
 
+  onOver(): void {}
   stop(): void {}
 }
 

@@ -6,6 +6,7 @@
  */
 
 import type { Readable } from 'node:stream'
+import { Duplex } from 'node:stream'
 import type { BlobLike } from '../../types/body.ts'
 import { RequestAbortedError } from '../errors.ts'
 import type { StreamBody } from './body-source.ts'
@@ -13,7 +14,32 @@ import type { ChunkSource } from './chunk-source.ts'
 import { ChunkReadable, PartsSource } from './chunk-source.ts'
 import { KeptReader, KeptSource } from './kept-source.ts'
 import { throwUncaught } from './original-timers.ts'
+import { isServerRequest } from './server-request.ts'
 import { invalidKind } from './validate.ts'
+
+/** Ends a stream. One without `destroy()`, such as an old one that was given Readable's prototype, is drained. */
+function destroyQuietly(stream: Readable, error: Error | null): void {
+  const { destroy }: Partial<Pick<Readable, 'destroy'>> = stream
+  if (destroy === undefined) {
+    drain(stream)
+    return
+  }
+  try {
+    destroy.call(stream, error ?? undefined)
+  } catch (thrown) {
+    // The caller's own destroy() has thrown: the call must hear its end all the same.
+    throwUncaught(thrown)
+  }
+}
+
+/** Lets a stream come to its end without a reader. */
+function drain(stream: Readable): void {
+  try {
+    stream.resume()
+  } catch (thrown) {
+    throwUncaught(thrown)
+  }
+}
 
 /** The common part of all bodies that are streams: `watch()` reports a failure, whether the body is read or not. */
 abstract class WatchedBody implements StreamBody {
@@ -27,6 +53,8 @@ abstract class WatchedBody implements StreamBody {
   /** The stream whose failure matters; null before there is one, and after it was given up. */
   #current: Readable | null = null
   #onBroken: ((error: Error) => void) | null = null
+  /** Removes the listeners of the stream that was adopted last. */
+  #unwatch: (() => void) | null = null
 
   abstract open(): Readable
 
@@ -40,24 +68,46 @@ abstract class WatchedBody implements StreamBody {
     this.#onBroken = onBroken
   }
 
+  forgo(): void {
+    const current = this.#giveUp()
+    if (current !== null && !current.readableEnded) this.forgoStream(current)
+  }
+
   destroy(error: Error | null): void {
+    const current = this.#giveUp()
+    if (current !== null) this.destroyStream(current, error)
+  }
+
+  /** The stream that is still open, which no longer matters to the call; null for none. */
+  #giveUp(): Readable | null {
     const current = this.#current
     this.#current = null
-    if (current === null || current.destroyed) return
-    try {
-      current.destroy(error ?? undefined)
-    } catch (thrown) {
-      // The caller's own destroy() has thrown: the call must hear its end all the same.
-      throwUncaught(thrown)
-    }
+    return current?.destroyed === false ? current : null
+  }
+
+  protected forgoStream(stream: Readable): void {
+    destroyQuietly(stream, null)
+  }
+
+  protected destroyStream(stream: Readable, error: Error | null): void {
+    destroyQuietly(stream, error)
   }
 
   protected adopt(readable: Readable): Readable {
     this.#current = readable
+    const onError = (error: Error): void => this.#onGone(readable, error)
+    const onClose = (): void => this.#onGone(readable, null)
     // The listener stays: an `error` event without a listener would end the process.
-    readable.on('error', (error) => this.#onGone(readable, error))
-    readable.on('close', () => this.#onGone(readable, null))
+    readable.on('error', onError)
+    readable.on('close', onClose)
+    this.#unwatch = () => readable.off('error', onError).off('close', onClose)
     return readable
+  }
+
+  /** Leaves the adopted stream as it was before. */
+  protected disown(): void {
+    this.#unwatch?.()
+    this.#unwatch = null
   }
 
   #onGone(readable: Readable, error: Error | null): void {
@@ -73,6 +123,16 @@ abstract class WatchedBody implements StreamBody {
  * A caller's own Readable: what was read from it is gone, so it can't be sent again.
  *
  * It is watched from the moment the request is made: it may break while the call still waits in a queue.
+ *
+ * The stream isn't destroyed where that would break something else of its owner:
+ *
+ * - a request that a server has got (see {@link isServerRequest}): its response goes over the same connection, whether
+ *   the call fails or not. What was opened is drained, so that the connection can be used again. What wasn't is left as
+ *   it is: the server may send it elsewhere, or drains it itself.
+ * - any other Duplex of a call that has its response: what is written to it is the caller's. It is drained, so that the
+ *   writer comes to its end.
+ *
+ * Every other stream is destroyed: a file is closed.
  */
 export class OneReadable extends WatchedBody {
   readonly length = null
@@ -103,6 +163,22 @@ export class OneReadable extends WatchedBody {
     }
     return this.#readable
   }
+
+  protected override forgoStream(stream: Readable): void {
+    if (isServerRequest(stream)) this.#spare(stream)
+    else if (stream instanceof Duplex) drain(stream)
+    else destroyQuietly(stream, null)
+  }
+
+  protected override destroyStream(stream: Readable, error: Error | null): void {
+    if (isServerRequest(stream)) this.#spare(stream)
+    else destroyQuietly(stream, error)
+  }
+
+  #spare(stream: Readable): void {
+    if (this.#isOpened) drain(stream)
+    else this.disown()
+  }
 }
 
 /** An iterable or a web stream: it can be read once. */
@@ -110,15 +186,15 @@ export class OneSource extends WatchedBody {
   readonly length = null
   readonly replayable = false
   readonly contentType = null
-  /** Null once it was opened or destroyed. */
+  /** Null once it was opened or stopped. */
   #toSource: (() => ChunkSource) | null
   /** Whether a source that was never opened holds a resource that must be released. */
   readonly #mustStop: boolean
   override readonly fromIterable: boolean
 
-  constructor(toSource: () => ChunkSource, mustStop: boolean) {
+  constructor(toSource: () => ChunkSource, mustStop: boolean, fromIterable: boolean) {
     super()
-    this.fromIterable = !mustStop
+    this.fromIterable = fromIterable
     this.#toSource = toSource
     this.#mustStop = mustStop
   }
@@ -147,8 +223,17 @@ export class OneSource extends WatchedBody {
     return this.adopt(new ChunkReadable(this.takeSource()))
   }
 
+  override forgo(): void {
+    super.forgo()
+    this.#stopUnopened(null)
+  }
+
   override destroy(error: Error | null): void {
     super.destroy(error)
+    this.#stopUnopened(error)
+  }
+
+  #stopUnopened(error: Error | null): void {
     const toSource = this.#toSource
     this.#toSource = null
     if (toSource === null || !this.#mustStop) return
@@ -190,6 +275,12 @@ class KeptBody extends WatchedBody {
 
   override release(): void {
     this.#isLast = true
+  }
+
+  override forgo(): void {
+    super.forgo()
+    this.#kept.stop(null)
+    this.#one.forgo() // When it was never begun.
   }
 
   override destroy(error: Error | null): void {

@@ -90,6 +90,11 @@ export abstract class CallRecord<TCall> implements Queued<TCall>, SchedulerNotes
     error.streamId = streamId
   }
 
+  /** The rest of the body isn't sent, and the call doesn't fail for it. */
+  protected forgoBody(): void {
+    if (this.#body.kind === 'stream') this.#body.forgo()
+  }
+
   /**
    * No attempt will read the body, or read on.
    *

@@ -162,6 +162,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     if (this.#attempt === null) return
     this.#clock.uploaded()
     if (isSent) this.tellSent()
+    else this.forgoBody()
   }
 
   /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
@@ -257,6 +258,8 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     } catch (thrown) {
       this.#report(toError(thrown))
     }
+    // Behind the response: the code of the source, which runs now, may take its time.
+    this.forgoBody()
   }
 
   /** Fails the call when the response was found invalid. @returns whether it was */

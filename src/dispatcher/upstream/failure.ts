@@ -73,7 +73,7 @@ export function isSafeToRepeat({ method, idempotent, upgrade }: DispatchOptions)
   return idempotent ?? IDEMPOTENT_METHODS.has(method)
 }
 
-/** Whether a body can be sent by a further call. A stream can't: the call that has failed destroyed it. */
+/** Whether a body can be sent by a further call. A stream can't: the call that has failed has ended it. */
 export function isReplayableBody(body: unknown): boolean {
   if (body === undefined || body === null || typeof body === 'function' || toBytes(body) !== null) return true
   if (body instanceof KeptIterable) return true

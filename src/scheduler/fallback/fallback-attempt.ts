@@ -9,7 +9,7 @@ import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import type { SendableBody, StreamBody } from '../../core/body-source.ts'
+import type { SendableBody } from '../../core/body-source.ts'
 import { respell } from '../../core/field-names.ts'
 import { toHeaderObject } from '../../core/header-object.ts'
 import { toRawHeaders } from '../../core/headers.ts'
@@ -24,6 +24,7 @@ import type { Attempt } from '../../handler/attempt.ts'
 import type { Call } from '../../handler/call.ts'
 import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 import { createMeter } from '../../handler/response-limits.ts'
+import { BodyRelay } from './body-relay.ts'
 
 /**
  * - `waiting`: the dispatcher hasn't reported that it has begun
@@ -67,6 +68,8 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   #state: FallbackState = 'waiting'
   /** Null before it was opened. */
   #body: SendableBody | null = null
+  /** The dispatcher reads the body from it; null before it was opened, and for a body that is no stream. */
+  #relay: BodyRelay | null = null
   /** Null until the dispatcher has begun. */
   #controller: DispatchController | null = null
 
@@ -124,7 +127,9 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
     try {
       if (request.trailers !== null)
         throw new NotSupportedError(`${request.origin.href} speaks HTTP/1.1: no trailers are sent there`)
-      const options = toFallbackOptions(this.#call, wire, this.#servername)
+      if (this.#body.kind === 'stream') this.#relay = new BodyRelay(this.#body)
+      const body = toFallbackBody(this.#call, this.#relay)
+      const options = toFallbackOptions(this.#call, wire, this.#servername, body)
       this.#dispatcher.dispatch(options, toTwoShapedHandler(options, this))
     } catch (thrown) {
       this.#fail(toError(thrown))
@@ -197,8 +202,6 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   onResponseEnd(controller: DispatchController, trailers: IncomingHttpHeaders): void {
     if (this.#state === 'done') return
     this.#move('done')
-    // The response is complete before the upload: the rest of the upload isn't read.
-    if (this.#body?.kind === 'stream') this.#body.destroy(null)
     const raw = toRawHeaders(controller.rawTrailers ?? trailers)
     this.#call.complete(toHeaderObject(raw), raw)
   }
@@ -250,7 +253,10 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   #move(state: FallbackState): void {
     if (this.#state === 'waiting') this.#owner.onAttemptBegun()
     this.#state = state
-    if (state === 'done') this.#owner.onAttemptDone(this)
+    if (state !== 'done') return
+    // The dispatcher reads no more of the body, whatever it does with its iterator.
+    this.#relay?.destroy()
+    this.#owner.onAttemptDone(this)
   }
 }
 
@@ -260,7 +266,12 @@ function drop(socket: Duplex): void {
 }
 
 /** The request as undici 6, 7 and 8 take it. The call has its own time limits. */
-function toFallbackOptions(call: Call, wire: WireHeaders, servername: string | null): DispatchOptions {
+function toFallbackOptions(
+  call: Call,
+  wire: WireHeaders,
+  servername: string | null,
+  body: DispatchOptions['body'],
+): DispatchOptions {
   const { request } = call
   const { origin, path, method, protocol, idempotent } = request
   return {
@@ -268,7 +279,7 @@ function toFallbackOptions(call: Call, wire: WireHeaders, servername: string | n
     path,
     method: protocol === null ? method : 'GET',
     headers: toHttp1Fields(request, wire),
-    body: toFallbackBody(call),
+    body,
     idempotent,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -277,16 +288,11 @@ function toFallbackOptions(call: Call, wire: WireHeaders, servername: string | n
   }
 }
 
-function toFallbackBody(call: Call): DispatchOptions['body'] {
+function toFallbackBody(call: Call, relay: BodyRelay | null): DispatchOptions['body'] {
   const { body } = call
-  if (body.kind === 'bytes')
-    return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
-  return body.kind === 'none' ? null : watchUpload(call, toPieces(body))
-}
-
-/** The body is opened when it is read: an attempt that finds no connection leaves it untouched. */
-async function* toPieces(body: StreamBody): AsyncGenerator<Uint8Array | string> {
-  yield* body.open()
+  if (relay !== null) return watchUpload(call, relay)
+  if (body.kind !== 'bytes') return null
+  return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
 }
 
 function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
@@ -296,17 +302,17 @@ function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
 /** Reports to the call how much of its body was read: not every dispatcher does. */
 async function* watchUpload(
   call: Call,
-  body: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of body) {
-      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : toBuffer(chunk)
+      const bytes = toBuffer(chunk)
       yield bytes
       call.sent(bytes)
     }
     call.uploaded()
   } catch (thrown) {
-    // The response was complete before: the rest of the body isn't read, and its source was destroyed.
+    // The response was complete before, or the call has failed: the rest of the body isn't read.
     if (call.state !== 'settled') throw thrown
   }
 }

@@ -359,7 +359,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   }
 
   onComplete(): void {
-    this.#upload?.forgo()
+    // First: the call forgoes the rest of the body, whose source must not be paused behind that.
+    this.#upload?.stop()
     // Both sides have ended: the peer no longer counts the stream, though node reports its end some ticks later.
     if (this.#isSent) this.#owner.onStreamClosed(this)
     else this.#release()
@@ -392,7 +393,9 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
     const isQuiet = this.#isQuiet
     // First: a source of the body isn't asked for more by what the caller does in its callbacks.
     this.#upload?.stop()
-    if (!flow.isWhole && !flow.isDone && !flow.endTunnel(isQuiet)) this.#failUnlessOfLoss(isQuiet)
+    // The reader still holds the response back; the peer wants no more of the request's body (RFC 9113 §8.1).
+    if (flow.isWhole) flow.call.uploaded(false)
+    else if (!flow.isDone && !flow.endTunnel(isQuiet)) this.#failUnlessOfLoss(isQuiet)
     flow.leave()
   }
 

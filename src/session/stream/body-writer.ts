@@ -73,11 +73,12 @@ export class BodyWriter implements SinkListener {
     this.#source.resume()
   }
 
-  /** The rest of the body isn't needed: the source is destroyed. Idempotent, and a no-op once all of it was written. */
+  /** The source isn't read on. Idempotent, and a no-op once all of it was written. */
   stop(): void {
     if (this.#isOver) return
     this.#detach()
-    if (this.#body.kind === 'stream') this.#body.destroy(null)
+    // Without a listener it would go on.
+    this.#source?.pause()
   }
 
   onDrain(): void {

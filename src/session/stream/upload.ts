@@ -66,13 +66,9 @@ export class Upload {
     this.#send()
   }
 
-  /** The response is complete: a body that still waits will never be sent. */
-  forgo(): void {
-    if ((this.#isWaiting || this.#isDue) && this.#body.kind === 'stream') this.#body.destroy(null)
-  }
-
-  /** The rest of the body isn't needed. */
+  /** The rest of the body isn't sent: the source isn't read on. Its call forgoes or destroys it. */
   stop(): void {
+    this.#isWaiting = false
     this.#isDue = false
     this.#writer?.stop()
   }

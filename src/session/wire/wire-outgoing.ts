@@ -137,11 +137,6 @@ export class WireOutgoing implements UploadSink, TunnelSide {
     this.#upload?.proceed()
   }
 
-  /** The response is complete: a body that still waits is never sent. */
-  forgo(): void {
-    this.#upload?.forgo()
-  }
-
   listen(listener: SinkListener): void {
     this.#listener = listener
   }

@@ -286,8 +286,9 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   onComplete(): void {
-    this.#outgoing?.forgo()
-    if (this.#stream.state !== 'closed') this.#release()
+    // First: the call forgoes the rest of the body, whose source must not be paused behind that.
+    if (this.#stream.state === 'closed') this.#outgoing?.stop()
+    else this.#release()
   }
 
   /** Tells the session not to count the stream any more. */

@@ -1,0 +1,155 @@
+import { Writable } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, fetch, install, uninstall } from '../../src/index.ts'
+import type { AgentOptions, RequestBody } from '../../types/index.ts'
+import type { Ending, Moment } from '../support/early-server.ts'
+import {
+  HTTP1_ENDINGS,
+  HTTP2_ENDINGS,
+  MOMENTS,
+  startEarlyHttp1,
+  startEarlyHttp2,
+  TEXT,
+  toPath,
+} from '../support/early-server.ts'
+import type { Fate, SourceKind } from '../support/owned-sources.ts'
+import { makeFile, removeFile, SOURCES } from '../support/owned-sources.ts'
+import { Recorder } from '../support/recorder.ts'
+
+interface Way {
+  readonly name: string
+  /** @returns the status and the text of the response, once all of it has come */
+  call(agent: Agent, origin: string, path: string, body: RequestBody): Promise<string>
+}
+
+const method = 'POST'
+
+/** It sends a copy of the source that it makes by `tee()`, and never ends the source itself. */
+const BUILTIN = 'the built-in fetch()'
+
+const WAYS: readonly Way[] = [
+  {
+    name: 'request()',
+    async call(agent, origin, path, body) {
+      const response = await agent.request({ origin, path, method, body })
+      return `${response.statusCode} ${await response.body.text()}`
+    },
+  },
+  {
+    name: 'stream()',
+    async call(agent, origin, path, body) {
+      const chunks: Buffer[] = []
+      let status = 0
+      await agent.stream({ origin, path, method, body }, ({ statusCode }) => {
+        status = statusCode
+        return new Writable({
+          write(chunk: Buffer, _encoding, callback) {
+            chunks.push(chunk)
+            callback()
+          },
+        })
+      })
+      return `${status} ${Buffer.concat(chunks)}`
+    },
+  },
+  {
+    name: 'dispatch()',
+    async call(agent, origin, path, body) {
+      const recorder = new Recorder()
+      agent.dispatch({ origin, path, method, body }, recorder)
+      await recorder.settled
+      if (recorder.errors.length > 0) throw recorder.error
+      return `${recorder.statuses[0]} ${recorder.text}`
+    },
+  },
+  {
+    name: 'fetch()',
+    async call(agent, origin, path, body) {
+      const init = { method, body, duplex: 'half', dispatcher: agent } as Parameters<typeof fetch>[1]
+      const response = await fetch(`${origin}${path}`, init)
+      return `${response.status} ${await response.text()}`
+    },
+  },
+  {
+    name: BUILTIN,
+    async call(agent, origin, path, body) {
+      install(agent)
+      try {
+        const init = { method, body, duplex: 'half' } as RequestInit
+        const response = await globalThis.fetch(`${origin}${path}`, init)
+        return `${response.status} ${await response.text()}`
+      } finally {
+        uninstall()
+      }
+    },
+  },
+]
+
+interface Route {
+  readonly name: string
+  readonly options: AgentOptions
+  readonly endings: readonly Ending[]
+  start(): Promise<string>
+}
+
+const ROUTES: readonly Route[] = [
+  {
+    name: 'engine node',
+    options: { engine: 'node', h2c: true },
+    endings: HTTP2_ENDINGS,
+    start: startEarlyHttp2,
+  },
+  {
+    name: 'engine wire',
+    options: { engine: 'wire', h2c: true },
+    endings: HTTP2_ENDINGS,
+    start: startEarlyHttp2,
+  },
+  { name: 'the fallback', options: { allowH2: false }, endings: HTTP1_ENDINGS, start: startEarlyHttp1 },
+]
+
+function toFate(moment: Moment, { isResponse }: Ending): Fate {
+  if (moment === 'after') return isResponse ? 'whole' : 'late'
+  return isResponse ? 'early' : 'failed'
+}
+
+/** Whether a fetch sends the source, and not its name. */
+function takes(way: string, fetches: SourceKind['fetches']): boolean {
+  if (way === BUILTIN) return fetches === 'all'
+  return way !== 'fetch()' || fetches !== 'none'
+}
+
+beforeAll(makeFile)
+afterAll(removeFile)
+
+describe.each(ROUTES)('the source of a body, on $name', ({ options, endings, start }) => {
+  describe.each(WAYS)('by $name', ({ name: way, call }) => {
+    const kinds = SOURCES.filter(({ fetches }) => takes(way, fetches))
+    it.each(kinds)('$name › is left in order, however the server ends the call', async ({ play }) => {
+      const origin = await start()
+      // The ways differ in what they do with the response: one of them meets all moments.
+      for (const moment of way === 'request()' ? MOMENTS : (['within'] as const)) {
+        for (const ending of endings.filter(({ isResponse }) => isResponse || way !== BUILTIN)) {
+          const agent = new Agent(options)
+          onTestFinished(() => agent.destroy())
+          const fate = toFate(moment, ending)
+          const extent = moment === 'after' ? 'whole' : 'endless'
+          try {
+            const path = toPath(moment, ending)
+            const outcome = await play(
+              extent,
+              fate,
+              (body) => call(agent, origin, path, body),
+              way !== BUILTIN,
+            )
+            if (ending.isResponse) expect(outcome).toBe(`413 ${TEXT}`)
+            else expect(outcome).toBeInstanceOf(Error)
+          } catch (thrown) {
+            throw new Error(`${moment}: ${ending.name}: ${String(thrown)}`, { cause: thrown })
+          }
+          await agent.destroy()
+        }
+      }
+    })
+  })
+})

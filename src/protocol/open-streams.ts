@@ -92,7 +92,9 @@ export class OpenStreams implements UploadOwner {
   }
 
   /**
-   * Closes the stream: the only place where one leaves the table. @param isEnded whether both sides have sent END_STREAM
+   * Closes the stream: the only place where one leaves the table.
+   *
+   * @param isEnded whether both sides have sent END_STREAM
    */
   close(stream: Http2Stream, isEnded: boolean): void {
     stream.state = 'closed'

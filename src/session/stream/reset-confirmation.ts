@@ -39,8 +39,8 @@ const MAX_TURNS = 3
  * refuse the next stream in a way that is not safe to retry. Frames are read in order, so the ACK of a PING behind
  * RST_STREAM says that the server has read it. A stream that the server itself has reset is closed for it at once (RFC
  * 9113 §5.1), but Node's server counts it until its own stream is destroyed: after the request's body was read out, in
- * a later turn. The ACK of a PING that is sent after that RST_STREAM has come says so. One PING at a time covers all resets before it. (Go's client does the
- * same: `pendingResets` of golang.org/x/net/http2.)
+ * a later turn. The ACK of a PING that is sent after that RST_STREAM has come says so. One PING at a time covers all
+ * resets before it. (Go's client does the same: `pendingResets` of golang.org/x/net/http2.)
  *
  * Where no PING may be sent, resets count as read at once.
  */

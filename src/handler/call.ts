@@ -25,6 +25,9 @@ import { checkListSize } from './request-limits.ts'
 import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './response-limits.ts'
 import { acceptKey } from './websocket-accept.ts'
 
+/** The source of the raw trailers of a response that has none: the list itself is made when it is read. */
+const NO_RAW_TRAILERS: readonly string[] = Object.freeze([])
+
 /**
  * Owns the handler, and settles exactly once. A handler that throws fails its own call: the stream
  * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
@@ -251,7 +254,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     const attempt = this.#attempt
     if (this.#state !== 'receiving' || attempt === null) return
     if (this.#refuse(checkEnd(attempt.meter, this.request.limits, raw))) return
-    this.controller.rawTrailers = raw
+    this.controller.rawTrailers = raw ?? NO_RAW_TRAILERS
     this.#settle()
     try {
       this.#handler.onResponseEnd?.(this.controller, trailers)

@@ -2,8 +2,10 @@
 
 import { PassThrough, Readable } from 'node:stream'
 import * as undici7 from 'undici'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import * as dodici from '../../src/index.ts'
+import * as entry from '../../src/undici/all.ts'
+import { startHttp1 } from '../support/fallback-http1.ts'
 
 type Functions = typeof dodici
 type Options = Readonly<Record<string, unknown>>
@@ -292,5 +294,66 @@ describe.each(APIS)('%s() dispatches the names and the values of undici’s', (n
     )
     for (const [key, value] of Object.entries(given))
       if (key in theirs && value === theirs[key]) expect(ours[key]).toBe(value)
+  })
+})
+
+describe('a mock sees what it sees of undici’s fetch', () => {
+  /** What the callback of a reply got, and what the call history has. */
+  async function mock(of: Functions, init: object): Promise<unknown> {
+    const agent = new undici7.MockAgent({ enableCallHistory: true })
+    onTestFinished(() => agent.close())
+    agent.disableNetConnect()
+    const seen: object[] = []
+    agent
+      .get('http://mocked.test')
+      .intercept({ path: '/a?b=1', method: 'POST' })
+      .reply((options) => {
+        seen.push(options)
+        return { statusCode: 200, data: 'mocked' }
+      })
+    const { fetch } = of
+    const response = await fetch('http://mocked.test/a?b=1', {
+      method: 'POST',
+      ...init,
+      dispatcher: agent as never,
+    })
+    expect(await response.text()).toBe('mocked')
+    const [asked] = seen as [Fields]
+    const { headers: called, ...call } = { ...agent.getCallHistory()?.lastCall() } as Fields
+    const { body } = asked
+    return {
+      names: Object.keys(asked).filter((name) => !OF_UNDICI.has(name)),
+      fields: [toComparable(asked['headers'], false), toComparable(called, false)],
+      call: { ...call, body: toKind(call['body']) },
+      body: typeof body === 'string' ? body : toKind(body),
+      entries: toKind(body) === '[object FormData]' ? [...(body as FormData).keys()] : [],
+    }
+  }
+
+  test.each<[string, (form: FormData) => object]>([
+    ['a string', () => ({ body: 'abc', headers: { 'X-A': '1' } })],
+    ['parameters', () => ({ body: new URLSearchParams('a=b') })],
+    ['bytes', () => ({ body: new Uint8Array(3) })],
+    ['a Blob', () => ({ body: new Blob(['abc'], { type: 'a/b' }) })],
+    ['a form', (form) => ({ body: form })],
+    ['nothing', () => ({})],
+  ])('%s', async (_what, init) => {
+    const ours = await mock(dodici, init(toForm(dodici)))
+    expect(ours).toEqual(await mock(undici7 as unknown as Functions, init(toForm(undici7))))
+  })
+
+  test('a form that no mock takes is sent as it was encoded', async () => {
+    const server = await startHttp1((_request, response) => response.end(), { tls: false })
+    const OwnMockAgent = entry.MockAgent as typeof undici7.MockAgent
+    const agent = new OwnMockAgent({ agent: new dodici.Agent() as never })
+    onTestFinished(() => agent.close())
+    const body = new FormData()
+    body.set('a', 'b')
+    await (await dodici.fetch(server.origin, { method: 'POST', body, dispatcher: agent as never })).text()
+    const [request] = server.requests
+    const sent = (await request?.body) ?? ''
+    const [, boundary = ''] = /boundary=(\S+)/.exec(request?.rawHeaders.join(' ') ?? '') ?? []
+    const disposition = 'Content-Disposition: form-data; name="a"'
+    expect(sent).toBe(`--${boundary}\r\n${disposition}\r\n\r\nb\r\n--${boundary}--\r\n`)
   })
 })

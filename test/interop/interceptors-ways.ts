@@ -1,7 +1,7 @@
 /** The ways to send a request through a dispatcher, each with the same response. */
 
 import { Writable } from 'node:stream'
-import { request } from '../../src/index.ts'
+import { fetch as ownFetch, request } from '../../src/index.ts'
 import type { Dispatcher } from '../../types/index.ts'
 import { read } from '../support/server.ts'
 import type { Asked, ResponseScript, Undici } from './interceptors-undicis.ts'
@@ -76,6 +76,13 @@ export const BUILTIN_FETCH: Way = {
   ask: async (_undici, dispatcher, url, asked = {}) => toResponse(await fetch(url, { ...asked, dispatcher })),
 }
 
+const OWN_FETCH: Way = {
+  name: 'our fetch',
+  isFetch: true,
+  ask: async (_undici, dispatcher, url, asked = {}) =>
+    toResponse(await ownFetch(url, { ...asked, dispatcher })),
+}
+
 /** Those of the undici whose interceptors they are. */
 export const UNDICI_WAYS: readonly Way[] = [
   {
@@ -91,7 +98,10 @@ export const UNDICI_WAYS: readonly Way[] = [
 ]
 
 /** All but `pipeline()`. */
-export const WAYS: readonly Way[] = [REQUEST, STREAM, TOP_LEVEL, BUILTIN_FETCH, ...UNDICI_WAYS]
+export const WAYS: readonly Way[] = [
+  ...[REQUEST, STREAM, TOP_LEVEL, OWN_FETCH, BUILTIN_FETCH],
+  ...UNDICI_WAYS,
+]
 
 /** Each undici with each of the ways. */
 export function toCases<TUndici extends Undici>(undicis: readonly TUndici[], ways: readonly Way[]) {

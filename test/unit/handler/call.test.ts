@@ -409,7 +409,7 @@ describe('Call', () => {
       expect(scene.owner.settled).toEqual(['receiving'])
       expect(scene.owner.asked).toEqual([])
       expect(scene.call).toMatchObject({ state: 'settled', reason: null })
-      expect(scene.call.controller).toMatchObject({ aborted: false, rawTrailers: null })
+      expect(scene.call.controller).toMatchObject({ aborted: false, rawTrailers: [] })
       expect(scene.owner.deadlines.size).toBe(0)
     })
   })

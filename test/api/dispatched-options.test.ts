@@ -58,7 +58,7 @@ function toKind(value: unknown): string {
 type Fields = Record<string, unknown>
 
 /** What differs in the values of fetch's own fields, and no more. */
-function toComparable(headers: unknown, isTrustworthy: boolean): unknown {
+function toComparable(headers: unknown, isTrustworthy: boolean, isOfUndici7 = isNode20): unknown {
   if (toKind(headers) !== '[object Object]') return toKind(headers)
   const fields: Fields = { ...(headers as Fields) }
   const { 'user-agent': agent, 'accept-encoding': codings, 'content-type': type } = fields
@@ -68,7 +68,7 @@ function toComparable(headers: unknown, isTrustworthy: boolean): unknown {
   // They have the length of the boundary in them.
   if (String(type).startsWith('multipart/')) fields['content-length'] = typeof fields['content-length']
   // undici 7 says the mode to every server.
-  if (isNode20 && !isTrustworthy) delete fields['sec-fetch-mode']
+  if (isOfUndici7 && !isTrustworthy) delete fields['sec-fetch-mode']
   // zstd is as new as its Node.
   if (isNode20 && Array.isArray(fields['accept-encoding'])) fields['accept-encoding'] = 'codings'
   return Object.entries(fields)
@@ -323,7 +323,7 @@ describe('a mock sees what it sees of undici’s fetch', () => {
     const { body } = asked
     return {
       names: Object.keys(asked).filter((name) => !OF_UNDICI.has(name)),
-      fields: [toComparable(asked['headers'], false), toComparable(called, false)],
+      fields: [toComparable(asked['headers'], false, true), toComparable(called, false, true)],
       call: { ...call, body: toKind(call['body']) },
       body: typeof body === 'string' ? body : toKind(body),
       entries: toKind(body) === '[object FormData]' ? [...(body as FormData).keys()] : [],

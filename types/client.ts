@@ -3,6 +3,7 @@ import type { ConnectionOptions, SecureContext, TLSSocket } from 'node:tls'
 import type { Dispatcher } from './dispatcher.ts'
 import type { EngineName } from './engine.ts'
 import type { AnyDispatchHandler } from './handler.ts'
+import type { Http1Options } from './http1.ts'
 import type { CallLimits } from './limits.ts'
 import type { DispatchOptions } from './request.ts'
 
@@ -108,7 +109,7 @@ export interface ConnectOptionsWithTarget extends ConnectTlsOptions {
 }
 
 /** The options of a `Client`. Durations in milliseconds, sizes in bytes. A request's own {@link CallLimits} win. */
-export interface ClientOptions extends CallLimits {
+export interface ClientOptions extends CallLimits, Http1Options {
   /**
    * How to connect: options for the socket and TLS (`ca`, `cert`, `key`, `servername`, `lookup`, …), or a function that
    * opens the socket itself.
@@ -189,6 +190,9 @@ export interface ClientOptions extends CallLimits {
   /**
    * How long a session without requests stays open. `0`: until the server closes it.
    *
+   * A connection of HTTP/1.1 without requests stays open for so long too, unless its server asks for another time by
+   * `keep-alive: timeout`; without this option for 4 seconds, as in undici.
+   *
    * @default 300_000
    */
   keepAliveTimeout?: number | null | undefined
@@ -263,9 +267,9 @@ export interface ClientOptions extends CallLimits {
    * Limits, signals and errors of a request are the same there.
    *
    * - `undefined`: a dispatcher of the kind that is built into Node, made on first use with the same `connect`,
-   *   `socketPath` and `connectTimeout`, and closed along with this one. If there is none, such a request fails with a
-   *   `NotSupportedError`.
-   * - A dispatcher of your own isn't closed.
+   *   `socketPath`, `connectTimeout` and {@link Http1Options}, and closed along with this one. If there is none, such a
+   *   request fails with a `NotSupportedError`.
+   * - A dispatcher of your own isn't closed. It decides how many connections it opens, and how long they live.
    * - `null`: none. Then `h2` alone is offered by ALPN, and such a request fails with an `AlpnError`, a `StreamError`
    *   or a `NotSupportedError`.
    *
@@ -366,7 +370,11 @@ export interface PoolOptions extends ClientOptions {
    * How many sessions may be open to the origin; draining ones don't count. A further one is opened when all are full.
    * `null`: any number.
    *
-   * @default 4
+   * Over HTTP/1.1, where a connection has one request at a time, it is the number of connections to the origin: further
+   * requests wait. Without this option, and with `null`, there may be any number of them, as in undici: so slow
+   * responses don't wait for each other. A `Client` has one. Connections that were upgraded, and tunnels, don't count.
+   *
+   * @default 4; over HTTP/1.1 any number
    */
   connections?: number | null | undefined
 }

@@ -43,6 +43,7 @@ export type {
   RawHeadersInput,
 } from './handler.ts'
 export type { IncomingHttpHeaders, RawHeaders, RequestHeaders, RequestHeaderValue } from './headers.ts'
+export type { Http1Options } from './http1.ts'
 export type { CallLimits } from './limits.ts'
 export type {
   EnvHttpProxyAgentOptions,

@@ -97,8 +97,13 @@ export interface DispatchOptions extends CallLimits {
    */
   allowH2?: boolean | undefined
 
-  /** Accepted for undici's sake: on HTTP/2 a slow response blocks no other. */
-  blocking?: boolean | undefined
+  /**
+   * Whether no other request is sent behind this one on its connection before its response has begun. It is for
+   * HTTP/1.1 with `pipelining` above 1; over HTTP/2 a slow response blocks no other. `null`: the default.
+   *
+   * @default true; `false` for HEAD
+   */
+  blocking?: boolean | null | undefined
 
   /**
    * The protocol to speak on the stream by extended CONNECT (RFC 8441), such as `'websocket'`. If the server offers no
@@ -110,8 +115,14 @@ export interface DispatchOptions extends CallLimits {
    */
   upgrade?: boolean | string | null | undefined
 
-  /** Accepted for undici's sake: HTTP/2 has no `connection: close` per request (RFC 9113 §8.2.2). */
-  reset?: boolean | undefined
+  /**
+   * Whether the connection is closed behind the response, and the server is told so by `connection: close`. A
+   * `connection: close` among the headers asks for the same. It is for HTTP/1.1: over HTTP/2 it has no effect, since a
+   * session carries other requests (RFC 9113 §8.2.2). `null`: the default.
+   *
+   * @default false; `true` with `pipelining: 0`
+   */
+  reset?: boolean | null | undefined
 
   /**
    * Sends `expect: 100-continue`, and holds the body back until the server responds, or for a second: the server

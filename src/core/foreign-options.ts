@@ -37,26 +37,18 @@ const REDIRECTS = foreign('refused', 'use fetch(), or compose() with redirect() 
 const STATUSES = foreign('refused', 'use compose() with responseError() of undici', [false])
 const TOS = foreign('warned', 'a connection carries many requests at once', [0])
 
-const HTTP1 = 'it is for HTTP/1.1: set it on an Agent of undici, and pass that as fallback'
-
 /** Dispatcher options. */
 export const FOREIGN_DISPATCHER_OPTIONS: ForeignOptions = new Map([
   // undici refuses these itself.
   ['idleTimeout', foreign('refused', 'use keepAliveTimeout')],
-  ['keepAlive', foreign('refused', 'pass an Agent of undici with pipelining: 0 as fallback')],
-  ['maxKeepAliveTimeout', foreign('refused', 'pass an Agent of undici with keepAliveMaxTimeout as fallback')],
+  ['keepAlive', foreign('refused', 'use pipelining: 0')],
+  ['maxKeepAliveTimeout', foreign('refused', 'use keepAliveMaxTimeout')],
   ['socketTimeout', foreign('refused', 'use headersTimeout and bodyTimeout')],
   // undici 6 obeys them.
   ['interceptors', foreign('refused', 'use compose()', isEmpty)],
   ['maxRedirections', REDIRECTS],
   ['throwOnError', STATUSES],
   ['maxCachedSessions', foreign('warned', 'one TLS ticket is kept for each origin', (value) => value !== 0)],
-  ['clientTtl', foreign('warned', HTTP1)],
-  ['keepAliveMaxTimeout', foreign('warned', HTTP1)],
-  ['keepAliveTimeoutThreshold', foreign('warned', HTTP1)],
-  ['maxRequestsPerClient', foreign('warned', HTTP1)],
-  // Requests never wait for each other over HTTP/2: only 0, which turns keep-alive off, asks for more.
-  ['pipelining', foreign('warned', HTTP1, (value) => value !== 0)],
   ['preferH2', foreign('accepted', 'HTTP/2 is preferred')],
   ['typeOfService', TOS],
   ['useMilo', foreign('warned', 'it chooses the parser of HTTP/1.1 in undici', [false])],
@@ -67,7 +59,6 @@ export const FOREIGN_REQUEST_OPTIONS: ForeignOptions = new Map([
   ['maxRedirections', REDIRECTS],
   ['throwOnError', STATUSES],
   ['typeOfService', TOS],
-  ['blocking', foreign('accepted', 'no request waits behind another one')],
   // Of got and axios.
   ['json', foreign('warned', 'use body: JSON.stringify(…), and the header content-type')],
   ['params', foreign('warned', 'use query')],

@@ -29,6 +29,8 @@ export interface HeaderTarget {
   readonly sensitiveHeaders: ReadonlySet<string> | null
   /** Names that the caller doesn't write in lower case, in the caller's spelling; null for none. */
   spellings: string[] | null
+  /** Set to true by `connection: close`. Null: the caller doesn't say. */
+  reset: boolean | null
 }
 
 /**
@@ -90,8 +92,8 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
 
-/** undici's users send `connection: close` and `keep-alive`. HTTP/2 has no use for them: they are dropped. */
-function checkConnection(target: HeaderTarget, value: string): void {
+/** `connection: close` and `keep-alive` are for HTTP/1.1, whose dispatcher writes the field itself. */
+function readConnection(target: HeaderTarget, value: string): void {
   for (const option of value.split(',')) {
     const name = option.trim().toLowerCase()
     if (name !== 'close' && name !== 'keep-alive') {
@@ -101,6 +103,8 @@ function checkConnection(target: HeaderTarget, value: string): void {
         "'close' or 'keep-alive': HTTP/2 has no connection-specific fields",
       )
     }
+    // `keep-alive` is the default: undici ignores it, too.
+    if (name === 'close') target.reset = true
   }
 }
 
@@ -128,7 +132,7 @@ function checkHost(target: HeaderTarget, value: string): void {
 function addSpecial(target: HeaderTarget, name: string, value: string): boolean {
   switch (name) {
     case 'connection':
-      checkConnection(target, value)
+      readConnection(target, value)
       return false
     case 'keep-alive':
       return false
@@ -245,7 +249,7 @@ export function toTrailers(
   sensitiveHeaders: ReadonlySet<string> | null,
 ): WireHeaders {
   const wire: WireHeaders = []
-  const none = { host: null, contentLength: null, headerSize: 0, spellings: null }
+  const none = { host: null, contentLength: null, headerSize: 0, spellings: null, reset: null }
   const target: HeaderTarget = { wire, sensitiveHeaders, ...none }
   addHeaders(target, trailers, 'trailers')
   const forbidden =

@@ -61,6 +61,8 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ allowH2: true, eventSource: true, tls: true, useH2c: true, webSocket: true },
   ...{ ejectionTime: true, failureStatuses: true, latencyWindow: true, maxEjectionTime: true },
   ...{ enforceMaxHeaderListSize: true, maxFailures: true, maxRetries: true },
+  ...{ clientTtl: true, keepAliveMaxTimeout: true, keepAliveTimeoutThreshold: true },
+  ...{ maxRequestsPerClient: true, pipelining: true },
 }
 
 /** Options of undici's Client, Pool, Agent and ProxyAgent, which passes all of its own on to a `factory`. */

@@ -8,6 +8,7 @@
  */
 
 import type { AgentOptions, ClientOptions, PoolOptions } from '../../types/client.ts'
+import type { Http1Options } from '../../types/http1.ts'
 import type { CallLimits } from '../../types/limits.ts'
 import type { DodiciError, ErrorDetails } from '../errors.ts'
 import {
@@ -34,7 +35,11 @@ type NumberOption<TOptions> = {
 
 type CallLimitName = NumberOption<CallLimits>
 /** Node has the default of `autoSelectFamilyAttemptTimeout`. */
-type SessionLimitName = Exclude<NumberOption<ClientOptions>, CallLimitName | 'autoSelectFamilyAttemptTimeout'>
+type SessionLimitName = Exclude<
+  NumberOption<ClientOptions>,
+  CallLimitName | Http1LimitName | 'autoSelectFamilyAttemptTimeout'
+>
+type Http1LimitName = NumberOption<Http1Options>
 type PoolLimitName = Exclude<NumberOption<PoolOptions>, NumberOption<ClientOptions>>
 type AgentLimitName = Exclude<NumberOption<AgentOptions>, NumberOption<PoolOptions>>
 
@@ -52,6 +57,7 @@ export interface LimitRow {
     | 'streams'
     | 'resets'
     | 'resets a second'
+    | 'requests'
     | 'sessions'
     | 'origins'
   /** The value that means no limit; undefined where there is always one. */
@@ -129,6 +135,18 @@ export const SESSION_LIMITS = {
   resetRate: { default: 30, ...range(1, 1_000_000, 'resets a second'), error: null },
 } as const satisfies Record<SessionLimitName, LimitRow>
 
+/** The limits of each connection of HTTP/1.1. undici has the same defaults. */
+export const HTTP1_LIMITS = {
+  keepAliveMaxTimeout: { default: 600_000, ...TIME, error: null },
+  keepAliveTimeoutThreshold: { default: 2_000, ...TIME, error: null },
+  clientTtl: { default: 0, ...TIME, error: null },
+  maxRequestsPerClient: { default: 0, min: 0, max: MAX_COUNT, unit: 'requests', off: 0, error: null },
+  pipelining: { default: 1, ...range(0, MAX_COUNT, 'requests'), error: null },
+} as const satisfies Record<Http1LimitName, LimitRow>
+
+/** How long a connection of HTTP/1.1 stays open without requests by default, as in undici. Milliseconds. */
+export const HTTP1_KEEP_ALIVE = 4_000
+
 /** The limits of each origin of a Pool or an Agent. */
 export const POOL_LIMITS = {
   connections: { default: 4, ...ANY_COUNT, unit: 'sessions', error: null },
@@ -145,7 +163,7 @@ export const AGENT_LIMITS = {
 } as const satisfies Record<AgentLimitName, LimitRow>
 
 /** The table. SECURITY.md, `docs/` and the docs of `types/` say the same: a test compares them. */
-export const LIMITS = { ...CALL_LIMITS, ...SESSION_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS }
+export const LIMITS = { ...CALL_LIMITS, ...SESSION_LIMITS, ...HTTP1_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS }
 
 type LimitName = keyof typeof LIMITS
 

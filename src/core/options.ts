@@ -20,7 +20,7 @@ import { MAX_DELAY } from './clock.ts'
 import { toIpVersion } from './ip-address.ts'
 import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
 import type { Limits } from './limits.ts'
-import { toLimit, toLimits } from './limits.ts'
+import { HTTP1_KEEP_ALIVE, toLimit, toLimits } from './limits.ts'
 import type { ReceiveLimits } from './receive-limits.ts'
 import { toReceiveLimits } from './receive-limits.ts'
 import { RUNTIME } from './runtime.ts'
@@ -41,6 +41,26 @@ export interface Origin {
   readonly port: number
   /** What `:authority` says: the host, and the port where it isn't the scheme's own. */
   readonly authority: string
+}
+
+/** What connections of HTTP/1.1 obey, as undici takes it. Durations in milliseconds. */
+export interface ResolvedHttp1Options {
+  readonly keepAliveTimeout: number
+  readonly keepAliveMaxTimeout: number
+  readonly keepAliveTimeoutThreshold: number
+  /** 0 for any age. */
+  readonly clientTtl: number
+  /** 0 for any number. */
+  readonly maxRequestsPerClient: number
+  /** 0: a connection for each request. */
+  readonly pipelining: number
+}
+
+/** How many connections a dispatcher may have to its origin; Infinity for any number. */
+export interface Connections {
+  /** Of HTTP/2. */
+  readonly sessions: number
+  readonly http1: number
 }
 
 /** {@link ClientOptions}, with every option present. */
@@ -64,6 +84,7 @@ export interface ResolvedClientOptions {
   readonly enforceMaxHeaderListSize: boolean
   readonly captureStack: boolean
   readonly receiveLimits: ReceiveLimits
+  readonly http1: ResolvedHttp1Options
 }
 
 /** The engine where neither the option nor the environment names one, except on Bun. */
@@ -246,6 +267,25 @@ export function toClientOptions(input: ClientOptions | undefined): ResolvedClien
     enforceMaxHeaderListSize: toBoolean('enforceMaxHeaderListSize', options.enforceMaxHeaderListSize, true),
     captureStack: toBoolean('captureStack', options.captureStack, false),
     receiveLimits: toReceiveLimits(options),
+    http1: toHttp1Options(options),
+  })
+}
+
+/** undici takes no 0 for a time that has no end. */
+function toHttp1Options(options: ClientOptions): ResolvedHttp1Options {
+  const { keepAliveTimeout } = options
+  const idle =
+    keepAliveTimeout === undefined || keepAliveTimeout === null
+      ? HTTP1_KEEP_ALIVE
+      : toLimit('keepAliveTimeout', keepAliveTimeout)
+  const longest = toLimit('keepAliveMaxTimeout', options.keepAliveMaxTimeout)
+  return Object.freeze({
+    keepAliveTimeout: idle === 0 ? MAX_DELAY : idle,
+    keepAliveMaxTimeout: longest === 0 ? MAX_DELAY : longest,
+    keepAliveTimeoutThreshold: toLimit('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold),
+    clientTtl: toLimit('clientTtl', options.clientTtl),
+    maxRequestsPerClient: toLimit('maxRequestsPerClient', options.maxRequestsPerClient),
+    pipelining: toLimit('pipelining', options.pipelining),
   })
 }
 
@@ -264,13 +304,14 @@ export function toConnectOptions(
 }
 
 /**
- * Checks `connections` of a Pool.
+ * Checks `connections` of a Pool. A session carries many requests, a connection of HTTP/1.1 one at a time: so the
+ * default bounds sessions alone.
  *
- * @returns Infinity for null
  * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
  */
-export function toConnections({ connections }: PoolOptions): number {
-  return toLimit('connections', connections)
+export function toConnections({ connections }: PoolOptions): Connections {
+  const sessions = toLimit('connections', connections)
+  return { sessions, http1: connections === undefined ? Number.POSITIVE_INFINITY : sessions }
 }
 
 /** How many origins without requests an agent keeps when `maxOrigins` isn't set. */

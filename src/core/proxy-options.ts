@@ -177,7 +177,10 @@ function toHeaders(headers: unknown): ResolvedProxyOptions['headers'] {
 
 /** The fields, checked, and without `host`: it is the target's. @throws InvalidArgumentError */
 function toFields(headers: RequestHeaders): string[] {
-  const none = { host: null, contentLength: null, headerSize: 0, spellings: null, sensitiveHeaders: null }
+  const none = {
+    ...{ host: null, contentLength: null, headerSize: 0, spellings: null, sensitiveHeaders: null },
+    reset: null,
+  }
   const target: HeaderTarget = { wire: [], ...none }
   addHeaders(target, headers)
   return target.wire

@@ -23,7 +23,15 @@ import { toPriorityField } from './priority.ts'
 import { isPromiseLike } from './realms.ts'
 import type { RequestTrace } from './request-trace.ts'
 import { toOwnServername } from './servername.ts'
-import { invalid, invalidKind, showName, showTarget, toBoolean, toInvalid } from './validate.ts'
+import {
+  invalid,
+  invalidKind,
+  showName,
+  showTarget,
+  toBoolean,
+  toInvalid,
+  toOptionalBoolean,
+} from './validate.ts'
 import type { WireHeaders } from './wire-headers.ts'
 import { deleteField, getField, setField, takeField } from './wire-headers.ts'
 
@@ -103,6 +111,10 @@ export class Request implements HeaderTarget {
   readonly headerSize: number
   /** Bytes that the body must have; null where the caller gave no `content-length`. */
   readonly contentLength: number | null = null
+  /** Over HTTP/1.1: whether its connection is closed behind the response. Null: the connection's own rule. */
+  reset: boolean | null
+  /** Over HTTP/1.1: whether no request is sent behind it before its response has begun. Null: undici's default. */
+  readonly blocking: boolean | null
   /** What subscribers of undici's channels know it by; null when there are none. */
   trace: RequestTrace | null = null
 
@@ -117,6 +129,8 @@ export class Request implements HeaderTarget {
     this.isHttp1 = options.allowH2 === false && this.protocol !== null
     this.idempotent = toBoolean('idempotent', options.idempotent, SAFE_METHODS.has(this.method))
     this.limits = toLimits(options, defaults.limits)
+    this.reset = toOptionalBoolean('reset', options.reset)
+    this.blocking = toOptionalBoolean('blocking', options.blocking)
     this.wire = toPseudoHeaders(this)
     this.headerSize = this.path.length + origin.authority.length
     // First: no error of a header may show what one of these says.
@@ -157,7 +171,8 @@ export class Request implements HeaderTarget {
     const wire = [...this.wire]
     if (contentType !== null) {
       const { headerSize, sensitiveHeaders } = this
-      const target = { wire, host: null, contentLength: null, headerSize, sensitiveHeaders, spellings: null }
+      const none = { host: null, contentLength: null, spellings: null, reset: null }
+      const target = { ...none, wire, headerSize, sensitiveHeaders }
       addDefaultHeader(target, 'content-type', contentType)
     }
     if (body.kind === 'none') deleteField(wire, 'expect')

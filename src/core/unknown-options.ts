@@ -38,7 +38,7 @@ function judge(name: string, options: object, known: KnownOptions, isOpen: boole
   const foreign = known.foreign.get(name)
   if (foreign !== undefined) {
     const warning = judgeForeign(foreign, name, known.owner, Reflect.get(options, name), isOpen)
-    if (warning !== null && remember(name, known, warned)) warn(warning)
+    if (warning !== null) warnOnce(name, known, warning)
     return
   }
   if (!remember(name, known, isOpen ? judgedOpen : judged)) return
@@ -55,7 +55,12 @@ function judge(name: string, options: object, known: KnownOptions, isOpen: boole
  * @param message names the API, the option, and what to do instead
  */
 export function warnOfIdleOption(message: string, known: KnownOptions): void {
-  if (remember(message, known, warned)) warn(message)
+  warnOnce(message, known, message)
+}
+
+/** Warns of an option, once in the life of the process. @param warning what it says */
+export function warnOnce(name: string, known: KnownOptions, warning: string): void {
+  if (remember(name, known, warned)) warn(warning)
 }
 
 function warn(message: string): void {

@@ -112,6 +112,11 @@ export function toDelay(name: string, value: unknown, fallback: number): number 
   return value
 }
 
+/** `true` or `false`; null for null and undefined. */
+export function toOptionalBoolean(name: string, value: unknown): boolean | null {
+  return value === undefined || value === null ? null : toBoolean(name, value, false)
+}
+
 /** `true` or `false`; null and undefined mean the default. */
 export function toBoolean(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined || value === null) return fallback

@@ -29,6 +29,7 @@ import { LivingDispatcher } from './life-cycle.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 import { Pool } from './pool.ts'
 import { forwardEvents, settleAll } from './together.ts'
+import { warnOfUnusedOptions } from './unused-options.ts'
 
 /** One origin's dispatcher. */
 interface Entry {
@@ -82,6 +83,7 @@ export class Agent extends LivingDispatcher {
     // Bad options throw here, not at the first request.
     const resolved = toClientOptions(options)
     super(systemClock, resolved)
+    warnOfUnusedOptions(options, resolved.fallback)
     const { h2c: _h2c, useH2c: _useH2c, tls: _tls, ...more } = options ?? {}
     const { maxOrigins: _maxOrigins, factory: _factory, ...poolOptions } = more
     toConnections(poolOptions)

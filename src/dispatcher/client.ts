@@ -31,7 +31,7 @@ export class Client extends OriginDispatcher {
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   constructor(origin: string | URL, options?: ClientOptions) {
-    super(origin, options, 1)
+    super(origin, options, { sessions: 1, http1: 1 })
   }
 
   /** How busy the client is now: a snapshot. */

@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { ClientOptions } from '../../types/client.ts'
+import type { PoolOptions } from '../../types/client.ts'
 import type { ClientStats } from '../../types/stats.ts'
+import { toConnections } from '../core/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**
@@ -13,8 +14,8 @@ import { OriginDispatcher } from './origin-dispatcher.ts'
  * all others.
  */
 export class Http1Origin extends OriginDispatcher {
-  constructor(origin: string, options: ClientOptions) {
-    super(origin, options, 1, 'http/1.1')
+  constructor(origin: string, options: PoolOptions) {
+    super(origin, options, toConnections(options), 'http/1.1')
   }
 
   /** How busy it is now: a snapshot. It has no sessions. */

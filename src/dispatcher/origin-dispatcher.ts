@@ -8,6 +8,7 @@ import type { ClientOptions } from '../../types/client.ts'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { systemClock } from '../core/clock.ts'
+import type { Connections } from '../core/options.ts'
 import { isHttp1Origin, toClientOptions, toOrigin } from '../core/options.ts'
 import { toCodedError } from '../errors.ts'
 import { CallScheduler } from '../scheduler/call-scheduler.ts'
@@ -15,6 +16,7 @@ import type { ConnectionEvents } from '../scheduler/connection-events.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
 import { OriginMemory } from '../session/origin-memory.ts'
 import { LivingDispatcher } from './life-cycle.ts'
+import { warnOfUnusedOptions } from './unused-options.ts'
 
 /** A dispatcher for one origin. */
 export abstract class OriginDispatcher extends LivingDispatcher {
@@ -23,19 +25,19 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   readonly #maxResponseSize: number
 
   /**
-   * @param connections how many sessions there may be; Infinity for any number
    * @param protocol what is known of the origin
    * @throws InvalidArgumentError that names the option, its value, and what would be accepted
    */
   protected constructor(
     origin: unknown,
     options: ClientOptions | undefined,
-    connections: number,
+    connections: Connections,
     protocol: OriginProtocol = 'unknown',
   ) {
     const where = toOrigin(origin)
     const resolved = toClientOptions(options)
     super(systemClock, resolved)
+    warnOfUnusedOptions(options, resolved.fallback)
     this.#origin = where.href
     this.#maxResponseSize = resolved.limits.maxResponseSize
     const memory = new OriginMemory(systemClock, isHttp1Origin(where, options) ? 'http/1.1' : protocol)

@@ -11,7 +11,7 @@ import { toQueueLimit } from '../core/limits.ts'
 /**
  * The limit that a call has exceeded. Of the first three at most one runs at a time; the other four run beside it:
  *
- * - `queue`: no stream yet
+ * - `queue`: no stream yet, or no connection of HTTP/1.1
  * - `headers`: the request was sent, no final response yet
  * - `body`: the response's body has begun
  * - `continue`: the request's body waits for a 100 response (RFC 9110 §10.1.1), whether the final response has come or
@@ -52,6 +52,8 @@ export class CallClock implements Timed {
   #connectAt: number | null = null
   #uploadAt: number | null = null
   #requestAt: number | null = null
+  /** What the attempt does first once it has a connection; null when it has one. */
+  #firstUpload: 'none' | 'sending' | 'waiting' | null = null
 
   constructor(deadlines: Deadlines, limits: Limits, listener: LateListener) {
     this.#deadlines = deadlines.listFor(limits.requestTimeout)
@@ -94,7 +96,7 @@ export class CallClock implements Timed {
   }
 
   /**
-   * An attempt has begun.
+   * An attempt has begun. Without a connection it waits on: nothing is sent, and no response is due.
    *
    * @param body `none`: the request is sent already; `sending`: its body is being sent; `waiting`: its body waits for a
    *   100 response
@@ -102,7 +104,15 @@ export class CallClock implements Timed {
    */
   open(body: 'none' | 'sending' | 'waiting', isConnected = true): void {
     const now = this.#deadlines.now()
-    this.#connectAt = isConnected ? null : (this.#connectAt ?? this.#toConnectAt(now))
+    if (!isConnected) {
+      this.#firstUpload = body
+      this.#connectAt ??= this.#toConnectAt(now)
+      if (this.#phase === 'queue') this.#arm(now)
+      else this.queue()
+      return
+    }
+    this.#firstUpload = null
+    this.#connectAt = null
     if (body === 'none') {
       this.#enter('headers', this.#limits.headersTimeout, now)
       return
@@ -119,8 +129,7 @@ export class CallClock implements Timed {
 
   /** The attempt has found its connection. */
   connected(): void {
-    this.#connectAt = null
-    this.#arm(this.#deadlines.now())
+    if (this.#firstUpload !== null) this.open(this.#firstUpload)
   }
 
   /** A part of the request's body was sent, or may be sent from now on. */

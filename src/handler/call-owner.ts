@@ -33,6 +33,11 @@ export interface CallOwner<TCall> {
    */
   isConnecting(call: TCall): boolean
   /**
+   * Whether `queueTimeout` alone bounds the wait of a call: it waits for a connection, which has a limit of its own, or
+   * for other requests over HTTP/1.1, where each connection has one at a time.
+   */
+  mayWaitOn(call: TCall): boolean
+  /**
    * The call's reader holds the response back, or takes it again. Called before held data is passed on, which may end
    * the call.
    */

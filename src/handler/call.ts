@@ -320,9 +320,10 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
       this.#attempt?.proceed()
       return
     }
-    if (lateness === 'queue' && this.#owner.isConnecting(this) && this.#clock.queueOn()) return
+    const mayWaitOn = lateness === 'queue' && (this.#state === 'running' || this.#owner.mayWaitOn(this))
+    if (mayWaitOn && this.#clock.queueOn()) return
     if (lateness !== 'connect' || this.#state === 'running' || this.#owner.isConnecting(this))
-      this.fail(toLateError(lateness, this.request.limits))
+      this.fail(toLateError(lateness, this.request.limits, mayWaitOn))
   }
 
   /** Ends the call with an error, in any state; a no-op once it has settled. */

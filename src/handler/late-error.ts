@@ -20,10 +20,18 @@ const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
   request: 'The call took longer than',
 }
 
-/** The error of a call that has exceeded this limit. */
-export function toLateError(lateness: Exclude<Lateness, 'continue'>, limits: Limits): DodiciError {
+/**
+ * The error of a call that has exceeded this limit.
+ *
+ * @param isQueueOver whether a call that waited has used up `queueTimeout` itself, not a shorter `headersTimeout`
+ */
+export function toLateError(
+  lateness: Exclude<Lateness, 'continue'>,
+  limits: Limits,
+  isQueueOver = false,
+): DodiciError {
   const name = `${lateness}Timeout` as const
-  if (lateness === 'queue' && toQueueLimit(limits) !== limits.queueTimeout)
+  if (lateness === 'queue' && !isQueueOver && toQueueLimit(limits) !== limits.queueTimeout)
     return new QueueTimeoutError(
       `No stream within headersTimeout (${limits.headersTimeout} ms), and no queueTimeout was given`,
     )

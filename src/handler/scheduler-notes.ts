@@ -21,6 +21,8 @@ export interface FailureNotes {
   readonly wasRepeated: boolean
   /** The error by which a server asked for this request over HTTP/1.1 (RFC 9113 §7); null for none. */
   readonly http1Required: DodiciError | null
+  /** The call is an upgrade, and its origin's sessions offer no extended CONNECT (RFC 8441): it waits for HTTP/1.1. */
+  readonly isHttp1Upgrade: boolean
   /**
    * The response was 421 (RFC 9110 §15.5.20): the call goes to a session that is newer than that attempt's. The call
    * reads this: it is replayed so only once.
@@ -37,6 +39,7 @@ export const NO_FAILURES: FailureNotes = Object.freeze({
   progressMark: 0,
   wasRepeated: false,
   http1Required: null,
+  isHttp1Upgrade: false,
   wasMisdirected: false,
   streamId: null,
 })

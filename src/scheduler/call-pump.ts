@@ -81,6 +81,7 @@ export class CallPump {
     const need = toSessionNeed(toLane(call), this.#memory.protocol)
     const session = this.#sessions.pick(need, call.sessionMark)
     if (session === null && need !== 'none') return false
+    if (!this.#fallback.hasRoom && this.#isForFallback(call, session)) return false
     this.#depth++
     try {
       this.#open(call, session)
@@ -103,15 +104,28 @@ export class CallPump {
         this.#sessions.grow(need, call.sessionMark)
         return
       }
+      if (!this.#fallback.hasRoom && this.#isForFallback(call, session)) {
+        if (session === null) return
+        // The calls behind an upgrade don't need what it waits for.
+        queue.shift()
+        call.failures = { ...call.failures, isHttp1Upgrade: true }
+        this.#waiting.add(call)
+        continue
+      }
       queue.shift()
       this.#open(call, session)
     }
   }
 
+  /** Whether the fallback is to serve a call that could have this session; null: it could have none. */
+  #isForFallback({ request }: Call, session: Session | null): boolean {
+    if (session === null) return true
+    return request.protocol !== null && !session.settings.offersExtendedConnect
+  }
+
   /** @param session null for a call that the fallback serves */
   #open(call: Call, session: Session | null): void {
-    const { protocol } = call.request
-    if (session !== null && (protocol === null || session.settings.offersExtendedConnect)) {
+    if (session !== null && !this.#isForFallback(call, session)) {
       if (!call.failures.wasMisdirected) call.sessionMark = this.#sessions.opened
       session.open(call)
     } else if (this.#fallback.isThere) {
@@ -121,6 +135,7 @@ export class CallPump {
       // Back to its place in the queue: a call leaves the queue when it settles.
       this.#waiting.add(call)
       const reason = session === null ? 'is to be asked by HTTP/1.1' : 'offers no extended CONNECT (RFC 8441)'
+      const { protocol } = call.request
       const message = `${this.#origin.href} ${reason}, and fallback is null: there is no upgrade to ${protocol}`
       call.fail(new NotSupportedError(message))
     }

@@ -11,7 +11,7 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import { ErrorCode } from '../core/error-codes.ts'
 import { noop } from '../core/noop.ts'
-import type { Origin, ResolvedClientOptions } from '../core/options.ts'
+import type { Connections, Origin, ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import { Request } from '../core/request.ts'
 import type { DodiciError } from '../errors.ts'
@@ -30,8 +30,9 @@ import { hasSubscribers, trace } from '../handler/traced-handler.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
+import type { RoomListener } from './fallback/fallback.ts'
 import { Fallback } from './fallback/fallback.ts'
-import { toLane } from './lane.ts'
+import { toLane, toSessionNeed } from './lane.ts'
 import { isRefusal } from './replay-verdict.ts'
 import { Replays } from './replays.ts'
 import type { SessionSetOwner } from './session-set.ts'
@@ -39,7 +40,7 @@ import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
 
 /** Holds calls in a queue, and gives the sessions the calls that they have room for. */
-export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
+export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomListener {
   readonly deadlines: Deadlines
   readonly onFlow = (): void => this.#sessions.updateRefs()
   readonly #origin: Origin
@@ -64,11 +65,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
   /** Resolves `finish()`; null until `finish()` is called. */
   #onIdle: (() => void) | null = null
 
-  /** @param connections how many sessions there may be; Infinity for any number */
   constructor(
     origin: Origin,
     options: ResolvedClientOptions,
-    connections: number,
+    connections: Connections,
     clock: Clock,
     memory: OriginMemory,
     events: ConnectionEvents,
@@ -78,11 +78,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     this.#events = events
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
-    this.#fallback = new Fallback(origin, options, clock, memory, events)
+    this.#fallback = new Fallback(options, connections.http1, clock, memory, events, this)
     const { replaySafe } = options
     this.#replays = new Replays({ replaySafe, hasFallback: this.#fallback.isThere })
-    this.#sessions = new SessionSet(origin, options, connections, clock, memory, this, events)
-    this.#fallback.offer(this.#sessions)
+    const { exchange } = this.#fallback
+    const { sessions } = connections
+    this.#sessions = new SessionSet(origin, options, sessions, clock, memory, this, events, exchange)
     this.#waiting = new WaitingCalls(clock, (call) => this.#requeue(call))
     this.#pump = new CallPump(origin, memory, this.#waiting, this.#sessions, this.#fallback)
   }
@@ -164,7 +165,9 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   /** The fallback publishes the requests that it serves on undici's channels itself. */
   #trace(request: Request, handler: DispatchHandler): DispatchHandler {
-    if (!hasSubscribers() || this.#memory.isHttp1Chosen) return handler
+    if (!hasSubscribers()) return handler
+    // One that has to wait is sent later, in the async context of another request: its trace keeps the caller's.
+    if (this.#memory.isHttp1Chosen && this.#fallback.hasRoom && this.#waiting.size === 0) return handler
     const mayBeHttp2 = this.#memory.protocol !== 'http/1.1'
     const isHttp2 = mayBeHttp2 && (this.#origin.scheme === 'http' || this.#sessions.ready > 0)
     return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
@@ -209,7 +212,17 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
 
   isConnecting(call: Call): boolean {
     if (this.#waiting.isDelayed(call)) return false
+    if (this.#isForFallback(call)) return !this.#fallback.isConnected
     return !this.#isServed(call) || this.#sessions.awaitsSettings(toLane(call).need, call.sessionMark)
+  }
+
+  mayWaitOn(call: Call): boolean {
+    return this.#isForFallback(call) || this.isConnecting(call)
+  }
+
+  /** Whether no session is to take a call, and the fallback will. */
+  #isForFallback(call: Call): boolean {
+    return this.#fallback.isThere && toSessionNeed(toLane(call), this.#memory.protocol) === 'none'
   }
 
   /** Whether there is a session that takes calls like this one. */
@@ -227,6 +240,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     if (!this.#pump.isRunning && isWanted) this.#serveWaiting()
   }
 
+  onFallbackRoom(): void {
+    if (this.#waiting.size > 0) this.#serveWaiting()
+  }
+
   /**
    * A connection attempt has failed. The dispatcher's `connectTimeout` doesn't fail calls that have one of their own.
    */
@@ -234,14 +251,20 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner {
     const isLate = cause instanceof ConnectTimeoutError
     this.#failQueued(
       () => toOwnError(toConnectError(cause, this.#origin.href)),
-      (call) => !this.#isServed(call) && (!isLate || call.request.limits.connectTimeout === null),
+      (call) =>
+        !this.#isForFallback(call) &&
+        !this.#isServed(call) &&
+        (!isLate || call.request.limits.connectTimeout === null),
     )
   }
 
   giveUp(sessions: number, cause: Error | null): void {
     const reason = cause === null ? '' : `: ${cause.message}`
     const message = `${sessions} connections to ${this.#origin.href} in a row ended without a response${reason}`
-    this.#failQueued(() => new SocketError(message, { cause }))
+    this.#failQueued(
+      () => new SocketError(message, { cause }),
+      (call) => !this.#isForFallback(call),
+    )
   }
 
   /** Opens streams for calls that wait. When none waits any more, tells the sessions and the dispatcher. */

@@ -50,7 +50,7 @@ export interface LaneFacts extends Pick<SchedulerNotes, 'failures'> {
  * time before it enters its lane: see DelayedCalls.)
  */
 export function toLane({ request, failures }: LaneFacts): Lane {
-  if (request.isHttp1 || failures.http1Required !== null) return FALLBACK
+  if (request.isHttp1 || failures.http1Required !== null || failures.isHttp1Upgrade) return FALLBACK
   if (failures.wasMisdirected) return MISDIRECTED
   if (request.protocol !== null) return TUNNEL
   return request.body.replayable ? ORDINARY : ONE_SHOT

@@ -10,8 +10,8 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import type { Origin, ResolvedClientOptions } from '../core/options.ts'
 import { AlpnError } from '../errors.ts'
-import type { Http2Taker } from '../session/connect/http2-takers.ts'
 import { discardSocket } from '../session/connect/socket.ts'
+import type { Http2Taker, SocketExchange } from '../session/connect/socket-exchange.ts'
 import { toEngineSource } from '../session/engines.ts'
 import { Http2Session } from '../session/http2-session.ts'
 import { toDisconnectError } from '../session/loss.ts'
@@ -69,10 +69,12 @@ export class SessionSet implements SessionOwner, Http2Taker {
     memory: OriginMemory,
     owner: SessionSetOwner,
     events: ConnectionEvents,
+    exchange: SocketExchange | null,
   ) {
     const deadlines = new Deadlines(clock)
     const engine = toEngineSource(options)
-    this.#context = { origin, options, engine, clock, deadlines, memory, owner: this }
+    this.#context = { origin, options, engine, clock, deadlines, memory, exchange, owner: this }
+    exchange?.open(this)
     this.#connections = connections
     this.#owner = owner
     this.#events = events
@@ -279,6 +281,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
         this.#owner.onRoom()
         return
       }
+      this.#context.exchange?.discardHttp1()
       this.#reconnects.recordFailedConnection()
       this.#owner.failWaiting(cause)
       this.#reconnects.updateRef()

@@ -9,6 +9,7 @@ import type { Socket } from 'node:net'
 import type { SessionStats } from '../../types/stats.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Call } from '../handler/call.ts'
+import type { SocketExchange } from './connect/socket-exchange.ts'
 import type { EngineContext, EngineSource } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
@@ -66,6 +67,8 @@ export interface SessionContext extends EngineContext {
   readonly engine: EngineSource
   readonly clock: Clock
   readonly memory: OriginMemory
+  /** With a fallback of our own; null without one. */
+  readonly exchange: SocketExchange | null
   readonly owner: SessionOwner
 }
 

@@ -22,7 +22,9 @@ export class MatrixClient extends LivingDispatcher implements ConnectionEvents {
   constructor(origin: string, options: ClientOptions, clock: FakeClock) {
     const resolved = toClientOptions(options)
     super(clock, resolved)
-    this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, clock, new OriginMemory(clock), this)
+    const memory = new OriginMemory(clock)
+    const connections = { sessions: 1, http1: 1 }
+    this.scheduler = new CallScheduler(toOrigin(origin), resolved, connections, clock, memory, this)
   }
 
   /** How many calls there are, and how many of them may be late. */

@@ -116,7 +116,8 @@ export class Http1Harness {
     const memory = new OriginMemory(this.clock, 'http/1.1')
     this.fallback = fallback
     const resolved = toClientOptions({ ...options, fallback })
-    this.scheduler = new CallScheduler(toOrigin(origin), resolved, 1, this.clock, memory, events)
+    const connections = { sessions: 1, http1: 1 }
+    this.scheduler = new CallScheduler(toOrigin(origin), resolved, connections, this.clock, memory, events)
     onTestFinished(() => this.scheduler.tearDown(null))
   }
 

@@ -161,13 +161,16 @@ export const clientOptions: ClientOptions[] = [
   { localAddress: '127.0.0.2', autoSelectFamily: false, autoSelectFamilyAttemptTimeout: 100 },
   { localAddress: null, autoSelectFamily: null, autoSelectFamilyAttemptTimeout: null },
   { connect: { secureContext: createSecureContext() } },
+  { keepAliveMaxTimeout: 600_000, keepAliveTimeoutThreshold: 0, clientTtl: 60_000 },
+  { maxRequestsPerClient: 100, pipelining: 0 },
+  { keepAliveMaxTimeout: null, keepAliveTimeoutThreshold: null, clientTtl: null, pipelining: null },
   { connect: { secureContext: () => createSecureContext() } },
 ]
 export const refusedClientOptions: ClientOptions[] = [
   // @ts-expect-error: no such engine
   { engine: 'http1' },
-  // @ts-expect-error: HTTP/2 has no pipelining
-  { pipelining: 10 },
+  // @ts-expect-error: a number of requests
+  { pipelining: true },
   // @ts-expect-error: ALPN is Dodici's own business
   { connect: { ALPNProtocols: ['http/1.1'] } },
   // @ts-expect-error: a duration is a number of milliseconds

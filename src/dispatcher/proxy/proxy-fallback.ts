@@ -18,9 +18,8 @@ import { toConnectError } from '../../errors.ts'
 import { ForwardingHandler } from '../../handler/forwarding-handler.ts'
 import { toNativeHandler, toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 import { BuiltinFallback } from '../../scheduler/fallback/builtin-fallback.ts'
-import type { FallbackEvents } from '../../scheduler/fallback/fallback-events.ts'
+import type { FallbackRoute, RouteOptions } from '../../scheduler/fallback/own-fallback.ts'
 import { OwnFallback } from '../../scheduler/fallback/own-fallback.ts'
-import type { Http2Takers } from '../../session/connect/http2-takers.ts'
 
 /** RFC 9110 §15.5.8: this response is the proxy's own. */
 const PROXY_AUTHENTICATION_REQUIRED = 407
@@ -45,14 +44,25 @@ export class ProxyFallback extends OwnFallback {
       : null
   }
 
-  /** Those behind tunnels: a forwarding proxy speaks HTTP/1.1. */
-  get takers(): Http2Takers {
-    return this.#tunnelled.takers
+  override make(options: RouteOptions): FallbackRoute {
+    const tunnelled = this.#tunnelled.make(options)
+    // A connection to a forwarding proxy is no connection to the origin, and speaks HTTP/1.1.
+    const forwarded = this.#forwarded?.make({ ...options, exchange: null, events: null }) ?? null
+    return new ProxyRoute(this.#options, tunnelled, forwarded)
   }
+}
 
-  /** Those behind tunnels: a connection to a forwarding proxy is no connection to the origin. */
-  get events(): FallbackEvents {
-    return this.#tunnelled.events
+/** One origin's connections: its tunnels, and those to the proxy that forwards its requests. */
+class ProxyRoute implements FallbackRoute {
+  readonly #options: ResolvedProxyOptions
+  readonly #tunnelled: FallbackRoute
+  /** Null where all requests go through tunnels. */
+  readonly #forwarded: FallbackRoute | null
+
+  constructor(options: ResolvedProxyOptions, tunnelled: FallbackRoute, forwarded: FallbackRoute | null) {
+    this.#options = options
+    this.#tunnelled = tunnelled
+    this.#forwarded = forwarded
   }
 
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {

@@ -7,22 +7,22 @@
 import type { AnyDispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import type { Clock } from '../../core/clock.ts'
+import { DISPATCHER_OPTIONS } from '../../core/known-options.ts'
 import { MAX_RESPONSE_HEADER_SIZE } from '../../core/limits.ts'
 import type { ResolvedClientOptions } from '../../core/options.ts'
 import { toOrigin } from '../../core/options.ts'
 import { RUNTIME } from '../../core/runtime.ts'
+import { warnOnce } from '../../core/unknown-options.ts'
 import { ClientDestroyedError, NotSupportedError } from '../../errors.ts'
 import { toHttp1Connector } from '../../session/connect/http1-connector.ts'
-import { Http2Takers } from '../../session/connect/http2-takers.ts'
 import type { BuiltinAgent, BuiltinAgentClass } from './builtin.ts'
 import { findBuiltinClass, peekBuiltinClass } from './builtin.ts'
-import { FallbackEvents } from './fallback-events.ts'
+import { listenTo } from './fallback-events.ts'
+import type { FallbackRoute, RouteOptions } from './own-fallback.ts'
 import { OwnFallback } from './own-fallback.ts'
 
-/** The Agent is made on first use. Its connections are made by the same code as those of sessions. */
+/** Each route has an Agent. Its connections are made by the same code as those of sessions. */
 export class BuiltinFallback extends OwnFallback {
-  readonly takers = new Http2Takers()
-  readonly events = new FallbackEvents()
   readonly #options: ResolvedClientOptions
   readonly #clock: Clock
   /**
@@ -30,14 +30,38 @@ export class BuiltinFallback extends OwnFallback {
    * when none was found then.
    */
   readonly #seen: BuiltinAgentClass | null
-  #agent: BuiltinAgent | null = null
-  #isDestroyed = false
 
   constructor(options: ResolvedClientOptions, clock: Clock) {
     super()
     this.#options = options
     this.#clock = clock
     this.#seen = peekBuiltinClass()
+  }
+
+  override make(options: RouteOptions): FallbackRoute {
+    return new BuiltinRoute(options, this.#options, this.#clock, this.#seen)
+  }
+}
+
+/** One Agent, made on first use. */
+class BuiltinRoute implements FallbackRoute {
+  readonly #route: RouteOptions
+  readonly #options: ResolvedClientOptions
+  readonly #clock: Clock
+  readonly #seen: BuiltinAgentClass | null
+  #agent: BuiltinAgent | null = null
+  #isDestroyed = false
+
+  constructor(
+    route: RouteOptions,
+    options: ResolvedClientOptions,
+    clock: Clock,
+    seen: BuiltinAgentClass | null,
+  ) {
+    this.#route = route
+    this.#options = options
+    this.#clock = clock
+    this.#seen = seen
   }
 
   /** @throws NotSupportedError when no Agent can be made that connects as the sessions do; ClientDestroyedError */
@@ -68,7 +92,7 @@ export class BuiltinFallback extends OwnFallback {
               'option, for example to an Agent of undici from npm',
       )
     }
-    const { connectTimeout, strictContentLength } = this.#options
+    const { connectTimeout, strictContentLength, http1 } = this.#options
     // The call has its own clocks and limits.
     const common = {
       allowH2: false,
@@ -76,14 +100,38 @@ export class BuiltinFallback extends OwnFallback {
       bodyTimeout: 0,
       maxHeaderSize: MAX_RESPONSE_HEADER_SIZE,
     }
-    const connect = toHttp1Connector(this.#options, this.#clock, this.takers)
-    const agent = new agentClass({ ...common, connectTimeout, strictContentLength, connect })
-    this.events.listenTo(agent, (error) => this.takers.wasTaken(error))
+    const { connections, exchange, events } = this.#route
+    const agent = new agentClass({
+      ...http1,
+      ...common,
+      connections: toBuiltinConnections(connections, http1.clientTtl),
+      ...{ connectTimeout, strictContentLength },
+      connect: toHttp1Connector(this.#options, this.#clock, exchange),
+    })
+    if (events !== null) listenTo(agent, events, (error) => exchange?.wasTaken(error) === true)
+    if (http1.clientTtl > 0) agent.on('connect', checkTtl)
     return agent
   }
 }
 
+/**
+ * The limit as undici's Agent takes it. Undefined: any number.
+ *
+ * None with `clientTtl`: for 1 the Agent would make a Client, which doesn't know that option, and in a Pool of undici 7
+ * a request waits for ever if the last connection that it may have is too old. The scheduler has the limit anyway.
+ */
+function toBuiltinConnections(connections: number, clientTtl: number): number | undefined {
+  return connections === Number.POSITIVE_INFINITY || clientTtl > 0 ? undefined : connections
+}
+
+/** A Pool of undici that knows `clientTtl` notes on each target when it was connected. */
+function checkTtl(_origin: unknown, targets: readonly object[]): void {
+  if (targets.some((target) => 'ttl' in target)) return
+  const why = 'the undici that serves HTTP/1.1 here is too old to know it'
+  warnOnce('clientTtl', DISPATCHER_OPTIONS, `The option clientTtl of a dispatcher has no effect: ${why}`)
+}
+
 /** The server name of connections to a host, where no request names another one. */
-export function toConnectName({ connect }: Pick<ResolvedClientOptions, 'connect'>, hostname: string): string {
+function toConnectName({ connect }: Pick<ResolvedClientOptions, 'connect'>, hostname: string): string {
   return (typeof connect === 'function' ? undefined : connect.servername) ?? hostname
 }

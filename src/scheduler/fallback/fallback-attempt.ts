@@ -273,7 +273,7 @@ function toFallbackOptions(
   body: DispatchOptions['body'],
 ): DispatchOptions {
   const { request } = call
-  const { origin, path, method, protocol, idempotent } = request
+  const { origin, path, method, protocol, idempotent, reset, blocking } = request
   return {
     origin: origin.href,
     path,
@@ -284,6 +284,8 @@ function toFallbackOptions(
     headersTimeout: 0,
     bodyTimeout: 0,
     servername,
+    ...(reset === null ? {} : { reset }),
+    ...(blocking === null ? {} : { blocking }),
     ...(protocol === null ? {} : { upgrade: protocol }),
   }
 }

@@ -7,56 +7,76 @@
 import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { Clock } from '../../core/clock.ts'
 import { Hold } from '../../core/clock.ts'
-import type { Origin, ResolvedClientOptions } from '../../core/options.ts'
+import type { ResolvedClientOptions } from '../../core/options.ts'
+import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { UnorderedList } from '../../core/unordered-list.ts'
 import type { DodiciError } from '../../errors.ts'
 import { ClientDestroyedError, isNoProtocol, NotSupportedError } from '../../errors.ts'
 import type { Call } from '../../handler/call.ts'
-import type { Http2Taker } from '../../session/connect/http2-takers.ts'
+import { SocketExchange } from '../../session/connect/socket-exchange.ts'
 import type { OriginMemory } from '../../session/origin-memory.ts'
 import type { ConnectionEvents } from '../connection-events.ts'
-import { BuiltinFallback, toConnectName } from './builtin-fallback.ts'
+import { BuiltinFallback } from './builtin-fallback.ts'
 import type { FallbackOwner } from './fallback-attempt.ts'
 import { FallbackAttempt } from './fallback-attempt.ts'
 import type { FallbackListener } from './fallback-events.ts'
+import type { FallbackRoute } from './own-fallback.ts'
 import { OwnFallback } from './own-fallback.ts'
+
+/** The owner of the calls. */
+export interface RoomListener {
+  /** The place of an attempt is free. */
+  onFallbackRoom(): void
+}
 
 /** The caller's dispatcher, or one of the kind that is built into Node, which Dodici makes and ends itself. */
 export class Fallback implements FallbackOwner, FallbackListener {
+  /** Where connections of either protocol change hands; null with a dispatcher of the caller's, or none. */
+  readonly exchange: SocketExchange | null
+  /** Null where there is none. */
   readonly #dispatcher: FallbackDispatcher | null
-  /** Null when the dispatcher is the caller's. */
-  readonly #own: BuiltinFallback | null
+  readonly #own: OwnFallback | null
+  /** What this origin has of it; null when the dispatcher is the caller's. */
+  readonly #route: FallbackRoute | null
+  /** How many attempts there may be; Infinity for any number. */
+  readonly #places: number
   readonly #connect: ResolvedClientOptions['connect']
-  readonly #origin: Origin
   readonly #memory: OriginMemory
   readonly #events: ConnectionEvents
   /** How many connections of Dodici's own fallback serve the origin. */
   #connected = 0
   /** What has ended the attempts that were left at the end. Null: there was none, or the end hasn't come. */
   #endError: Error | null = null
-  /** Takes connections that choose HTTP/2. Null before it is known, and for a fallback of the caller's. */
-  #taker: Http2Taker | null = null
+  readonly #listener: RoomListener
   readonly #attempts = new UnorderedList<FallbackAttempt>()
   /** Keeps the process alive while attempts wait for a connection: the connecting code may have no socket meanwhile. */
   readonly #hold: Hold
   /** How many attempts wait for a connection. */
   #waiting = 0
+  /** How many attempts are done whose connections aren't free yet. */
+  #leaving = 0
 
+  /** @param connections how many connections of HTTP/1.1 there may be; Infinity for any number */
   constructor(
-    origin: Origin,
     options: ResolvedClientOptions,
+    connections: number,
     clock: Clock,
     memory: OriginMemory,
     events: ConnectionEvents,
+    listener: RoomListener,
   ) {
-    this.#origin = origin
+    const { connect, fallback, http1 } = options
     this.#memory = memory
     this.#events = events
+    this.#listener = listener
     this.#hold = new Hold(clock)
-    this.#connect = options.connect
-    this.#own = options.fallback === undefined ? new BuiltinFallback(options, clock) : null
-    this.#dispatcher = options.fallback ?? this.#own
-    if (this.#dispatcher instanceof OwnFallback) this.#dispatcher.events.add(origin.href, this)
+    this.#connect = connect
+    this.#own = fallback === undefined ? new BuiltinFallback(options, clock) : toOwn(fallback)
+    this.exchange = this.#own === null ? null : new SocketExchange(clock)
+    this.#route = this.#own?.open({ connections, exchange: this.exchange, events: this }) ?? null
+    this.#dispatcher = this.#route ?? fallback ?? null
+    // A dispatcher of the caller's has limits of its own, and a queue behind them.
+    this.#places = this.#own === null ? Number.POSITIVE_INFINITY : connections * Math.max(http1.pipelining, 1)
   }
 
   /** How many HTTP/1.1 connections there are to the origin: those of a fallback of the caller's aren't known. */
@@ -83,15 +103,14 @@ export class Fallback implements FallbackOwner, FallbackListener {
     return this.#dispatcher !== null
   }
 
-  /** Its connections may choose HTTP/2: `taker` takes those. */
-  offer(taker: Http2Taker): void {
-    if (!(this.#dispatcher instanceof OwnFallback)) return
-    this.#taker = taker
-    this.#dispatcher.takers.add(this.#origin, this.#connectName, taker)
+  /** Whether a further call has a place, where there is a fallback. */
+  get hasRoom(): boolean {
+    return this.#attempts.size + this.#leaving < this.#places
   }
 
-  get #connectName(): string {
-    return toConnectName({ connect: this.#connect }, this.#origin.hostname)
+  /** Whether an attempt has a connection. */
+  get isConnected(): boolean {
+    return this.#attempts.size > this.#waiting
   }
 
   /**
@@ -131,7 +150,7 @@ export class Fallback implements FallbackOwner, FallbackListener {
   }
 
   isOfHttp2(error: Error, isHint: boolean): boolean {
-    if (this.#dispatcher instanceof OwnFallback && this.#dispatcher.takers.wasTaken(error)) return true
+    if (this.exchange?.wasTaken(error) === true) return true
     if (!isHint || this.#memory.isHttp1Chosen || !isNoProtocol(error)) return false
     this.#memory.onNoHttp1()
     return true
@@ -139,18 +158,33 @@ export class Fallback implements FallbackOwner, FallbackListener {
 
   onAttemptDone(attempt: FallbackAttempt): void {
     this.#attempts.delete(attempt)
+    if (this.#places === Number.POSITIVE_INFINITY) return
+    this.#leaving++
+    originalNextTick(waitForTurn, this)
   }
 
-  /** Fails the calls that are left, and settles when Dodici's own dispatcher is gone. */
+  /** undici has had a turn of the event loop since the response has ended: only then does it use a connection again. */
+  static leave(fallback: Fallback): void {
+    fallback.#leaving--
+    fallback.#listener.onFallbackRoom()
+  }
+
+  /** Fails the calls that are left, and settles when Dodici's own connections are gone. */
   async end(error: Error | null): Promise<void> {
-    if (this.#dispatcher instanceof OwnFallback) {
-      this.#dispatcher.events.delete(this.#origin.href, this)
-      if (this.#taker !== null) this.#dispatcher.takers.delete(this.#origin, this.#connectName, this.#taker)
-    }
+    this.exchange?.close()
     const attempts = this.#attempts.items.toSorted((a, b) => a.sequence - b.sequence)
     // Their connections report that they were reset.
     if (attempts.length > 0) this.#endError = error ?? new ClientDestroyedError()
     for (const attempt of attempts) attempt.fail(error ?? new ClientDestroyedError())
-    await this.#own?.destroy(error)
+    if (this.#route !== null) await this.#own?.close(this.#route, error)
   }
+}
+
+/** A tick later: undici begins to wait for its turn behind the callback that the attempt has heard. */
+function waitForTurn(fallback: Fallback): void {
+  originalSetImmediate(Fallback.leave, fallback)
+}
+
+function toOwn(fallback: FallbackDispatcher | null): OwnFallback | null {
+  return fallback instanceof OwnFallback ? fallback : null
 }

@@ -18,6 +18,7 @@ import type { Dial, DialListener } from './dial.ts'
 import type { DialTarget } from './dialer.ts'
 import { Dialer } from './dialer.ts'
 import { toSecureContext } from './socket.ts'
+import type { SocketExchange } from './socket-exchange.ts'
 
 /** The result of a connection attempt: a socket that HTTP/2 can be spoken on, or the error. */
 export type ConnectionResult = { readonly socket: Socket } | { readonly error: DodiciError }
@@ -36,6 +37,7 @@ const EITHER_PROTOCOL = ['h2', 'http/1.1']
 export class ConnectionAttempt implements DialListener {
   readonly #origin: Origin
   readonly #memory: OriginMemory
+  readonly #exchange: SocketExchange | null
   readonly #onResult: (result: ConnectionResult) => void
   readonly #dial: Dial
   /** What the error of an origin without HTTP/2 says of the options. */
@@ -44,11 +46,12 @@ export class ConnectionAttempt implements DialListener {
   #secureContext: SecureContext | undefined
 
   constructor(
-    { origin, options, clock, memory }: SessionContext,
+    { origin, options, clock, memory, exchange }: SessionContext,
     onResult: (result: ConnectionResult) => void,
   ) {
     this.#origin = origin
     this.#memory = memory
+    this.#exchange = exchange
     this.#alpnHint = options.fallback === null ? ', and fallback: null leaves no HTTP/1.1' : ''
     this.#onResult = onResult
     const alpnProtocols = options.fallback === null ? ONLY_HTTP2 : EITHER_PROTOCOL
@@ -100,6 +103,10 @@ export class ConnectionAttempt implements DialListener {
     const choice = alpnProtocol === false ? 'no protocol' : `'${alpnProtocol}'`
     const message = `${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'${this.#alpnHint}`
     return Object.assign(new AlpnError(message), { alpnProtocol })
+  }
+
+  keepRefused(socket: Socket): boolean {
+    return this.#exchange?.keepHttp1(socket) === true
   }
 
   onConnected(socket: Socket): void {

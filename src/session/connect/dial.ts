@@ -21,10 +21,12 @@ export interface DialListener {
   /** A socket that the dialer has made begins to connect. Not called for a socket of the caller's connect function. */
   onConnecting?(socket: Socket): void
   /**
-   * Why the protocol can't be spoken on an open socket; null where it can. With an error, the socket is destroyed and
-   * the dial fails.
+   * Why the protocol can't be spoken on an open socket; null where it can. With an error the dial fails, and the socket
+   * is destroyed, unless {@link keepRefused} keeps it.
    */
   toRefusal(socket: Socket): Error | null
+  /** Whether a socket that was refused serves another protocol: then it is the listener's from now on. */
+  keepRefused?(socket: Socket): boolean
   /** The socket is open, and belongs to the listener from now on. */
   onConnected(socket: Socket): void
   /** The dial has failed. @param cause any value: a connect function may throw anything */
@@ -221,22 +223,25 @@ export class Dial {
       this.fail(socket.errored ?? new SocketError('The socket was destroyed as soon as it was connected'))
       return
     }
-    const refusal = this.#listener.toRefusal(socket)
-    if (refusal !== null) {
-      discardSocket(socket)
-      this.fail(refusal)
-    } else if (this.#wasUnreferenced) {
+    if (this.#wasUnreferenced) {
       // A socket without a handle runs unref() in a listener that comes after this one.
       this.#wasUnreferenced = false
       originalNextTick(() => {
         setRef(socket, true)
         this.#onOpen(socket)
       })
-    } else {
-      this.#end()
-      for (const each of [this.#socket, this.#second]) if (each !== socket) each?.destroy()
-      this.#listener.onConnected(socket)
+      return
     }
+    const refusal = this.#listener.toRefusal(socket)
+    if (refusal !== null && this.#listener.keepRefused?.(socket) !== true) {
+      discardSocket(socket)
+      this.fail(refusal)
+      return
+    }
+    this.#end()
+    for (const each of [this.#socket, this.#second]) if (each !== socket) each?.destroy()
+    if (refusal === null) this.#listener.onConnected(socket)
+    else this.#listener.onFailed(refusal)
   }
 
   #onTimeout(connectTimeout: number): void {

@@ -7,12 +7,13 @@
 import type { Socket } from 'node:net'
 import type { Connector, ConnectorCallback, ConnectorOptions } from '../../../types/client.ts'
 import type { Clock } from '../../core/clock.ts'
+import { originalNextTick } from '../../core/original-timers.ts'
 import { AlpnError, toError } from '../../errors.ts'
 import type { DialListener } from './dial.ts'
 import type { DialerOptions, DialTarget } from './dialer.ts'
 import { Dialer } from './dialer.ts'
-import type { Http2Taker, Http2Takers } from './http2-takers.ts'
 import { discardSocket, tuneSocket } from './socket.ts'
+import type { Http2Taker, SocketExchange } from './socket-exchange.ts'
 
 /** HTTP/2 isn't offered where it has no taker: the fallback would speak HTTP/1.1 to the server all the same. */
 const HTTP1 = ['http/1.1']
@@ -21,24 +22,30 @@ const EITHER_PROTOCOL = ['h2', 'http/1.1']
 /**
  * A connector of undici's kind: it calls back once, in any case, and never from within.
  *
- * @param takers take connections that choose HTTP/2; null for none
+ * @param exchange of the origin's sessions, from which its first connection may come; null for none
  */
 export function toHttp1Connector(
   options: DialerOptions,
   clock: Clock,
-  takers: Http2Takers | null = null,
+  exchange: SocketExchange | null = null,
 ): Connector {
   const dialer = new Dialer(options, clock)
   return (asked: ConnectorOptions, callback: ConnectorCallback): void => {
     const name = asked.host ?? asked.hostname
-    const taker = takers?.find(asked) ?? null
-    const target = toTarget(asked, name, taker === null ? HTTP1 : EITHER_PROTOCOL)
     const { connect } = options
+    const taker = exchange?.find() ?? null
+    const target = toTarget(asked, name, taker === null ? HTTP1 : EITHER_PROTOCOL)
     const attempt =
-      taker === null || takers === null
+      taker === null || exchange === null
         ? new Http1Attempt(name, connect, callback)
-        : new EitherAttempt(name, connect, callback, takers, taker)
-    dialer.dial(target, attempt)
+        : new EitherAttempt(name, connect, callback, exchange, taker)
+    const spare = exchange?.takeHttp1() ?? null
+    if (spare === null) dialer.dial(target, attempt)
+    else
+      originalNextTick(() => {
+        if (spare.destroyed) dialer.dial(target, attempt)
+        else attempt.onConnected(spare)
+      })
   }
 }
 
@@ -90,18 +97,18 @@ class Http1Attempt implements DialListener {
 
 /** One connection on its way that may choose HTTP/2. */
 class EitherAttempt extends Http1Attempt {
-  readonly #takers: Http2Takers
+  readonly #exchange: SocketExchange
   readonly #taker: Http2Taker
 
   constructor(
     name: string,
     connect: DialerOptions['connect'],
     callback: ConnectorCallback,
-    takers: Http2Takers,
+    exchange: SocketExchange,
     taker: Http2Taker,
   ) {
     super(name, connect, callback)
-    this.#takers = takers
+    this.#exchange = exchange
     this.#taker = taker
   }
 
@@ -117,7 +124,7 @@ class EitherAttempt extends Http1Attempt {
     }
     const error = new AlpnError(`${this.name} speaks HTTP/2 by now, and chose 'h2' by ALPN`)
     error.alpnProtocol = 'h2'
-    this.#takers.noteTaken(error)
+    this.#exchange.noteTaken(error)
     this.#taker.takeHttp2(socket)
     this.onFailed(error)
   }

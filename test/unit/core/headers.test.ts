@@ -19,6 +19,7 @@ function add(headers: unknown): HeaderTarget {
     headerSize: 0,
     sensitiveHeaders: null,
     spellings: null,
+    reset: null,
   }
   Reflect.apply(addHeaders, undefined, [target, headers])
   return target

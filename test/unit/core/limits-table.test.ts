@@ -2,7 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { LimitRow } from '../../../src/core/limits.ts'
-import { AGENT_LIMITS, CALL_LIMITS, LIMITS, POOL_LIMITS, SESSION_LIMITS } from '../../../src/core/limits.ts'
+import {
+  AGENT_LIMITS,
+  CALL_LIMITS,
+  HTTP1_LIMITS,
+  LIMITS,
+  POOL_LIMITS,
+  SESSION_LIMITS,
+} from '../../../src/core/limits.ts'
 import { toAgentOptions, toClientOptions, toConnections } from '../../../src/core/options.ts'
 import type { LimitTable } from '../../support/limit-docs.ts'
 import { checkDocs, checkTypeDocs, findDocumented } from '../../support/limit-docs.ts'
@@ -16,6 +23,7 @@ const rows: readonly (readonly [string, LimitRow])[] = Object.entries(LIMITS)
 const INTERFACES: readonly (readonly [file: string, name: string, table: LimitTable])[] = [
   ['types/limits.ts', 'CallLimits', CALL_LIMITS],
   ['types/client.ts', 'ClientOptions', SESSION_LIMITS],
+  ['types/http1.ts', 'Http1Options', HTTP1_LIMITS],
   ['types/client.ts', 'PoolOptions', POOL_LIMITS],
   ['types/client.ts', 'AgentOptions', AGENT_LIMITS],
 ]
@@ -35,15 +43,16 @@ describe('the table of limits', () => {
     expect(value).toBeGreaterThanOrEqual(min)
     if (value > max) expect(off).toBeNull()
     if (typeof off === 'number') expect(off).toBe(min)
-    expect(unit === 'milliseconds').toBe(/(Timeout|Interval)$/.test(name))
+    expect(unit === 'milliseconds').toBe(/(Timeout|TimeoutThreshold|Interval|Ttl)$/.test(name))
     expect(unit === 'bytes').toBe(/(Size|Buffer)$/.test(name))
   })
 
   test('has the defaults of what is resolved', () => {
-    const { limits, session, connectTimeout } = toClientOptions({})
+    const { limits, session, connectTimeout, http1 } = toClientOptions({})
     const resolved = {
-      ...{ ...limits, connectTimeout, ...session },
-      connections: toConnections({}),
+      // Over HTTP/1.1 the default of keepAliveTimeout is undici's.
+      ...{ ...limits, connectTimeout, ...http1, ...session },
+      connections: toConnections({}).sessions,
       maxOrigins: toAgentOptions({}).maxOrigins,
     }
     expect(resolved).toMatchObject(Object.fromEntries(rows.map(([name, row]) => [name, row.default])))
@@ -62,7 +71,7 @@ describe('the docs of the types', () => {
     })
   })
 
-  test.each(['types/limits.ts', 'types/client.ts'])('say the units: %s', (file) => {
+  test.each(['types/limits.ts', 'types/client.ts', 'types/http1.ts'])('say the units: %s', (file) => {
     expect(read(file)).toMatch(/Durations in milliseconds, sizes in bytes/)
   })
 })
@@ -77,7 +86,9 @@ describe('the pages', () => {
     const { withError } = findDocumented(read('docs/timeouts.md'))
     expect(withError).toEqual(Object.keys(CALL_LIMITS))
     expect(withoutError).toEqual(
-      expect.arrayContaining(Object.keys({ ...SESSION_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS })),
+      expect.arrayContaining(
+        Object.keys({ ...SESSION_LIMITS, ...HTTP1_LIMITS, ...POOL_LIMITS, ...AGENT_LIMITS }),
+      ),
     )
   })
 

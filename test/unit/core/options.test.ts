@@ -56,6 +56,10 @@ const defaults = {
   enforceMaxHeaderListSize: true,
   captureStack: false,
   receiveLimits: DEFAULT_RECEIVE_LIMITS,
+  http1: {
+    ...{ keepAliveTimeout: 4_000, keepAliveMaxTimeout: 600_000, keepAliveTimeoutThreshold: 2_000 },
+    ...{ clientTtl: 0, maxRequestsPerClient: 0, pipelining: 1 },
+  },
 }
 
 /** The defaults, with what was given in its place: a limit among the limits, but for the connection attempts' own. */
@@ -63,9 +67,15 @@ function toExpected(given: object): object {
   const entries = Object.entries(given)
   const isLimit = ([name]: [string, unknown]) => name in limits && name !== 'connectTimeout'
   const isOfSession = ([name]: [string, unknown]) => name in session
+  const isOfHttp1 = ([name]: [string, unknown]) => name in defaults.http1
+  const isOther = (entry: [string, unknown]) => !isLimit(entry) && !isOfSession(entry) && !isOfHttp1(entry)
+  // undici takes no 0 for a time that has no end.
+  const toEndless = ([name, value]: [string, unknown]): [string, unknown] =>
+    value === 0 && /^keepAlive(Max)?Timeout$/.test(name) ? [name, 2_147_483_647] : [name, value]
   return {
     ...defaults,
-    ...Object.fromEntries(entries.filter((entry) => !isLimit(entry) && !isOfSession(entry))),
+    ...Object.fromEntries(entries.filter(isOther)),
+    http1: { ...defaults.http1, ...Object.fromEntries(entries.filter(isOfHttp1).map(toEndless)) },
     limits: {
       ...limits,
       isQueueTimeoutGiven: 'queueTimeout' in given,
@@ -148,7 +158,7 @@ describe('toClientOptions', () => {
     })
 
     test('leaves out what it does not know', () => {
-      expect(resolve({ pipelining: 10, allowH2: true, limits: { bodyTimeout: 5 } })).toEqual(defaults)
+      expect(resolve({ preferH2: true, allowH2: true, limits: { bodyTimeout: 5 } })).toEqual(defaults)
     })
 
     test.each([
@@ -165,6 +175,7 @@ describe('toClientOptions', () => {
   const delays = [
     ...['connectTimeout', 'queueTimeout', 'headersTimeout', 'bodyTimeout', 'uploadTimeout'],
     ...['requestTimeout', 'keepAliveTimeout', 'pingInterval', 'pingTimeout'],
+    ...['keepAliveMaxTimeout', 'keepAliveTimeoutThreshold', 'clientTtl'],
   ]
   describe.each(delays)('when %s is given', (name) => {
     test.each([0, 1, 0.5, 2_147_483_647])('accepts %d', (value) => {
@@ -195,6 +206,8 @@ describe('toClientOptions', () => {
     { name: 'connectionWindowSize', unit: 'bytes', min: 65_535, max: 2_147_483_647 },
     { name: 'maxSessionBuffer', unit: 'bytes', min: 65_535, max: Number.MAX_SAFE_INTEGER },
     { name: 'maxConcurrentStreams', unit: 'streams', min: 1, max: 4_294_967_295 },
+    { name: 'maxRequestsPerClient', unit: 'requests (0: any number)', min: 0, max: 4_294_967_295 },
+    { name: 'pipelining', unit: 'requests', min: 0, max: 4_294_967_295 },
     { name: 'maxHeaderSize', unit: 'bytes', min: 1, max: 1_048_576 },
     { name: 'maxHeadersCount', unit: 'fields', min: 1, max: 32_768 },
     { name: 'maxResponseSize', unit: 'bytes (-1: any number)', min: -1, max: Number.MAX_SAFE_INTEGER },

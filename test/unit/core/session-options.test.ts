@@ -199,12 +199,12 @@ describe('toSessionOptions', () => {
 
 describe('toConnections', () => {
   test.each([
-    [undefined, 4],
-    [null, Number.POSITIVE_INFINITY],
-    [1, 1],
-    [2 ** 32 - 1, 2 ** 32 - 1],
-  ])('takes %s for %d', (connections, expected) => {
-    expect(toConnections({ connections })).toBe(expected)
+    [undefined, 4, Number.POSITIVE_INFINITY],
+    [null, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+    [1, 1, 1],
+    [2 ** 32 - 1, 2 ** 32 - 1, 2 ** 32 - 1],
+  ])('takes %s for %d sessions, and %d connections of HTTP/1.1', (connections, sessions, http1) => {
+    expect(toConnections({ connections })).toEqual({ sessions, http1 })
   })
 
   test.each([

@@ -131,6 +131,10 @@ export class TestOwner implements CallOwner<Call> {
     return this.connecting
   }
 
+  mayWaitOn(): boolean {
+    return this.connecting
+  }
+
   onSettled(call: Call, from: CallState): void {
     expect(call.state).toBe('settled')
     this.settled.push(from)

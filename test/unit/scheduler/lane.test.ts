@@ -5,7 +5,7 @@ import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
 import type { LaneFacts, SessionNeed } from '../../../src/scheduler/lane.ts'
 import { toLane, toSessionNeed } from '../../../src/scheduler/lane.ts'
 
-interface Given extends Partial<Pick<FailureNotes, 'http1Required' | 'wasMisdirected'>> {
+interface Given extends Partial<Pick<FailureNotes, 'http1Required' | 'isHttp1Upgrade' | 'wasMisdirected'>> {
   readonly isHttp1?: boolean
   readonly protocol?: string | null
   readonly replayable?: boolean
@@ -13,8 +13,8 @@ interface Given extends Partial<Pick<FailureNotes, 'http1Required' | 'wasMisdire
 
 function toFacts(given: Given = {}): LaneFacts {
   const { isHttp1 = false, protocol = null, replayable = true } = given
-  const { http1Required = null, wasMisdirected = false } = given
-  const failures = { ...NO_FAILURES, http1Required, wasMisdirected }
+  const { http1Required = null, isHttp1Upgrade = false, wasMisdirected = false } = given
+  const failures = { ...NO_FAILURES, http1Required, isHttp1Upgrade, wasMisdirected }
   return { request: { isHttp1, protocol, body: { replayable } }, failures }
 }
 
@@ -45,6 +45,12 @@ const CASES: readonly { what: string; given: Given; name: string; need: SessionN
   {
     what: 'one for HTTP/1.1 by the server',
     given: { http1Required: required },
+    name: 'fallback',
+    need: 'none',
+  },
+  {
+    what: 'an upgrade that sessions do not offer',
+    given: { isHttp1Upgrade: true, protocol: 'a' },
     name: 'fallback',
     need: 'none',
   },

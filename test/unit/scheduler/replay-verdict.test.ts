@@ -21,6 +21,7 @@ function toCall(options: Partial<DispatchOptions> = {}): Call {
     onReplay() {},
     onFlow() {},
     isConnecting: () => false,
+    mayWaitOn: () => false,
     onSettled() {},
   }
   return new Call(request, new Recorder(), owner, 0)

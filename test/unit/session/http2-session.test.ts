@@ -35,7 +35,8 @@ class Scene implements SessionOwner {
     })
     const source: EngineSource = { use: (onLoaded) => onLoaded(engine) }
     const context = { origin: toOrigin('http://a.example'), options, engine: source, clock, deadlines }
-    this.session = new Http2Session({ ...context, memory: new OriginMemory(clock), owner: this }, 1, 'cold')
+    const memory = new OriginMemory(clock)
+    this.session = new Http2Session({ ...context, memory, exchange: null, owner: this }, 1, 'cold')
     onTestFinished(() => {
       this.#socket.destroy()
     })

@@ -1,0 +1,108 @@
+/**
+ * Connections that change hands between an origin's sessions and its fallback, by the protocol that they have chosen.
+ *
+ * @module
+ */
+
+import type { Socket } from 'node:net'
+import type { Alarm, Clock } from '../../core/clock.ts'
+import { discardSocket, setRef } from './socket.ts'
+
+/** The sessions of one origin, as the fallback's connections see them. */
+export interface Http2Taker {
+  /** Whether a connection that is made for HTTP/1.1 may choose HTTP/2: then both are offered. */
+  readonly mayChooseHttp2: boolean
+  /** A connection that was offered both has chosen HTTP/1.1. */
+  onHttp1Chosen(): void
+  /** A connection that was offered both has chosen HTTP/2. It belongs to the taker from now on. */
+  takeHttp2(socket: Socket): void
+}
+
+/**
+ * How long a connection waits for the fallback, in milliseconds. The calls that it was made for go there at once: it is
+ * over sooner than any server closes an idle connection.
+ */
+const SPARE_AGE = 1_000
+
+/**
+ * A protocol is a property of a connection: behind one address there may be servers of HTTP/2 and of HTTP/1.1, and one
+ * that spoke HTTP/1.1 may speak HTTP/2 after a roll-out. Either way no handshake is wasted.
+ */
+export class SocketExchange {
+  readonly #clock: Clock
+  readonly #taken = new WeakSet<Error>()
+  /** Null until the sessions are there, and once the exchange is closed. */
+  #taker: Http2Taker | null = null
+  /** The connection of a session's attempt that has chosen HTTP/1.1; null for none. */
+  #spare: Socket | null = null
+  /** Rings when the spare one is too old. Null without one. */
+  #alarm: Alarm | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Connections of the fallback may choose HTTP/2: `taker` takes those. */
+  open(taker: Http2Taker): void {
+    this.#taker = taker
+  }
+
+  /** No connection changes hands any more. */
+  close(): void {
+    this.#taker = null
+    this.discardHttp1()
+  }
+
+  /** Whoever takes a connection of the fallback if it chooses HTTP/2; null: it must not choose that. */
+  find(): Http2Taker | null {
+    return this.#taker?.mayChooseHttp2 === true ? this.#taker : null
+  }
+
+  /** @param error what the fallback gets in place of a connection */
+  noteTaken(error: Error): void {
+    this.#taken.add(error)
+  }
+
+  /** Whether a connection has failed for the fallback because it speaks HTTP/2, and has a taker. */
+  wasTaken(error: Error): boolean {
+    return this.#taken.has(error)
+  }
+
+  /**
+   * A connection of a session's attempt has chosen HTTP/1.1: the fallback may take it.
+   *
+   * @returns false when the exchange doesn't keep it
+   */
+  keepHttp1(socket: Socket): boolean {
+    if (this.#taker === null || this.#spare !== null) return false
+    this.#spare = socket
+    this.#alarm = this.#clock.after(SPARE_AGE, () => this.discardHttp1())
+    setRef(socket, false)
+    return true
+  }
+
+  /** The connection that was kept, if it is still open; null for none. */
+  takeHttp1(): Socket | null {
+    const socket = this.#spare
+    if (socket === null) return null
+    this.#forgetSpare()
+    if (socket.readable && socket.writable) {
+      setRef(socket, true)
+      return socket
+    }
+    discardSocket(socket)
+    return null
+  }
+
+  /** The fallback won't take the connection that was kept. */
+  discardHttp1(): void {
+    if (this.#spare !== null) discardSocket(this.#spare)
+    this.#forgetSpare()
+  }
+
+  #forgetSpare(): void {
+    this.#spare = null
+    this.#alarm?.cancel()
+    this.#alarm = null
+  }
+}

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
+import { connect } from 'node:tls'
 import { buildConnector, Agent as UndiciAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Dispatcher } from '../../src/index.ts'
+import type { Connector, Dispatcher } from '../../src/index.ts'
 import { Agent, Client, errors, Pool } from '../../src/index.ts'
 import { FakeFallback, respondTo } from '../support/fallback-fake.ts'
 import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
@@ -124,6 +125,39 @@ describe('an origin that chooses HTTP/1.1', () => {
     const agent = keep(new Agent({ connect }))
     expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
     expect(asked).toBe(1)
+  })
+
+  describe.each([
+    null,
+    undefined,
+    '',
+  ])('by a socket that says %o for its protocol, as tools that replace sockets do', (alpnProtocol) => {
+    const connectTo =
+      (ca: string): Connector =>
+      ({ hostname, port }, callback) => {
+        const socket = connect({ host: hostname, port: Number(port), ca, ALPNProtocols: ['http/1.1'] }, () =>
+          callback(null, Object.assign(socket, { alpnProtocol })),
+        ).once('error', (error) => callback(error, null))
+      }
+
+    it('is served by the fallback', async () => {
+      const server = await startHttp1()
+      const agent = keep(new Agent({ connect: connectTo(server.ca) }))
+      expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
+      expect(await ask(agent, server.origin)).toBe('GET / over 1.1')
+    })
+
+    it('fails without a fallback, and chose no protocol', async () => {
+      const server = await startHttp1()
+      const agent = keep(new Agent({ connect: connectTo(server.ca), fallback: null }))
+      const message = expect.stringContaining("speaks no HTTP/2: it chose no protocol by ALPN, not 'h2'")
+      expect(await fail(agent, server.origin)).toMatchObject({
+        name: 'AlpnError',
+        message,
+        alpnProtocol: false,
+      })
+      expect(server.requests).toEqual([])
+    })
   })
 
   it('does not affect an origin that speaks HTTP/2', async () => {

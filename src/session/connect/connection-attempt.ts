@@ -98,8 +98,9 @@ export class ConnectionAttempt implements DialListener {
 
   toRefusal(socket: Socket): Error | null {
     if (this.#origin.scheme !== 'https' || !isTlsSocket(socket)) return null
-    const { alpnProtocol } = socket
-    if (alpnProtocol === 'h2') return null
+    if (socket.alpnProtocol === 'h2') return null
+    // Node says false for none. A TLSSocket whose handshake only seems to have taken place, as under nock, says null.
+    const alpnProtocol = socket.alpnProtocol || false
     const choice = alpnProtocol === false ? 'no protocol' : `'${alpnProtocol}'`
     const message = `${this.#origin.href} speaks no HTTP/2: it chose ${choice} by ALPN, not 'h2'${this.#alpnHint}`
     return Object.assign(new AlpnError(message), { alpnProtocol })

@@ -19,7 +19,13 @@ const shared = {
   dts: false,
   esbuildOptions(options: BuildOptions, { format }: { format: string }) {
     // CommonJS has no `import.meta`. `createRequire()` takes the path of a file as well.
-    if (format === 'cjs') options.define = { ...options.define, 'import.meta.url': '__filename' }
+    // `require()` is all that src/undici/peer.ts needs there, whatever bundles it.
+    if (format === 'cjs')
+      options.define = {
+        ...options.define,
+        'import.meta.url': '__filename',
+        __webpack_require__: 'undefined',
+      }
     // The build has the lines and the names of the sources. Only what says the same in fewer words is made shorter.
     options.minifySyntax = true
   },

@@ -17,12 +17,16 @@ const report = process.env.TEST_REPORT
 const isSample = process.env.TEST_SCOPE === 'sample'
 
 /**
- * With TEST_SCOPE=line, and with `sample`, what needs no second line of Node is left out: how src/ is built, and what measures a heap to a
- * few KB, which plays the newest line by itself. `.ci/run` asks for that on each line but the default one. (Vitest's option `--exclude` doesn't
+ * With TEST_SCOPE=line, and with `sample`, what needs no second line of Node is left out: how src/ is built, what bundlers make of dist/, and what
+ * measures a heap to a few KB, which plays the newest line by itself. `.ci/run` asks for that on each line but the default one. (Vitest's option `--exclude` doesn't
  * reach projects that have an `exclude` of their own.)
  */
 const isLine = isSample || process.env.TEST_SCOPE === 'line'
-const ONCE = ['test/unit/layers.test.ts', 'test/process/{faults,kept-memory}.test.ts']
+const ONCE = [
+  'test/unit/layers.test.ts',
+  'test/process/{faults,kept-memory}.test.ts',
+  'test/undici/bundled.test.ts',
+]
 /** It takes its time, and was played on each line by `npm run conformance` and `npm run soak`. */
 const PLAYED = [
   'test/process/scenes.test.ts',

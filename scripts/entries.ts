@@ -1,6 +1,6 @@
 // What the build needs besides tsup: for entries of which one stands on another, and for their size.
 import { readFileSync } from 'node:fs'
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,6 +22,9 @@ export const splitEntries: Plugin = {
       const entry = path.includes('testing') ? 'testing' : 'index'
       return { path: `./${entry}.${extension}`, external: true }
     })
+    // CommonJS keeps `require()` as it is. A module wouldn't: esbuild would put a function in its place that throws.
+    if (extension === 'js')
+      build.onResolve({ filter: /^\.\/peer\.ts$/ }, () => ({ path: './parts/peer.js', external: true }))
   },
 }
 
@@ -42,18 +45,23 @@ export function exportedParts(path: string): Record<string, string> {
 export const withoutComments: Plugin = {
   name: 'without-comments',
   setup(build) {
-    build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
-      const { outputText } = transpileModule(await readFile(path, 'utf8'), {
-        compilerOptions: {
-          target: ScriptTarget.ES2022,
-          module: ModuleKind.ESNext,
-          verbatimModuleSyntax: true,
-          removeComments: true,
-        },
-      })
-      return { contents: outputText, loader: 'js' }
-    })
+    build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => ({
+      contents: await toJavaScript(path),
+      loader: 'js',
+    }))
   },
+}
+
+async function toJavaScript(path: string): Promise<string> {
+  const { outputText } = transpileModule(await readFile(path, 'utf8'), {
+    compilerOptions: {
+      target: ScriptTarget.ES2022,
+      module: ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+      removeComments: true,
+    },
+  })
+  return outputText
 }
 
 /** As undici has a default export. A file can't import itself in the sources: imports have no cycles there. */
@@ -70,6 +78,8 @@ const PLAIN_EXPORTS = '\nmodule.exports = { ...module.exports };\n'
 export async function finishEntries(): Promise<void> {
   await writeFile('dist/index.d.ts', "export * from './index.cjs'\n")
   await appendFile('dist/undici.cjs', PLAIN_EXPORTS)
+  await mkdir('dist/parts', { recursive: true })
+  await writeFile('dist/parts/peer.js', await toJavaScript('src/undici/peer.ts'))
   const source = await readFile('src/undici/declarations.ts', 'utf8')
   for (const [extension, script] of Object.entries({ 'd.ts': 'js', 'd.cts': 'cjs' })) {
     const declarations = source.replaceAll("'../index.ts'", `'./index.${script}'`)

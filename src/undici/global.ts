@@ -20,7 +20,7 @@ import {
   setGlobalDispatcher as setOwnDispatcher,
 } from '../index.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { installed, toName } from './installed.ts'
+import { installed, toMajor, toName } from './installed.ts'
 import { isInstance } from './symbols.ts'
 
 /**
@@ -39,7 +39,7 @@ function putIntoUndici(dispatcher: DispatcherType): void {
   // Dispatchers of undici 6 take its own handlers alone, and those of undici 8 need a wrapper for older handlers: its
   // own function knows how. Dodici's dispatchers, and those of undici 7, take the handlers of each.
   const isOurs = dispatcher instanceof OwnDispatcher
-  if (!isOurs && installed.state === 'loaded' && !installed.version.startsWith('7.')) {
+  if (!isOurs && installed.state === 'loaded' && toMajor(installed.names, installed.version) !== 7) {
     Reflect.apply(Reflect.get(installed.names, 'setGlobalDispatcher'), undefined, [dispatcher])
   } else {
     putWhereThereAreSlots(dispatcher)

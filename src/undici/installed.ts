@@ -4,58 +4,102 @@
  * @module
  */
 
-import { createRequire } from 'node:module'
 import { errors } from '../index.ts'
+import type { Major } from './names.ts'
 import { NAMES } from './names.ts'
+import type { Found } from './peer.ts'
+import { findUndici } from './peer.ts'
 
-/** How it went to load undici. */
+/** How it went to load undici. The version is null where its package.json can't be read. */
 export type Installed =
-  | { readonly state: 'loaded'; readonly names: object; readonly version: string }
+  | { readonly state: 'loaded'; readonly names: object; readonly version: string | null }
   | { readonly state: 'missing'; readonly cause: unknown }
-  | { readonly state: 'broken'; readonly version: string; readonly cause: unknown }
+  | { readonly state: 'broken'; readonly version: string | null; readonly cause: unknown }
 
 /** Bun has a module of that name with classes that do nothing. */
-function isUndici(names: object): boolean {
-  const { Agent }: { Agent?: unknown } = names
+function isUndici(names: unknown): names is object {
+  const { Agent }: { Agent?: unknown } = Object(names)
   return typeof Agent === 'function' && typeof Reflect.get(Object(Agent.prototype), 'dispatch') === 'function'
 }
 
-/** @param require resolves `undici` from where Dodici is */
-export function loadUndici(require: NodeJS.Require): Installed {
-  let version: string
-  try {
-    version = String(require('undici/package.json').version)
-  } catch (cause) {
-    return { state: 'missing', cause }
+function toMessage(cause: unknown): string {
+  const message: unknown = Reflect.get(Object(cause), 'message')
+  return typeof message === 'string' ? message : ''
+}
+
+/**
+ * Whether it is undici that isn't there, and no file that it needs. The first line has the name that was asked for, in
+ * the words of Node, webpack, jest or Yarn; lines behind it have paths. Vite's words have no code: it has looked
+ * already.
+ */
+function isNotFound(cause: unknown): boolean {
+  const [line = ''] = toMessage(cause).split('\n')
+  if (line.startsWith('Could not resolve "undici')) return true
+  return (
+    Reflect.get(Object(cause), 'code') === 'MODULE_NOT_FOUND' &&
+    /(^|[^\w/.@-])undici(\/package\.json)?(?![\w/.-])/.test(line)
+  )
+}
+
+/**
+ * Whether the way isn't one here: a module of Node's has no `require`, and what esbuild or rolldown put in its
+ * place in a bundle refuses to load what isn't in it.
+ */
+function isNoWay(cause: unknown): boolean {
+  const message = toMessage(cause)
+  if (Reflect.get(Object(cause), 'name') === 'ReferenceError') return /\brequire\b/.test(message)
+  return Reflect.get(Object(cause), 'code') === undefined && /"undici(\/package\.json)?"/.test(message)
+}
+
+/** @param found what each way has led to */
+export function toInstalled(found: readonly Found[]): Installed {
+  const version = found.find((each) => each.version !== undefined)?.version
+  const named = version === undefined ? null : String(version)
+  for (const { names } of found) {
+    if (names === undefined) continue
+    if (isUndici(names)) return { state: 'loaded', names, version: named }
+    // Without a version there is none of npm's.
+    return named === null
+      ? { state: 'missing', cause: new Error(`This runtime's own module 'undici' has no dispatchers`) }
+      : {
+          state: 'broken',
+          version: named,
+          cause: new Error(`This runtime has a module 'undici' of its own, which hides that of npm`),
+        }
   }
-  try {
-    const names: object = require('undici')
-    if (!isUndici(names))
-      throw new Error(`This runtime has a module 'undici' of its own, which hides that of npm`)
-    return { state: 'loaded', names, version }
-  } catch (cause) {
-    return { state: 'broken', version, cause }
-  }
+  const causes = found.map(({ cause }) => cause)
+  const failure = causes.find((cause) => !isNotFound(cause) && !isNoWay(cause))
+  if (failure !== undefined) return { state: 'broken', version: named, cause: failure }
+  const cause = causes.find(isNotFound)
+  return cause === undefined
+    ? { state: 'broken', version: named, cause: causes[0] }
+    : { state: 'missing', cause }
+}
+
+/** The major version of what is loaded: a bundle may have undici without its package.json. */
+export function toMajor(names: object, version: string | null): Major | number {
+  if (version !== null) return Number.parseInt(version, 10)
+  if ('Dispatcher1Wrapper' in names) return 8
+  return 'cacheStores' in names ? 7 : 6
 }
 
 /** Why a name isn't there, and what helps. */
 export function toReason(name: string, installed: Installed): Error {
   const majors = NAMES.get(name)?.since ?? []
   const wanted = `undici ${majors.join(' or ')}`
-  switch (installed.state) {
-    case 'missing':
-      return new errors.NotSupportedError(
-        `${name} is undici's own, and undici isn't installed: install ${wanted} beside dodici (npm install undici)`,
-        { cause: installed.cause },
-      )
-    case 'broken':
-      return new errors.NotSupportedError(
-        `${name} is undici's own, and Node ${process.version} can't load undici ${installed.version}: see the cause`,
-        { cause: installed.cause },
-      )
-    case 'loaded':
-      return new errors.NotSupportedError(`undici ${installed.version} has no ${name}: ${wanted} has it`)
+  if (installed.state === 'missing') {
+    return new errors.NotSupportedError(
+      `${name} is undici's own, and undici isn't installed: install ${wanted} beside dodici (npm install undici)`,
+      { cause: installed.cause },
+    )
   }
+  const present = installed.version === null ? 'the undici that is there' : `undici ${installed.version}`
+  if (installed.state === 'loaded')
+    return new errors.NotSupportedError(`${present} has no ${name}: ${wanted} has it`)
+  return new errors.NotSupportedError(
+    `${name} is undici's own, and Node ${process.version} can't load ${present}: see the cause`,
+    { cause: installed.cause },
+  )
 }
 
 /** Properties by which Node and libraries look at any value: nothing is an instance of what isn't there. */
@@ -86,8 +130,5 @@ export function toName(name: string, installed: Installed): unknown {
   return present ? Reflect.get(installed.names, name) : toStandIn(name, installed)
 }
 
-// A bundler that makes CommonJS of this has no `import.meta.url`.
-const here = typeof __filename === 'string' ? __filename : import.meta.url
-
 /** The user's undici, loaded once. */
-export const installed = loadUndici(createRequire(here))
+export const installed = toInstalled(findUndici())

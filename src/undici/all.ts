@@ -23,6 +23,7 @@ export {
 } from './global.ts'
 export { MockAgent, SnapshotAgent } from './mock-agent.ts'
 export { File, FormData, Headers, Request, Response } from './node.ts'
+export { EnvHttpProxyAgent, ProxyAgent } from './proxy-agents.ts'
 export {
   buildConnector,
   CloseEvent,
@@ -32,7 +33,6 @@ export {
   DecoratorHandler,
   Dispatcher1Wrapper,
   deleteCookie,
-  EnvHttpProxyAgent,
   ErrorEvent,
   EventSource,
   FileReader,
@@ -46,7 +46,6 @@ export {
   MockClient,
   MockPool,
   mockErrors,
-  ProxyAgent,
   parseCookie,
   parseMIMEType,
   ping,

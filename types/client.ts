@@ -391,8 +391,8 @@ export interface AgentOptions extends PoolOptions {
   maxOrigins?: number | null | undefined
 
   /**
-   * Makes the dispatcher for one origin that speaks HTTP/2. The function gets the agent's options without `factory`,
-   * `h2c` and `maxOrigins`, but with the agent's `fallback`.
+   * Makes the dispatcher for one origin. The function gets the agent's options without `factory` and `maxOrigins`, but
+   * with the agent's `fallback`, and with `h2c: false` for an `http:` origin that is spoken to in HTTP/1.1.
    *
    * @default (origin, options) => new Pool(origin, options)
    */

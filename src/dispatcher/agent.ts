@@ -162,9 +162,9 @@ export class Agent extends LivingDispatcher {
   }
 
   #open(key: string, origin: Origin, servername: string | null): Entry {
-    const { maxOrigins, keptOrigins } = this.#options
+    const { maxOrigins, keptOrigins, factory } = this.#options
     const isHttp1 = !this.#options.mayBeHttp2(origin)
-    if (isHttp1 && this.#poolOptions.fallback === null) {
+    if (isHttp1 && factory === null && this.#poolOptions.fallback === null) {
       const cure = origin.scheme === 'http' ? '; or HTTP/2 by prior knowledge: set h2c to true for that' : ''
       throw new NotSupportedError(`${origin.href} would need HTTP/1.1, and fallback is null${cure}`)
     }
@@ -174,17 +174,23 @@ export class Agent extends LivingDispatcher {
       throw toLimitError('maxOrigins', maxOrigins, found, ', and each of the others has requests')
     }
     const options = withServername(this.#poolOptions, servername)
-    const entry = isHttp1 ? toOwnEntry(new Http1Origin(origin.href, options)) : this.#make(origin, options)
+    const entry = this.#make(origin, options, isHttp1)
     LivingDispatcher.putBehind(entry.dispatcher)
     this.#forward(entry.dispatcher)
     this.#entries.set(key, entry)
     return entry
   }
 
-  #make(origin: Origin, options: PoolOptions): Entry {
+  /** @param isHttp1 whether the origin has to be spoken to in HTTP/1.1 */
+  #make(origin: Origin, options: PoolOptions, isHttp1: boolean): Entry {
     const { factory } = this.#options
-    if (factory === null || factory === undefined) return toOwnEntry(new Pool(origin.href, options))
-    const made: unknown = factory(new URL(origin.href), options)
+    if (factory === null || factory === undefined) {
+      const OriginClass = isHttp1 ? Http1Origin : Pool
+      return toOwnEntry(new OriginClass(origin.href, options))
+    }
+    // A Client or Pool would speak HTTP/2 by prior knowledge.
+    const told = isHttp1 && origin.scheme === 'http' ? { ...options, h2c: false } : options
+    const made: unknown = factory(new URL(origin.href), told)
     if (isDispatcher(made) && typeof made.close === 'function' && typeof made.destroy === 'function')
       return { dispatcher: made, own: null, wasUsed: true }
     throw new InvalidReturnValueError(

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
-import { describe, expect, it } from 'vitest'
-import { Agent, Client, errors } from '../../src/index.ts'
-import type { PoolOptions } from '../../types/index.ts'
+import { createServer } from 'node:http'
+import { Pool as UndiciPool } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, Client, errors, Pool } from '../../src/index.ts'
+import type { Dispatcher, PoolOptions } from '../../types/index.ts'
 import { askAgent, toAgent } from '../support/agents.ts'
 import { FakeDispatcher } from '../support/fake-dispatcher.ts'
+import { serveHello, startHttp1 } from '../support/fallback-http1.ts'
+import { listen } from '../support/listen.ts'
 import { Recorder } from '../support/recorder.ts'
 import { startServer } from '../support/server.ts'
 
@@ -15,6 +19,13 @@ async function startHello(): Promise<string> {
     stream.end('hello')
   })
   return origin
+}
+
+async function startHttp1Hello(): Promise<string> {
+  const { port } = await listen(
+    createServer((request, response) => response.end(`hello over ${request.httpVersion}`)),
+  )
+  return `http://127.0.0.1:${port}`
 }
 
 describe('factory', () => {
@@ -60,6 +71,58 @@ describe('factory', () => {
     expect(await askAgent(agent, origin)).toBe('hello')
     expect((await connected)[1]).toMatchObject([agent, expect.any(Client)])
     expect(agent.stats[origin]).toMatchObject({ connected: true, size: 0 })
+  })
+
+  it.each([
+    {},
+    { h2c: false },
+    { allowH2: false },
+  ])('is asked for an http: origin that speaks HTTP/1.1, too (%o)', async (options) => {
+    const origin = await startHttp1Hello()
+    const asked: [string, unknown][] = []
+    const agent = new Agent({
+      ...options,
+      factory: (url, given) => {
+        asked.push([url.origin, given.h2c])
+        return new Pool(url, given)
+      },
+    })
+    onTestFinished(() => agent.destroy())
+    expect(await askAgent(agent, origin)).toBe('hello over 1.1')
+    expect(await askAgent(agent, origin)).toBe('hello over 1.1')
+    expect(asked).toEqual([[origin, false]])
+  })
+
+  it('is asked for an https: origin with allowH2: false', async () => {
+    const server = await startHttp1(serveHello)
+    const asked: string[] = []
+    const agent = new Agent({
+      allowH2: false,
+      connect: { ca: server.ca },
+      factory: (url, given) => {
+        asked.push(url.origin)
+        return new Client(url, given)
+      },
+    })
+    onTestFinished(() => agent.destroy())
+    expect(await askAgent(agent, server.origin)).toBe('GET / over 1.1')
+    expect(asked).toEqual([server.origin])
+  })
+
+  it('may make a dispatcher of undici for it, without a fallback', async () => {
+    const origin = await startHttp1Hello()
+    const made: UndiciPool[] = []
+    const agent = new Agent({
+      fallback: null,
+      factory: (url) => {
+        made.push(new UndiciPool(url))
+        return made.at(-1) as unknown as Dispatcher
+      },
+    })
+    onTestFinished(() => agent.destroy())
+    expect(await askAgent(agent, origin)).toBe('hello over 1.1')
+    await agent.close()
+    expect(made.map(({ closed }) => closed)).toEqual([true])
   })
 
   it('makes the dispatcher that is closed and destroyed with the agent', async () => {

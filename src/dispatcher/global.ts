@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { FallbackDispatcher } from '../../types/client.ts'
 import type { Dispatcher } from '../../types/dispatcher.ts'
 import { invalid } from '../core/validate.ts'
 import { isDispatcher } from './dispatcher.ts'
@@ -31,9 +32,10 @@ export function getGlobalDispatcher(): Dispatcher {
  * Replaces it; the one before is neither closed nor destroyed. undici, and Node's own fetch, have one of their own: for
  * these there is `install()`. The function of this name of `dodici/undici` sets all of them.
  *
+ * @param dispatcher of Dodici, of undici 6, 7 or 8, or any object with a `dispatch()`, as for a request
  * @throws InvalidArgumentError when it can't dispatch
  */
-export function setGlobalDispatcher(dispatcher: Dispatcher): void {
+export function setGlobalDispatcher(dispatcher: FallbackDispatcher): void {
   if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
   Object.defineProperty(globalThis, GLOBAL_DISPATCHER, {
     value: dispatcher,

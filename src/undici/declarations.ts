@@ -45,6 +45,7 @@ export declare class Agent extends types.Agent {
 export declare namespace Agent {
   /** Dodici's options, and those of undici that have no effect. */
   export type Options = types.AgentOptions & Undici<import('undici').Agent.Options>
+  export type DispatchOptions = types.DispatchOptions
 }
 
 /** The abstract dispatcher. `instanceof` holds for undici's dispatchers, too. */
@@ -84,6 +85,12 @@ export declare namespace Dispatcher {
   export type UpgradeData<TOpaque = null> = types.UpgradeData<TOpaque>
   export type UpgradeOptions<TOpaque = null> = types.UpgradeOptions<TOpaque>
 }
+
+/** undici's handler that hands each call on. It takes the handlers of both. */
+export declare const DecoratorHandler: new (
+  handler: types.AnyDispatchHandler,
+) => import('undici').DecoratorHandler
+export type DecoratorHandler = import('undici').DecoratorHandler
 
 /** @param dispatcher of Dodici or of undici; the one for Dodici's functions, undici's, and Node's own */
 export declare function setGlobalDispatcher(dispatcher: types.FallbackDispatcher): void

@@ -14,8 +14,12 @@ export interface SnippetFile {
   readonly text: string
 }
 
-/** What the compiler says of these files. */
-export function compile(files: readonly SnippetFile[]): string[] {
+/**
+ * What the compiler says of these files.
+ *
+ * @param undici the folder of node_modules that `undici` stands for
+ */
+export function compile(files: readonly SnippetFile[], undici = 'undici'): string[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]))
   const options: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2022,
@@ -27,6 +31,7 @@ export function compile(files: readonly SnippetFile[]): string[] {
     exactOptionalPropertyTypes: true,
     noEmit: true,
     skipLibCheck: true,
+    paths: { undici: [join(root, 'node_modules', undici, 'index.d.ts')] },
   }
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile, getSourceFile } = host

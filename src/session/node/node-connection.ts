@@ -69,7 +69,8 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
   readonly owner: ConnectionOwner
   readonly pings = new PingLedger()
   readonly uploadBuffer: UploadBuffer
-  readonly #handle: object | null
+  /** Null once the session and its streams are gone, and where node has none. */
+  #handle: object | null
   readonly #useless: UselessBytes
   /** The stream window that was announced last. Bytes. */
   #streamWindow: number
@@ -271,6 +272,9 @@ export class NodeConnection implements EngineConnection, NodeStreamConnection {
       this.socket.destroy()
       // In the next turn, node destroys the native halves of the streams.
       originalSetImmediate(keep, this.#handle)
+      // Not longer: while the peer hasn't acknowledged SETTINGS, the native half keeps node's callback for that, and so
+      // the session and this connection. Nothing of them could ever be collected.
+      this.#handle = null
     })
   }
 }

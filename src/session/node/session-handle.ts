@@ -10,7 +10,7 @@ import type { ClientHttp2Session } from 'node:http2'
 let handleKey: symbol | null | undefined
 
 /**
- * The native half of a session, to be kept until the session and all of its streams are gone.
+ * The native half of a session, to be kept until the session and all of its streams are gone, and no longer.
  *
  * Node destroys a stream's native half a turn of the event loop after its session's, and drops its only reference to
  * the session's before that. If the garbage collector runs in between, it frees the session first, and node aborts the

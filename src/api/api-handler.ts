@@ -4,7 +4,6 @@
  * @module
  */
 
-import { AsyncResource } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
 import type { Callback } from '../../types/api-methods.ts'
 import type { Dispatcher } from '../../types/dispatcher.ts'
@@ -12,6 +11,7 @@ import type { DispatchController } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions, HeaderForm } from '../../types/request.ts'
 import type { HeadersIn, TrailersIn } from '../../types/response.ts'
+import { CallerContext } from '../core/caller-context.ts'
 import { setMember } from '../core/header-object.ts'
 import { toRawHeaders } from '../core/headers.ts'
 import { originalNextTick, originalQueueMicrotask, throwUncaught } from '../core/original-timers.ts'
@@ -181,26 +181,6 @@ export abstract class ApiHandler<TOpaque, TData> implements Abortable {
 }
 
 /**
- * The async context that it was made in. `AsyncResource.bind()` would take twenty times as long
- * (`bench/micro/caller-context.mjs`).
- */
-export class CallerContext extends AsyncResource {
-  constructor() {
-    super('DODICI_CALL')
-  }
-
-  /**
-   * Calls a function of the caller in the caller's context, also when the response comes in the context of a socket.
-   */
-  run<TArguments extends unknown[], TResult>(
-    fn: (...args: TArguments) => TResult,
-    ...args: TArguments
-  ): TResult {
-    return this.runInAsyncScope(fn, null, ...args)
-  }
-}
-
-/**
  * Both forms of undici's APIs: a promise, or a callback, which runs in its caller's async context.
  *
  * @param start checks the options and dispatches; when it throws, the error is the outcome
@@ -217,7 +197,7 @@ export function perform<TData>(
   }
   if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
   const resource = new CallerContext()
-  const settle: Callback<TData> = (error, data) => resource.run(callback, error, data)
+  const settle: Callback<TData> = (error, data) => resource.runInAsyncScope(callback, null, error, data)
   try {
     start(settle)
   } catch (thrown) {

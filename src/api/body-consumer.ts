@@ -5,6 +5,7 @@
  */
 
 import type { Readable } from 'node:stream'
+import { CallerContext } from '../core/caller-context.ts'
 import type { KeptPieces } from '../core/kept-pieces.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 
@@ -59,6 +60,8 @@ export class Dump implements Consumer {
   #received: number
   readonly #limit: number
   readonly #signal: AbortSignal | undefined
+  /** Null without a signal. */
+  readonly #context: CallerContext | null
   readonly #resolve: () => void
   readonly #reject: (reason: unknown) => void
 
@@ -74,6 +77,7 @@ export class Dump implements Consumer {
     this.#received = received
     this.#limit = limit
     this.#signal = signal
+    this.#context = signal === undefined ? null : new CallerContext()
     this.#resolve = resolve
     this.#reject = reject
     signal?.addEventListener('abort', this, { once: true })
@@ -81,7 +85,7 @@ export class Dump implements Consumer {
 
   /** The EventListener interface: the signal has fired. */
   handleEvent(): void {
-    this.#body.destroy(this.#signal?.reason)
+    this.#context?.runInAsyncScope(this.#body.destroy, this.#body, this.#signal?.reason)
   }
 
   take(chunk: Buffer): void {

@@ -9,6 +9,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm, PipelineOptions } from '../../types/request.ts'
 import type { PipelineHandler } from '../../types/response.ts'
+import { CallerContext } from '../core/caller-context.ts'
 import { REQUEST_OPTIONS } from '../core/known-options.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
@@ -17,7 +18,7 @@ import { warnOfIdleOption } from '../core/unknown-options.ts'
 import { invalid, showKind } from '../core/validate.ts'
 import { InvalidReturnValueError, RequestAbortedError, toError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
+import { ApiHandler, checkApiOptions, checkNoTunnel, HIGH_WATER_MARK } from './api-handler.ts'
 import type { BodyOwner } from './body-readable.ts'
 import { BodyReadable } from './body-readable.ts'
 
@@ -152,7 +153,7 @@ class PipelineCall<TOpaque>
     const body = new BodyReadable(controller, headers, highWaterMark, this)
     this.statusCode = statusCode
     this.#body = body
-    const response: unknown = this.#callerContext.run(this.#toResponse, {
+    const response: unknown = this.#callerContext.runInAsyncScope(this.#toResponse, null, {
       statusCode,
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,

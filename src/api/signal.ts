@@ -5,6 +5,7 @@
  */
 
 import { EventEmitter, getMaxListeners, setMaxListeners } from 'node:events'
+import { CallerContext } from '../core/caller-context.ts'
 import { invalid } from '../core/validate.ts'
 import { isError, RequestAbortedError } from '../errors.ts'
 
@@ -29,6 +30,8 @@ export function checkSignal(
 export class SignalLink {
   readonly #signal: AbortSignal | EventEmitter
   readonly #target: Abortable
+  /** The code that fires the signal may be another caller's. */
+  readonly #context = new CallerContext()
   readonly #onAbort: (() => void) | null
 
   private constructor(signal: AbortSignal | EventEmitter, target: Abortable) {
@@ -56,7 +59,7 @@ export class SignalLink {
 
   /** The EventListener interface. */
   handleEvent(): void {
-    this.#target.onSignal(toReason(this.#signal))
+    this.#context.runInAsyncScope(this.#target.onSignal, this.#target, toReason(this.#signal))
   }
 
   /** The signal no longer matters. Idempotent. */

@@ -10,13 +10,14 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm, RequestOptions } from '../../types/request.ts'
 import type { StreamData, StreamFactory } from '../../types/response.ts'
+import { CallerContext } from '../core/caller-context.ts'
 import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
 import type { FeedOwner } from '../core/writable-feed.ts'
 import { WritableFeed } from '../core/writable-feed.ts'
 import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
-import { ApiHandler, CallerContext, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
+import { ApiHandler, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
 
 type Data<TOpaque> = StreamData<TOpaque, HeaderForm>
 
@@ -63,7 +64,7 @@ class StreamHandler<TOpaque>
       this.inform(controller, statusCode, headers)
       return
     }
-    const writable: unknown = this.#callerContext.run(this.#factory, {
+    const writable: unknown = this.#callerContext.runInAsyncScope(this.#factory, null, {
       statusCode,
       headers: this.toHanded(controller, headers),
       opaque: this.opaque,

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { AsyncResource } from 'node:async_hooks'
 import { NotSupportedError } from '../errors.ts'
 import { requestChannels } from './diagnostics.ts'
 import type { HeaderTarget } from './headers.ts'
@@ -40,8 +39,6 @@ export class RequestTrace {
   #fields = 0
   #headerSize = 0
   #state: TraceState = 'held'
-  /** The async context of the `dispatch()` call: subscribers look up the current span in it. */
-  readonly #caller = new AsyncResource('DODICI_TRACE')
 
   constructor(request: TracedRequest) {
     this.origin = request.origin.href
@@ -54,14 +51,13 @@ export class RequestTrace {
     return this.#state === 'announced'
   }
 
-  /** Publishes the request, once: before it is sent, or fails. */
+  /** Publishes the request, once: before it is sent, or fails. In its caller's context, where the current span is. */
   announce(): void {
     if (this.#state !== 'held') return
     this.#state = 'announced'
     this.#fields = this.#request.wire.length
     this.#headerSize = this.#request.headerSize
-    if (requestChannels.create.hasSubscribers)
-      this.#caller.runInAsyncScope(() => requestChannels.create.publish({ request: this }))
+    if (requestChannels.create.hasSubscribers) requestChannels.create.publish({ request: this })
   }
 
   /**
@@ -85,11 +81,6 @@ export class RequestTrace {
   /** The fallback can't serve the request after all. */
   hold(): void {
     if (this.#state === 'withdrawn') this.#state = 'held'
-  }
-
-  /** Runs `act` in the async context of the `dispatch()` call. */
-  asCaller(act: () => void): void {
-    this.#caller.runInAsyncScope(act)
   }
 
   /** The fields that are sent, as a flat list. Credentials for a proxy are left out: they aren't the caller's. */

@@ -6,6 +6,8 @@
 
 import type { ReadableStreamLike } from '../../types/body.ts'
 import { allowListeners } from '../api/signal.ts'
+import { CallerContext } from '../core/caller-context.ts'
+import { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { toError } from '../errors.ts'
 import { ByteStream } from './byte-stream.ts'
 import type { ExchangeOwner } from './exchange.ts'
@@ -35,6 +37,8 @@ export class FetchOperation implements ExchangeOwner {
    */
   #resolve: ((response: Response) => void) | null
   #reject: ((reason: unknown) => void) | null
+  /** Null where the dispatcher has the caller's context for all that comes, and no signal may fire in another one. */
+  readonly #context: CallerContext | null
   /** The current one; null before the first, and when nothing is left to be aborted. */
   #exchange: Exchange | null = null
   /** The exchange before a redirect, while its body may still come. Null for none. */
@@ -50,6 +54,8 @@ export class FetchOperation implements ExchangeOwner {
     this.#signalOwner = signalOwner
     this.#resolve = resolve
     this.#reject = reject
+    const isCovered = signalOwner === null && request.dispatcher instanceof Dispatcher
+    this.#context = isCovered ? null : new CallerContext()
   }
 
   /** Begins, unless the signal has fired already. */
@@ -88,8 +94,13 @@ export class FetchOperation implements ExchangeOwner {
     return true
   }
 
-  /** Sends the request to its current URL. */
+  /** Sends the request to its current URL, in the context of the caller. */
   send(): void {
+    if (this.#context === null) this.#send()
+    else this.#context.runInAsyncScope(this.#send, this)
+  }
+
+  #send(): void {
     const { url, cache } = this.#request
     // There is no cache (Fetch, "HTTP-network-or-cache fetch").
     const error = isBadPort(url) ? 'bad port' : cache === 'only-if-cached' ? 'only if cached' : null
@@ -139,6 +150,10 @@ export class FetchOperation implements ExchangeOwner {
   /** The EventListener interface: the signal has fired. */
   handleEvent(): void {
     const reason: unknown = this.#signalOwner?.signal.reason
+    this.#context?.runInAsyncScope(this.#abort, this, reason)
+  }
+
+  #abort(reason: unknown): void {
     const exchange = this.#exchange
     this.reject(reason)
     exchange?.abort(reason)

@@ -9,6 +9,7 @@ import type { DispatchHandler } from '../../types/handler.ts'
 import type { RequestPriority } from '../../types/request.ts'
 import type { SendableBody } from '../core/body-source.ts'
 import { NO_BODY } from '../core/body-source.ts'
+import { CallerContext } from '../core/caller-context.ts'
 import type { Queued } from '../core/pending-queue.ts'
 import { toPriorityField } from '../core/priority.ts'
 import type { Request } from '../core/request.ts'
@@ -21,6 +22,8 @@ import { NO_FAILURES } from './scheduler-notes.ts'
 /** The request and the scheduler's notes are fields of the call itself. */
 export abstract class CallRecord<TCall> implements Queued<TCall>, SchedulerNotes {
   readonly request: Request
+  /** The caller's code runs in it: callbacks of the handler, sources of the body, what listens to a tunnel. */
+  readonly context = new CallerContext()
   queueNext: TCall | null = null
   queuePrevious: TCall | null = null
   readonly sequence: number
@@ -92,7 +95,7 @@ export abstract class CallRecord<TCall> implements Queued<TCall>, SchedulerNotes
 
   /** The rest of the body isn't sent, and the call doesn't fail for it. */
   protected forgoBody(): void {
-    if (this.#body.kind === 'stream') this.#body.forgo()
+    if (this.#body.kind === 'stream') this.context.runInAsyncScope(this.#body.forgo, this.#body)
   }
 
   /**
@@ -103,6 +106,6 @@ export abstract class CallRecord<TCall> implements Queued<TCall>, SchedulerNotes
   protected dropBody(error: Error | null): void {
     const { body } = this.request
     if (error === null && !body.replayable && !body.isSpent) return
-    if ('destroy' in body) body.destroy(error)
+    if ('destroy' in body) this.context.runInAsyncScope(body.destroy, body, error)
   }
 }

@@ -153,8 +153,13 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     if (this.#attempt === null) return
     this.#clock.upload()
     if (chunk === null || this.#handler.onBodySent === undefined) return
+    const piece = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    this.context.runInAsyncScope(this.#tellBodySent, this, piece)
+  }
+
+  #tellBodySent(piece: Buffer): void {
     try {
-      this.#handler.onBodySent(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+      this.#handler.onBodySent?.(piece)
     } catch (thrown) {
       this.fail(toError(thrown))
     }
@@ -170,6 +175,10 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
 
   /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
   tellSent(): void {
+    if (this.#handler.onRequestSent !== undefined) this.context.runInAsyncScope(this.#tellSent, this)
+  }
+
+  #tellSent(): void {
     try {
       this.#handler.onRequestSent?.()
     } catch (thrown) {
@@ -180,7 +189,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
   /** The trailers of the request, or null when the call has ended by making them. */
   toTrailers(): WireHeaders | null {
     try {
-      const trailers = this.request.toTrailers()
+      const trailers = this.context.runInAsyncScope(this.request.toTrailers, this.request)
       if (this.#attempt === null) return null
       checkListSize('trailers', trailers, this.#attempt.maxHeaderListSize)
       return trailers
@@ -208,6 +217,10 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
       if (this.#paused) this.#clock.holdBody()
       else this.#clock.body()
     }
+    this.context.runInAsyncScope(this.#tellResponse, this, statusCode, headers, statusMessage)
+  }
+
+  #tellResponse(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string): void {
     try {
       this.#handler.onResponseStarted?.()
       if (this.state !== 'settled')
@@ -227,13 +240,17 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     this.tunnel = tunnel
     this.#move('receiving')
     this.#settle()
+    this.context.runInAsyncScope(this.#tellUpgrade, this, status, headers, tunnel)
+    return true
+  }
+
+  #tellUpgrade(status: number, headers: IncomingHttpHeaders, tunnel: Duplex): void {
     try {
       this.#handler.onRequestUpgrade?.(this.controller, status, headers, tunnel)
     } catch (thrown) {
       tunnel.destroy()
       this.#report(toError(thrown))
     }
-    return true
   }
 
   /** A piece of the response's body. After the last one no time limit runs any more. */
@@ -242,6 +259,10 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     if (this.#state !== 'receiving' || attempt === null) return
     if (this.#refuse(checkData(attempt.meter, this.request.limits, chunk.length))) return
     if (!this.#paused && !isLast) this.#clock.body()
+    this.context.runInAsyncScope(this.#tellData, this, chunk)
+  }
+
+  #tellData(chunk: Buffer): void {
     try {
       this.#handler.onResponseData?.(this.controller, chunk)
     } catch (thrown) {
@@ -256,6 +277,10 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     if (this.#refuse(checkEnd(attempt.meter, this.request.limits, raw))) return
     this.controller.rawTrailers = raw ?? NO_RAW_TRAILERS
     this.#settle()
+    this.context.runInAsyncScope(this.#tellEnd, this, trailers)
+  }
+
+  #tellEnd(trailers: IncomingHttpHeaders): void {
     try {
       this.#handler.onResponseEnd?.(this.controller, trailers)
     } catch (thrown) {
@@ -336,6 +361,10 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }
     this.#settle()
+    this.context.runInAsyncScope(this.#end, this, error, attempt)
+  }
+
+  #end(error: Error, attempt: Attempt | null): void {
     attempt?.cancel(isMalformed(error))
     this.dropBody(error)
     this.#report(error)

@@ -113,7 +113,8 @@ export class CallPump {
         continue
       }
       queue.shift()
-      this.#open(call, session)
+      // In the context of its own caller: it is opened when the end of another call has made room, for example.
+      call.context.runInAsyncScope(this.#open, this, call, session)
     }
   }
 

@@ -10,6 +10,7 @@ import type { DispatchController, DispatchHandler } from '../../../types/handler
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import type { SendableBody } from '../../core/body-source.ts'
+import type { CallerContext } from '../../core/caller-context.ts'
 import { respell } from '../../core/field-names.ts'
 import { toHeaderObject } from '../../core/header-object.ts'
 import { toRawHeaders } from '../../core/headers.ts'
@@ -221,6 +222,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
       return
     }
     this.#move('done')
+    emitInContext(socket, this.#call.context)
     const raw = toRawHeaders(controller.rawHeaders ?? headers)
     // undici reports every response to CONNECT as a tunnel.
     if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
@@ -260,6 +262,17 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
   }
 }
 
+/**
+ * Runs the listeners of a socket in the context of its taker: the socket may have been opened for another call. The
+ * method of its prototype is overridden, and hidden as that is.
+ */
+function emitInContext(socket: Duplex, context: CallerContext): void {
+  const { emit } = socket
+  const value = (...given: Parameters<Duplex['emit']>): boolean =>
+    context.runInAsyncScope(emit, socket, ...given)
+  Object.defineProperty(socket, 'emit', { value, configurable: true, writable: true })
+}
+
 /** Destroys a socket that the handler hasn't taken. undici has removed its own listeners. */
 function drop(socket: Duplex): void {
   socket.on('error', noop).destroy()
@@ -292,13 +305,40 @@ function toFallbackOptions(
 
 function toFallbackBody(call: Call, relay: BodyRelay | null): DispatchOptions['body'] {
   const { body } = call
-  if (relay !== null) return watchUpload(call, relay)
+  if (relay !== null) return new CallerPieces(watchUpload(call, relay), call.context)
   if (body.kind !== 'bytes') return null
   return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
 }
 
 function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let from = 0; from < bytes.length; from += SLICE) yield bytes.subarray(from, from + SLICE)
+}
+
+/** Has each piece made in the context of the caller, in whatever context the dispatcher asks for it. */
+class CallerPieces implements AsyncIterableIterator<Buffer> {
+  readonly #pieces: AsyncGenerator<Buffer>
+  readonly #context: CallerContext
+
+  constructor(pieces: AsyncGenerator<Buffer>, context: CallerContext) {
+    this.#pieces = pieces
+    this.#context = context
+  }
+
+  next(): Promise<IteratorResult<Buffer>> {
+    return this.#context.runInAsyncScope(this.#pieces.next, this.#pieces)
+  }
+
+  return(value?: unknown): Promise<IteratorResult<Buffer>> {
+    return this.#context.runInAsyncScope(this.#pieces.return, this.#pieces, value)
+  }
+
+  throw(reason: unknown): Promise<IteratorResult<Buffer>> {
+    return this.#context.runInAsyncScope(this.#pieces.throw, this.#pieces, reason)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
 }
 
 /** Reports to the call how much of its body was read: not every dispatcher does. */

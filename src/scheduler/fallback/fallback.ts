@@ -125,16 +125,12 @@ export class Fallback implements FallbackOwner, FallbackListener {
       call.fail(new NotSupportedError('The fallback leads back to the dispatcher that it is to serve'))
       return
     }
-    const { trace } = call.request
-    trace?.withdraw(error)
+    call.request.trace?.withdraw(error)
     const attempt = new FallbackAttempt(this, this.#dispatcher, call, this.#toServername(call), isHint)
     this.#attempts.add(attempt)
     this.#waiting++
     this.#hold.set(true)
-    // The dispatcher makes a trace of its own, which must see the caller's async context. The current context may
-    // belong to the call that has opened the connection.
-    if (trace === null) attempt.open()
-    else trace.asCaller(() => attempt.open())
+    attempt.open()
   }
 
   /**

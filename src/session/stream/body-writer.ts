@@ -85,7 +85,8 @@ export class BodyWriter implements SinkListener {
     if (this.#isOver) return
     this.#isBlocked = false
     this.#call.sent(null)
-    this.#write()
+    // In the context of the caller, whose source is asked for more.
+    this.#call.context.runInAsyncScope(this.#write, this)
   }
 
   #receive(chunk: unknown): void {

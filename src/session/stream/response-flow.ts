@@ -191,7 +191,7 @@ export class ResponseFlow implements ResponseMeter {
   #becomeTunnel(status: number, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const side = this.#side.toTunnelSide()
     if (side === null) return
-    const tunnel = Tunnel.over(side, this.call.request)
+    const tunnel = Tunnel.over(side, this.call)
     this.#move({ name: 'tunnel', tunnel })
     const held = this.#held
     this.#held = null

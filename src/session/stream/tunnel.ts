@@ -6,6 +6,7 @@
 
 import type { AddressInfo, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import type { CallerContext } from '../../core/caller-context.ts'
 import { KeptPieces } from '../../core/kept-pieces.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { ReadableFeed } from '../../core/readable-feed.ts'
@@ -13,6 +14,12 @@ import type { Request } from '../../core/request.ts'
 import { StreamError } from '../../errors.ts'
 
 type Callback = (error?: Error | null) => void
+
+/** The call that has become a tunnel. */
+export interface TunnelCall {
+  readonly context: CallerContext
+  readonly request: Pick<Request, 'webSocketKey'>
+}
 
 /** An engine's stream, as its tunnel sees it. */
 export interface TunnelSide {
@@ -39,6 +46,8 @@ export interface TunnelSide {
 export class Tunnel extends Duplex {
   readonly #session: { readonly socket: Socket | null }
   readonly #side: TunnelSide
+  /** The one in which the tunnel was asked for: listeners run in it. */
+  readonly #context: CallerContext
   readonly #feed = new ReadableFeed(this, new KeptPieces())
   /**
    * The callback of a write that has failed. It is called when the stream's own error is known, and the data that came
@@ -55,8 +64,9 @@ export class Tunnel extends Duplex {
   #failure: Error | null = null
 
   /** @param allowHalfOpen whether our direction stays open when the peer has ended its own */
-  constructor(side: TunnelSide, allowHalfOpen: boolean) {
+  constructor(side: TunnelSide, allowHalfOpen: boolean, context: CallerContext) {
     super({ allowHalfOpen })
+    this.#context = context
     this.#session = Object.freeze({ socket: side.socket })
     this.#side = side
   }
@@ -66,8 +76,8 @@ export class Tunnel extends Duplex {
    * the peer's direction. undici's WebSocket doesn't listen for `error` when it refuses the handshake: a session that
    * is lost meanwhile must not end the process.
    */
-  static over(side: TunnelSide, { webSocketKey }: Request): Tunnel {
-    const tunnel = new Tunnel(side, webSocketKey === null)
+  static over(side: TunnelSide, { context, request: { webSocketKey } }: TunnelCall): Tunnel {
+    const tunnel = new Tunnel(side, webSocketKey === null, context)
     return webSocketKey === null ? tunnel : tunnel.on('error', () => {})
   }
 
@@ -108,13 +118,17 @@ export class Tunnel extends Duplex {
   /** A piece of data has come. Its bytes must not change. @returns whether the reader wants more */
   receive(piece: Buffer): boolean {
     if (this.destroyed) return false
-    return this.#feed.receive(piece)
+    return this.#context.runInAsyncScope(this.#feed.receive, this.#feed, piece)
   }
 
   /** The peer has sent END_STREAM. */
   onPeerEnd(): void {
     if (this.#hasPeerEnded) return
     this.#hasPeerEnded = true
+    this.#context.runInAsyncScope(this.#endReading, this)
+  }
+
+  #endReading(): void {
     // From now on the tunnel doesn't ask for more data: its `end` event tells that all data was read.
     this.once('end', () => this.#side.closeTunnel())
     this.#feed.end()
@@ -127,6 +141,10 @@ export class Tunnel extends Duplex {
    * @param isQuiet the peer has sent no error for the stream, and the connection is open
    */
   close(error: Error | null, isQuiet = error === null): void {
+    this.#context.runInAsyncScope(this.#close, this, error, isQuiet)
+  }
+
+  #close(error: Error | null, isQuiet: boolean): void {
     this.#isClosed = true
     if (error === null) this.#passEnd(null)
     const isUnread = this.#hasPeerEnded && !this.readableEnded && !this.destroyed
@@ -177,7 +195,7 @@ export class Tunnel extends Duplex {
   /** The stream, or the session, has failed. The caller hears of it as soon as it can have a listener. */
   fail(error: Error): void {
     if (!this.destroyed) this.#failure = error
-    this.destroy(error)
+    this.#context.runInAsyncScope(this.destroy, this, error)
   }
 
   /** Whether the peer has sent END_STREAM. */
@@ -202,11 +220,13 @@ export class Tunnel extends Duplex {
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, callback: Callback): void {
-    this.#side.writeTunnel(chunk, (error) => this.#onWritten(error, callback))
+    this.#side.writeTunnel(chunk, (error) =>
+      this.#context.runInAsyncScope(this.#onWritten, this, error, callback),
+    )
   }
 
   override _final(callback: Callback): void {
-    this.#side.endTunnel((error) => this.#onEnded(error, callback))
+    this.#side.endTunnel((error) => this.#context.runInAsyncScope(this.#onEnded, this, error, callback))
   }
 
   override _destroy(error: Error | null, callback: Callback): void {

@@ -130,7 +130,7 @@ class PipelineCall<TOpaque>
   }
 
   resumeResponse(): void {
-    this.#response?.resume()
+    this.#response?.resume?.()
   }
 
   onDestroyed(reason: Error | null): void {
@@ -181,7 +181,7 @@ class PipelineCall<TOpaque>
     // Node's buffer gets no second piece: it takes an entry of more than 100 bytes for each, and pins its chunk.
     response.on('data', (chunk: unknown) => {
       const isKept = duplex.readableFlowing !== true && Buffer.isBuffer(chunk)
-      if (!duplex.push(isKept ? toCompact(chunk) : chunk) || duplex.readableLength > 0) response.pause()
+      if (!duplex.push(isKept ? toCompact(chunk) : chunk) || duplex.readableLength > 0) response.pause?.()
     })
     response.on('end', () => duplex.push(null))
     response.on('error', (error) => duplex.destroy(error))
@@ -202,16 +202,20 @@ class PipelineCall<TOpaque>
   }
 
   onResponseError(_controller: DispatchController, error: Error): void {
-    // The first failure counts. The body fails with it, too, and so does the stream that reads the body.
+    // The first failure counts. The body fails with it, too, and so does the stream that reads the body. If it was that
+    // stream that ended the body, the stream itself says first why.
+    const isByReader = this.#body?.destroyed === true
     this.#body?.fail(error)
-    this.duplex.destroy(error)
+    if (isByReader) originalNextTick(() => this.duplex.destroy(error))
+    else this.duplex.destroy(error)
   }
 }
 
 function isOpenReadable(value: unknown): value is Readable {
   if (typeof value !== 'object' || value === null) return false
-  const { on, pause, resume, destroyed, readableEnded } = value as Partial<Readable>
-  if (typeof on !== 'function' || typeof pause !== 'function' || typeof resume !== 'function') return false
+  const { on, pipe, destroyed, readableEnded } = value as Partial<Readable>
+  // As in undici, it may be of an older kind, which can't pause: such a one comes without back-pressure.
+  if (typeof on !== 'function' || typeof pipe !== 'function') return false
   // A stream that is destroyed or has ended emits no further event.
   return destroyed !== true && readableEnded !== true
 }

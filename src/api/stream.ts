@@ -28,6 +28,17 @@ function isOpenWritable(value: unknown): value is Writable {
   return destroyed !== true && writableEnded !== true
 }
 
+/** Streams of older kinds, such as those of the package readable-stream, tell it by their state alone. */
+function needsDrain(writable: Writable & { _writableState?: { needDrain?: boolean } }): boolean {
+  const { writableNeedDrain }: Partial<Writable> = writable
+  return writableNeedDrain ?? writable._writableState?.needDrain === true
+}
+
+/** Node's error of a stream that was closed before its end: `stream.pipeline()` and undici give it. */
+function toPrematureClose(): Error {
+  return Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
+}
+
 /** Has a Writable made as soon as the header is there, and writes the body to it. */
 class StreamHandler<TOpaque>
   extends ApiHandler<TOpaque, Data<TOpaque>>
@@ -85,9 +96,9 @@ class StreamHandler<TOpaque>
     writable.on('error', (error) => this.#break(error))
     writable.on('close', () => {
       // Making an error is slow, and the usual end needs none.
-      if (!this.isSettled) this.#break(new RequestAbortedError('The stream was closed before its end'))
+      if (!this.isSettled) this.#break(writable.errored ?? toPrematureClose())
     })
-    if (writable.writableNeedDrain) this.#holdBack(controller, writable)
+    if (needsDrain(writable)) this.#holdBack(controller, writable)
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
@@ -135,6 +146,11 @@ class StreamHandler<TOpaque>
       return
     }
     this.removeSignal()
+    // A Duplex whose readable side has ended, or never was: as in undici, it isn't left open.
+    const writable: { readable?: boolean; destroyed?: boolean; destroy?: () => unknown } | null =
+      this.#writable
+    // A stream of an older kind may have no destroy().
+    if (writable?.readable !== true && writable?.destroyed === false) writable.destroy?.()
     this.succeed({ opaque: this.opaque, trailers: this.#trailers })
   }
 

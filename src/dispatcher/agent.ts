@@ -28,7 +28,7 @@ import { Http1Origin } from './http1-origin.ts'
 import { LivingDispatcher } from './life-cycle.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 import { Pool } from './pool.ts'
-import { forwardEvents, settleAll } from './together.ts'
+import { closeOrAwait, forwardEvents, settleAll } from './together.ts'
 import { warnOfUnusedOptions } from './unused-options.ts'
 
 /** One origin's dispatcher. */
@@ -136,7 +136,7 @@ export class Agent extends LivingDispatcher {
   }
 
   protected override async finish(): Promise<void> {
-    await settleAll(this.#all().map(async (dispatcher) => dispatcher.close()))
+    await settleAll(this.#all().map(async (dispatcher) => closeOrAwait(dispatcher)))
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {

@@ -18,7 +18,7 @@ import type { DispatchOptions } from '../../types/request.ts'
 import { markClass } from '../core/class-mark.ts'
 import { DEFAULT_RECEIVE_LIMITS } from '../core/receive-limits.ts'
 import { invalid } from '../core/validate.ts'
-import { checkHandler } from '../handler/check-handler.ts'
+import { isFit } from '../handler/check-handler.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import { ApiDispatcher } from './api-dispatcher.ts'
 import { toComposed } from './composed.ts'
@@ -65,7 +65,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
     return DEFAULT_RECEIVE_LIMITS.eventSource
   }
 
-  /** Whether `close()` or `destroy()` was called: no further request is taken. */
+  /** Whether `close()` was called: no further request is taken. As in undici, `destroy()` alone doesn't count. */
   abstract get closed(): boolean
 
   /** Whether `destroy()` was called, or `close()` has come to its end. */
@@ -91,7 +91,8 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
 
   /** For `await using`: the same as `close()`. */
   [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    // After destroy() there is nothing to wait for, and close() would fail.
+    return this.destroyed ? this.destroy() : this.close()
   }
 
   /** What `console.log()` shows: the origin, the state, and how busy it is. Nothing of its options. */
@@ -133,7 +134,7 @@ export abstract class Dispatcher extends ApiDispatcher implements DispatcherType
       dispatch = next as Dispatch
     }
     return toComposed(this, Dispatcher.prototype, (options, handler) => {
-      checkHandler(options, handler)
+      if (!isFit(options, handler)) return false
       // Interceptors need the origin: those that redirect or cache, for example.
       const isMissing = origin !== null && (options?.origin === undefined || options.origin === null)
       const aimed = isMissing ? { ...options, origin } : options

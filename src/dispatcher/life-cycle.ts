@@ -6,7 +6,7 @@
 
 import type { EventSourceOptions, WebSocketOptions } from '../../types/client.ts'
 import type { CloseOptions } from '../../types/dispatcher.ts'
-import type { AnyDispatchHandler, DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { AnyDispatchHandler, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Clock } from '../core/clock.ts'
 import { REQUEST_OPTIONS } from '../core/known-options.ts'
@@ -15,11 +15,12 @@ import type { ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import type { ReceiveLimits } from '../core/receive-limits.ts'
 import { warnOfUnknownOptions } from '../core/unknown-options.ts'
-import { invalid, invalidKind, toBoolean, toDelay } from '../core/validate.ts'
+import { invalid, invalidKind, toBoolean, toDelay, toInvalid } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
 import { CallerStackHandler } from '../handler/caller-stack.ts'
-import { checkHandler, checkTunnelHandler } from '../handler/check-handler.ts'
+import { checkTunnelHandler, isFit } from '../handler/check-handler.ts'
 import { toNativeHandler } from '../handler/legacy-handler.ts'
+import { RefusedController } from '../handler/refused-controller.ts'
 import { Dispatcher } from './dispatcher.ts'
 
 /**
@@ -98,7 +99,8 @@ export abstract class LivingDispatcher extends Dispatcher {
   }
 
   override get closed(): boolean {
-    return this.#state !== 'open'
+    // As in undici, destroy() alone doesn't count.
+    return this.#closing !== null
   }
 
   override get destroyed(): boolean {
@@ -106,11 +108,12 @@ export abstract class LivingDispatcher extends Dispatcher {
   }
 
   override dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
-    checkHandler(options, handler)
+    if (!isFit(options, handler)) return false
     const native = toNativeHandler(options, handler)
     try {
       this.#requireOpen()
       if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
+      checkNoDispatcher(options)
       warnOfUnknownOptions(options, REQUEST_OPTIONS, this.isBehindOthers)
       checkTunnelHandler(options, handler)
       return this.dispatchChecked(options, this.#toTraced(options, native))
@@ -126,6 +129,9 @@ export abstract class LivingDispatcher extends Dispatcher {
   override close(given?: CloseOptions | (() => void)): unknown {
     const isCallback = typeof given === 'function'
     const timeout = isCallback ? 0 : toTimeout(given)
+    // As in undici: the requests haven't been waited for.
+    if (this.#state === 'destroyed' && this.#closing === null)
+      return settle(Promise.reject(new ClientDestroyedError()), isCallback ? given : undefined)
     this.#closing ??= this.#close()
     if (timeout > 0) this.#limit(this.#closing, timeout)
     return settle(this.#closing, isCallback ? given : undefined)
@@ -136,8 +142,9 @@ export abstract class LivingDispatcher extends Dispatcher {
   override destroy(callback: () => void): void
   override destroy(error: Error | null, callback: () => void): void
   override destroy(error?: Error | null | (() => void), callback?: () => void): unknown {
-    if (typeof error === 'function') return settle(this.#destroy(null), error)
-    return settle(this.#destroy(error ?? null), callback)
+    const onGone = typeof error === 'function' ? error : callback
+    if (onGone !== undefined && typeof onGone !== 'function') throw invalid('callback', onGone, 'a function')
+    return settle(this.#destroy(typeof error === 'function' ? null : (error ?? null)), onGone)
   }
 
   /** The handler, or one in front of it that adds the stack of the caller to an error. */
@@ -207,30 +214,21 @@ function toTimeout(options: unknown): number {
  * Both forms of undici: the promise itself, or a callback that is called once the promise has settled, with the error
  * if it was rejected.
  */
-function settle(promise: Promise<void>, callback: unknown): Promise<void> | undefined {
+function settle(promise: Promise<void>, callback: Outcome | undefined): Promise<void> | undefined {
   if (callback === undefined) return promise
-  if (typeof callback !== 'function') throw invalid('callback', callback, 'a function')
-  // A dispatcher that a factory made may fail to close.
   promise.then(
-    () => originalNextTick(callback as () => void),
-    (reason) => originalNextTick(callback as (reason: unknown) => void, reason),
+    () => originalNextTick(callback, null, null),
+    (reason) => originalNextTick(callback, reason, null),
   )
   return undefined
 }
 
-/** The controller of a request that was refused before it became a call. */
-class RefusedController implements DispatchController {
-  readonly aborted = true
-  readonly paused = false
-  readonly reason: Error
-  rawHeaders: string[] | null = null
-  rawTrailers: string[] | null = null
+/** A callback as undici calls it: with an error or null, and a result that is always null. */
+type Outcome = (error: unknown, result: null) => void
 
-  constructor(reason: Error) {
-    this.reason = reason
-  }
-
-  abort(): void {}
-  pause(): void {}
-  resume(): void {}
+/** A dispatcher would send the request by itself, and not by the one that its options name. */
+function checkNoDispatcher({ dispatcher }: { path: unknown; dispatcher?: unknown }): void {
+  if (!dispatcher) return
+  const cure = 'none: the functions of a URL take it, such as request(url, { dispatcher })'
+  throw toInvalid('dispatcher', 'a dispatcher', cure)
 }

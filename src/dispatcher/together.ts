@@ -16,6 +16,11 @@ export function forwardEvents(from: Dispatcher, to: Dispatcher): void {
   )
 }
 
+/** Closes a dispatcher, or waits until it is gone if it is being destroyed. */
+export function closeOrAwait(dispatcher: Dispatcher & { readonly destroyed?: boolean }): Promise<void> {
+  return dispatcher.destroyed === true ? dispatcher.destroy() : dispatcher.close()
+}
+
 /** Waits until all promises have settled, and fails with the error of the first that has failed. */
 export async function settleAll(promises: Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(promises)

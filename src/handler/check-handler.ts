@@ -7,7 +7,9 @@
 import type { AnyDispatchHandler, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { invalid } from '../core/validate.ts'
+import { toError } from '../errors.ts'
 import { isLegacyHandler } from './legacy-handler.ts'
+import { RefusedController } from './refused-controller.ts'
 
 /**
  * Checks that a handler of either shape has all methods that it needs.
@@ -18,6 +20,11 @@ export function checkHandler(options: unknown, handler: unknown): asserts handle
   if (typeof handler !== 'object' || handler === null) throw invalid('handler', handler, 'an object')
   // The usual case: a property read by name is faster than one by a list of names.
   if (isWhole(handler)) return
+  for (const name of OPTIONAL_METHODS) {
+    const method: unknown = Reflect.get(handler, name)
+    if (method !== undefined && typeof method !== 'function')
+      throw invalid(`handler.${name}`, method, 'a function, or undefined')
+  }
   const isTunnel = typeof options === 'object' && options !== null && asksForTunnel(options)
   for (const name of toMethods(handler, isTunnel)) {
     const method: unknown = Reflect.get(handler, name)
@@ -31,9 +38,41 @@ function isWhole(handler: DispatchHandler): boolean {
     typeof handler.onResponseStart === 'function' &&
     typeof handler.onResponseData === 'function' &&
     typeof handler.onResponseEnd === 'function' &&
-    typeof handler.onResponseError === 'function'
+    typeof handler.onResponseError === 'function' &&
+    isOptional(handler.onBodySent) &&
+    isOptional(handler.onRequestSent)
   )
 }
+
+function isOptional(method: unknown): boolean {
+  return method === undefined || typeof method === 'function'
+}
+
+/**
+ * Whether a handler of either shape has all methods that it needs. If not, it is told so, as in undici.
+ *
+ * @throws InvalidArgumentError when it has no method for errors
+ */
+export function isFit(options: unknown, handler: unknown): handler is AnyDispatchHandler {
+  try {
+    checkHandler(options, handler)
+    return true
+  } catch (thrown) {
+    tell(handler, toError(thrown))
+    return false
+  }
+}
+
+function tell(handler: unknown, error: Error): void {
+  if (typeof handler !== 'object' || handler === null) throw error
+  const { onResponseError, onError }: { onResponseError?: unknown; onError?: unknown } = handler
+  if (typeof onResponseError === 'function')
+    Reflect.apply(onResponseError, handler, [new RefusedController(error), error])
+  else if (typeof onError === 'function') Reflect.apply(onError, handler, [error])
+  else throw error
+}
+
+const OPTIONAL_METHODS = ['onBodySent', 'onRequestSent']
 
 const METHODS = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError']
 const LEGACY_METHODS = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError']

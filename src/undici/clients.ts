@@ -15,7 +15,10 @@ const theirs: { Client?: unknown; Pool?: unknown } = installed.state === 'loaded
 /** An `http:` origin speaks HTTP/1.1 where nothing else is said, as in undici. What is no object is refused as ever. */
 function toMeaning<TOptions extends ClientOptions>(options: TOptions | undefined): TOptions | undefined {
   if (typeof options !== 'object' && options !== undefined) return options
-  return Object.assign({ h2c: options?.useH2c === true }, options)
+  const { useH2c } = options ?? {}
+  // A wrong kind of value is refused.
+  if (useH2c !== undefined && useH2c !== null && typeof useH2c !== 'boolean') return options
+  return Object.assign({ h2c: useH2c === true }, options)
 }
 
 /** Dodici's Client. An `http:` origin speaks HTTP/1.1, unless `h2c` or undici's `useH2c` is true. */

@@ -89,7 +89,8 @@ function toMockAgent(parent: MockAgentClass): MockAgentClass {
     /** Closes the agent, too, as undici's own does. */
     override async close(): Promise<void> {
       await super.close()
-      if (this[AGENT]?.closed === false) await this[AGENT].close()
+      const agent = this[AGENT]
+      if (agent?.closed === false && !agent.destroyed) await agent.close()
     }
   }
 

@@ -143,7 +143,7 @@ describe('close()', () => {
 
   it('settles at once for a client that was never used, with a callback too, twice', async () => {
     const client = connect('http://127.0.0.1:1')
-    await new Promise<void>((resolve) => client.close(resolve))
+    await new Promise<void>((resolve) => client.close(() => resolve()))
     await client.close()
     await client.destroy()
     expect(client.destroyed).toBe(true)
@@ -173,7 +173,8 @@ describe('destroy()', () => {
     const connected = once(client, 'connect')
     const inner: Promise<unknown>[] = []
     const recorder = new Recorder()
-    recorder.onResponseError = () => void inner.push(client.destroy(), client.close())
+    recorder.onResponseError = () =>
+      void inner.push(client.destroy(), expect(client.close()).rejects.toThrow(errors.ClientDestroyedError))
     client.dispatch(GET, recorder)
     await connected
     await client.destroy()
@@ -191,12 +192,17 @@ describe('destroy()', () => {
 })
 
 describe('dispatch()', () => {
-  it('throws for an invalid handler, and names the missing method', async () => {
+  it('tells an invalid handler of the missing method, or throws if it takes no errors', async () => {
     const client = connect('http://127.0.0.1:1')
     expect(() => client.dispatch(GET, null as never)).toThrow('handler')
-    expect(() => client.dispatch(GET, { onRequestStart() {}, onResponseError() {} })).toThrow(
-      'onResponseStart',
-    )
+    expect(() => client.dispatch(GET, { onRequestStart() {} })).toThrow('onResponseStart')
+    const told: Error[] = []
+    const handler = {
+      onRequestStart() {},
+      onResponseError: (_: unknown, error: Error) => void told.push(error),
+    }
+    expect(client.dispatch(GET, handler)).toBe(false)
+    expect(told).toEqual([expect.objectContaining({ message: expect.stringContaining('onResponseStart') })])
   })
 
   it('reports invalid options to the handler, with a controller that is aborted', () => {

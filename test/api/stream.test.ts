@@ -282,7 +282,7 @@ describe('stream()', () => {
       {
         what: 'is destroyed',
         end: (sink: Writable) => void sink.destroy(),
-        message: 'closed before its end',
+        message: 'Premature close',
       },
     ])('$what midway, the call fails and the stream is reset', async ({ end, message }) => {
       const { server, codes, reset } = await startEndless()

@@ -20,7 +20,7 @@ import { warnOfUnknownOptions } from '../../core/unknown-options.ts'
 import { invalidKind, toBoolean } from '../../core/validate.ts'
 import { Agent } from '../agent.ts'
 import { LivingDispatcher } from '../life-cycle.ts'
-import { forwardEvents, settleAll } from '../together.ts'
+import { closeOrAwait, forwardEvents, settleAll } from '../together.ts'
 import type { Route } from './proxy-agent.ts'
 import { ProxyAgent } from './proxy-agent.ts'
 
@@ -88,7 +88,7 @@ export class EnvHttpProxyAgent extends LivingDispatcher {
   }
 
   protected override finish(): Promise<void> {
-    return settleAll(this.#routes().map(async (route) => route.close()))
+    return settleAll(this.#routes().map(async (route) => closeOrAwait(route)))
   }
 
   protected override tearDown(error: Error | null): Promise<void> {

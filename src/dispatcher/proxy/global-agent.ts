@@ -11,7 +11,7 @@ import { markClass } from '../../core/class-mark.ts'
 import { noop } from '../../core/noop.ts'
 import { Agent } from '../agent.ts'
 import { LivingDispatcher } from '../life-cycle.ts'
-import { forwardEvents, settleAll } from '../together.ts'
+import { closeOrAwait, forwardEvents, settleAll } from '../together.ts'
 import { EnvHttpProxyAgent } from './env-http-proxy-agent.ts'
 
 /** An environment that Node obeys: `process.env`, a part of it, or the object of `http.setGlobalProxyFromEnv()`. */
@@ -79,7 +79,7 @@ export class GlobalAgent extends Agent {
   }
 
   protected override async finish(): Promise<void> {
-    await settleAll([super.finish(), ...this.#agents().map(async (agent) => agent.close())])
+    await settleAll([super.finish(), ...this.#agents().map(async (agent) => closeOrAwait(agent))])
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {

@@ -18,7 +18,7 @@ import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 import { isDispatcher } from '../dispatcher.ts'
 import { LivingDispatcher } from '../life-cycle.ts'
 import { Pool } from '../pool.ts'
-import { forwardEvents, settleAll } from '../together.ts'
+import { closeOrAwait, forwardEvents, settleAll } from '../together.ts'
 import type { UpstreamDispatch } from './upstream.ts'
 import { Upstream } from './upstream.ts'
 import type { UpstreamCallOwner } from './upstream-call.ts'
@@ -159,7 +159,7 @@ export class UpstreamPool extends LivingDispatcher {
         this.#onIdle = resolve
       })
     }
-    await settleAll(this.#all().map(async (dispatcher) => dispatcher.close()))
+    await settleAll(this.#all().map(async (dispatcher) => closeOrAwait(dispatcher)))
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {

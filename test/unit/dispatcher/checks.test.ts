@@ -4,7 +4,7 @@ import { Client } from '../../../src/dispatcher/client.ts'
 import type { Dispatcher } from '../../../src/dispatcher/dispatcher.ts'
 import { Pool } from '../../../src/dispatcher/pool.ts'
 import { ClientDestroyedError, InvalidArgumentError } from '../../../src/errors.ts'
-import { checkHandler, checkTunnelHandler } from '../../../src/handler/check-handler.ts'
+import { checkTunnelHandler, isFit } from '../../../src/handler/check-handler.ts'
 import { toNativeHandler } from '../../../src/handler/legacy-handler.ts'
 import type { DispatchHandler } from '../../../types/index.ts'
 import { FakeFallback, respondTo } from '../../support/fallback-fake.ts'
@@ -26,9 +26,7 @@ function use<T extends Dispatcher>(dispatcher: T): T {
 
 /** How often a handler was checked, by each kind of check. */
 function countChecks(): number[] {
-  return [checkHandler, checkTunnelHandler, toNativeHandler].map(
-    (check) => vi.mocked(check).mock.calls.length,
-  )
+  return [isFit, checkTunnelHandler, toNativeHandler].map((check) => vi.mocked(check).mock.calls.length)
 }
 
 describe('dispatch() checks its handler once', () => {

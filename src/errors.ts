@@ -287,6 +287,14 @@ export class SocketError extends DodiciError {
 }
 brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
 
+/**
+ * The response isn't HTTP/1.1: the parser of the fallback has refused it. `instanceof` holds for undici's class of this
+ * name, too.
+ */
+class HttpParserError extends SocketError {}
+brand(HttpParserError, 'HTTPParserError', 'UND_ERR_SOCKET', null)
+Object.defineProperty(HttpParserError.prototype, undiciMark('UND_ERR_HTTP_PARSER'), hidden(true))
+
 /** The response to a CONNECT, or an extended CONNECT, has another status than 2xx: there is no tunnel. */
 export class TunnelRefusedError extends SocketError {
   declare readonly code: 'DODICI_ERR_TUNNEL_REFUSED'
@@ -425,7 +433,9 @@ export function toFallbackError(cause: Error, origin: string, processed: Process
   const details = { cause, processed }
   const undiciClass = 'code' in cause ? undiciClasses.get(cause.code) : undefined
   if (undiciClass !== undefined) return Reflect.construct(undiciClass, [cause.message, details])
-  return processed === 'no' ? toPlainConnectError(cause, origin) : new SocketError(cause.message, details)
+  if (processed === 'no') return toPlainConnectError(cause, origin)
+  const isParsers = Reflect.get(cause, undiciMark('UND_ERR_HTTP_PARSER')) === true
+  return new (isParsers ? HttpParserError : SocketError)(cause.message, details)
 }
 
 /**

@@ -7,6 +7,7 @@
 import type { FallbackDispatcher } from '../../types/client.ts'
 import type { Dispatcher } from '../../types/dispatcher.ts'
 import { invalid } from '../core/validate.ts'
+import { peekBuiltinClass } from '../scheduler/fallback/builtin.ts'
 import { isDispatcher } from './dispatcher.ts'
 import { GlobalAgent } from './proxy/global-agent.ts'
 
@@ -37,6 +38,8 @@ export function getGlobalDispatcher(): Dispatcher {
  */
 export function setGlobalDispatcher(dispatcher: FallbackDispatcher): void {
   if (!isDispatcher(dispatcher)) throw invalid('dispatcher', dispatcher, 'an object with a dispatch() method')
+  // `dodici/undici` puts it in the place of Node's and undici's as well: the fallback needs the class of that one.
+  peekBuiltinClass()
   Object.defineProperty(globalThis, GLOBAL_DISPATCHER, {
     value: dispatcher,
     writable: true,

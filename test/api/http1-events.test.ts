@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Agent as TheirAgent, Client as TheirClient, Pool as TheirPool } from 'undici'
+import { Agent as TheirAgent, Client as TheirClient, Pool as TheirPool, errors as theirErrors } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { errors, Agent as OwnAgent, Client as OwnClient, Pool as OwnPool } from '../../src/index.ts'
 import { findFreePort } from '../support/free-port.ts'
@@ -99,6 +99,7 @@ async function startHttp1(): Promise<string> {
   const server: Server = createServer((request, response) => {
     if (request.url === '/close') response.writeHead(200, { connection: 'close' }).end('closed')
     else if (request.url === '/die') request.socket.destroy()
+    else if (request.url === '/nonsense') request.socket.end('none of HTTP\r\n\r\n')
     else if (request.url === '/half') {
       response.writeHead(200, { 'content-length': '9' }).write('half')
       response.write('', () => setImmediate(() => request.socket.destroy()))
@@ -174,6 +175,16 @@ describe('stats.connected', () => {
     const gone = once(client, 'disconnect')
     await expect(client.request({ path: '/die', method: 'GET' })).rejects.toThrow(errors.SocketError)
     expect((await gone)[2]).toBeInstanceOf(errors.SocketError)
+    await client.close()
+  })
+
+  test('what is no HTTP fails with an HTTPParserError of both', async () => {
+    const origin = await startHttp1()
+    const client = new OwnClient(origin, { h2c: false })
+    const error = await client.request({ path: '/nonsense', method: 'GET' }).catch((reason) => reason)
+    expect(error).toMatchObject({ name: 'HTTPParserError', processed: 'maybe' })
+    for (const kind of [errors.HTTPParserError, theirErrors.HTTPParserError, errors.SocketError])
+      expect(error).toBeInstanceOf(kind)
     await client.close()
   })
 })

@@ -344,6 +344,19 @@ const cases = {
     await dispatcher.close()
   },
 
+  async foreignGlobal() {
+    undici.setGlobalDispatcher({ dispatch: () => true })
+    for (const dispatcher of [new Agent(), new Client(PLAIN), new Pool(PLAIN)]) {
+      const { body } = await dispatcher.request({ origin: PLAIN, path: '/echo?foreign', method: 'GET' })
+      assert.equal(await body.text(), 'echo ?foreign')
+      await dispatcher.close()
+    }
+    undici.setGlobalDispatcher(new Agent())
+    assert.equal(await (await undici.fetch(`${PLAIN}/echo?back`)).text(), 'echo ?back')
+    assert.equal(await (await fetch(`${PLAIN}/echo?node`)).text(), 'echo ?node')
+    await undici.getGlobalDispatcher().close()
+  },
+
   async errorsOfUndici() {
     const { createRequire } = await import('node:module')
     const theirs = createRequire(import.meta.url)('undici')

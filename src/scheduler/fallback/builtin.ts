@@ -15,6 +15,9 @@ export const SLOTS = Object.freeze({
   native: Symbol.for('undici.globalDispatcher.2'),
 })
 
+/** The class of the last Agent that was seen in the slots; null before the first. */
+let lastSeen: BuiltinAgentClass | null = null
+
 /** The part of undici's Agent that Dodici needs. */
 export interface BuiltinAgent extends FallbackDispatcher {
   on(event: 'connect', listener: (origin: URL, targets: readonly object[]) => void): unknown
@@ -41,10 +44,12 @@ export function loadBuiltin(): void {
   Reflect.get(globalThis, 'Headers')
 }
 
-/** The class of the Agent in the slots now; null for none. */
+/** The class of the Agent in the slots now; null for none. It is kept: later another dispatcher may be there. */
 export function peekBuiltinClass(): BuiltinAgentClass | null {
   const { legacy, native } = readSlots()
-  return toAgentClass(native) ?? toAgentClass(legacy)
+  const present = toAgentClass(native) ?? toAgentClass(legacy)
+  lastSeen = present ?? lastSeen
+  return present
 }
 
 /**
@@ -55,7 +60,7 @@ export function peekBuiltinClass(): BuiltinAgentClass | null {
  */
 export function findBuiltinClass(): BuiltinAgentClass | null {
   const kept = readInstallation()?.agentClass ?? null
-  const present = kept ?? peekBuiltinClass() ?? seenAtImport
+  const present = kept ?? peekBuiltinClass() ?? lastSeen
   if (present !== null) return present
   const { legacy, native } = readSlots()
   if (legacy !== undefined) Reflect.set(globalThis, SLOTS.legacy, undefined)
@@ -129,5 +134,5 @@ function toOwnClass(dispatcher: object): BuiltinAgentClass | null {
   return null
 }
 
-/** The class in the slots at import: later a dispatcher of another kind may be there. Reading it loads nothing. */
-const seenAtImport = peekBuiltinClass()
+// Reading the slots loads nothing.
+peekBuiltinClass()

@@ -111,9 +111,10 @@ describe('localAddress of an Agent', () => {
     server.on('connection', (socket) => remotes.push(socket.remoteAddress))
     const agent = new Agent({ ...given, connect: { ca, ...given.connect } })
     onTestFinished(() => agent.destroy())
-    const { body } = await agent.request({ origin, path: '/', method: 'GET' })
-    await body.dump()
-    // That of the connection that found HTTP/1.1, and that of the fallback.
+    const options = { origin, path: '/', method: 'GET' }
+    for (const { body } of await Promise.all([agent.request(options), agent.request(options)]))
+      await body.dump()
+    // That of the connection that found HTTP/1.1, and serves the first request, and that of the fallback.
     expect(remotes).toEqual(['127.0.0.2', '127.0.0.2'])
   })
 })

@@ -15,7 +15,7 @@ import type { ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
 import type { ReceiveLimits } from '../core/receive-limits.ts'
 import { warnOfUnknownOptions } from '../core/unknown-options.ts'
-import { invalid, invalidKind, toBoolean, toDelay, toInvalid } from '../core/validate.ts'
+import { invalid, invalidKind, toBoolean, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors.ts'
 import { CallerStackHandler } from '../handler/caller-stack.ts'
 import { checkTunnelHandler, isFit } from '../handler/check-handler.ts'
@@ -113,7 +113,6 @@ export abstract class LivingDispatcher extends Dispatcher {
     try {
       this.#requireOpen()
       if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
-      checkNoDispatcher(options)
       warnOfUnknownOptions(options, REQUEST_OPTIONS, this.isBehindOthers)
       checkTunnelHandler(options, handler)
       return this.dispatchChecked(options, this.#toTraced(options, native))
@@ -225,10 +224,3 @@ function settle(promise: Promise<void>, callback: Outcome | undefined): Promise<
 
 /** A callback as undici calls it: with an error or null, and a result that is always null. */
 type Outcome = (error: unknown, result: null) => void
-
-/** A dispatcher would send the request by itself, and not by the one that its options name. */
-function checkNoDispatcher({ dispatcher }: { path: unknown; dispatcher?: unknown }): void {
-  if (!dispatcher) return
-  const cure = 'none: the functions of a URL take it, such as request(url, { dispatcher })'
-  throw toInvalid('dispatcher', 'a dispatcher', cure)
-}

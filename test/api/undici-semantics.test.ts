@@ -186,18 +186,6 @@ describe('dispatch()', () => {
     expect(() => client.dispatch(GET, null)).toThrow(ours.errors.InvalidArgumentError)
     await client.destroy()
   })
-
-  test('refuses a dispatcher among the options, as undici 8 does', async () => {
-    const client = MAKERS.Client.ours(NOWHERE)
-    const other = MAKERS.Agent.ours()
-    await expect(client.request({ ...GET, dispatcher: other })).rejects.toThrow(
-      'Invalid dispatcher: got a dispatcher, expected none',
-    )
-    await expect(other.request({ ...GET, dispatcher: client })).rejects.toThrow(
-      ours.errors.InvalidArgumentError,
-    )
-    await Promise.all([client.destroy(), other.destroy()])
-  })
 })
 
 async function serve(listener: RequestListener): Promise<string> {

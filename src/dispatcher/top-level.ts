@@ -82,9 +82,12 @@ class ForeignDispatcher implements Dispatching {
     this.#given = given
   }
 
-  /** Whether it is a MockAgent that is active: fetch asks. */
+  /**
+   * Whether it is a MockAgent that is active, and that sends a form as it was encoded: fetch asks. One of undici 6 or
+   * 7, which have no `eventSourceOptions`, would encode it anew, under another boundary than `content-type` names.
+   */
   get isMockActive(): boolean {
-    return Reflect.get(this.#given, 'isMockActive') === true
+    return Reflect.get(this.#given, 'isMockActive') === true && 'eventSourceOptions' in this.#given
   }
 
   dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {

@@ -94,11 +94,13 @@ describe.each(CLASSES)('a composed %s', (_name, make) => {
     ['destroy(error)', (it: AnyDispatcher) => it.destroy(new Error('mine'))],
     ['destroy(null, callback)', (it: AnyDispatcher) => new Promise<void>((done) => it.destroy(null, done))],
     ['Symbol.asyncDispose', (it: AnyDispatcher) => it[Symbol.asyncDispose]()],
-  ])('ends with it by %s', async (_what, end) => {
+  ])('ends with it by %s', async (what, end) => {
+    // As in undici, destroy() alone doesn't count as closed.
+    const isClosed = !what.startsWith('destroy')
     const dispatcher = start(make())
     const composed = dispatcher.compose(pass).compose(pass)
     await end(composed)
-    for (const each of [dispatcher, composed]) expect([each.closed, each.destroyed]).toEqual([true, true])
+    for (const each of [dispatcher, composed]) expect([each.closed, each.destroyed]).toEqual([isClosed, true])
   })
 
   test('has its events: a listener on one is a listener on both', async () => {

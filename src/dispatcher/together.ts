@@ -16,9 +16,16 @@ export function forwardEvents(from: Dispatcher, to: Dispatcher): void {
   )
 }
 
-/** Closes a dispatcher, or waits until it is gone if it is being destroyed. */
-export function closeOrAwait(dispatcher: Dispatcher & { readonly destroyed?: boolean }): Promise<void> {
-  return dispatcher.destroyed === true ? dispatcher.destroy() : dispatcher.close()
+/**
+ * Closes a dispatcher, or waits until it is gone if it was destroyed without `close()`. One that is closing may have
+ * tunnels left: another `destroy()` would end them.
+ */
+export function closeOrAwait(
+  dispatcher: Dispatcher & { readonly destroyed?: boolean; readonly closed?: boolean },
+): Promise<void> {
+  return dispatcher.destroyed === true && dispatcher.closed !== true
+    ? dispatcher.destroy()
+    : dispatcher.close()
 }
 
 /** Waits until all promises have settled, and fails with the error of the first that has failed. */

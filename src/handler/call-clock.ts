@@ -52,7 +52,7 @@ export class CallClock implements Timed {
   #connectAt: number | null = null
   #uploadAt: number | null = null
   #requestAt: number | null = null
-  /** What the attempt does first once it has a connection; null when it has one. */
+  /** What the attempt does first once it has a connection; null when it has one, or has begun without it. */
   #firstUpload: 'none' | 'sending' | 'waiting' | null = null
 
   constructor(deadlines: Deadlines, limits: Limits, listener: LateListener) {
@@ -127,19 +127,26 @@ export class CallClock implements Timed {
     }
   }
 
-  /** The attempt has found its connection. */
+  /** The attempt has found its connection. Over HTTP/2 the body may have been sent before: SETTINGS come later. */
   connected(): void {
-    if (this.#firstUpload !== null) this.open(this.#firstUpload)
+    if (this.#firstUpload !== null) {
+      this.open(this.#firstUpload)
+    } else if (this.#connectAt !== null) {
+      this.#connectAt = null
+      this.#arm(this.#deadlines.now())
+    }
   }
 
   /** A part of the request's body was sent, or may be sent from now on. */
   upload(): void {
+    this.#begin()
     this.#continueAt = null
     this.#progressUpload(this.#deadlines.now())
   }
 
   /** All of the request's body was sent: the server has to respond, unless it has already. */
   uploaded(): void {
+    this.#begin()
     this.#uploadAt = null
     this.#continueAt = null
     const now = this.#deadlines.now()
@@ -191,6 +198,14 @@ export class CallClock implements Timed {
     if (this.#phaseAt === null || this.#phaseAt > now || this.#phase === 'idle') return null
     this.#phaseAt = null
     return this.#phase
+  }
+
+  /** The body is being sent, although the peer's SETTINGS haven't come: the call waits no longer. */
+  #begin(): void {
+    if (this.#firstUpload === null) return
+    this.#firstUpload = null
+    this.#phase = 'idle'
+    this.#phaseAt = null
   }
 
   #toConnectAt(now: number): number | null {

@@ -206,13 +206,13 @@ const FAULTS: readonly Fault[] = [
   {
     what: 'HTTP/1.1 in place of HTTP/2',
     rules: (server) => server.onSocket(0, (socket) => socket.send('HTTP/1.1 400 Bad Request\r\n\r\n')),
-    end: { node: 'SocketError - maybe', wire: 'SocketError PROTOCOL_ERROR maybe' },
+    end: 'SocketError PROTOCOL_ERROR maybe',
     next: 0,
   },
   {
     what: 'garbage',
     rules: (server) => server.onSocket(0, (socket) => socket.send(Buffer.alloc(64, 0xa5))),
-    end: { node: 'SocketError - maybe', wire: 'SocketError PROTOCOL_ERROR maybe' },
+    end: 'SocketError PROTOCOL_ERROR maybe',
     next: 0,
   },
   {

@@ -444,3 +444,33 @@ describe('a requestTimeout below a second', () => {
     expect(told?.[1]).toBeLessThanOrEqual(105)
   })
 })
+
+describe('an attempt without a connection', () => {
+  test('that has sent its body before the connection is there waits for the response from then on', () => {
+    const scene = new Scene({ connectTimeout: 3_000 })
+    scene.clock.queue()
+    scene.clock.open('sending', false)
+    scene.clock.upload()
+    scene.clock.uploaded()
+    scene.time.advance(1_000)
+    scene.clock.connected()
+    expect(scene.finish()).toEqual([['headers', 20_000]])
+  })
+
+  test('that has begun to send its body goes on when the connection is there', () => {
+    const scene = new Scene()
+    scene.clock.queue()
+    scene.clock.open('sending', false)
+    scene.clock.upload()
+    scene.time.advance(1_000)
+    scene.clock.connected()
+    expect(scene.finish()).toEqual([['upload', 40_000]])
+  })
+
+  test('that has sent nothing waits for the connection', () => {
+    const scene = new Scene()
+    scene.clock.queue()
+    scene.clock.open('sending', false)
+    expect(scene.finish()).toEqual([['connect', 3_000]])
+  })
+})

@@ -165,7 +165,7 @@ export const GROUPS = [
         what: 'RST_STREAM and REFUSED_STREAM, retries (RFC 9113 §8.7), bodies that can be sent once',
         files: [
           'test/session/recovery-{reset,refusals,replay,storm}.test.ts',
-          'test/session/{replay-races,one-shot-bodies,kept-bodies,stream-error-processed}.test.ts',
+          'test/session/{replay-races,one-shot-bodies,kept-bodies,retiring-early,stream-error-processed}.test.ts',
         ],
       },
       {
@@ -375,6 +375,8 @@ export const ELSEWHERE = {
   'test/protocol/rfc9113-table.test.ts': 'holds test/protocol/README.md to the tests',
   'test/session/recovery-peer.test.ts': 'the scripted peer of the tests itself',
   'test/session/scripted-peer.test.ts': 'the scripted peer of the tests itself',
+  'test/interop/elastic-transport.test.ts': 'a library over a Pool',
+  'test/interop/mocking-tools.test.ts': 'tools that replace sockets',
   'test/interop/reply-from.test.ts': 'what becomes of a proxy’s own client',
   'test/session/body-owners.test.ts': 'what becomes of the source of a body',
   'test/session/engine-by-socket.test.ts': 'which engine runs over what a connect function yields',

@@ -6,7 +6,7 @@ import { composeAgent, composeClient, countRequests, send, startWebServer } from
 import type { Undici } from './interceptors-undicis.ts'
 import { NEWER_UNDICIS } from './interceptors-undicis.ts'
 import type { Way } from './interceptors-ways.ts'
-import { BUILTIN_FETCH, PIPELINE, toCases, toReason, WAYS } from './interceptors-ways.ts'
+import { BUILTIN_FETCH, OWN_FETCH, PIPELINE, toCases, toReason, WAYS } from './interceptors-ways.ts'
 
 const PROTOCOLS: { protocol: Protocol; version: string }[] = [
   { protocol: 'h2', version: '2.0' },
@@ -134,7 +134,7 @@ function toPatient(mayRespond: Promise<void>): Respond {
 
 /** The fetch of undici 8 looks for headers in `rawHeaders` alone, where `deduplicate` has none for the second. */
 function readsRawAlone(undici: Undici, way: Way): boolean {
-  if (!way.isFetch) return false
+  if (!way.isFetch || way === OWN_FETCH) return false
   return way === BUILTIN_FETCH ? process.versions.undici?.startsWith('8.') === true : undici.major === 8
 }
 

@@ -76,7 +76,7 @@ export const BUILTIN_FETCH: Way = {
   ask: async (_undici, dispatcher, url, asked = {}) => toResponse(await fetch(url, { ...asked, dispatcher })),
 }
 
-const OWN_FETCH: Way = {
+export const OWN_FETCH: Way = {
   name: 'our fetch',
   isFetch: true,
   ask: async (_undici, dispatcher, url, asked = {}) =>

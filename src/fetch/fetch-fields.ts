@@ -147,11 +147,9 @@ function toObject(fields: WireHeaders): DispatchedFields {
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string
     const value = fields[i + 1] as string
-    const present = headers[name]
-    // Every object has a `constructor`, for example.
-    if (present === undefined || !Object.hasOwn(headers, name))
-      setMember<string | string[]>(headers, name, value)
-    else headers[name] = [present, value].flat()
+    // Every object has a `constructor`, and a `__proto__` that Node may throw at, for example.
+    const present = Object.hasOwn(headers, name) ? headers[name] : undefined
+    setMember(headers, name, present === undefined ? value : [present, value].flat())
   }
   return headers
 }

@@ -26,8 +26,9 @@ const PIECE = Buffer.from('a'.repeat(1024))
 
 /** @param {number} pieces how many of 1 KiB come, once the reader reads */
 async function readOwn(pieces) {
-  const options = { highWaterMark: HIGH_WATER_MARK, isEmpty: false }
-  const body = new BodyReadable(controller, { 'content-length': `${pieces * PIECE.length}` }, options)
+  const headers = { 'content-length': `${pieces * PIECE.length}` }
+  const owner = { isHead: false, target: '/', statusCode: 200 }
+  const body = new BodyReadable(controller, headers, HIGH_WATER_MARK, owner)
   const read = body.text()
   for (let i = 0; i < pieces; i++) body.receive(PIECE)
   body.finish()

@@ -282,8 +282,7 @@ async function serve() {
     keyType: 'ec',
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
   })
-  // RFC 8441 §3: a client may not send an extended CONNECT without this setting.
-  const settings = { enableConnectProtocol: true }
+  const settings = { enableConnectProtocol: true } // For extended CONNECT (RFC 8441 §3).
   const origins = []
   for (const [scheme, server] of /** @type {const} */ ([
     ['https', createSecureServer({ key: pem.private, cert: pem.cert, settings })],

@@ -38,7 +38,7 @@ export abstract class OwnFallback implements FallbackDispatcher {
   #common: FallbackRoute | null = null
   #isDestroyed = false
 
-  /** A route that whoever asks for it ends. */
+  /** A route. {@link open} makes it, and {@link close} ends it. */
   abstract make(options: RouteOptions): FallbackRoute
 
   /** A route of its own for one origin. It ends by {@link close}, or with the fallback. */

@@ -175,6 +175,8 @@ test('the fingerprint is another one for another title, and the same where tests
   expect(toTestsFingerprint(["// It's first.\ntest('b', () => {})\n\ntest('a', () => run())"])).toBe(
     toTestsFingerprint([source]),
   )
+  // Where a file imports from isn't a part of what it tests.
+  expect(toTestsFingerprint([`import { run } from './run.ts'\n${source}`])).toBe(toTestsFingerprint([source]))
   expect(toTestsFingerprint([source.replace('b', 'c')])).not.toBe(toTestsFingerprint([source]))
   expect(toTestsFingerprint(["test('a', () => {})"])).not.toBe(toTestsFingerprint([source]))
 })

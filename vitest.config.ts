@@ -42,7 +42,7 @@ const TYPES = ['test/types/**/*.test.ts']
 const SITE = ['test/site/**/*.test.ts']
 
 /** Where it stands which engine a client has that names none. */
-const OPTIONS = fileURLToPath(new URL('src/core/options.ts', import.meta.url))
+const OPTIONS = fileURLToPath(new URL('src/options/options.ts', import.meta.url))
 const DEFAULT_ENGINE = /^(export const DEFAULT_ENGINE: EngineName = )'node'$/m
 
 /**

@@ -8,8 +8,8 @@ import type { FallbackDispatcher } from '../types/client.ts'
 import { RUNTIME } from './core/runtime.ts'
 import { invalid } from './core/validate.ts'
 import { isDispatcher } from './dispatcher/dispatcher.ts'
-import { getGlobalDispatcher } from './dispatcher/global.ts'
-import { NotSupportedError } from './errors.ts'
+import { NotSupportedError } from './errors/errors.ts'
+import { getGlobalDispatcher } from './global/global.ts'
 import {
   findBuiltinClass,
   loadBuiltin,

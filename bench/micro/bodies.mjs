@@ -4,8 +4,8 @@
 import { Readable } from 'node:stream'
 import { loadSource, runAlone } from './harness.mjs'
 
-/** @type {typeof import('../../src/core/body.ts')} */
-const { toBodySource } = await loadSource('core/body.ts')
+/** @type {typeof import('../../src/request/body.ts')} */
+const { toBodySource } = await loadSource('request/body.ts')
 
 const PIECE = 'a'.repeat(1024)
 const buffer = Buffer.from(PIECE)

@@ -5,14 +5,14 @@ import { EventEmitter } from 'node:events'
 import { CountingHandler } from '../e2e/clients/undici-shape.mjs'
 import { loadSource, runAlone } from './harness.mjs'
 
-/** @type {typeof import('../../src/handler/call.ts')} */
-const { Call } = await loadSource('handler/call.ts')
+/** @type {typeof import('../../src/call/call.ts')} */
+const { Call } = await loadSource('call/call.ts')
 /** @type {typeof import('../../src/core/clock.ts')} */
 const { Deadlines, systemClock } = await loadSource('core/clock.ts')
-/** @type {typeof import('../../src/core/options.ts')} */
-const { toClientOptions, toOrigin } = await loadSource('core/options.ts')
-/** @type {typeof import('../../src/core/request.ts')} */
-const { Request } = await loadSource('core/request.ts')
+/** @type {typeof import('../../src/options/options.ts')} */
+const { toClientOptions, toOrigin } = await loadSource('options/options.ts')
+/** @type {typeof import('../../src/request/request.ts')} */
+const { Request } = await loadSource('request/request.ts')
 /** @type {typeof import('../../src/session/stream/response-flow.ts')} */
 const { ResponseFlow } = await loadSource('session/stream/response-flow.ts')
 
@@ -52,7 +52,7 @@ class Attempt {
   maxHeaderListSize = Number.POSITIVE_INFINITY
   flow
 
-  /** @param {import('../../src/handler/call.ts').Call} call */
+  /** @param {import('../../src/call/call.ts').Call} call */
   constructor(call) {
     this.flow = new ResponseFlow(this, call)
   }

@@ -32,7 +32,7 @@ const BUDGET = 500
 /**
  * A module of `src/`, compiled as the published build is: on every line of Node, with esbuild, in memory.
  *
- * @param {string} path such as `core/headers.ts`
+ * @param {string} path such as `request/headers.ts`
  */
 export async function loadSource(path) {
   const { outputFiles } = await build({

@@ -5,12 +5,12 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { loadSource, runAlone } from './harness.mjs'
 
-/** @type {typeof import('../../src/core/headers.ts')} */
-const { addHeaders } = await loadSource('core/headers.ts')
+/** @type {typeof import('../../src/request/headers.ts')} */
+const { addHeaders } = await loadSource('request/headers.ts')
 /** @type {typeof import('../../src/session/node/node-headers.ts')} */
 const { toFieldObject } = await loadSource('session/node/node-headers.ts')
-/** @type {typeof import('../../src/core/header-object.ts')} */
-const { toResponseHeaders } = await loadSource('core/header-object.ts')
+/** @type {typeof import('../../src/request/header-object.ts')} */
+const { toResponseHeaders } = await loadSource('request/header-object.ts')
 
 const object = {
   Accept: 'application/json',

@@ -3,8 +3,8 @@
  */
 import { loadSource, runAlone } from './harness.mjs'
 
-/** @type {typeof import('../../src/core/headers.ts')} */
-const { toRawHeaders } = await loadSource('core/headers.ts')
+/** @type {typeof import('../../src/request/headers.ts')} */
+const { toRawHeaders } = await loadSource('request/headers.ts')
 
 const FIELDS = Object.freeze({
   server: 'nghttpd',

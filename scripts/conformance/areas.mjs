@@ -69,7 +69,7 @@ export const GROUPS = [
       },
       {
         what: 'RFC 9218: the field `priority`, PRIORITY_UPDATE, SETTINGS_NO_RFC7540_PRIORITIES',
-        files: ['test/session/wire-priority.test.ts', 'test/unit/core/priority.test.ts'],
+        files: ['test/session/wire-priority.test.ts', 'test/unit/request/priority.test.ts'],
       },
       {
         what: 'RFC 9113 §8.5: tunnels by CONNECT through a proxy of HTTP/2',

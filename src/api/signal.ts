@@ -7,7 +7,7 @@
 import { EventEmitter, getMaxListeners, setMaxListeners } from 'node:events'
 import { CallerContext } from '../core/caller-context.ts'
 import { invalid } from '../core/validate.ts'
-import { isError, RequestAbortedError } from '../errors.ts'
+import { isError, RequestAbortedError } from '../errors/errors.ts'
 
 /** As undici's fetch allows: many calls share one signal, which is no leak. */
 const MAX_LISTENERS = 1_500

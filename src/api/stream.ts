@@ -13,11 +13,11 @@ import type { StreamData, StreamFactory } from '../../types/response.ts'
 import { CallerContext } from '../core/caller-context.ts'
 import { noop } from '../core/noop.ts'
 import { invalid, showKind } from '../core/validate.ts'
-import type { FeedOwner } from '../core/writable-feed.ts'
-import { WritableFeed } from '../core/writable-feed.ts'
-import { InvalidReturnValueError, RequestAbortedError } from '../errors.ts'
+import { InvalidReturnValueError, RequestAbortedError } from '../errors/errors.ts'
 import type { Dispatching, Trailers } from './api-handler.ts'
 import { ApiHandler, checkApiOptions, checkNoTunnel, perform } from './api-handler.ts'
+import type { FeedOwner } from './writable-feed.ts'
+import { WritableFeed } from './writable-feed.ts'
 
 type Data<TOpaque> = StreamData<TOpaque, HeaderForm>
 

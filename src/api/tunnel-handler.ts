@@ -10,7 +10,7 @@ import type { DispatchController, DispatchHandler } from '../../types/handler.ts
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { HeaderForm } from '../../types/request.ts'
 import type { ConnectData } from '../../types/response.ts'
-import { TunnelRefusedError } from '../errors.ts'
+import { TunnelRefusedError } from '../errors/errors.ts'
 import type { ApiOptions } from './api-handler.ts'
 import { ApiHandler } from './api-handler.ts'
 

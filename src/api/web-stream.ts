@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { loadWebStreams } from '../core/builtin.ts'
 import { noop } from '../core/noop.ts'
-import { RequestAbortedError } from '../errors.ts'
+import { RequestAbortedError } from '../errors/errors.ts'
 
 /**
  * A web stream that reads a Readable, one piece for each that is asked for. Its `cancel()` destroys the Readable.

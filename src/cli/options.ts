@@ -5,7 +5,7 @@
  */
 
 import { parseArgs } from 'node:util'
-import { toNearestName } from '../core/nearest-name.ts'
+import { toNearestName } from '../options/nearest-name.ts'
 import { CliError, EXIT } from './cli-error.ts'
 
 /** One option of a command. */

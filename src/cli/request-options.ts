@@ -6,7 +6,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { isToken } from '../core/field-names.ts'
+import { isToken } from '../request/field-names.ts'
 import { isSystemError } from './certificates/cache-folder.ts'
 import { CliError, EXIT } from './cli-error.ts'
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { AnyClass } from '../errors.ts'
-import { recognise } from '../errors.ts'
+import type { AnyClass } from '../errors/errors.ts'
+import { recognise } from '../errors/errors.ts'
 
 /** Prototypes of the classes that this copy has marked. */
 const marked = new WeakSet<object>()

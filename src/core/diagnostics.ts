@@ -8,7 +8,7 @@
 
 import { channel } from 'node:diagnostics_channel'
 
-/** undici's channels of one request. Messages have `request`: see `RequestTrace` in `core/request-trace.ts`. */
+/** undici's channels of one request. Messages have `request`: see `RequestTrace` in `request/request-trace.ts`. */
 export const requestChannels = Object.freeze({
   /** `{ request }`, before it is sent: `request.addHeader(name, value)` still adds to it. */
   create: channel('undici:request:create'),

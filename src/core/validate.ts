@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InvalidArgumentError } from '../errors.ts'
+import { InvalidArgumentError } from '../errors/errors.ts'
 import { MAX_DELAY } from './clock.ts'
 
 /** The most characters of a string that a message shows. */

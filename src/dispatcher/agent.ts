@@ -11,17 +11,17 @@ import type { DispatchOptions } from '../../types/request.ts'
 import type { AgentStats, ClientStats, PoolStats } from '../../types/stats.ts'
 import { markClass } from '../core/class-mark.ts'
 import { systemClock } from '../core/clock.ts'
-import { toLimitError } from '../core/limits.ts'
-import type { Origin, ResolvedAgentOptions } from '../core/options.ts'
+import { InvalidReturnValueError, NotSupportedError } from '../errors/errors.ts'
+import { toLimitError } from '../options/limits.ts'
+import type { Origin, ResolvedAgentOptions } from '../options/options.ts'
 import {
   toAgentOptions,
   toClientOptions,
   toConnections,
   toConnectOptions,
   toOrigin,
-} from '../core/options.ts'
-import { toServername, withServername } from '../core/servername.ts'
-import { InvalidReturnValueError, NotSupportedError } from '../errors.ts'
+} from '../options/options.ts'
+import { toServername, withServername } from '../request/servername.ts'
 import { BuiltinFallback } from '../scheduler/fallback/builtin-fallback.ts'
 import { isDispatcher } from './dispatcher.ts'
 import { Http1Origin } from './http1-origin.ts'

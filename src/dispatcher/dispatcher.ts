@@ -16,10 +16,10 @@ import type {
 import type { AnyDispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { markClass } from '../core/class-mark.ts'
-import { DEFAULT_RECEIVE_LIMITS } from '../core/receive-limits.ts'
 import { invalid } from '../core/validate.ts'
 import { isFit } from '../handler/check-handler.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
+import { DEFAULT_RECEIVE_LIMITS } from '../options/receive-limits.ts'
 import { ApiDispatcher } from './api-dispatcher.ts'
 import { toComposed } from './composed.ts'
 

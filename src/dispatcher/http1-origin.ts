@@ -6,7 +6,7 @@
 
 import type { PoolOptions } from '../../types/client.ts'
 import type { ClientStats } from '../../types/stats.ts'
-import { toConnections } from '../core/options.ts'
+import { toConnections } from '../options/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**

@@ -7,7 +7,7 @@
 import type { PoolOptions } from '../../types/client.ts'
 import type { PoolStats } from '../../types/stats.ts'
 import { markClass } from '../core/class-mark.ts'
-import { toConnections } from '../core/options.ts'
+import { toConnections } from '../options/options.ts'
 import { OriginDispatcher } from './origin-dispatcher.ts'
 
 /**

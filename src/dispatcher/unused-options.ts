@@ -6,8 +6,8 @@
 
 import type { FallbackDispatcher } from '../../types/client.ts'
 import type { Http1Options } from '../../types/http1.ts'
-import { DISPATCHER_OPTIONS } from '../core/known-options.ts'
-import { warnOnce } from '../core/unknown-options.ts'
+import { DISPATCHER_OPTIONS } from '../options/known-options.ts'
+import { warnOnce } from '../options/unknown-options.ts'
 import { OwnFallback } from '../scheduler/fallback/own-fallback.ts'
 
 /** An object, so that the compiler requires each of the type's names. */

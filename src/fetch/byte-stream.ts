@@ -6,9 +6,9 @@
 
 import { types } from 'node:util'
 import type { ReadableStreamLike } from '../../types/body.ts'
-import type { Reader, ReadResult } from '../core/stream-reader.ts'
-import { StreamReader } from '../core/stream-reader.ts'
-import { RequestAbortedError } from '../errors.ts'
+import { RequestAbortedError } from '../errors/errors.ts'
+import type { Reader, ReadResult } from '../request/stream-reader.ts'
+import { StreamReader } from '../request/stream-reader.ts'
 
 /**
  * A stream for a dispatcher to read. It is locked from the start. Fetch refuses a chunk that isn't a Uint8Array; a

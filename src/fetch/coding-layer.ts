@@ -7,7 +7,7 @@
 import type * as zlib from 'node:zlib'
 import { loadZlib } from '../core/builtin.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
-import { toError } from '../errors.ts'
+import { toError } from '../errors/errors.ts'
 
 /** A content coding that can be decoded. */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'

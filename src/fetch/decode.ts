@@ -5,8 +5,8 @@
  */
 
 import { loadZlib } from '../core/builtin.ts'
-import { toLimitError } from '../core/limits.ts'
-import { HeadersCountError } from '../errors.ts'
+import { HeadersCountError } from '../errors/errors.ts'
+import { toLimitError } from '../options/limits.ts'
 import type { Coding, DecodedSink } from './coding-layer.ts'
 import { Layer } from './coding-layer.ts'
 

@@ -7,9 +7,9 @@
 import { Readable } from 'node:stream'
 import { types } from 'node:util'
 import type { BlobLike, FormDataLike, ReadableStreamLike, RequestBody } from '../../types/body.ts'
-import { isFormData, isReadableStream } from '../core/body.ts'
-import { isBlobLike, toMultipart } from '../core/multipart.ts'
 import { isUint8Array, isUrlSearchParams } from '../core/realms.ts'
+import { isFormData, isReadableStream } from '../request/body.ts'
+import { isBlobLike, toMultipart } from '../request/multipart.ts'
 import { ByteStream } from './byte-stream.ts'
 
 /** The body of a request (Fetch, "body"). */

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { respell, toFieldName } from '../core/field-names.ts'
-import { setMember } from '../core/header-object.ts'
-import { toRawHeaders } from '../core/headers.ts'
-import type { WireHeaders } from '../core/wire-headers.ts'
-import { getField } from '../core/wire-headers.ts'
-import { isError } from '../errors.ts'
+import { isError } from '../errors/errors.ts'
+import { respell, toFieldName } from '../request/field-names.ts'
+import { setMember } from '../request/header-object.ts'
+import { toRawHeaders } from '../request/headers.ts'
+import type { WireHeaders } from '../request/wire-headers.ts'
+import { getField } from '../request/wire-headers.ts'
 import { toSupportedCodings } from './decode.ts'
 import type { FetchBody } from './fetch-body.ts'
 import type { FetchRequest } from './fetch-request.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { FallbackDispatcher } from '../../types/client.ts'
-import type { WireHeaders } from '../core/wire-headers.ts'
+import type { WireHeaders } from '../request/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
 import type { FetchUrl } from './fetch-url.ts'
 import { toReferrerField } from './referrer.ts'

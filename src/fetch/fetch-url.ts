@@ -5,7 +5,7 @@
  */
 
 import { withoutSecrets } from '../core/validate.ts'
-import { isError } from '../errors.ts'
+import { isError } from '../errors/errors.ts'
 
 /** Where undici's `setGlobalOrigin()` notes the base of relative URLs: Node's own fetch reads it there as well. */
 const GLOBAL_ORIGIN = Symbol.for('undici.globalOrigin.1')

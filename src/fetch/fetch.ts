@@ -6,9 +6,9 @@
 
 import type { ReadableStreamLike } from '../../types/body.ts'
 import type { FetchInit, RequestLike } from '../../types/fetch.ts'
-import { isReadableStream } from '../core/body.ts'
-import { toDispatcher } from '../dispatcher/top-level.ts'
-import { InvalidArgumentError } from '../errors.ts'
+import { InvalidArgumentError } from '../errors/errors.ts'
+import { toDispatcher } from '../global/top-level.ts'
+import { isReadableStream } from '../request/body.ts'
 import { toSpellings } from './fetch-fields.ts'
 import type { SignalOwner } from './fetch-operation.ts'
 import { FetchOperation } from './fetch-operation.ts'

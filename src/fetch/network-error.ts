@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isDomException } from '../errors.ts'
+import { isDomException } from '../errors/errors.ts'
 
 /**
  * A network error (Fetch): always a TypeError, whose `cause` is the error itself. An AbortError of a body is passed on

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
-import { deleteField } from '../core/wire-headers.ts'
+import { deleteField } from '../request/wire-headers.ts'
 import type { FetchRequest } from './fetch-request.ts'
 import type { FetchUrl } from './fetch-url.ts'
 import { isHttp, splitUrl } from './fetch-url.ts'

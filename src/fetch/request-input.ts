@@ -5,12 +5,12 @@
  */
 
 import type { RequestLike } from '../../types/fetch.ts'
-import { isToken } from '../core/field-names.ts'
-import { FETCH_OPTIONS } from '../core/known-options.ts'
-import { warnOfUnknownOptions } from '../core/unknown-options.ts'
 import { show, showKind } from '../core/validate.ts'
-import type { WireHeaders } from '../core/wire-headers.ts'
-import { getField } from '../core/wire-headers.ts'
+import { FETCH_OPTIONS } from '../options/known-options.ts'
+import { warnOfUnknownOptions } from '../options/unknown-options.ts'
+import { isToken } from '../request/field-names.ts'
+import type { WireHeaders } from '../request/wire-headers.ts'
+import { getField } from '../request/wire-headers.ts'
 import type { FetchBody } from './fetch-body.ts'
 import { toFetchBody } from './fetch-body.ts'
 import { toFields } from './fetch-fields.ts'

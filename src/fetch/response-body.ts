@@ -7,10 +7,10 @@
 
 import type { DispatchController } from '../../types/handler.ts'
 import { Collector } from '../api/body-consumer.ts'
+import { toSizeError } from '../call/response-limits.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
-import { toError } from '../errors.ts'
-import { toSizeError } from '../handler/response-limits.ts'
+import { toError } from '../errors/errors.ts'
 import { BodyDecoder } from './body-decoder.ts'
 import type { ByteSupply } from './byte-source.ts'
 import { ByteSource } from './byte-source.ts'

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { RawHeadersSource } from '../core/headers.ts'
-import { toRawHeaders } from '../core/headers.ts'
+import type { RawHeadersSource } from '../request/headers.ts'
+import { toRawHeaders } from '../request/headers.ts'
 
 type HeadersClass = typeof Headers
 

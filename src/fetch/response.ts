@@ -6,9 +6,9 @@
 
 import { Readable } from 'node:stream'
 import { toArrayBuffer, toJson, toJsonError, toText } from '../core/body-bytes.ts'
-import type { RawHeadersSource } from '../core/headers.ts'
 import { noop } from '../core/noop.ts'
 import { withoutSecrets } from '../core/validate.ts'
+import type { RawHeadersSource } from '../request/headers.ts'
 import { readAll } from './read-all.ts'
 import type { ResponseBody } from './response-body.ts'
 import { toFetchHeaders } from './response-headers.ts'

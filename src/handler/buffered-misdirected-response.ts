@@ -7,7 +7,7 @@
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
-import type { Request } from '../core/request.ts'
+import type { Request } from '../request/request.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /** RFC 9110 §15.5.20: Misdirected Request. */

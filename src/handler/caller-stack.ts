@@ -5,7 +5,7 @@
  */
 
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
-import { DodiciError } from '../errors.ts'
+import { DodiciError } from '../errors/errors.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 /** Frames of Dodici itself between `dispatch()` and the caller of `fetch()`, at most. */

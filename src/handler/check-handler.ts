@@ -7,7 +7,7 @@
 import type { AnyDispatchHandler, DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import { invalid } from '../core/validate.ts'
-import { toError } from '../errors.ts'
+import { toError } from '../errors/errors.ts'
 import { isLegacyHandler } from './legacy-handler.ts'
 import { RefusedController } from './refused-controller.ts'
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { RawHeadersSource } from '../core/headers.ts'
-import { toRawHeaders } from '../core/headers.ts'
+import type { RawHeadersSource } from '../request/headers.ts'
+import { toRawHeaders } from '../request/headers.ts'
 
 /** The part of a controller that interceptors assign, and whose lists they may change in place. */
 export abstract class RawFields {

@@ -8,9 +8,9 @@ import type { Duplex } from 'node:stream'
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import { clientChannels, requestChannels } from '../core/diagnostics.ts'
-import { toRawBuffers } from '../core/headers.ts'
-import type { Request } from '../core/request.ts'
-import { RequestTrace } from '../core/request-trace.ts'
+import { toRawBuffers } from '../request/headers.ts'
+import type { Request } from '../request/request.ts'
+import { RequestTrace } from '../request/request-trace.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
 const CHANNELS = Object.freeze([...Object.values(requestChannels), clientChannels.sendHeaders])

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
 import type { ConnectionFrameListener } from './frame-reader.ts'
 import { MAX_WINDOW } from './frames.ts'
 import type { HpackDecoder } from './hpack/decoder.ts'

@@ -4,10 +4,9 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
-import { PingLedger } from '../core/ping-ledger.ts'
-import { toUrgency } from '../core/priority.ts'
-import { getField } from '../core/wire-headers.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
+import { toUrgency } from '../request/priority.ts'
+import { getField } from '../request/wire-headers.ts'
 import type { ServerListener } from './connection-frames.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import { MAX_BLOCK_SIZE } from './field-block.ts'
@@ -19,6 +18,7 @@ import { FrameBudget } from './limits.ts'
 import { OpenStreams } from './open-streams.ts'
 import type { OutputListener } from './output.ts'
 import { Output } from './output.ts'
+import { PingLedger } from './ping-ledger.ts'
 import { ConnectionFault } from './protocol-error.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE } from './settings.ts'

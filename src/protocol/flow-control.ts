@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { PingLedger } from '../core/ping-ledger.ts'
-import { toUneven } from '../core/window-size.ts'
+import { toUneven } from '../options/window-size.ts'
 import { BandwidthMeter } from './bandwidth.ts'
 import { DEFAULT_WINDOW } from './frames.ts'
 import type { Output } from './output.ts'
+import type { PingLedger } from './ping-ledger.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { Http2Stream } from './stream.ts'
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
 import type { FlowOwner, WindowSizes } from './flow-control.ts'
 import { ReceiveFlow } from './flow-control.ts'
 import { DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
 
 /** A connection error (RFC 9113 §5.4.1): GOAWAY with the code is sent to the peer, and the connection is closed. */
 export class ConnectionFault extends Error {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
 import { DEFAULT_FRAME_SIZE, DEFAULT_WINDOW, MAX_WINDOW } from './frames.ts'
 import { ConnectionFault, protocolError } from './protocol-error.ts'
 

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
-import type { PingLedger } from '../core/ping-ledger.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
 import type { StreamFrameListener } from './frame-reader.ts'
 import { MAX_WINDOW, PRIORITY_SIZE } from './frames.ts'
 import type { HpackDecoder } from './hpack/decoder.ts'
 import { HpackError } from './hpack/hpack-error.ts'
 import type { FrameBudget } from './limits.ts'
 import type { OpenStreams } from './open-streams.ts'
+import type { PingLedger } from './ping-ledger.ts'
 import { ConnectionFault, protocolError } from './protocol-error.ts'
 import { isBare, toContentFault, toHeaderFault, toStatus, toTrailersFault } from './response-rules.ts'
 import type { Http2Stream } from './stream.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { DEFAULT_URGENCY } from '../core/priority.ts'
+import { DEFAULT_URGENCY } from '../request/priority.ts'
 import type { StreamState } from './stream-state.ts'
 
 /**

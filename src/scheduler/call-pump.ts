@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Origin } from '../core/options.ts'
+import type { Call } from '../call/call.ts'
 import type { PendingQueue } from '../core/pending-queue.ts'
-import { NotSupportedError } from '../errors.ts'
-import type { Call } from '../handler/call.ts'
+import { NotSupportedError } from '../errors/errors.ts'
+import type { Origin } from '../options/options.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
 import type { Fallback } from './fallback/fallback.ts'

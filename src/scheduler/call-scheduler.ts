@@ -7,26 +7,26 @@
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { SessionStats } from '../../types/stats.ts'
+import { Call } from '../call/call.ts'
+import type { CallOwner } from '../call/call-owner.ts'
+import type { CallState } from '../call/call-state.ts'
 import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
-import { ErrorCode } from '../core/error-codes.ts'
 import { noop } from '../core/noop.ts'
-import type { Connections, Origin, ResolvedClientOptions } from '../core/options.ts'
 import { originalNextTick } from '../core/original-timers.ts'
-import { Request } from '../core/request.ts'
-import type { DodiciError } from '../errors.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
+import type { DodiciError } from '../errors/errors.ts'
 import {
   ClientDestroyedError,
   ConnectTimeoutError,
   SocketError,
   toConnectError,
   toOwnError,
-} from '../errors.ts'
-import { Call } from '../handler/call.ts'
-import type { CallOwner } from '../handler/call-owner.ts'
-import type { CallState } from '../handler/call-state.ts'
+} from '../errors/errors.ts'
 import { TwoShapedHandler } from '../handler/legacy-handler.ts'
 import { hasSubscribers, trace } from '../handler/traced-handler.ts'
+import type { Connections, Origin, ResolvedClientOptions } from '../options/options.ts'
+import { Request } from '../request/request.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'

@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { Call } from '../call/call.ts'
 import type { Clock, Timed } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
-import type { Call } from '../handler/call.ts'
 import { toBackoffDelay } from './backoff.ts'
 
 /** Each call has a delay of its own: that one was refused is no reason to delay the others. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Request } from '../core/request.ts'
-import type { SchedulerNotes } from '../handler/scheduler-notes.ts'
+import type { SchedulerNotes } from '../call/scheduler-notes.ts'
+import type { Request } from '../request/request.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
 
 /**

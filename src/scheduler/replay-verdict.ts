@@ -4,11 +4,11 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
-import type { Request } from '../core/request.ts'
-import type { DodiciError } from '../errors.ts'
-import { SocketError, StreamError } from '../errors.ts'
-import type { FailureNotes, SchedulerNotes } from '../handler/scheduler-notes.ts'
+import type { FailureNotes, SchedulerNotes } from '../call/scheduler-notes.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
+import type { DodiciError } from '../errors/errors.ts'
+import { SocketError, StreamError } from '../errors/errors.ts'
+import type { Request } from '../request/request.ts'
 import type { ReplayReason } from './replay-reason.ts'
 import { toReplayReason } from './replay-reason.ts'
 

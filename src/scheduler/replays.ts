@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { DodiciError } from '../errors.ts'
-import type { SchedulerNotes } from '../handler/scheduler-notes.ts'
+import type { SchedulerNotes } from '../call/scheduler-notes.ts'
+import type { DodiciError } from '../errors/errors.ts'
 import type { FailedCall, ReplayTerms, ReplayVerdict } from './replay-verdict.ts'
 import { toReplayCounts, toReplayVerdict } from './replay-verdict.ts'
 

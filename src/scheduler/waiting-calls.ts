@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { Call } from '../call/call.ts'
 import type { Clock } from '../core/clock.ts'
 import { PendingQueue } from '../core/pending-queue.ts'
-import type { Call } from '../handler/call.ts'
 import { DelayedCalls } from './delayed-calls.ts'
 import { toLane } from './lane.ts'
 

@@ -5,8 +5,8 @@
  */
 
 import type { EngineName } from '../../types/engine.ts'
-import type { ResolvedClientOptions } from '../core/options.ts'
-import { DodiciError } from '../errors.ts'
+import { DodiciError } from '../errors/errors.ts'
+import type { ResolvedClientOptions } from '../options/options.ts'
 import { mayRunNodeEngine } from './connect/socket.ts'
 import type { Engine, EngineSource } from './engine.ts'
 

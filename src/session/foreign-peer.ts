@@ -4,9 +4,9 @@
  * @module
  */
 
-import { ErrorCode } from '../core/error-codes.ts'
-import type { Origin } from '../core/options.ts'
-import { SocketError } from '../errors.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
+import { SocketError } from '../errors/errors.ts'
+import type { Origin } from '../options/options.ts'
 import { ForeignPeerFault } from '../protocol/protocol-error.ts'
 
 /** node:http2's, for a peer whose first bytes nghttp2 doesn't take for SETTINGS. It doesn't say what they were. */

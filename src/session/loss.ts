@@ -5,9 +5,9 @@
  */
 
 import type { Processed } from '../../types/errors.ts'
-import { ErrorCode, toErrorCodeName } from '../core/error-codes.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
-import { DodiciError, SocketError } from '../errors.ts'
+import { ErrorCode, toErrorCodeName } from '../errors/error-codes.ts'
+import { DodiciError, SocketError } from '../errors/errors.ts'
 
 /** The content of a peer's GOAWAY (RFC 9113 §6.8). */
 export interface Goaway {

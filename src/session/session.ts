@@ -7,8 +7,8 @@
 
 import type { Socket } from 'node:net'
 import type { SessionStats } from '../../types/stats.ts'
+import type { Call } from '../call/call.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Call } from '../handler/call.ts'
 import type { SocketExchange } from './connect/socket-exchange.ts'
 import type { EngineContext, EngineSource } from './engine.ts'
 import type { Goaway } from './loss.ts'

@@ -1,6 +1,6 @@
 /** One round with a model server: what must come of each call follows from the plan. */
 
-import { ErrorCode } from '../../src/core/error-codes.ts'
+import { ErrorCode } from '../../src/errors/error-codes.ts'
 import { Client, Pool } from '../../src/index.ts'
 import type { Dispatcher, RequestBody } from '../../types/index.ts'
 import { Random } from '../protocol/hpack/support.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { toResponseHeaders } from '../../src/core/header-object.ts'
 import { HpackDecoder } from '../../src/protocol/hpack/decoder.ts'
+import { toResponseHeaders } from '../../src/request/header-object.ts'
 import { Random } from './hpack/support.ts'
 import { cutAtRandom } from './support/event-log.ts'
 import type { Recording } from './support/recording.ts'

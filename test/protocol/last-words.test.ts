@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ErrorCode } from '../../src/core/error-codes.ts'
+import { ErrorCode } from '../../src/errors/error-codes.ts'
 import { Flag, frames, Type } from '../../src/testing/frames.ts'
 import { fuzzOnce, toCounts } from './support/fuzz.ts'
 import { HAND_MADE } from './support/recording.ts'

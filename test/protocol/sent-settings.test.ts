@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ErrorCode } from '../../src/core/error-codes.ts'
+import { ErrorCode } from '../../src/errors/error-codes.ts'
 import type { AnnouncedSettings } from '../../src/protocol/sent-settings.ts'
 import { SentSettings } from '../../src/protocol/sent-settings.ts'
 

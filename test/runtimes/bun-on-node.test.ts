@@ -19,8 +19,8 @@ const { restore } = vi.hoisted(() => {
 vi.mock('../../src/core/runtime.ts', async (load) => ({ ...(await load<object>()), RUNTIME: 'Bun' }))
 
 import { systemClock } from '../../src/core/clock.ts'
-import { toClientOptions } from '../../src/core/options.ts'
 import { Client, errors, install } from '../../src/index.ts'
+import { toClientOptions } from '../../src/options/options.ts'
 import { BuiltinFallback } from '../../src/scheduler/fallback/builtin-fallback.ts'
 import { read, startServer } from '../support/server.ts'
 

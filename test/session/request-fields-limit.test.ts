@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { toFieldsSize } from '../../src/core/headers.ts'
 import { errors } from '../../src/index.ts'
+import { toFieldsSize } from '../../src/request/headers.ts'
 import { Setting } from '../../src/testing/frames.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ENGINES } from '../support/engines.ts'

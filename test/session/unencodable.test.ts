@@ -1,9 +1,9 @@
 /** Fields that no check has seen, as they can't be encoded: the last line of defence is the encoder's. */
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Request } from '../../src/core/request.ts'
-import { Call } from '../../src/handler/call.ts'
+import { Call } from '../../src/call/call.ts'
 import { errors } from '../../src/index.ts'
+import { Request } from '../../src/request/request.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 
 const BAD = ['x-bad', 'a\u010ab: c']

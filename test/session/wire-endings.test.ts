@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { ClientDestroyedError } from '../../src/errors.ts'
+import { ClientDestroyedError } from '../../src/errors/errors.ts'
 import type { ConnectionScript } from '../../src/testing/fault-connection.ts'
 import { Flag, frames } from '../../src/testing/frames.ts'
 import type { DispatchController } from '../../types/index.ts'

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { toResponseHeaders } from '../../src/core/header-object.ts'
 import { errors } from '../../src/index.ts'
+import { toResponseHeaders } from '../../src/request/header-object.ts'
 import { Flag, frames, Setting, Type } from '../../src/testing/frames.ts'
 import { toBlock, toLength, toLiteral, toText } from '../../src/testing/header-blocks.ts'
 import type { PoolOptions } from '../../types/index.ts'
 import { ask, SERVE, startHarness, startPeer } from '../support/peer-rig.ts'
 
-vi.mock('../../src/core/header-object.ts', { spy: true })
+vi.mock('../../src/request/header-object.ts', { spy: true })
 
 /** RFC 9113 §7. */
 const COMPRESSION_ERROR = 9

@@ -1,7 +1,7 @@
 /** A fallback of the caller's that a test plays itself, and handlers that write down what they hear. */
 
 import { onTestFinished } from 'vitest'
-import { toClientOptions, toOrigin } from '../../src/core/options.ts'
+import { toClientOptions, toOrigin } from '../../src/options/options.ts'
 import { CallScheduler } from '../../src/scheduler/call-scheduler.ts'
 import { OriginMemory } from '../../src/session/origin-memory.ts'
 import type {

@@ -1,4 +1,4 @@
-import type { WireHeaders } from '../../src/core/wire-headers.ts'
+import type { WireHeaders } from '../../src/request/wire-headers.ts'
 
 /** Fields by their names, those of one name in an array. */
 export function toFields(wire: WireHeaders): Record<string, string | string[]> {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { posix, relative, resolve, sep } from 'node:path'
 import ts from 'typescript'
 
-/** Source text by path from the repository's root, with forward slashes: `src/core/options.ts`. */
+/** Source text by path from the repository's root, with forward slashes: `src/options/options.ts`. */
 export type SourceTree = ReadonlyMap<string, string>
 
 /** One way in which a file names another module. */
@@ -20,17 +20,22 @@ interface ModuleReference {
 const LAYERS: readonly (readonly string[])[] = [
   ['errors'],
   ['core'],
+  ['options'],
+  ['request'],
   ['handler', 'protocol'],
+  ['call'],
   ['api', 'session'],
   ['scheduler'],
   ['dispatcher'],
+  ['proxy'],
+  ['global'],
   ['fetch', 'install'],
   ['index'],
   ['undici', 'cli'],
 ]
 
 /** The units that are a single file of src/; every other unit is a folder. */
-const FILE_UNITS: ReadonlySet<string> = new Set(['errors', 'install', 'index'])
+const FILE_UNITS: ReadonlySet<string> = new Set(['install', 'index'])
 
 const RANK_OF: ReadonlyMap<string, number> = new Map(
   LAYERS.flatMap((units, rank) => units.map((unit) => [unit, rank] as const)),
@@ -123,7 +128,7 @@ function checkExternal(unit: string, reference: ModuleReference): string | undef
   if (reference.typeOnly) {
     return isSelf(reference.specifier) ? 'imports the package by its own name' : undefined
   }
-  if (unit === 'errors') return `imports '${reference.specifier}': errors.ts imports nothing at runtime`
+  if (unit === 'errors') return `imports '${reference.specifier}': errors/ imports nothing at runtime`
   // A module of Node's; anything else would be a runtime dependency.
   if (reference.specifier.startsWith('node:')) return undefined
   // An optional peer, for its users alone: they have it.

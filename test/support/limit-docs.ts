@@ -1,5 +1,5 @@
 import ts from 'typescript'
-import type { LimitRow } from '../../src/core/limits.ts'
+import type { LimitRow } from '../../src/options/limits.ts'
 
 /** The table, or a part of it. */
 export type LimitTable = Readonly<Record<string, LimitRow>>

@@ -9,7 +9,7 @@ import {
   DISPATCHER_OPTIONS,
   FETCH_OPTIONS,
   REQUEST_OPTIONS,
-} from '../../src/core/known-options.ts'
+} from '../../src/options/known-options.ts'
 
 /** It exists only in memory. */
 const file = join(fileURLToPath(new URL('.', import.meta.url)), 'undici-options.ts')

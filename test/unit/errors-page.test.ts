@@ -1,7 +1,7 @@
 /** docs/errors.md has each error class, with its code, and no other. */
 
 import { describe, expect, it } from 'vitest'
-import * as undiciClasses from '../../src/core/undici-errors.ts'
+import * as undiciClasses from '../../src/errors/undici-errors.ts'
 import { errors } from '../../src/index.ts'
 import { readRepository } from '../testing-page/page.ts'
 

@@ -48,22 +48,27 @@ describe('the layer checker', () => {
           "import type { Readable } from 'node:stream'\nexport type Body = Readable | null\n",
         'types/errors.d.ts': 'export declare class DodiciError extends Error {}\n',
         'types/index.ts': "export type * from './headers.ts'\nexport {}\ndeclare const mark: unique symbol\n",
-        'src/errors.ts':
-          "import type { Body } from '../types/headers.ts'\nexport class AError extends Error { body?: Body }\n",
-        'src/core/options.ts': "import { AError } from '../errors.ts'\nexport const a = AError\n",
-        'src/core/clock.ts': "import { a } from './options.ts'\nexport const b = a\n",
-        'src/handler/call.ts': "import { b } from '../core/clock.ts'\nexport const call = b\n",
+        'src/errors/errors.ts':
+          "import type { Body } from '../../types/headers.ts'\nexport class AError extends Error { body?: Body }\n",
+        'src/core/class-mark.ts': "import { AError } from '../errors/errors.ts'\nexport const a = AError\n",
+        'src/core/clock.ts': "import { a } from './class-mark.ts'\nexport const b = a\n",
+        'src/options/options.ts': "export { b } from '../core/clock.ts'\n",
+        'src/request/request.ts': "export { b } from '../options/options.ts'\n",
+        'src/handler/shape.ts': "export { b } from '../request/request.ts'\n",
+        'src/call/call.ts': "import { b } from '../handler/shape.ts'\nexport const call = b\n",
         'src/protocol/hpack/table.ts': "import { b } from '../../core/clock.ts'\nexport const table = b\n",
         'src/protocol/limits.ts': "import { table } from './hpack/table.ts'\nexport const limits = table\n",
         'src/session/session.ts':
-          "import http2 from 'node:http2'\nimport { call } from '../handler/call.ts'\nimport '../protocol/limits.ts'\n" +
+          "import http2 from 'node:http2'\nimport { call } from '../call/call.ts'\nimport '../protocol/limits.ts'\n" +
           'export const session = [http2, call]\n',
-        'src/api/request.ts': "import { call } from '../handler/call.ts'\nexport const request = call\n",
+        'src/api/request.ts': "import { call } from '../call/call.ts'\nexport const request = call\n",
         'src/scheduler/scheduler.ts': "export { session } from '../session/session.ts'\n",
         'src/dispatcher/client.ts':
           "import { request } from '../api/request.ts'\nimport { session } from '../scheduler/scheduler.ts'\n" +
           'export const client = [request, session]\n',
         'src/fetch/fetch.ts': "export { client } from '../dispatcher/client.ts'\n",
+        'src/proxy/proxy-agent.ts': "export { client } from '../dispatcher/client.ts'\n",
+        'src/global/global.ts': "export { client } from '../proxy/proxy-agent.ts'\n",
         'src/install.ts': "export const install = () => import('./dispatcher/client.ts')\n",
         'src/testing/server.ts': "export { b } from '../core/clock.ts'\n",
         'src/cli/serve/serve.ts': "export * from '../../index.ts'\nexport * from '../../testing/server.ts'\n",
@@ -95,15 +100,20 @@ describe('the layer checker', () => {
     })
 
     const pairs = [
-      ['src/errors.ts', 'src/core/clock.ts'],
-      ['src/core/clock.ts', 'src/handler/call.ts'],
-      ['src/core/clock.ts', 'src/protocol/limits.ts'],
-      ['src/handler/call.ts', 'src/session/session.ts'],
+      ['src/errors/errors.ts', 'src/core/clock.ts'],
+      ['src/core/clock.ts', 'src/options/options.ts'],
+      ['src/options/options.ts', 'src/request/request.ts'],
+      ['src/request/request.ts', 'src/protocol/limits.ts'],
+      ['src/request/request.ts', 'src/handler/shape.ts'],
+      ['src/handler/shape.ts', 'src/call/call.ts'],
+      ['src/call/call.ts', 'src/session/session.ts'],
       ['src/protocol/limits.ts', 'src/api/request.ts'],
       ['src/session/session.ts', 'src/scheduler/scheduler.ts'],
       ['src/scheduler/scheduler.ts', 'src/dispatcher/client.ts'],
-      ['src/dispatcher/client.ts', 'src/fetch/fetch.ts'],
-      ['src/dispatcher/client.ts', 'src/install.ts'],
+      ['src/dispatcher/client.ts', 'src/proxy/proxy-agent.ts'],
+      ['src/proxy/proxy-agent.ts', 'src/global/global.ts'],
+      ['src/global/global.ts', 'src/fetch/fetch.ts'],
+      ['src/global/global.ts', 'src/install.ts'],
       ['src/fetch/fetch.ts', 'src/index.ts'],
       ['src/install.ts', 'src/index.ts'],
       ['src/index.ts', 'src/cli/cli.ts'],
@@ -119,8 +129,8 @@ describe('the layer checker', () => {
     const pairs = [
       ['src/api/request.ts', 'src/session/session.ts'],
       ['src/session/session.ts', 'src/api/request.ts'],
-      ['src/handler/call.ts', 'src/protocol/limits.ts'],
-      ['src/protocol/limits.ts', 'src/handler/call.ts'],
+      ['src/handler/shape.ts', 'src/protocol/limits.ts'],
+      ['src/protocol/limits.ts', 'src/handler/shape.ts'],
       ['src/fetch/fetch.ts', 'src/install.ts'],
       ['src/undici/entry.ts', 'src/cli/cli.ts'],
     ] as const
@@ -135,7 +145,7 @@ describe('the layer checker', () => {
     test.each([
       'src/utils/sleep.ts',
       'src/helpers.ts',
-      'src/errors/base.ts',
+      'src/errors.ts',
       'src/index/list.ts',
     ])('reports it: %s', (path) => {
       expect(check({ [path]: '' })).toEqual([`${path}: is in no layer`])
@@ -146,17 +156,17 @@ describe('the layer checker', () => {
     })
   })
 
-  describe('when errors.ts imports', () => {
+  describe('when errors/ imports', () => {
     test.each(["import 'node:util'", "import { inspect } from 'node:util'"])('reports it: %s', (text) => {
-      expect(check({ 'src/errors.ts': text })).toEqual([
-        "src/errors.ts:1: imports 'node:util': errors.ts imports nothing at runtime",
+      expect(check({ 'src/errors/errors.ts': text })).toEqual([
+        "src/errors/errors.ts:1: imports 'node:util': errors/ imports nothing at runtime",
       ])
     })
 
     test('reports types/ imported at runtime', () => {
-      const text = "import { type A } from '../types/a.ts'"
-      expect(check({ 'src/errors.ts': text, 'types/a.ts': '' })).toEqual([
-        "src/errors.ts:1: imports types/a.ts without 'import type'",
+      const text = "import { type A } from '../../types/a.ts'"
+      expect(check({ 'src/errors/errors.ts': text, 'types/a.ts': '' })).toEqual([
+        "src/errors/errors.ts:1: imports types/a.ts without 'import type'",
       ])
     })
   })
@@ -179,9 +189,9 @@ describe('the layer checker', () => {
     })
 
     test('reports an import from src/', () => {
-      const text = "import type { A } from '../src/errors.ts'"
-      expect(check({ 'types/a.ts': text, 'src/errors.ts': '' })).toEqual([
-        'types/a.ts:1: imports src/errors.ts: types/ knows nothing of src/',
+      const text = "import type { A } from '../src/errors/errors.ts'"
+      expect(check({ 'types/a.ts': text, 'src/errors/errors.ts': '' })).toEqual([
+        'types/a.ts:1: imports src/errors/errors.ts: types/ knows nothing of src/',
       ])
     })
   })

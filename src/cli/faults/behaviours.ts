@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ErrorCode } from '../../core/error-codes.ts'
+import { ErrorCode } from '../../errors/error-codes.ts'
 import type { FaultConnection, FaultStream, HeaderBomb } from '../../testing/index.ts'
 
 /** The entry, which is loaded when the command runs. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { toErrorCodeName } from '../../core/error-codes.ts'
+import { toErrorCodeName } from '../../errors/error-codes.ts'
 import type { FaultConnection, FaultServer, RecordedFrame } from '../../testing/index.ts'
 import type { Terminal } from '../terminal.ts'
 import { toPrintable } from '../terminal.ts'

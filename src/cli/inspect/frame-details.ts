@@ -4,7 +4,7 @@
  * @module
  */
 
-import { toErrorCodeName } from '../../core/error-codes.ts'
+import { toErrorCodeName } from '../../errors/error-codes.ts'
 import { Flag, FrameType } from '../../protocol/frames.ts'
 import type { Field } from '../request-options.ts'
 import { toFrameName } from './frame-scanner.ts'

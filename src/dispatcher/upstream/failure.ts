@@ -6,15 +6,6 @@
 
 import type { Processed } from '../../../types/errors.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import { isFormData } from '../../core/body.ts'
-import { toBytes } from '../../core/chunk-source.ts'
-import { KeptIterable } from '../../core/kept-source.ts'
-import { isBlobLike } from '../../core/multipart.ts'
-import {
-  ProxyConnectionError,
-  SecureProxyConnectionError,
-  Socks5ProxyError,
-} from '../../core/proxy-errors.ts'
 import { isUrlSearchParams } from '../../core/realms.ts'
 import {
   AlpnError,
@@ -28,7 +19,16 @@ import {
   SocketError,
   StreamError,
   TunnelRefusedError,
-} from '../../errors.ts'
+} from '../../errors/errors.ts'
+import {
+  ProxyConnectionError,
+  SecureProxyConnectionError,
+  Socks5ProxyError,
+} from '../../errors/proxy-errors.ts'
+import { isFormData } from '../../request/body.ts'
+import { toBytes } from '../../request/chunk-source.ts'
+import { KeptIterable } from '../../request/kept-source.ts'
+import { isBlobLike } from '../../request/multipart.ts'
 
 /** RFC 9110 §9.2.2. */
 const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([

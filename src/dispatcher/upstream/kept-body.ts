@@ -6,8 +6,8 @@
 
 import { Readable } from 'node:stream'
 import type { DispatchOptions } from '../../../types/request.ts'
-import { isReadableStream } from '../../core/body.ts'
-import { KeptIterable } from '../../core/kept-source.ts'
+import { isReadableStream } from '../../request/body.ts'
+import { KeptIterable } from '../../request/kept-source.ts'
 import { isReplayableBody } from './failure.ts'
 
 /**

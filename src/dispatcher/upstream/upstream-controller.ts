@@ -7,7 +7,7 @@
 import type { DispatchController, RawHeadersInput } from '../../../types/handler.ts'
 import type { RawHeaders } from '../../../types/headers.ts'
 import type { RequestPriority } from '../../../types/request.ts'
-import { RequestAbortedError } from '../../errors.ts'
+import { RequestAbortedError } from '../../errors/errors.ts'
 
 /** A call, as its controller sees it. */
 export interface ControlledUpstreamCall {

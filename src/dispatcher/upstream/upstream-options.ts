@@ -7,17 +7,17 @@
 import type { PoolOptions } from '../../../types/client.ts'
 import type { UpstreamInit, UpstreamPoolOptions } from '../../../types/upstream.ts'
 import { MAX_DELAY } from '../../core/clock.ts'
-import type { Origin } from '../../core/options.ts'
+import { isUrl } from '../../core/realms.ts'
+import { invalid, invalidKind, toInteger } from '../../core/validate.ts'
+import type { Origin } from '../../options/options.ts'
 import {
   toAgentOptions,
   toClientOptions,
   toConnections,
   toConnectOptions,
   toOrigin,
-} from '../../core/options.ts'
-import { isUrl } from '../../core/realms.ts'
-import type { ReceiveLimits } from '../../core/receive-limits.ts'
-import { invalid, invalidKind, toInteger } from '../../core/validate.ts'
+} from '../../options/options.ts'
+import type { ReceiveLimits } from '../../options/receive-limits.ts'
 import type { UpstreamRules } from './upstream.ts'
 
 /** {@link UpstreamPoolOptions}, with every option present. Durations are in milliseconds. */

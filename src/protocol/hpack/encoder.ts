@@ -5,7 +5,7 @@
  */
 
 import { showName } from '../../core/validate.ts'
-import { InvalidArgumentError } from '../../errors.ts'
+import { InvalidArgumentError } from '../../errors/errors.ts'
 import { ENTRY_OVERHEAD } from './dynamic-table.ts'
 import type { KnownName } from './encoder-table.ts'
 import { EncoderTable } from './encoder-table.ts'

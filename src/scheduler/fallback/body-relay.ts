@@ -5,9 +5,9 @@
  */
 
 import { Readable } from 'node:stream'
-import type { StreamBody } from '../../core/body-source.ts'
-import { toChunk } from '../../core/chunk-source.ts'
-import { toError } from '../../errors.ts'
+import { toError } from '../../errors/errors.ts'
+import type { StreamBody } from '../../request/body-source.ts'
+import { toChunk } from '../../request/chunk-source.ts'
 
 /**
  * Stands between the dispatcher and the source: a dispatcher that stops reading destroys the relay, and the source is

@@ -9,22 +9,28 @@ import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { DispatchController, DispatchHandler } from '../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
-import type { SendableBody } from '../../core/body-source.ts'
+import type { Attempt } from '../../call/attempt.ts'
+import type { Call } from '../../call/call.ts'
+import { createMeter } from '../../call/response-limits.ts'
 import type { CallerContext } from '../../core/caller-context.ts'
-import { respell } from '../../core/field-names.ts'
-import { toHeaderObject } from '../../core/header-object.ts'
-import { toRawHeaders } from '../../core/headers.ts'
 import { noop } from '../../core/noop.ts'
-import type { Request } from '../../core/request.ts'
-import { WEBSOCKET_KEY } from '../../core/request.ts'
 import type { UnorderedItem } from '../../core/unordered-list.ts'
-import type { WireHeaders } from '../../core/wire-headers.ts'
-import { getField } from '../../core/wire-headers.ts'
-import { NotSupportedError, TunnelRefusedError, toError, toFallbackError, toOwnError } from '../../errors.ts'
-import type { Attempt } from '../../handler/attempt.ts'
-import type { Call } from '../../handler/call.ts'
+import {
+  NotSupportedError,
+  TunnelRefusedError,
+  toError,
+  toFallbackError,
+  toOwnError,
+} from '../../errors/errors.ts'
 import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
-import { createMeter } from '../../handler/response-limits.ts'
+import type { SendableBody } from '../../request/body-source.ts'
+import { respell } from '../../request/field-names.ts'
+import { toHeaderObject } from '../../request/header-object.ts'
+import { toRawHeaders } from '../../request/headers.ts'
+import type { Request } from '../../request/request.ts'
+import { WEBSOCKET_KEY } from '../../request/request.ts'
+import type { WireHeaders } from '../../request/wire-headers.ts'
+import { getField } from '../../request/wire-headers.ts'
 import { BodyRelay } from './body-relay.ts'
 
 /**

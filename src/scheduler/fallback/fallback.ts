@@ -5,14 +5,14 @@
  */
 
 import type { FallbackDispatcher } from '../../../types/client.ts'
+import type { Call } from '../../call/call.ts'
 import type { Clock } from '../../core/clock.ts'
 import { Hold } from '../../core/clock.ts'
-import type { ResolvedClientOptions } from '../../core/options.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { UnorderedList } from '../../core/unordered-list.ts'
-import type { DodiciError } from '../../errors.ts'
-import { ClientDestroyedError, isNoProtocol, NotSupportedError } from '../../errors.ts'
-import type { Call } from '../../handler/call.ts'
+import type { DodiciError } from '../../errors/errors.ts'
+import { ClientDestroyedError, isNoProtocol, NotSupportedError } from '../../errors/errors.ts'
+import type { ResolvedClientOptions } from '../../options/options.ts'
 import { SocketExchange } from '../../session/connect/socket-exchange.ts'
 import type { OriginMemory } from '../../session/origin-memory.ts'
 import type { ConnectionEvents } from '../connection-events.ts'

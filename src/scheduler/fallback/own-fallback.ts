@@ -8,7 +8,7 @@ import type { FallbackDispatcher } from '../../../types/client.ts'
 import type { AnyDispatchHandler } from '../../../types/handler.ts'
 import type { DispatchOptions } from '../../../types/request.ts'
 import { noop } from '../../core/noop.ts'
-import { ClientDestroyedError } from '../../errors.ts'
+import { ClientDestroyedError } from '../../errors/errors.ts'
 import type { SocketExchange } from '../../session/connect/socket-exchange.ts'
 import type { FallbackListener } from './fallback-events.ts'
 

@@ -6,7 +6,7 @@
 
 import type { ConnectorOptions, ConnectTlsOptions } from '../../../types/client.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { ResolvedClientOptions } from '../../core/options.ts'
+import type { ResolvedClientOptions } from '../../options/options.ts'
 import { toFixedLookup } from './addresses.ts'
 import { askConnector } from './connector.ts'
 import type { DialListener } from './dial.ts'

@@ -7,16 +7,16 @@
 import type { ClientHttp2Session, Settings } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
+import type { Call } from '../../call/call.ts'
 import { loadHttp2 } from '../../core/builtin.ts'
-import { ErrorCode } from '../../core/error-codes.ts'
-import { MAX_RESPONSE_HEADERS_COUNT } from '../../core/limits.ts'
-import type { Origin } from '../../core/options.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
-import { PingLedger } from '../../core/ping-ledger.ts'
 import { RUNTIME } from '../../core/runtime.ts'
-import type { SessionOptions } from '../../core/session-options.ts'
-import { InvalidArgumentError, SocketError } from '../../errors.ts'
-import type { Call } from '../../handler/call.ts'
+import { ErrorCode } from '../../errors/error-codes.ts'
+import { InvalidArgumentError, SocketError } from '../../errors/errors.ts'
+import { MAX_RESPONSE_HEADERS_COUNT } from '../../options/limits.ts'
+import type { Origin } from '../../options/options.ts'
+import type { SessionOptions } from '../../options/session-options.ts'
+import { PingLedger } from '../../protocol/ping-ledger.ts'
 import { isDropped, mayRunNodeEngine, setRef } from '../connect/socket.ts'
 import type { ConnectionOwner, EngineConnection, EngineContext } from '../engine.ts'
 import { toBytesRead } from '../engine.ts'
@@ -30,7 +30,7 @@ import { UselessBytes } from './useless-bytes.ts'
 
 /**
  * Bytes. With node's default of 64 KiB, node itself refuses larger requests, with the same error as a peer's
- * REFUSED_STREAM. Far larger than `core/headers.ts` allows, since nghttp2 compares a high estimate with it.
+ * REFUSED_STREAM. Far larger than `request/headers.ts` allows, since nghttp2 compares a high estimate with it.
  */
 const MAX_HEADER_BLOCK = 1_048_576
 

@@ -6,10 +6,10 @@
 
 import { errorMonitor } from 'node:events'
 import type { ClientHttp2Stream, IncomingHttpHeaders as NodeHeaders } from 'node:http2'
-import { ErrorCode } from '../../core/error-codes.ts'
 import { noop } from '../../core/noop.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
 import { RUNTIME } from '../../core/runtime.ts'
+import { ErrorCode } from '../../errors/error-codes.ts'
 
 /** Who hears of one stream. */
 export interface NodeStreamListener {

@@ -7,9 +7,9 @@
 import type { IncomingHttpHeaders as NodeHeaders, OutgoingHttpHeaders, sensitiveHeaders } from 'node:http2'
 import type { IncomingHttpHeaders } from '../../../types/headers.ts'
 import { loadHttp2 } from '../../core/builtin.ts'
-import { toRawHeaders } from '../../core/headers.ts'
-import type { Request } from '../../core/request.ts'
-import type { WireHeaders } from '../../core/wire-headers.ts'
+import { toRawHeaders } from '../../request/headers.ts'
+import type { Request } from '../../request/request.ts'
+import type { WireHeaders } from '../../request/wire-headers.ts'
 
 /** Whether `session.request()` takes a flat list: from Node 22.17 on, but not on Node 23. */
 const TAKES_LIST = takesList(process.versions.node)

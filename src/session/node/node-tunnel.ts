@@ -6,7 +6,7 @@
 
 import type { ClientHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { StreamError } from '../../errors.ts'
+import { StreamError } from '../../errors/errors.ts'
 import type { StreamOwner } from '../engine.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { read } from './node-events.ts'

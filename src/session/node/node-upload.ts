@@ -5,8 +5,8 @@
  */
 
 import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2'
-import type { SendableBody } from '../../core/body-source.ts'
-import type { Request } from '../../core/request.ts'
+import type { SendableBody } from '../../request/body-source.ts'
+import type { Request } from '../../request/request.ts'
 import type { StreamOwner } from '../engine.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'
 

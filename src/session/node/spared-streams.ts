@@ -5,7 +5,7 @@
  */
 
 import type { ClientHttp2Session } from 'node:http2'
-import { ErrorCode } from '../../core/error-codes.ts'
+import { ErrorCode } from '../../errors/error-codes.ts'
 
 /** What node:http2 gives as the reason when it destroys a session for a GOAWAY of the peer. */
 const GOAWAY_REASON = 'ERR_HTTP2_SESSION_ERROR'

@@ -5,13 +5,13 @@
  */
 
 import type { Readable } from 'node:stream'
-import type { BytesBody, StreamBody } from '../../core/body-source.ts'
-import { toChunk } from '../../core/chunk-source.ts'
+import type { Call } from '../../call/call.ts'
 import { sessionChannels } from '../../core/diagnostics.ts'
-import { toMismatch } from '../../core/kept-source.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
-import { toError } from '../../errors.ts'
-import type { Call } from '../../handler/call.ts'
+import { toError } from '../../errors/errors.ts'
+import type { BytesBody, StreamBody } from '../../request/body-source.ts'
+import { toChunk } from '../../request/chunk-source.ts'
+import { toMismatch } from '../../request/kept-source.ts'
 import type { SinkListener, UploadSink } from './upload-sink.ts'
 
 /**

@@ -5,9 +5,9 @@
  */
 
 import type { Deadlines, Timed } from '../../core/clock.ts'
-import type { SessionLimits } from '../../core/limits.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
 import { TokenBucket } from '../../core/token-bucket.ts'
+import type { SessionLimits } from '../../options/limits.ts'
 import type { ConfirmationOwner } from './reset-confirmation.ts'
 import { ResetConfirmation } from './reset-confirmation.ts'
 import { StreamAges } from './stream-ages.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ErrorCode } from '../../core/error-codes.ts'
+import { ErrorCode } from '../../errors/error-codes.ts'
 
 /** A session that has sent fewer resets was not ended because of them. */
 const MIN_RESETS = 20

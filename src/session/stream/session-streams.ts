@@ -5,7 +5,7 @@
  */
 
 import { UnorderedList } from '../../core/unordered-list.ts'
-import { ClientDestroyedError } from '../../errors.ts'
+import { ClientDestroyedError } from '../../errors/errors.ts'
 import type { EngineStream } from '../engine.ts'
 import { PeerSettings } from '../peer-settings.ts'
 import type { SessionContext } from '../session.ts'

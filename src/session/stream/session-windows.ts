@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { SessionOptions } from '../../core/session-options.ts'
-import { MAX_WINDOW_SIZE, toUneven } from '../../core/window-size.ts'
+import type { SessionOptions } from '../../options/session-options.ts'
+import { MAX_WINDOW_SIZE, toUneven } from '../../options/window-size.ts'
 import type { Windowed } from './stream-window.ts'
 import { StreamWindow } from './stream-window.ts'
 

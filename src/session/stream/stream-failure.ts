@@ -5,9 +5,9 @@
  */
 
 import type { ClientHttp2Stream } from 'node:http2'
-import { ErrorCode, toErrorCodeName } from '../../core/error-codes.ts'
-import { DodiciError, StreamError } from '../../errors.ts'
-import type { Call } from '../../handler/call.ts'
+import type { Call } from '../../call/call.ts'
+import { ErrorCode, toErrorCodeName } from '../../errors/error-codes.ts'
+import { DodiciError, StreamError } from '../../errors/errors.ts'
 import type { Goaway } from '../loss.ts'
 
 /** What the session knows about a failure. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { SessionOptions } from '../../core/session-options.ts'
-import { SMALLEST_WINDOW, toUneven } from '../../core/window-size.ts'
+import type { SessionOptions } from '../../options/session-options.ts'
+import { SMALLEST_WINDOW, toUneven } from '../../options/window-size.ts'
 
 /** The number of streams that a session allows without a change of the window: as many as most servers allow. */
 const USUAL_STREAMS = 100

@@ -10,8 +10,8 @@ import type { CallerContext } from '../../core/caller-context.ts'
 import { KeptPieces } from '../../core/kept-pieces.ts'
 import { originalNextTick, originalSetImmediate } from '../../core/original-timers.ts'
 import { ReadableFeed } from '../../core/readable-feed.ts'
-import type { Request } from '../../core/request.ts'
-import { StreamError } from '../../errors.ts'
+import { StreamError } from '../../errors/errors.ts'
+import type { Request } from '../../request/request.ts'
 
 type Callback = (error?: Error | null) => void
 

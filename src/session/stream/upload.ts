@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { SendableBody } from '../../core/body-source.ts'
+import type { Call } from '../../call/call.ts'
 import { originalSetImmediate } from '../../core/original-timers.ts'
-import type { Call } from '../../handler/call.ts'
+import type { SendableBody } from '../../request/body-source.ts'
 import { BodyWriter } from './body-writer.ts'
 import type { UploadSink } from './upload-sink.ts'
 

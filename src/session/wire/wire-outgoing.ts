@@ -5,13 +5,13 @@
  */
 
 import type { Socket } from 'node:net'
-import type { SendableBody } from '../../core/body-source.ts'
-import type { WireHeaders } from '../../core/wire-headers.ts'
-import { StreamError, toError } from '../../errors.ts'
-import type { Call } from '../../handler/call.ts'
+import type { Call } from '../../call/call.ts'
+import { StreamError, toError } from '../../errors/errors.ts'
 import type { ClientConnection } from '../../protocol/connection.ts'
 import type { Http2Stream } from '../../protocol/stream.ts'
 import { canSend } from '../../protocol/stream-state.ts'
+import type { SendableBody } from '../../request/body-source.ts'
+import type { WireHeaders } from '../../request/wire-headers.ts'
 import type { TunnelSide } from '../stream/tunnel.ts'
 import { Upload } from '../stream/upload.ts'
 import type { SinkListener, UploadSink } from '../stream/upload-sink.ts'

@@ -1,7 +1,7 @@
 /** What isn't latin1 has no octets: nothing of its block may go out, or stay in the table. */
 
 import { describe, expect, test } from 'vitest'
-import { InvalidArgumentError } from '../../../src/errors.ts'
+import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { HpackEncoder } from '../../../src/protocol/hpack/encoder.ts'
 import { Type } from '../../../src/testing/frames.ts'
 import { HpackDecoder } from '../../../src/testing/hpack.ts'

@@ -4,7 +4,7 @@ import { isDnsCode, isTlsCode } from '../../../src/cli/error-codes.ts'
 import { toFailure } from '../../../src/cli/inspect/failure.ts'
 import { Http2Facts } from '../../../src/cli/inspect/http2-facts.ts'
 import { toExitCode } from '../../../src/cli/load/failure.ts'
-import { ConnectError, RequestTimeoutError } from '../../../src/errors.ts'
+import { ConnectError, RequestTimeoutError } from '../../../src/errors/errors.ts'
 
 const NO_FACTS = new Http2Facts(() => {})
 

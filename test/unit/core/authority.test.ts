@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isAuthority, isHost } from '../../../src/core/authority.ts'
-import { toOrigin } from '../../../src/core/options.ts'
+import { toOrigin } from '../../../src/options/options.ts'
 
 const NAMES = [
   'example.com',

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
-import { ResponseExceededMaxSizeError } from '../../../src/errors.ts'
+import { ResponseExceededMaxSizeError } from '../../../src/errors/errors.ts'
 import { BodyDecoder } from '../../../src/fetch/body-decoder.ts'
 import type { Coding } from '../../../src/fetch/coding-layer.ts'
 import { decode, encodeAll, formats, noise, quiesce, Sink, text, toBytes } from './decode-support.ts'

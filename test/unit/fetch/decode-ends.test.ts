@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
-import { ResponseExceededMaxSizeError } from '../../../src/errors.ts'
+import { ResponseExceededMaxSizeError } from '../../../src/errors/errors.ts'
 import type { Coding } from '../../../src/fetch/coding-layer.ts'
 import type { Decoder } from '../../../src/fetch/decode.ts'
 import type { Encode, Sink } from './decode-support.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import zlib from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { HeadersCountError } from '../../../src/errors.ts'
+import { HeadersCountError } from '../../../src/errors/errors.ts'
 import type { Coding } from '../../../src/fetch/coding-layer.ts'
 import { MAX_CODINGS, toCodings, toSupportedCodings } from '../../../src/fetch/decode.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { InvalidArgumentError } from '../../../src/errors.ts'
+import { InvalidArgumentError } from '../../../src/errors/errors.ts'
 import { checkHandler, checkTunnelHandler } from '../../../src/handler/check-handler.ts'
-import { TestHandler } from './call-scene.ts'
+import { TestHandler } from '../call/call-scene.ts'
 
 const GET = { method: 'GET', path: '/' }
 

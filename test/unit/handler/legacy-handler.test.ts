@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { RequestAbortedError } from '../../../src/errors.ts'
+import { RequestAbortedError } from '../../../src/errors/errors.ts'
 import {
   isLegacyHandler,
   TwoShapedHandler,

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Call } from '../../../src/call/call.ts'
 import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
-import type { Call } from '../../../src/handler/call.ts'
 import { DelayedCalls } from '../../../src/scheduler/delayed-calls.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { Scene } from '../handler/call-scene.ts'
+import { Scene } from '../call/call-scene.ts'
 
 const FIRST_DELAY = 100
 const LONGEST_DELAY = 1_000

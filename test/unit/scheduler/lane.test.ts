@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { SocketError } from '../../../src/errors.ts'
-import type { FailureNotes } from '../../../src/handler/scheduler-notes.ts'
-import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
+import type { FailureNotes } from '../../../src/call/scheduler-notes.ts'
+import { NO_FAILURES } from '../../../src/call/scheduler-notes.ts'
+import { SocketError } from '../../../src/errors/errors.ts'
 import type { LaneFacts, SessionNeed } from '../../../src/scheduler/lane.ts'
 import { toLane, toSessionNeed } from '../../../src/scheduler/lane.ts'
 

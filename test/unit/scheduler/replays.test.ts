@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { ErrorCode } from '../../../src/core/error-codes.ts'
-import type { DodiciError } from '../../../src/errors.ts'
-import { SocketError, StreamError } from '../../../src/errors.ts'
-import type { Call } from '../../../src/handler/call.ts'
-import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
+import type { Call } from '../../../src/call/call.ts'
+import { NO_FAILURES } from '../../../src/call/scheduler-notes.ts'
+import { ErrorCode } from '../../../src/errors/error-codes.ts'
+import type { DodiciError } from '../../../src/errors/errors.ts'
+import { SocketError, StreamError } from '../../../src/errors/errors.ts'
 import { Replays } from '../../../src/scheduler/replays.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
-import { Scene } from '../handler/call-scene.ts'
+import { Scene } from '../call/call-scene.ts'
 
 const toCall = (options: Partial<DispatchOptions> = {}): Call => new Scene(options).call
 const toReplays = (): Replays => new Replays({ replaySafe: true, hasFallback: true })

@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest'
-import { SocketError } from '../../../src/errors.ts'
-import type { Call } from '../../../src/handler/call.ts'
-import type { FailureNotes } from '../../../src/handler/scheduler-notes.ts'
-import { NO_FAILURES } from '../../../src/handler/scheduler-notes.ts'
+import type { Call } from '../../../src/call/call.ts'
+import type { FailureNotes } from '../../../src/call/scheduler-notes.ts'
+import { NO_FAILURES } from '../../../src/call/scheduler-notes.ts'
+import { SocketError } from '../../../src/errors/errors.ts'
 import { WaitingCalls } from '../../../src/scheduler/waiting-calls.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { Scene } from '../handler/call-scene.ts'
+import { Scene } from '../call/call-scene.ts'
 
 function setUp() {
   const clock = new FakeClock()

@@ -1,7 +1,7 @@
 /** An engine without HTTP/2: it records what its session calls. */
 
 import type { Socket } from 'node:net'
-import { PingLedger } from '../../../src/core/ping-ledger.ts'
+import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
 import type {
   ConnectionOwner,
   Engine,

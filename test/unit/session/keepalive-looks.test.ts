@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SocketError } from '../../../src/errors.ts'
+import { SocketError } from '../../../src/errors/errors.ts'
 import { HOUR, setUp, turn } from './keepalive-scene.ts'
 
 /** The caller has set no `pingInterval`. Milliseconds. */

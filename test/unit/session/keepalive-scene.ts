@@ -1,8 +1,8 @@
 /** A keepalive with a session that records its calls, and a clock that the test moves. */
 
 import { Deadlines } from '../../../src/core/clock.ts'
-import { PingLedger } from '../../../src/core/ping-ledger.ts'
-import { toSessionOptions } from '../../../src/core/session-options.ts'
+import { toSessionOptions } from '../../../src/options/session-options.ts'
+import { PingLedger } from '../../../src/protocol/ping-ledger.ts'
 import type { KeepaliveTarget, PingedConnection } from '../../../src/session/keepalive.ts'
 import { Keepalive } from '../../../src/session/keepalive.ts'
 import { OriginMemory } from '../../../src/session/origin-memory.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SocketError } from '../../../src/errors.ts'
+import { SocketError } from '../../../src/errors/errors.ts'
 import { HOUR, IDLE, INTERVAL, SLACK, setUp, setUpStale, TIMEOUT, turn } from './keepalive-scene.ts'
 
 describe('Keepalive', () => {

@@ -14,7 +14,7 @@ import {
   SocketError,
   StreamError,
   toConnectError,
-} from '../../../../src/errors.ts'
+} from '../../../../src/errors/errors.ts'
 
 function toNodeError(code: string): Error {
   return Object.assign(new Error(code), { code })

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { StreamError } from '../../../../src/errors.ts'
+import { StreamError } from '../../../../src/errors/errors.ts'
 import type { FlowSide } from '../../../../src/session/stream/response-flow.ts'
 import { ResponseFlow } from '../../../../src/session/stream/response-flow.ts'
 import type { Tunnel, TunnelSide } from '../../../../src/session/stream/tunnel.ts'
 import type { DispatchController } from '../../../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../../../types/headers.ts'
 import type { DispatchOptions } from '../../../../types/request.ts'
-import { Scene, TestAttempt, TestHandler } from '../../handler/call-scene.ts'
+import { Scene, TestAttempt, TestHandler } from '../../call/call-scene.ts'
 
 const NO_TUNNEL_SIDE: TunnelSide = {
   socket: null,

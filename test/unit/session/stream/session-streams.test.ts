@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Deadlines } from '../../../../src/core/clock.ts'
-import { toClientOptions } from '../../../../src/core/options.ts'
+import { toClientOptions } from '../../../../src/options/options.ts'
 import { OriginMemory } from '../../../../src/session/origin-memory.ts'
 import { SessionStreams } from '../../../../src/session/stream/session-streams.ts'
 import type { ClientOptions } from '../../../../types/client.ts'

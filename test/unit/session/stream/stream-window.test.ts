@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toSessionOptions } from '../../../../src/core/session-options.ts'
+import { toSessionOptions } from '../../../../src/options/session-options.ts'
 import type { Windowed } from '../../../../src/session/stream/stream-window.ts'
 import { StreamWindow } from '../../../../src/session/stream/stream-window.ts'
 import type { ClientOptions } from '../../../../types/client.ts'

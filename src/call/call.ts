@@ -1,0 +1,392 @@
+/**
+ * One dispatched request for its whole life, over all its attempts.
+ *
+ * @module
+ */
+
+import type { Duplex } from 'node:stream'
+import type { DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { throwUncaught } from '../core/original-timers.ts'
+import { DodiciError, RequestAbortedError, toError } from '../errors/errors.ts'
+import { MISDIRECTED, toMisdirectedHandler } from '../handler/buffered-misdirected-response.ts'
+import type { Request } from '../request/request.ts'
+import type { WireHeaders } from '../request/wire-headers.ts'
+import type { Attempt } from './attempt.ts'
+import type { LateListener, Lateness } from './call-clock.ts'
+import { CallClock } from './call-clock.ts'
+import type { ControlledCall } from './call-controller.ts'
+import { CallController } from './call-controller.ts'
+import type { CallOwner } from './call-owner.ts'
+import { CallRecord } from './call-record.ts'
+import type { CallState } from './call-state.ts'
+import { toLateError } from './late-error.ts'
+import { checkListSize } from './request-limits.ts'
+import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './response-limits.ts'
+import { acceptKey } from './websocket-accept.ts'
+
+/** The source of the raw trailers of a response that has none: the list itself is made when it is read. */
+const NO_RAW_TRAILERS: readonly string[] = Object.freeze([])
+
+/**
+ * Owns the handler, and settles exactly once. A handler that throws fails its own call: the stream
+ * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
+ */
+export class Call extends CallRecord<Call> implements ControlledCall, LateListener {
+  #handler: DispatchHandler
+  /** What the handler gets of this call. */
+  readonly controller: CallController
+  readonly #owner: CallOwner<Call>
+  readonly #clock: CallClock
+  #state: CallState = 'created'
+  #attempt: Attempt | null = null
+  #paused = false
+
+  constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
+    super(request, sequence)
+    this.#handler = handler
+    this.controller = new CallController(this)
+    this.#owner = owner
+    this.#clock = new CallClock(owner.deadlines, request.limits, this)
+  }
+
+  get state(): CallState {
+    return this.#state
+  }
+
+  get paused(): boolean {
+    return this.#paused
+  }
+
+  /** Null when no part of a response has come. */
+  get rawHeaders(): readonly string[] | null {
+    return this.controller.rawHeaders
+  }
+
+  /** Ends the call, or the tunnel that it became. Without a reason it fails with a RequestAbortedError. */
+  abort(reason?: Error): void {
+    if (this.#state === 'settled') {
+      this.tunnel?.destroy()
+      return
+    }
+    this.fail(this.noteAbort(reason ?? new RequestAbortedError()))
+  }
+
+  /** Asks for no more of the body. May be called at any time; bytes that were read from the stream may still come. */
+  pause(): void {
+    if (this.#paused || this.#state === 'settled') return
+    this.#paused = true
+    if (this.#state === 'receiving') this.#clock.holdBody()
+    this.#attempt?.pause()
+    this.#owner.onFlow()
+  }
+
+  protected override tellPriority(value: string): void {
+    this.#attempt?.reprioritize?.(value)
+  }
+
+  /** Lets the body flow again. */
+  resume(): void {
+    if (!this.#paused || this.#state === 'settled') return
+    this.#paused = false
+    if (this.#state === 'receiving') this.#clock.body()
+    this.#owner.onFlow()
+    this.#attempt?.resume()
+  }
+
+  /**
+   * Tells the handler of its controller, once. True when the call is `queued` then, false when the handler has ended
+   * it.
+   */
+  start(): boolean {
+    try {
+      this.#handler.onRequestStart?.(this.controller, null)
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+    if (this.#state !== 'created') return false
+    this.#move('queued')
+    this.#clock.start()
+    const { body } = this.request
+    if ('watch' in body) body.watch((error) => this.fail(error))
+    return true
+  }
+
+  /** The call has to wait for a stream. */
+  wait(): void {
+    if (this.#state === 'queued') this.#clock.queue()
+  }
+
+  /**
+   * A stream is being opened for it. Returns the fields that go with {@link body}; null when its body factory has ended
+   * the call.
+   */
+  begin(attempt: Attempt): WireHeaders | null {
+    const { request } = this
+    if (this.#state !== 'queued') return null
+    this.#attempt = attempt
+    this.#move('running')
+    request.trace?.announce() // Its subscribers may end the call.
+    if (this.state !== 'running') return null
+    try {
+      const wire = this.makeBody()
+      checkListSize('header', wire, attempt.maxHeaderListSize)
+      if (this.state === 'running') {
+        this.attempts++
+        this.#clock.open(request.toUpload(this.body), attempt.isConnected)
+        return wire
+      }
+      this.dropBody(this.reason) // The caller's factory has aborted its own call.
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+    return null
+  }
+
+  /** The attempt has a connection now, whose peer has sent SETTINGS if it speaks HTTP/2. */
+  connected(): void {
+    if (this.#attempt !== null) this.#clock.connected()
+  }
+
+  /** A piece of the body was handed to the stream; null: the peer has taken some of it, or may begin to. */
+  sent(chunk: Uint8Array | null): void {
+    if (this.#attempt === null) return
+    this.#clock.upload()
+    if (chunk === null || this.#handler.onBodySent === undefined) return
+    const piece = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    this.context.runInAsyncScope(this.#tellBodySent, this, piece)
+  }
+
+  #tellBodySent(piece: Buffer): void {
+    try {
+      this.#handler.onBodySent?.(piece)
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+  }
+
+  /** The whole request was sent; or, unless `isSent`, the peer wants no more of it. */
+  uploaded(isSent = true): void {
+    if (this.#attempt === null) return
+    this.#clock.uploaded()
+    if (isSent) this.tellSent()
+    else this.forgoBody()
+  }
+
+  /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
+  tellSent(): void {
+    if (this.#handler.onRequestSent !== undefined) this.context.runInAsyncScope(this.#tellSent, this)
+  }
+
+  #tellSent(): void {
+    try {
+      this.#handler.onRequestSent?.()
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+  }
+
+  /** The trailers of the request, or null when the call has ended by making them. */
+  toTrailers(): WireHeaders | null {
+    try {
+      const trailers = this.context.runInAsyncScope(this.request.toTrailers, this.request)
+      if (this.#attempt === null) return null
+      checkListSize('trailers', trailers, this.#attempt.maxHeaderListSize)
+      return trailers
+    } catch (thrown) {
+      this.fail(toError(thrown))
+      return null
+    }
+  }
+
+  /** An informational (1xx) or the final response's header. `raw` is in wire order, pseudo-headers may be in it. */
+  respond(
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    raw: readonly string[],
+    statusMessage = '',
+  ): void {
+    if (statusCode === MISDIRECTED) this.#moveOn()
+    const attempt = this.#attempt
+    if (this.#state !== 'running' || attempt === null) return
+    if (this.#refuse(checkHeader(attempt.meter, this.request, statusCode, headers, raw))) return
+    this.controller.rawHeaders = raw
+    if (statusCode >= 200) {
+      this.#move('receiving')
+      if (this.body.kind === 'stream') this.body.release()
+      if (this.#paused) this.#clock.holdBody()
+      else this.#clock.body()
+    }
+    this.context.runInAsyncScope(this.#tellResponse, this, statusCode, headers, statusMessage)
+  }
+
+  #tellResponse(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string): void {
+    try {
+      this.#handler.onResponseStarted?.()
+      if (this.state !== 'settled')
+        this.#handler.onResponseStart?.(this.controller, statusCode, headers, statusMessage)
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+  }
+
+  /** The requested tunnel is open: from now on it is independent of the call. False when the handler didn't take it. */
+  upgrade(status: number, headers: IncomingHttpHeaders, raw: readonly string[], tunnel: Duplex): boolean {
+    const attempt = this.#attempt
+    if (this.#state !== 'running' || attempt === null) return false
+    if (this.#refuse(checkHeader(attempt.meter, this.request, status, headers, raw))) return false
+    // 101 is HTTP/1.1's: the key was sent, and what the server says to it stands.
+    this.controller.rawHeaders = status === 101 ? raw : acceptKey(this.request.webSocketKey, headers, raw)
+    this.tunnel = tunnel
+    this.#move('receiving')
+    this.#settle()
+    this.context.runInAsyncScope(this.#tellUpgrade, this, status, headers, tunnel)
+    return true
+  }
+
+  #tellUpgrade(status: number, headers: IncomingHttpHeaders, tunnel: Duplex): void {
+    try {
+      this.#handler.onRequestUpgrade?.(this.controller, status, headers, tunnel)
+    } catch (thrown) {
+      tunnel.destroy()
+      this.#report(toError(thrown))
+    }
+  }
+
+  /** A piece of the response's body. After the last one no time limit runs any more. */
+  data(chunk: Buffer, isLast = false): void {
+    const attempt = this.#attempt
+    if (this.#state !== 'receiving' || attempt === null) return
+    if (this.#refuse(checkData(attempt.meter, this.request.limits, chunk.length))) return
+    if (!this.#paused && !isLast) this.#clock.body()
+    this.context.runInAsyncScope(this.#tellData, this, chunk)
+  }
+
+  #tellData(chunk: Buffer): void {
+    try {
+      this.#handler.onResponseData?.(this.controller, chunk)
+    } catch (thrown) {
+      this.fail(toError(thrown))
+    }
+  }
+
+  /** The whole response has come. */
+  complete(trailers: IncomingHttpHeaders, raw: readonly string[] | null): void {
+    const attempt = this.#attempt
+    if (this.#state !== 'receiving' || attempt === null) return
+    if (this.#refuse(checkEnd(attempt.meter, this.request.limits, raw))) return
+    this.controller.rawTrailers = raw ?? NO_RAW_TRAILERS
+    this.#settle()
+    this.context.runInAsyncScope(this.#tellEnd, this, trailers)
+  }
+
+  #tellEnd(trailers: IncomingHttpHeaders): void {
+    try {
+      this.#handler.onResponseEnd?.(this.controller, trailers)
+    } catch (thrown) {
+      this.#report(toError(thrown))
+    }
+    // Behind the response: the code of the source, which runs now, may take its time.
+    this.forgoBody()
+  }
+
+  /** Fails the call when the response was found invalid. @returns whether it was */
+  #refuse(error: DodiciError | null): boolean {
+    if (error === null) return false
+    error.processed = 'yes'
+    this.fail(error)
+    return true
+  }
+
+  /** The attempt's stream has ended without a complete response. */
+  attemptFailed(error: DodiciError): void {
+    if (this.#state === 'settled') return
+    const attempt = this.#attempt
+    this.failures = { ...this.failures, streamId: attempt?.streamId ?? null }
+    this.#attempt = null
+    if (this.#state === 'receiving' && attempt !== null) {
+      error.processed = 'yes'
+      this.fail(toLengthError(attempt.meter, error) ?? error)
+      return
+    }
+    if (this.#owner.mayReplay(this, error, attempt?.isLeftOut === true)) this.#queueAgain(error)
+    else this.fail(error)
+  }
+
+  /**
+   * After a 421: queues the request for another connection, once. A request whose body can't be sent again, or that the
+   * server had accepted and that isn't safe to repeat, isn't queued: a buffering handler takes the response instead.
+   */
+  #moveOn(): void {
+    const attempt = this.#attempt
+    if (this.#state !== 'running' || this.failures.wasMisdirected || attempt === null) return
+    const { body, idempotent } = this.request
+    if (!body.isSpent && (idempotent || !attempt.isAccepted)) {
+      this.#attempt = null
+      this.failures = { ...this.failures, streamId: attempt.streamId }
+      this.#queueAgain(null)
+      attempt.cancel()
+    } else {
+      this.#handler = toMisdirectedHandler(this.#handler, this.request)
+    }
+    attempt.retire()
+  }
+
+  #queueAgain(error: DodiciError | null): void {
+    this.#move('queued')
+    this.#clock.queue()
+    this.#owner.onReplay(this, error)
+    // Last: destroying a source runs the caller's code, which may end the call.
+    this.dropBody(null)
+  }
+
+  onLate(lateness: Lateness): void {
+    if (lateness === 'continue') {
+      this.#attempt?.proceed()
+      return
+    }
+    const mayWaitOn = lateness === 'queue' && (this.#state === 'running' || this.#owner.mayWaitOn(this))
+    if (mayWaitOn && this.#clock.queueOn()) return
+    if (lateness !== 'connect' || this.#state === 'running' || this.#owner.isConnecting(this))
+      this.fail(toLateError(lateness, this.request.limits, mayWaitOn))
+  }
+
+  /** Ends the call with an error, in any state; a no-op once it has settled. */
+  fail(error: Error): void {
+    if (this.#state === 'settled') return
+    const attempt = this.#attempt
+    if (error instanceof DodiciError) {
+      this.mark(error, attempt?.streamId ?? this.failures.streamId)
+      if (error.processed === 'no' && attempt?.hasBegun === true)
+        error.processed = this.#state === 'running' ? 'maybe' : 'yes'
+    }
+    this.#settle()
+    this.context.runInAsyncScope(this.#end, this, error, attempt)
+  }
+
+  #end(error: Error, attempt: Attempt | null): void {
+    attempt?.cancel(isMalformed(error))
+    this.dropBody(error)
+    this.#report(error)
+  }
+
+  #report(error: Error): void {
+    try {
+      this.#handler.onResponseError?.(this.controller, error)
+    } catch (thrown) {
+      throwUncaught(thrown) // The handler's last callback has thrown: no callback is left that could report it.
+    }
+  }
+
+  #settle(): void {
+    const from = this.#state
+    this.#move('settled')
+    this.#attempt = null
+    this.#clock.stop()
+    this.#owner.onSettled(this, from)
+  }
+
+  #move(state: CallState): void {
+    this.#state = state
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The error of a call that took too long.
+ *
+ * @module
+ */
+
+import type { DodiciError } from '../errors/errors.ts'
+import { QueueTimeoutError } from '../errors/errors.ts'
+import type { Limits } from '../options/limits.ts'
+import { toLimitError, toQueueLimit } from '../options/limits.ts'
+import type { Lateness } from './call-clock.ts'
+
+/** The start of each time limit's message. The error's class and code are in the table of limits. */
+const FOUND: Readonly<Record<Exclude<Lateness, 'continue'>, string>> = {
+  queue: 'No stream within',
+  connect: 'No connection within',
+  headers: 'No response within',
+  body: 'No progress of the body within',
+  upload: "No progress of the request's body within",
+  request: 'The call took longer than',
+}
+
+/**
+ * The error of a call that has exceeded this limit.
+ *
+ * @param isQueueOver whether a call that waited has used up `queueTimeout` itself, not a shorter `headersTimeout`
+ */
+export function toLateError(
+  lateness: Exclude<Lateness, 'continue'>,
+  limits: Limits,
+  isQueueOver = false,
+): DodiciError {
+  const name = `${lateness}Timeout` as const
+  if (lateness === 'queue' && !isQueueOver && toQueueLimit(limits) !== limits.queueTimeout)
+    return new QueueTimeoutError(
+      `No stream within headersTimeout (${limits.headersTimeout} ms), and no queueTimeout was given`,
+    )
+  // The limit is null for a request without a connectTimeout of its own, which can't exceed it.
+  return toLimitError(name, limits[name] ?? 0, FOUND[lateness])
+}

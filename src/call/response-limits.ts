@@ -1,0 +1,206 @@
+/**
+ * The limits of a response: its size, its length, its number of informational responses.
+ *
+ * @module
+ */
+
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
+import type { DodiciError } from '../errors/errors.ts'
+import { HeadersCountError, ResponseContentLengthMismatchError, StreamError } from '../errors/errors.ts'
+import type { Limits } from '../options/limits.ts'
+import { toLimitError } from '../options/limits.ts'
+import { toFieldsSize } from '../request/headers.ts'
+
+/**
+ * More informational responses before one final response are a flood. A server that sends a 102 every ten seconds has
+ * nearly an hour.
+ */
+const MAX_INFORMATIONAL = 300
+
+/** The request of a response. */
+interface Judged {
+  readonly limits: Limits
+  readonly method: string
+}
+
+/** The counts of an attempt's response. An attempt may have these as fields of its own object. */
+export interface ResponseMeter {
+  /** Informational responses that have come. */
+  informational: number
+  /** Bytes of their fields, as RFC 9113 §6.5.2 counts them. */
+  informationalSize: number
+  /** Bytes of the body that must come; -1 where the response has no `content-length`. */
+  expected: number
+  /** Bytes of the body that the call was given. */
+  received: number
+  /** The response has no body, because of its status or of the request's method (RFC 9110 §6.4.1). */
+  isBare: boolean
+}
+
+/** The counts of an attempt without a response. */
+export function createMeter(): ResponseMeter {
+  return { informational: 0, informationalSize: 0, expected: -1, received: 0, isBare: false }
+}
+
+/**
+ * Whether the response is known to be whole without END_STREAM: it has no body, or a body of the announced length has
+ * come.
+ *
+ * @param held bytes that have come, but weren't given to the call
+ */
+export function hasWholeBody({ expected, received, isBare }: ResponseMeter, held: number): boolean {
+  return (isBare ? 0 : expected) === received + held
+}
+
+function isBare(method: string, status: number): boolean {
+  return method === 'HEAD' || status === 204 || status === 304
+}
+
+/**
+ * Counts the header of a response.
+ *
+ * @param raw in wire order, pseudo-headers may be in it
+ * @returns what is wrong with it; null for nothing
+ */
+export function checkHeader(
+  meter: ResponseMeter,
+  { limits, method }: Judged,
+  status: number,
+  headers: IncomingHttpHeaders,
+  raw: readonly string[],
+): DodiciError | null {
+  const error = checkFields(limits, 'header', raw)
+  if (error !== null) return error
+  if (status < 200) return checkInformational(meter, limits, raw)
+  meter.isBare = isBare(method, status)
+  // RFC 9110 §8.6: in a response without a body the field is the length that the body of a GET's would have had.
+  meter.expected = meter.isBare ? -1 : toExpected(headers['content-length'])
+  const { maxResponseSize } = limits
+  // The announced length is too large: the call fails before any of the body comes.
+  if (maxResponseSize !== -1 && meter.expected > maxResponseSize) return toSizeError(maxResponseSize)
+  return null
+}
+
+/** An object of so few entries of a list costs less than a look at the list. */
+const SHORT_LIST = 64
+
+/**
+ * Whether it is of no use to make an object of these fields: there are many of them, and {@link checkHeader} or
+ * {@link checkEnd} will refuse the list.
+ *
+ * @param raw in wire order, pseudo-headers may be in it
+ */
+export function isRefusedList({ maxHeaderSize, maxHeadersCount }: Limits, raw: readonly string[]): boolean {
+  if (raw.length <= SHORT_LIST) return false
+  return toCount(raw) > maxHeadersCount || toFieldsSize(raw) > maxHeaderSize
+}
+
+/** `:status` isn't a field. */
+function toCount(raw: readonly string[]): number {
+  return raw.length / 2 - (raw[0] === ':status' ? 1 : 0)
+}
+
+function checkFields(
+  { maxHeaderSize, maxHeadersCount }: Limits,
+  what: 'header' | 'trailers',
+  raw: readonly string[],
+): DodiciError | null {
+  const count = toCount(raw)
+  if (count > maxHeadersCount) {
+    const found = `The response's ${what} has ${count} fields, more than`
+    return toLimitError('maxHeadersCount', maxHeadersCount, found)
+  }
+  const size = toFieldsSize(raw)
+  if (size <= maxHeaderSize) return null
+  return toLimitError('maxHeaderSize', maxHeaderSize, `The response's ${what} has ${size} bytes, more than`)
+}
+
+/** Counts a piece of the body. @returns what is wrong with it; null for nothing */
+export function checkData(
+  meter: ResponseMeter,
+  { maxResponseSize }: Limits,
+  length: number,
+): DodiciError | null {
+  meter.received += length
+  const { expected, received } = meter
+  if (maxResponseSize !== -1 && received > maxResponseSize) return toSizeError(maxResponseSize)
+  if (expected !== -1 && received > expected) return toMismatch('has more than', expected)
+  return null
+}
+
+/** The end, with the fields of the trailers; null without. @returns what is wrong with it; null for nothing */
+export function checkEnd(
+  { expected, received }: ResponseMeter,
+  limits: Limits,
+  trailers: readonly string[] | null,
+): DodiciError | null {
+  if (expected !== -1 && expected !== received)
+    return toMismatch(`ended after ${received} bytes instead of`, expected)
+  return trailers === null ? null : checkFields(limits, 'trailers', trailers)
+}
+
+/**
+ * The session may check lengths as well (nghttp2 does), and reset the stream with PROTOCOL_ERROR. The length is
+ * wrong then, whether the session or the peer has reset the stream. Null for a failure of another kind.
+ */
+export function toLengthError({ expected }: ResponseMeter, cause: DodiciError): DodiciError | null {
+  const { http2ErrorCode } = cause
+  // The error code of a GOAWAY isn't about this response.
+  const isOfStream = cause instanceof StreamError && http2ErrorCode === ErrorCode.PROTOCOL_ERROR
+  if (expected === -1 || !isOfStream) return null
+  const message = `The body of the response isn't the ${expected} bytes that were announced: ${cause.message}`
+  return new ResponseContentLengthMismatchError(message, { cause, http2ErrorCode, processed: 'yes' })
+}
+
+function checkInformational(
+  meter: ResponseMeter,
+  { maxHeaderSize }: Limits,
+  raw: readonly string[],
+): DodiciError | null {
+  meter.informational++
+  meter.informationalSize += toFieldsSize(raw)
+  if (meter.informational > MAX_INFORMATIONAL) {
+    return new HeadersCountError(`More than ${MAX_INFORMATIONAL} informational responses came`)
+  }
+  if (meter.informationalSize <= maxHeaderSize) return null
+  const found = 'The informational responses have more than'
+  return toLimitError('maxHeaderSize', maxHeaderSize, found, ' bytes in all')
+}
+
+function toExpected(contentLength: string | string[] | undefined): number {
+  return contentLength === undefined ? -1 : toLength(contentLength)
+}
+
+const ZERO = 0x30
+/** Digits whose number is exact, whatever they are. */
+const EXACT_DIGITS = 15
+
+/** As `Number()` reads it. Digits, the usual case, are read here: that costs less. */
+function toLength(contentLength: string | string[]): number {
+  const { length } = contentLength
+  if (typeof contentLength !== 'string' || length === 0 || length > EXACT_DIGITS) return Number(contentLength)
+  let total = 0
+  for (let i = 0; i < length; i++) {
+    const digit = contentLength.charCodeAt(i) - ZERO
+    if (digit < 0 || digit > 9) return Number(contentLength)
+    total = total * 10 + digit
+  }
+  return total
+}
+
+function toMismatch(what: string, expected: number): DodiciError {
+  return new ResponseContentLengthMismatchError(`The body of the response ${what} ${expected} bytes`)
+}
+
+/** @param maxResponseSize bytes */
+export function toSizeError(maxResponseSize: number): DodiciError {
+  return toLimitError('maxResponseSize', maxResponseSize, 'The body of the response has more bytes than')
+}
+
+/**
+ * Whether a call has failed since its response is malformed (RFC 9113 §8.1.1), as opposed to too large, or not wanted.
+ */
+export function isMalformed(error: Error): boolean {
+  return error instanceof ResponseContentLengthMismatchError
+}

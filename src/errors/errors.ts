@@ -1,0 +1,460 @@
+/**
+ * Every error class of Dodici, and the translation of Node's and the peer's errors into them.
+ *
+ * Names and codes are undici's where the meaning is undici's. Each class carries undici's mark
+ * (`Symbol.for('undici.error.…')`), so that `error instanceof undici.errors.SocketError` holds as well, and Dodici's
+ * own mark, so that the ESM and the CJS copy of this package in one process recognise each other's errors.
+ *
+ * @module
+ */
+
+import type { CallErrorFields, Processed } from '../../types/errors.ts'
+
+/** The details of an error about the call that it ended. Every field of the error has a value from the start. */
+export interface ErrorDetails {
+  /** The underlying error, if there is one. */
+  cause?: unknown
+  /** RFC 9113 §7 error code, or null where the peer or node:http2 named none. @default null */
+  http2ErrorCode?: number | null
+  /** The additional debug data of the peer's GOAWAY, or null. @default null */
+  goawayDebugData?: Buffer | null
+  /** @default 'no' */
+  processed?: Processed
+}
+
+type OwnClass = new (...args: never[]) => DodiciError
+
+/** Every class of this file whose constructor takes `(message, details)`. */
+const ownClasses = new Set<unknown>()
+
+/** How errors are copied whose constructor takes something else. */
+const copies = new Map<unknown, (error: DodiciError) => DodiciError>()
+
+/** The classes that undici has as well, by their code. */
+const undiciClasses = new Map<unknown, OwnClass>()
+
+const ownMark = (code: string): symbol => Symbol.for(`dodici.error.${code}`)
+
+/** undici's mark on the errors with a code of its own. */
+export const undiciMark = (code: string): symbol => Symbol.for(`undici.error.${code}`)
+
+/** A class, also an abstract one. */
+export type AnyClass = abstract new (...args: never[]) => object
+
+/**
+ * Lets `instanceof` hold for each value that has one of the marks, whichever copy of Dodici or undici has made it. A
+ * user's own subclass has no mark: for it the prototype chain is checked.
+ */
+export function recognise(markedClass: AnyClass, marks: readonly symbol[]): void {
+  Object.defineProperty(markedClass, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== markedClass) return Function.prototype[Symbol.hasInstance].call(this, value)
+      return (
+        typeof value === 'object' && value !== null && marks.some((mark) => Reflect.get(value, mark) === true)
+      )
+    },
+    configurable: true,
+  })
+}
+
+/** A property of a prototype that logs don't show. */
+export const hidden = (value: unknown): PropertyDescriptor => ({
+  value,
+  enumerable: false,
+  configurable: true,
+  writable: true,
+})
+
+/**
+ * Gives a class its name, its code, undici's mark and ours. Subclasses inherit the marks of their parents.
+ *
+ * @param toCopy for a class whose constructor doesn't take `(message, details)`
+ */
+export function brand(
+  errorClass: OwnClass,
+  name: string,
+  code: string,
+  undiciCode: string | null = code,
+  toCopy: ((error: DodiciError) => DodiciError) | null = null,
+): void {
+  if (toCopy === null) ownClasses.add(errorClass)
+  else copies.set(errorClass, toCopy)
+  const { prototype } = errorClass
+  const marks = [ownMark(code)]
+  if (undiciCode !== null) {
+    undiciClasses.set(undiciCode, errorClass)
+    marks.push(undiciMark(undiciCode))
+  }
+  Object.defineProperty(prototype, 'name', hidden(name))
+  Object.defineProperty(prototype, 'code', hidden(code))
+  for (const mark of marks) Object.defineProperty(prototype, mark, hidden(true))
+  // An error of undici's has none of the fields of a DodiciError, and isn't one. `UndiciError` is for both.
+  recognise(errorClass, errorClass === DodiciError ? marks.slice(0, 1) : marks)
+}
+
+/**
+ * The parent of every error of this package.
+ *
+ * Its `code` is a string such as `UND_ERR_SOCKET` (undici's, where undici has the same error) or `DODICI_ERR_STREAM`.
+ */
+export class DodiciError extends Error implements CallErrorFields {
+  /** The error's code, undici's where the meaning is undici's. An own property: logs and `JSON.stringify()` show it. */
+  readonly code: string
+  /** Whether the server may have acted on the call. @default 'no' */
+  processed: Processed
+  /** How many streams the call was tried on. @default 0 */
+  attempts = 0
+  /** The id of the last of these streams; null when no stream was opened. @default null */
+  streamId: number | null = null
+  /** RFC 9113 §7 error code, or null. @default null */
+  http2ErrorCode: number | null
+  /** The additional debug data of the peer's GOAWAY, or null. @default null */
+  goawayDebugData: Buffer | null
+
+  constructor(message: string, given: ErrorDetails = {}) {
+    // undici's classes take something else there, or nothing: a test's mock may make an error of ours with it.
+    const details = typeof given === 'object' && given !== null ? given : {}
+    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = String(Reflect.get(new.target.prototype, 'code'))
+    this.processed = details.processed ?? 'no'
+    this.http2ErrorCode = details.http2ErrorCode ?? null
+    this.goawayDebugData = details.goawayDebugData ?? null
+  }
+}
+brand(DodiciError, 'DodiciError', 'UND_ERR')
+
+/** An argument or an option is not what it has to be: the message names it, its value, and what would be accepted. */
+export class InvalidArgumentError extends DodiciError {
+  declare readonly code: 'UND_ERR_INVALID_ARG'
+}
+brand(InvalidArgumentError, 'InvalidArgumentError', 'UND_ERR_INVALID_ARG')
+
+/** The request makes no sense over HTTP/2, the peer doesn't support it, or Dodici doesn't support it yet. */
+export class NotSupportedError extends DodiciError {
+  declare readonly code: 'UND_ERR_NOT_SUPPORTED'
+}
+brand(NotSupportedError, 'NotSupportedError', 'UND_ERR_NOT_SUPPORTED')
+
+/** No connection was made: refused, not resolved, not trusted. `code` and `cause` are those of Node's error. */
+export class ConnectError extends DodiciError {
+  declare code: string
+}
+brand(ConnectError, 'ConnectError', 'DODICI_ERR_CONNECT', null)
+
+/** The connection was made, but the peer did not choose `h2` by ALPN (RFC 9113 §3.2). */
+export class AlpnError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_ALPN'
+
+  /** The protocol that the peer chose; `false` for none; `null` when it refused all that were offered. @default null */
+  alpnProtocol: string | false | null = null
+}
+brand(AlpnError, 'AlpnError', 'DODICI_ERR_ALPN', null)
+
+/** No connection, or no SETTINGS of the peer on it, within `connectTimeout`. */
+export class ConnectTimeoutError extends DodiciError {
+  declare readonly code: 'UND_ERR_CONNECT_TIMEOUT'
+}
+brand(ConnectTimeoutError, 'ConnectTimeoutError', 'UND_ERR_CONNECT_TIMEOUT')
+
+/** No stream for the call within `queueTimeout`: the peer's limit was reached, or there was no connection. */
+export class QueueTimeoutError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_QUEUE_TIMEOUT'
+}
+brand(QueueTimeoutError, 'QueueTimeoutError', 'DODICI_ERR_QUEUE_TIMEOUT', null)
+
+/** No progress of the request's body within `uploadTimeout`: its source stood still, or the peer took nothing. */
+export class UploadTimeoutError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_UPLOAD_TIMEOUT'
+}
+brand(UploadTimeoutError, 'UploadTimeoutError', 'DODICI_ERR_UPLOAD_TIMEOUT', null)
+
+/** The whole call took longer than `requestTimeout`. */
+export class RequestTimeoutError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_REQUEST_TIMEOUT'
+}
+brand(RequestTimeoutError, 'RequestTimeoutError', 'DODICI_ERR_REQUEST_TIMEOUT', null)
+
+/** No response within `headersTimeout` of the request. */
+export class HeadersTimeoutError extends DodiciError {
+  declare readonly code: 'UND_ERR_HEADERS_TIMEOUT'
+}
+brand(HeadersTimeoutError, 'HeadersTimeoutError', 'UND_ERR_HEADERS_TIMEOUT')
+
+/** No progress of the response's body within `bodyTimeout`. */
+export class BodyTimeoutError extends DodiciError {
+  declare readonly code: 'UND_ERR_BODY_TIMEOUT'
+}
+brand(BodyTimeoutError, 'BodyTimeoutError', 'UND_ERR_BODY_TIMEOUT')
+
+/** The call was aborted without a reason of the caller's own. */
+export class RequestAbortedError extends DodiciError {
+  declare readonly code: 'UND_ERR_ABORTED'
+
+  constructor(message = 'Request aborted', details?: ErrorDetails) {
+    super(message, details)
+  }
+}
+brand(RequestAbortedError, 'AbortError', 'UND_ERR_ABORTED')
+// undici's RequestAbortedError is an AbortError too, and users test for either.
+Object.defineProperty(RequestAbortedError.prototype, undiciMark('UND_ERR_ABORT'), hidden(true))
+
+/** The request's body is shorter or longer than its `content-length`. */
+export class RequestContentLengthMismatchError extends DodiciError {
+  declare readonly code: 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH'
+}
+brand(
+  RequestContentLengthMismatchError,
+  'RequestContentLengthMismatchError',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+)
+
+/** The response's body is shorter or longer than its `content-length`. */
+export class ResponseContentLengthMismatchError extends DodiciError {
+  declare readonly code: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+}
+brand(
+  ResponseContentLengthMismatchError,
+  'ResponseContentLengthMismatchError',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+)
+
+/** The response's body is larger than `maxResponseSize`. */
+export class ResponseExceededMaxSizeError extends DodiciError {
+  declare readonly code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
+}
+brand(ResponseExceededMaxSizeError, 'ResponseExceededMaxSizeError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+
+/**
+ * The fields of a response's header or trailers are larger than `maxHeaderSize`, or the informational responses are.
+ */
+export class HeadersOverflowError extends DodiciError {
+  declare readonly code: 'UND_ERR_HEADERS_OVERFLOW'
+}
+brand(HeadersOverflowError, 'HeadersOverflowError', 'UND_ERR_HEADERS_OVERFLOW')
+
+/**
+ * A response's header or trailers have more fields than `maxHeadersCount`, or too many informational responses came.
+ */
+export class HeadersCountError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_HEADERS_COUNT'
+}
+brand(HeadersCountError, 'HeadersCountError', 'DODICI_ERR_HEADERS_COUNT', null)
+
+/**
+ * The fields of a request, or of its trailers, are larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE allows (RFC
+ * 9113 §6.5.2).
+ */
+export class RequestHeadersOverflowError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW'
+}
+brand(RequestHeadersOverflowError, 'RequestHeadersOverflowError', 'DODICI_ERR_REQUEST_HEADERS_OVERFLOW', null)
+
+/** A function of the caller's returned something else than it has to: the message says what was expected. */
+export class InvalidReturnValueError extends DodiciError {
+  declare readonly code: 'UND_ERR_INVALID_RETURN_VALUE'
+}
+brand(InvalidReturnValueError, 'InvalidReturnValueError', 'UND_ERR_INVALID_RETURN_VALUE')
+
+/** An agent has as many origins as `maxOrigins` allows, and each of them has requests. */
+export class MaxOriginsReachedError extends DodiciError {
+  declare readonly code: 'UND_ERR_MAX_ORIGINS_REACHED'
+}
+brand(MaxOriginsReachedError, 'MaxOriginsReachedError', 'UND_ERR_MAX_ORIGINS_REACHED')
+
+/** The dispatcher was destroyed, before or during the call. */
+export class ClientDestroyedError extends DodiciError {
+  declare readonly code: 'UND_ERR_DESTROYED'
+
+  constructor(message = 'The client is destroyed', details?: ErrorDetails) {
+    super(message, details)
+  }
+}
+brand(ClientDestroyedError, 'ClientDestroyedError', 'UND_ERR_DESTROYED')
+
+/** The dispatcher was closed before the call. */
+export class ClientClosedError extends DodiciError {
+  declare readonly code: 'UND_ERR_CLOSED'
+
+  constructor(message = 'The client is closed', details?: ErrorDetails) {
+    super(message, details)
+  }
+}
+brand(ClientClosedError, 'ClientClosedError', 'UND_ERR_CLOSED')
+
+/** The session died under the call: its socket broke, or the peer sent GOAWAY with an error. */
+export class SocketError extends DodiciError {
+  declare readonly code: 'UND_ERR_SOCKET' | 'DODICI_ERR_TUNNEL_REFUSED'
+}
+brand(SocketError, 'SocketError', 'UND_ERR_SOCKET')
+
+/**
+ * The response isn't HTTP/1.1: the parser of the fallback has refused it. `instanceof` holds for undici's class of this
+ * name, too.
+ */
+class HttpParserError extends SocketError {}
+brand(HttpParserError, 'HTTPParserError', 'UND_ERR_SOCKET', null)
+Object.defineProperty(HttpParserError.prototype, undiciMark('UND_ERR_HTTP_PARSER'), hidden(true))
+
+/** The response to a CONNECT, or an extended CONNECT, has another status than 2xx: there is no tunnel. */
+export class TunnelRefusedError extends SocketError {
+  declare readonly code: 'DODICI_ERR_TUNNEL_REFUSED'
+
+  /** The response's status. */
+  readonly statusCode: number
+
+  constructor(message: string, statusCode: number) {
+    super(message, { processed: 'yes' })
+    this.statusCode = statusCode
+  }
+}
+brand(TunnelRefusedError, 'TunnelRefusedError', 'DODICI_ERR_TUNNEL_REFUSED', null)
+// Its constructor doesn't take `(message, details)`.
+ownClasses.delete(TunnelRefusedError)
+
+/** The peer reset the call's stream, or closed it without a complete response. `http2ErrorCode` says why. */
+export class StreamError extends DodiciError {
+  declare readonly code: 'DODICI_ERR_STREAM'
+}
+brand(StreamError, 'StreamError', 'DODICI_ERR_STREAM', null)
+
+/**
+ * Whether a value is an Error, of whichever realm: also the `TimeoutError` of a signal in jest's environment, a
+ * DOMException.
+ */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || toTag(value) === '[object Error]' || isDomException(value)
+}
+
+/** Whether a value is a DOMException, that of jsdom too. */
+export function isDomException(value: unknown): value is DOMException {
+  return toTag(value) === '[object DOMException]'
+}
+
+function toTag(value: unknown): string {
+  return Object.prototype.toString.call(value)
+}
+
+/** Anything thrown, as an Error: what is one already comes back untouched. */
+export function toError(thrown: unknown): Error {
+  if (isError(thrown)) return thrown
+  let text: string = typeof thrown
+  try {
+    text = String(thrown)
+  } catch {
+    // The object can't be converted to a string: the message names its type, and the cause is the object itself.
+  }
+  return new DodiciError(`A value that is no Error was thrown: ${text}`, { cause: thrown })
+}
+
+/** Node tries several addresses, and then throws an AggregateError without a message. */
+function toReason(cause: unknown): string {
+  const errors: unknown = isError(cause) && cause.message === '' ? Reflect.get(cause, 'errors') : null
+  if (Array.isArray(errors)) return errors.map(toReason).join(', ')
+  // OpenSSL's message is that reason among ids and lines of its source.
+  const reason: unknown = isOpenSsl(cause) ? Reflect.get(Object(cause), 'reason') : null
+  if (typeof reason === 'string' && reason !== '') return reason
+  return toError(cause).message.trim() || 'no reason given'
+}
+
+function isOpenSsl(cause: unknown): boolean {
+  const code = toCode(cause)
+  return typeof code === 'string' && code.startsWith('ERR_SSL_')
+}
+
+function toCode(cause: unknown): unknown {
+  return typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
+}
+
+/**
+ * Node's or the user's error of a failed connection attempt, as a DodiciError. A DodiciError comes back untouched.
+ *
+ * @param alpnHint what the message says of the options where the peer refused all protocols
+ */
+export function toConnectError(cause: unknown, origin: string, alpnHint = ''): DodiciError {
+  if (cause instanceof DodiciError) return cause
+  if (isOfAlert(cause)) {
+    return new AlpnError(`${origin} speaks no HTTP/2: it refused 'h2' by ALPN${alpnHint}`, { cause })
+  }
+  return toPlainConnectError(cause, origin)
+}
+
+/**
+ * RFC 7301 §3.2: a server that knows none of the offered protocols sends an alert. The code of OpenSSL's error
+ * contains this name whether the peer or this side has sent the alert.
+ */
+function isOfAlert(cause: unknown): boolean {
+  const code = toCode(cause)
+  return typeof code === 'string' && code.includes('NO_APPLICATION_PROTOCOL')
+}
+
+/** Whether a connection has failed because the peer speaks none of the protocols that were offered. */
+export function isNoProtocol(error: Error): boolean {
+  if (error instanceof AlpnError) return error.alpnProtocol === null || error.alpnProtocol === 'h2'
+  return isOfAlert(error) || isOfAlert(error.cause)
+}
+
+/** The certificate's issuer isn't known. */
+const UNKNOWN_ISSUER: ReadonlySet<string> = new Set([
+  ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+])
+/** What OpenSSL says of bytes that are no TLS record. */
+const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNKNOWN_PROTOCOL)$/
+/** The alerts of a server that wants a certificate of the client's, or another one. */
+const NO_CLIENT_CERTIFICATE = /^ERR_SSL_\w*ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA)$/
+
+/** The options that have to do with the failure of a connection: Node names none. Empty for none. */
+function toHint(cause: unknown): string {
+  const code = toCode(cause)
+  if (Reflect.get(Object(cause), 'syscall') === 'bind') return ' (by localAddress or localPort)'
+  if (typeof code !== 'string') return ''
+  if (UNKNOWN_ISSUER.has(code)) return ' (connect.ca takes the certificate of its issuer)'
+  if (NO_TLS.test(code)) return '. The server began with something else than TLS: it may speak http:'
+  if (NO_CLIENT_CERTIFICATE.test(code))
+    return ' (connect.cert and connect.key are the certificate of the client)'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return ' (connect.servername is the name that is checked)'
+  return ''
+}
+
+function toPlainConnectError(cause: unknown, origin: string): ConnectError {
+  const hint = toHint(cause)
+  const error = new ConnectError(`Could not connect to ${origin}: ${toReason(cause)}${hint}`, { cause })
+  const code = toCode(cause)
+  if (typeof code === 'string') error.code = code
+  return error
+}
+
+/**
+ * The error of a fallback dispatcher, as a DodiciError: of the class with the same undici code, where there is one. A
+ * DodiciError comes back untouched.
+ */
+export function toFallbackError(cause: Error, origin: string, processed: Processed): DodiciError {
+  if (cause instanceof DodiciError) return cause
+  const details = { cause, processed }
+  const undiciClass = 'code' in cause ? undiciClasses.get(cause.code) : undefined
+  if (undiciClass !== undefined) return Reflect.construct(undiciClass, [cause.message, details])
+  if (processed === 'no') return toPlainConnectError(cause, origin)
+  const isParsers = Reflect.get(cause, undiciMark('UND_ERR_HTTP_PARSER')) === true
+  return new (isParsers ? HttpParserError : SocketError)(cause.message, details)
+}
+
+/**
+ * An error with a code, as the events of a dispatcher promise: errors of Node and Dodici have one, any other is
+ * wrapped.
+ */
+export function toCodedError(error: Error): Error & { code: string } {
+  if ('code' in error && typeof error.code === 'string') return error as Error & { code: string }
+  return new DodiciError(error.message, { cause: error })
+}
+
+/** An error of its own for each of the calls that one event has ended: each has the details of its own call. */
+export function toOwnError(error: DodiciError): DodiciError {
+  // A user's own class may have a constructor with other parameters: it isn't called.
+  if (!ownClasses.has(error.constructor)) return copies.get(error.constructor)?.(error) ?? error
+  const { message, cause, http2ErrorCode, goawayDebugData, processed, code } = error
+  const details: ErrorDetails = { cause, http2ErrorCode, goawayDebugData, processed }
+  const copy: DodiciError = Reflect.construct(error.constructor, [message, details])
+  if (error instanceof AlpnError && copy instanceof AlpnError) copy.alpnProtocol = error.alpnProtocol
+  if (copy instanceof ConnectError) copy.code = code
+  return copy
+}

@@ -1,0 +1,202 @@
+/**
+ * The APIs as functions of a URL, over the global dispatcher or one that the options name.
+ *
+ * @module
+ */
+
+import type { Duplex } from 'node:stream'
+import type { Callback } from '../../types/api-methods.ts'
+import type { AnyDispatchHandler } from '../../types/handler.ts'
+import type {
+  ConnectOptions,
+  DispatchOptions,
+  HeaderForm,
+  PipelineOptions,
+  RequestOptions,
+  UpgradeOptions,
+} from '../../types/request.ts'
+import type {
+  ConnectData,
+  PipelineHandler,
+  ResponseData,
+  StreamData,
+  StreamFactory,
+  UpgradeData,
+} from '../../types/response.ts'
+import type {
+  ConnectFunction,
+  PipelineFunction,
+  RequestFunction,
+  RequestUrl,
+  StreamFunction,
+  TopLevelOptions,
+  UpgradeFunction,
+} from '../../types/top-level.ts'
+import type { Dispatching } from '../api/api-handler.ts'
+import { connect as connectBy } from '../api/connect.ts'
+import { pipeline as pipelineBy } from '../api/pipeline.ts'
+import { request as requestBy } from '../api/request.ts'
+import { stream as streamBy } from '../api/stream.ts'
+import { upgrade as upgradeBy } from '../api/upgrade.ts'
+import { isUrl } from '../core/realms.ts'
+import { invalid, invalidKind, showTarget, toInvalid } from '../core/validate.ts'
+import { Dispatcher, isDispatcher } from '../dispatcher/dispatcher.ts'
+import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
+import { toOrigin } from '../options/options.ts'
+import { toUrl, withoutUrlPieces } from '../options/url-object.ts'
+import { getGlobalDispatcher } from './global.ts'
+
+/** The dispatcher and the options of one call. */
+interface Aim {
+  readonly dispatcher: Dispatching
+  /** The caller's options, with origin, path and method. */
+  readonly options: RequestOptions<unknown>
+}
+
+function toTarget(url: unknown): URL {
+  try {
+    return url instanceof URL ? url : toUrl(url)
+  } catch {
+    const accepted = 'an http: or https: URL: a string, a URL, or an object that url.format() takes'
+    throw toInvalid('url', showTarget(url), accepted)
+  }
+}
+
+/**
+ * The dispatcher that an option names, by default the global one.
+ *
+ * @throws InvalidArgumentError for a value that can't dispatch
+ */
+export function toDispatcher(dispatcher: unknown): Dispatching {
+  const given = dispatcher ?? getGlobalDispatcher()
+  if (!isDispatcher(given)) throw invalid('dispatcher', given, 'an object with a dispatch() method')
+  if (given instanceof Dispatcher) return given
+  return new ForeignDispatcher(given)
+}
+
+/** A dispatcher of another package: one of undici 6, such as a MockAgent, knows only handlers of the older shape. */
+class ForeignDispatcher implements Dispatching {
+  readonly #given: object & Dispatching
+
+  constructor(given: object & Dispatching) {
+    this.#given = given
+  }
+
+  /**
+   * Whether it is a MockAgent that is active, and that sends a form as it was encoded: fetch asks. One of undici 6 or
+   * 7, which have no `eventSourceOptions`, would encode it anew, under another boundary than `content-type` names.
+   */
+  get isMockActive(): boolean {
+    return Reflect.get(this.#given, 'isMockActive') === true && 'eventSourceOptions' in this.#given
+  }
+
+  dispatch(options: DispatchOptions, handler: AnyDispatchHandler): boolean {
+    return this.#given.dispatch(options, toTwoShapedHandler(options, handler))
+  }
+}
+
+type GivenOptions = TopLevelOptions & { path?: unknown; body?: unknown }
+
+/** One argument may be both: the URL in pieces, and the options. */
+function toOptions(url: unknown, given: GivenOptions | null | undefined): GivenOptions {
+  if (given !== undefined && given !== null) {
+    if (typeof given !== 'object') throw invalidKind('options', given, 'an object')
+    return given
+  }
+  return typeof url === 'object' && url !== null && !isUrl(url) ? withoutUrlPieces(url) : {}
+}
+
+/** As undici does: an own `path` replaces that of the URL; the method is PUT where there is a body, else GET. */
+function aim(url: RequestUrl, given: GivenOptions | null | undefined): Aim {
+  const { dispatcher, ...options } = toOptions(url, given)
+  const { origin, pathname, search } = toTarget(url)
+  const { path } = options
+  if (path !== undefined && path !== null && typeof path !== 'string') throw invalid('path', path, 'a string')
+  const target = path === undefined || path === null ? pathname + search : path.replace(/^(?!\/)/, '/')
+  // An empty string is no body here.
+  const method = options.method || (options.body ? 'PUT' : 'GET')
+  return {
+    dispatcher: toDispatcher(dispatcher),
+    options: { ...(options as RequestOptions<unknown>), origin: toOrigin(origin).href, path: target, method },
+  }
+}
+
+/** Bad arguments reject the promise. With a callback the error is thrown, as in undici. */
+function attempt<T>(callback: unknown, start: () => T): T | Promise<never> {
+  if (callback !== undefined) return start()
+  try {
+    return start()
+  } catch (thrown) {
+    return Promise.reject(thrown)
+  }
+}
+
+/** The options that all overloads of a function have in common: the overloads themselves are in types/. */
+type Given<TOptions> = (TopLevelOptions & Partial<TOptions>) | null
+
+/**
+ * Performs a request. See the method of the same name of a dispatcher.
+ *
+ * @param options those of the method; `dispatcher` @default getGlobalDispatcher(); `method` @default 'GET', or 'PUT'
+ *   with a body; a `path` replaces that of the URL
+ */
+export const request = ((
+  url: RequestUrl,
+  given?: Given<RequestOptions<unknown>>,
+  callback?: Callback<ResponseData<unknown, HeaderForm>>,
+): unknown =>
+  attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given)
+    return requestBy(dispatcher, options, callback)
+  })) as RequestFunction
+
+/** Writes a response's body into a Writable. See the method of the same name of a dispatcher, and {@link request}. */
+export const stream = ((url: RequestUrl, ...rest: unknown[]): unknown => {
+  // As in undici, the options may be missing.
+  const [given, factory, callback] = typeof rest[0] === 'function' ? [null, ...rest] : rest
+  return attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given as Given<RequestOptions<unknown>>)
+    return streamBy(
+      dispatcher,
+      options,
+      factory as StreamFactory<unknown, HeaderForm>,
+      callback as Callback<StreamData<unknown, HeaderForm>> | undefined,
+    )
+  })
+}) as StreamFunction
+
+/** A request as a Duplex. See the method of the same name of a dispatcher, and {@link request}. */
+export const pipeline = ((url: RequestUrl, ...rest: unknown[]): Duplex => {
+  const [given, handler] = typeof rest[0] === 'function' ? [null, ...rest] : rest
+  const { dispatcher, options } = aim(url, given as Given<PipelineOptions<unknown>>)
+  return pipelineBy(dispatcher, options, handler as PipelineHandler<unknown, HeaderForm>)
+}) as PipelineFunction
+
+/**
+ * Opens a tunnel through the server at `url`. See the method of the same name of a dispatcher, and {@link request}.
+ *
+ * @param options its `path` is the authority to connect to; without one, the tunnel is to the server itself
+ */
+export const connect = ((
+  url: RequestUrl,
+  given?: Given<ConnectOptions<unknown>>,
+  callback?: Callback<ConnectData<unknown, HeaderForm>>,
+): unknown =>
+  attempt(callback, () => {
+    // In one argument the path isn't part of the URL either.
+    const path: unknown = Reflect.get(given ?? (typeof url === 'object' && !isUrl(url) ? url : {}), 'path')
+    const isApart = given !== undefined && given !== null
+    const { dispatcher, options } = aim(url, isApart ? { ...given, path: null } : given)
+    return connectBy(dispatcher, { ...options, path: (path ?? '/') as string }, callback)
+  })) as ConnectFunction
+
+/** Speaks another protocol on a stream. See the method of the same name of a dispatcher, and {@link request}. */
+export const upgrade = ((
+  url: RequestUrl,
+  given?: Given<UpgradeOptions<unknown>>,
+  callback?: Callback<UpgradeData<unknown, HeaderForm>>,
+): unknown =>
+  attempt(callback, () => {
+    const { dispatcher, options } = aim(url, given)
+    return upgradeBy(dispatcher, options as UpgradeOptions<unknown>, callback)
+  })) as UpgradeFunction

@@ -1,0 +1,382 @@
+/**
+ * Unknown input → one frozen, fully resolved options object. The only place with defaults.
+ *
+ * @module
+ */
+
+import type {
+  AgentOptions,
+  ClientOptions,
+  ConnectOptionsWithTarget,
+  Connector,
+  ConnectTlsOptions,
+  FallbackDispatcher,
+  PoolOptions,
+} from '../../types/client.ts'
+import type { EngineName } from '../../types/engine.ts'
+import { isHost } from '../core/authority.ts'
+import { MAX_DELAY } from '../core/clock.ts'
+import { toIpVersion } from '../core/ip-address.ts'
+import { RUNTIME } from '../core/runtime.ts'
+import { invalid, invalidKind, show, showTarget, toBoolean, toInteger, toInvalid } from '../core/validate.ts'
+import { InvalidReturnValueError } from '../errors/errors.ts'
+import { CONNECT_OPTIONS, DISPATCHER_OPTIONS } from './known-options.ts'
+import type { Limits } from './limits.ts'
+import { HTTP1_KEEP_ALIVE, toLimit, toLimits } from './limits.ts'
+import type { ReceiveLimits } from './receive-limits.ts'
+import { toReceiveLimits } from './receive-limits.ts'
+import type { SessionOptions } from './session-options.ts'
+import { toSessionOptions } from './session-options.ts'
+import { warnOfUnknownOptions } from './unknown-options.ts'
+import { toUrl } from './url-object.ts'
+
+/** Where a client connects to, taken apart once. */
+export interface Origin {
+  /** `https://example.com:8443`, as `URL.origin` writes it. */
+  readonly href: string
+  readonly url: URL
+  readonly scheme: 'http' | 'https'
+  /** Without the brackets of an IPv6 address. */
+  readonly hostname: string
+  readonly port: number
+  /** What `:authority` says: the host, and the port where it isn't the scheme's own. */
+  readonly authority: string
+}
+
+/** What connections of HTTP/1.1 obey, as undici takes it. Durations in milliseconds. */
+export interface ResolvedHttp1Options {
+  readonly keepAliveTimeout: number
+  readonly keepAliveMaxTimeout: number
+  readonly keepAliveTimeoutThreshold: number
+  /** 0 for any age. */
+  readonly clientTtl: number
+  /** 0 for any number. */
+  readonly maxRequestsPerClient: number
+  /** 0: a connection for each request. */
+  readonly pipelining: number
+}
+
+/** How many connections a dispatcher may have to its origin; Infinity for any number. */
+export interface Connections {
+  /** Of HTTP/2. */
+  readonly sessions: number
+  readonly http1: number
+}
+
+/** {@link ClientOptions}, with every option present. */
+export interface ResolvedClientOptions {
+  readonly engine: EngineName
+  /** Whether the `engine` option names it. */
+  readonly isEngineGiven: boolean
+  readonly connect: ConnectTlsOptions | Connector
+  readonly socketPath: string | null
+  /** For a connect function; options have it as well, where they had none. */
+  readonly localAddress: string | null
+  readonly connectTimeout: number
+  /** Undefined: the dispatcher that is built into Node. Null: no fallback. */
+  readonly fallback: FallbackDispatcher | null | undefined
+  /** The limits of a request that sets none itself. */
+  readonly limits: Limits
+  readonly session: SessionOptions
+  readonly strictContentLength: boolean
+  readonly replaySafe: boolean
+  /** Whether no section of fields is sent that is larger than the server's SETTINGS_MAX_HEADER_LIST_SIZE. */
+  readonly enforceMaxHeaderListSize: boolean
+  readonly captureStack: boolean
+  readonly receiveLimits: ReceiveLimits
+  readonly http1: ResolvedHttp1Options
+}
+
+/** The engine where neither the option nor the environment names one, except on Bun. */
+export const DEFAULT_ENGINE: EngineName = 'node'
+
+/** The environment variable that sets another one. */
+const ENGINE_VARIABLE = 'DODICI_ENGINE'
+
+/** Null until the first dispatcher is made that names no engine. */
+let defaultEngine: EngineName | null = null
+
+/** @throws InvalidArgumentError when the environment names an engine that there isn't */
+function toDefaultEngine(): EngineName {
+  defaultEngine ??= toEngine(ENGINE_VARIABLE, process.env[ENGINE_VARIABLE] || toBuiltinDefault())
+  return defaultEngine
+}
+
+/** Bun's node:http2 lacks too much (docs/runtimes.md). */
+function toBuiltinDefault(): EngineName {
+  return RUNTIME === 'Bun' ? 'wire' : DEFAULT_ENGINE
+}
+
+/** An object, so that the compiler requires each of the type's names. */
+const ENGINES: Readonly<Record<EngineName, true>> = { node: true, wire: true }
+
+function toEngine(name: string, value: unknown): EngineName {
+  if (isEngine(value)) return value
+  throw invalid(name, value, `one of ${Object.keys(ENGINES).map(show).join(', ')}`)
+}
+
+function isEngine(value: unknown): value is EngineName {
+  return typeof value === 'string' && Object.hasOwn(ENGINES, value)
+}
+
+/** An origin: an http or https URL without path, query, fragment or credentials. */
+export function toOrigin(value: unknown): Origin {
+  const accepted = 'an http: or https: URL without path, query, fragment or credentials'
+  let url: URL
+  try {
+    url = toUrl(value)
+  } catch {
+    throw toInvalid('origin', showTarget(value), accepted)
+  }
+  if (
+    (url.protocol !== 'http:' && url.protocol !== 'https:') ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== '' ||
+    url.password !== '' ||
+    // The URL parser accepts some characters that RFC 3986 forbids: they would be part of `:authority`.
+    !isHost(url.hostname)
+  ) {
+    throw toInvalid('origin', showTarget(url.href), accepted)
+  }
+  const scheme = url.protocol === 'https:' ? 'https' : 'http'
+  return Object.freeze({
+    href: url.origin,
+    url,
+    scheme,
+    hostname: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
+    port: url.port === '' ? (scheme === 'https' ? 443 : 80) : Number(url.port),
+    authority: url.host,
+  })
+}
+
+/** What a Client connects with: the options for the socket and TLS, and undici's that stand there as well. */
+interface ConnectParts {
+  readonly connect: ConnectTlsOptions | Connector
+  readonly connectTimeout: unknown
+  readonly socketPath: unknown
+}
+
+/** `connect` wins over the top-level options, as in undici, and these win over `tls`. */
+function toConnectParts(options: ClientOptions): ConnectParts {
+  const { connect, connectTimeout, socketPath } = options
+  const common = toCommonConnect(options)
+  if (typeof connect === 'function') return { connect, connectTimeout, socketPath }
+  const { timeout, socketPath: ownPath, ...rest } = toConnectObject('connect', connect)
+  return {
+    connect: Object.freeze({ ...toConnectObject('tls', options.tls), ...common, ...rest }),
+    connectTimeout: timeout ?? connectTimeout,
+    socketPath: ownPath ?? socketPath,
+  }
+}
+
+function toConnectObject(name: string, value: unknown): ConnectOptionsWithTarget {
+  if (value === undefined || value === null) return {}
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw invalidKind(name, value, 'TLS and socket options, or a function that yields a socket')
+  }
+  warnOfUnknownOptions(value, CONNECT_OPTIONS, false)
+  return value
+}
+
+/** The options for sockets that undici has at the top level. */
+function toCommonConnect({
+  localAddress,
+  autoSelectFamily,
+  autoSelectFamilyAttemptTimeout,
+}: ClientOptions): ConnectTlsOptions {
+  const common: ConnectTlsOptions = {}
+  const address = toLocalAddress(localAddress)
+  if (address !== null) common.localAddress = address
+  if (autoSelectFamily !== undefined && autoSelectFamily !== null)
+    common.autoSelectFamily = toBoolean('autoSelectFamily', autoSelectFamily, true)
+  if (autoSelectFamilyAttemptTimeout !== undefined && autoSelectFamilyAttemptTimeout !== null)
+    common.autoSelectFamilyAttemptTimeout = toAttemptTimeout(autoSelectFamilyAttemptTimeout)
+  return common
+}
+
+function toAttemptTimeout(value: unknown): number {
+  return toInteger('autoSelectFamilyAttemptTimeout', value, 0, 1, MAX_DELAY, 'milliseconds')
+}
+
+function toLocalAddress(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string' || toIpVersion(value) === 0)
+    throw invalid('localAddress', value, 'an IP address, or null')
+  return value
+}
+
+function toFallback(value: unknown): FallbackDispatcher | null | undefined {
+  if (value === undefined || value === null) return value
+  if (typeof value === 'object' && 'dispatch' in value && typeof value.dispatch === 'function')
+    return value as FallbackDispatcher
+  throw invalid('fallback', value, 'an object with a dispatch() method, or null for none')
+}
+
+function toSocketPath(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string' || value === '')
+    throw invalid('socketPath', value, 'the path of a unix socket, or null')
+  if (isMalformedPath(value)) throw invalid('socketPath', value, 'a path without NUL')
+  // Node 20 and 22 would cut it off, and connect to whatever is there.
+  const length = Buffer.byteLength(value)
+  if (length > MAX_SOCKET_PATH)
+    throw invalid(
+      'socketPath',
+      value,
+      `the path of a unix socket, of at most ${MAX_SOCKET_PATH} bytes: it has ${length}`,
+    )
+  return value
+}
+
+/** The size of `sun_path`: 108 bytes on Linux, 104 on BSD and macOS. A named pipe of Windows has 256 characters. */
+const MAX_SOCKET_PATH = { linux: 108, android: 108, win32: 1_024 }[process.platform as string] ?? 104
+
+/** The name of an abstract socket of Linux begins with NUL, and may have further ones. */
+function isMalformedPath(path: string): boolean {
+  return path.includes('\0') && !path.startsWith('\0')
+}
+
+/**
+ * Checks and completes the options of a Client.
+ *
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
+ */
+export function toClientOptions(input: ClientOptions | undefined): ResolvedClientOptions {
+  const given: unknown = input ?? {}
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalidKind('options', input, 'an object')
+  }
+  const options: ClientOptions = given
+  warnOfUnknownOptions(options, DISPATCHER_OPTIONS, false)
+  const { connect, connectTimeout, socketPath } = toConnectParts(options)
+  return Object.freeze({
+    engine: toEngine('engine', options.engine ?? toDefaultEngine()),
+    isEngineGiven: (options.engine ?? null) !== null,
+    connect,
+    socketPath: toSocketPath(socketPath),
+    localAddress: toLocalAddress(options.localAddress),
+    connectTimeout: toLimit('connectTimeout', connectTimeout),
+    fallback: toFallback(options.fallback),
+    // A client's own connectTimeout is that of its connection attempts.
+    limits: toLimits({ ...options, connectTimeout: undefined }, null),
+    session: toSessionOptions(options),
+    strictContentLength: toBoolean('strictContentLength', options.strictContentLength, true),
+    replaySafe: toBoolean('replaySafe', options.replaySafe, true),
+    enforceMaxHeaderListSize: toBoolean('enforceMaxHeaderListSize', options.enforceMaxHeaderListSize, true),
+    captureStack: toBoolean('captureStack', options.captureStack, false),
+    receiveLimits: toReceiveLimits(options),
+    http1: toHttp1Options(options),
+  })
+}
+
+/** undici takes no 0 for a time that has no end. */
+function toHttp1Options(options: ClientOptions): ResolvedHttp1Options {
+  const { keepAliveTimeout } = options
+  const idle =
+    keepAliveTimeout === undefined || keepAliveTimeout === null
+      ? HTTP1_KEEP_ALIVE
+      : toLimit('keepAliveTimeout', keepAliveTimeout)
+  const longest = toLimit('keepAliveMaxTimeout', options.keepAliveMaxTimeout)
+  return Object.freeze({
+    keepAliveTimeout: idle === 0 ? MAX_DELAY : idle,
+    keepAliveMaxTimeout: longest === 0 ? MAX_DELAY : longest,
+    keepAliveTimeoutThreshold: toLimit('keepAliveTimeoutThreshold', options.keepAliveTimeoutThreshold),
+    clientTtl: toLimit('clientTtl', options.clientTtl),
+    maxRequestsPerClient: toLimit('maxRequestsPerClient', options.maxRequestsPerClient),
+    pipelining: toLimit('pipelining', options.pipelining),
+  })
+}
+
+/** `connect` and `tls` of a dispatcher, resolved, as it passes them to the dispatchers that it makes. */
+export function toConnectOptions(
+  { connect: given }: ClientOptions,
+  { connect, connectTimeout, socketPath }: ResolvedClientOptions,
+): Pick<ClientOptions, 'connect' | 'connectTimeout' | 'socketPath'> {
+  const { timeout = null, socketPath: ownPath = null } =
+    typeof given === 'object' && given !== null ? given : {}
+  return {
+    connect,
+    ...(timeout === null ? {} : { connectTimeout }),
+    ...(ownPath === null ? {} : { socketPath }),
+  }
+}
+
+/**
+ * Checks `connections` of a Pool. A session carries many requests, a connection of HTTP/1.1 one at a time: so the
+ * default bounds sessions alone.
+ *
+ * @throws InvalidArgumentError that names the option, its value, and what would be accepted.
+ */
+export function toConnections({ connections }: PoolOptions): Connections {
+  const sessions = toLimit('connections', connections)
+  return { sessions, http1: connections === undefined ? Number.POSITIVE_INFINITY : sessions }
+}
+
+/** How many origins without requests an agent keeps when `maxOrigins` isn't set. */
+const IDLE_ORIGINS = 1_000
+
+/**
+ * Whether a Client or a Pool is to serve its origin by HTTP/1.1.
+ *
+ * @param options they were checked by {@link toClientOptions}
+ * @throws InvalidArgumentError when the origin would need a fallback, and there is none
+ */
+export function isHttp1Origin(origin: Origin, options: ClientOptions | null | undefined): boolean {
+  const { allowH2, fallback, h2c, useH2c } = options ?? {}
+  const mayBeHttp2 = toBoolean('allowH2', allowH2, true)
+  const speaksHttp2 = toPredicate(h2c ?? toBoolean('useH2c', useH2c, true))
+  if (mayBeHttp2 && (origin.scheme === 'https' || speaksHttp2(new URL(origin.href)))) return false
+  if (fallback !== null) return true
+  const name = mayBeHttp2 ? 'h2c' : 'allowH2'
+  throw invalid(name, false, 'true: HTTP/1.1 needs a fallback, and the fallback option is null')
+}
+
+/** The options that only an Agent has. */
+export interface ResolvedAgentOptions {
+  /** Whether an origin may be spoken to in HTTP/2. @throws what the caller's function throws */
+  readonly mayBeHttp2: (origin: Origin) => boolean
+  /** How many origins it may hold; Infinity for any number. */
+  readonly maxOrigins: number
+  /** With more origins than this, it gives up idle ones. */
+  readonly keptOrigins: number
+  /** Null: a Pool of Dodici. */
+  readonly factory: AgentOptions['factory'] | null
+}
+
+function toPredicate(h2c: AgentOptions['h2c']): (origin: URL) => boolean {
+  if (typeof h2c !== 'function') {
+    if (h2c !== undefined && h2c !== null && typeof h2c !== 'boolean')
+      throw invalid('h2c', h2c, 'true, false, or a function of the origin')
+    return () => h2c === true
+  }
+  return (origin) => {
+    const isH2c: unknown = h2c(origin)
+    if (typeof isH2c === 'boolean') return isH2c
+    throw new InvalidReturnValueError(`The h2c function returned ${show(isH2c)}, expected true or false`)
+  }
+}
+
+/** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
+export function toAgentOptions({
+  allowH2,
+  h2c,
+  useH2c,
+  maxOrigins,
+  factory,
+}: AgentOptions): ResolvedAgentOptions {
+  if (factory !== undefined && factory !== null && typeof factory !== 'function') {
+    throw invalid('factory', factory, 'a function that makes a dispatcher')
+  }
+  // undici's own default is Infinity.
+  const most = maxOrigins === Number.POSITIVE_INFINITY ? maxOrigins : toLimit('maxOrigins', maxOrigins)
+  const isAllowed = toBoolean('allowH2', allowH2, true)
+  const speaksH2c = toPredicate(h2c ?? toBoolean('useH2c', useH2c, false))
+  return Object.freeze({
+    mayBeHttp2: ({ scheme, href }: Origin) => isAllowed && (scheme === 'https' || speaksH2c(new URL(href))),
+    maxOrigins: most,
+    keptOrigins: most === Number.POSITIVE_INFINITY ? IDLE_ORIGINS : most,
+    factory: factory ?? null,
+  })
+}

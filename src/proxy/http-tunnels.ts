@@ -1,0 +1,223 @@
+/**
+ * Tunnels through an HTTP proxy, of HTTP/2 or HTTP/1.1.
+ *
+ * @module
+ */
+
+import type { Duplex } from 'node:stream'
+import type { Dispatcher as DispatcherType } from '../../types/dispatcher.ts'
+import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
+import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { Clock } from '../core/clock.ts'
+import { proxyConnected } from '../core/diagnostics.ts'
+import { isDispatcher } from '../dispatcher/dispatcher.ts'
+import { Pool } from '../dispatcher/pool.ts'
+import {
+  ConnectError,
+  ConnectTimeoutError,
+  InvalidArgumentError,
+  InvalidReturnValueError,
+  SocketError,
+  toError,
+} from '../errors/errors.ts'
+import type { ProxyResponse } from '../errors/proxy-errors.ts'
+import { ProxyConnectionError, toProxyRefusal, toSecureProxyError } from '../errors/proxy-errors.ts'
+import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
+import type { ResolvedClientOptions } from '../options/options.ts'
+import { Http1Proxy } from './http1-proxy.ts'
+import type { ResolvedProxyOptions } from './proxy-options.ts'
+import { toProxyHeaders } from './proxy-options.ts'
+import type { TunnelResult, Tunnels, TunnelTarget } from './tunnels.ts'
+
+/** How much of a refusal's body is kept. Bytes. */
+const MAX_BODY = 65_536
+/** How long a refusal's body may stand still. Milliseconds. */
+const BODY_TIMEOUT = 2_000
+
+/** Opens tunnels by the CONNECT of one dispatcher, whose origin is the proxy. */
+export class HttpTunnels implements Tunnels {
+  readonly #options: ResolvedProxyOptions
+  readonly #client: DispatcherType
+
+  /** @param client the resolved options of the clients behind the proxy: their engine and their times hold here, too */
+  constructor(options: ResolvedProxyOptions, client: ResolvedClientOptions, clock: Clock) {
+    this.#options = options
+    const { clientFactory, target, proxyTls } = options
+    const { connectTimeout } = client
+    if (clientFactory === null) {
+      const { keepAliveTimeout, pingTimeout } = client.session
+      const fallback = new Http1Proxy(target, { connect: proxyTls, connectTimeout, socketPath: null }, clock)
+      const times = { connectTimeout, keepAliveTimeout, pingTimeout }
+      const engine = client.isEngineGiven ? client.engine : undefined
+      const common = { engine, connect: proxyTls, connections: null, h2c: false, fallback }
+      this.#client = new Pool(target.href, { ...times, ...common })
+      return
+    }
+    const made: unknown = clientFactory(new URL(target.href), { connect: proxyTls, connectTimeout })
+    if (!isDispatcher(made) || typeof made.close !== 'function' || typeof made.destroy !== 'function')
+      throw new InvalidReturnValueError(
+        'The clientFactory option returned something else than a dispatcher, with dispatch(), close() and destroy()',
+      )
+    this.#client = made
+  }
+
+  open(target: TunnelTarget, signal: AbortSignal, onResult: (result: TunnelResult) => void): void {
+    const { href } = this.#options.target
+    const handler = new TunnelAttempt(target, href, signal, onResult, () => this.#dispatch(target, handler))
+    if (!signal.aborted) this.#dispatch(target, handler)
+  }
+
+  #dispatch(target: TunnelTarget, handler: TunnelAttempt): void {
+    try {
+      const options = {
+        ...{ origin: this.#options.target.href, method: 'CONNECT', path: target.authority },
+        headers: toProxyHeaders(this.#options),
+        ...{ headersTimeout: 0, bodyTimeout: BODY_TIMEOUT },
+      } as const
+      this.#client.dispatch(options, toTwoShapedHandler(options, handler))
+    } catch (thrown) {
+      handler.fail(toError(thrown))
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#client.close()
+  }
+
+  destroy(error: Error | null): Promise<void> {
+    return this.#client.destroy(error)
+  }
+}
+
+/** The handler of one CONNECT. */
+class TunnelAttempt implements DispatchHandler {
+  readonly #target: TunnelTarget
+  readonly #proxy: string
+  readonly #signal: AbortSignal
+  readonly #onResult: (result: TunnelResult) => void
+  /** Asks once more; null when that was done. */
+  #repeat: (() => void) | null
+  #controller: DispatchController | null = null
+  /** The header of a refusal; null before it. */
+  #refusal: Omit<ProxyResponse, 'body'> | null = null
+  readonly #body: Buffer[] = []
+  #size = 0
+  #isOver = false
+  readonly #onAbort = (): void => this.#abandon()
+
+  constructor(
+    target: TunnelTarget,
+    proxy: string,
+    signal: AbortSignal,
+    onResult: (result: TunnelResult) => void,
+    repeat: () => void,
+  ) {
+    this.#repeat = repeat
+    this.#target = target
+    this.#proxy = proxy
+    this.#signal = signal
+    this.#onResult = onResult
+    signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  onRequestStart(controller: DispatchController): void {
+    this.#controller = controller
+    if (this.#isOver) controller.abort()
+  }
+
+  onRequestUpgrade(
+    _controller: DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    tunnel: Duplex,
+  ): void {
+    // Others' stand-ins for sockets have no listener for errors.
+    tunnel.on('error', () => undefined)
+    if (this.#isOver || statusCode < 200 || statusCode > 299) {
+      tunnel.destroy()
+      this.#refusal ??= { statusCode, headers }
+      this.#refuse()
+      return
+    }
+    this.#leave()
+    if (proxyConnected.hasSubscribers) {
+      proxyConnected.publish({ socket: tunnel, connectParams: this.#toConnectParams() })
+    }
+    this.#onResult({ tunnel })
+  }
+
+  /** As undici's, without the fields for the proxy: they may have credentials. */
+  #toConnectParams(): object {
+    const { authority: path } = this.#target
+    const { port, hostname: servername } = new URL(this.#proxy)
+    return { origin: this.#proxy, port, path, signal: this.#signal, headers: { host: path }, servername }
+  }
+
+  onResponseStart(_controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+    if (statusCode >= 200) this.#refusal = { statusCode, headers: { ...headers } }
+  }
+
+  onResponseData(controller: DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#body.push(Buffer.from(chunk.subarray(0, MAX_BODY - this.#size)))
+    this.#size = Math.min(MAX_BODY, this.#size + chunk.length)
+    if (this.#size < MAX_BODY) return
+    this.#refuse()
+    controller.abort()
+  }
+
+  onResponseEnd(): void {
+    this.#refuse()
+  }
+
+  onResponseError(_controller: DispatchController, error: Error): void {
+    const repeat = this.#repeat
+    if (this.#refusal !== null) this.#refuse()
+    // The session is lost, with all that ran on it. No byte has gone through this tunnel: asking again does no harm.
+    else if (repeat !== null && error instanceof SocketError && !this.#isOver) {
+      this.#repeat = null
+      repeat()
+    } else this.fail(toOutcome(error, this.#proxy))
+  }
+
+  fail(error: Error): void {
+    if (this.#isOver) return
+    this.#leave()
+    this.#onResult({ error })
+  }
+
+  #refuse(): void {
+    if (this.#refusal === null) return
+    const { statusCode } = this.#refusal
+    const message = `The proxy ${this.#proxy} refused a tunnel to ${this.#target.authority} with status ${statusCode}`
+    this.fail(toProxyRefusal(message, { ...this.#refusal, body: Buffer.concat(this.#body) }))
+  }
+
+  #abandon(): void {
+    if (this.#isOver) return
+    this.#leave()
+    this.#controller?.abort()
+  }
+
+  #leave(): void {
+    this.#isOver = true
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+}
+
+/** The error of a connection that has failed before the proxy's response. */
+function toOutcome(error: Error, proxy: string): Error {
+  const secure = error instanceof ConnectError ? toSecureProxyError(error, proxy) : null
+  if (secure !== null) return secure
+  const isClear =
+    error instanceof ConnectError ||
+    error instanceof ConnectTimeoutError ||
+    error instanceof InvalidArgumentError
+  if (isClear || error instanceof ProxyConnectionError) {
+    // The proxy may have acted on the CONNECT. The origin has got none of the requests that wait for the tunnel.
+    error.processed = 'no'
+    return error
+  }
+  const message = `The proxy ${proxy} opened no tunnel: ${error.message}`
+  return new ProxyConnectionError(error, message)
+}

@@ -1,0 +1,191 @@
+/**
+ * A source that can be read once, with a copy of what has come: so each attempt can read all of it.
+ *
+ * @module
+ */
+
+import { isPromiseLike } from '../core/realms.ts'
+import { RequestContentLengthMismatchError } from '../errors/errors.ts'
+import type { ChunkSource } from './chunk-source.ts'
+import { IteratorSource, toChunk } from './chunk-source.ts'
+
+/**
+ * - `unread`: the source wasn't asked for anything
+ * - `open`: more of it may come
+ * - `ended`: all of it has come
+ * - `failed`: it has thrown this
+ * - `stopped`: the rest isn't read
+ */
+type KeptState =
+  | { readonly name: 'unread' | 'open' | 'ended' | 'stopped' }
+  | { readonly name: 'failed'; readonly thrown: unknown }
+
+const UNREAD: KeptState = { name: 'unread' }
+const OPEN: KeptState = { name: 'open' }
+const ENDED: KeptState = { name: 'ended' }
+const STOPPED: KeptState = { name: 'stopped' }
+
+const NOTHING = new Uint8Array(0)
+const DONE: IteratorResult<Uint8Array> = Object.freeze({ done: true, value: undefined })
+
+/**
+ * Asks its source for a piece when the newest reader has had all the others: nothing is read ahead. What comes is
+ * copied, since the code that made a piece may use its memory for the next one.
+ */
+export class KeptSource {
+  /** The length that was announced. Bytes. */
+  readonly #length: number
+  readonly #toSource: () => ChunkSource
+  #source: ChunkSource | null = null
+  #state: KeptState = UNREAD
+  /** The memory of all bytes, which is taken when the first piece comes. */
+  #kept: Uint8Array = NOTHING
+  /** How many bytes have come. */
+  #size = 0
+  /** A piece is on its way; null between pieces. */
+  #coming: Promise<void> | null = null
+
+  /** @param length the bytes that the source promises: one that gives more fails */
+  constructor(toSource: () => ChunkSource, length: number) {
+    this.#toSource = toSource
+    this.#length = length
+  }
+
+  get isStopped(): boolean {
+    return this.#state.name === 'stopped'
+  }
+
+  /** What has come behind the first `from` bytes; null when nothing has. */
+  take(from: number): Uint8Array | null {
+    return from < this.#size ? this.#kept.subarray(from, this.#size) : null
+  }
+
+  /** Whether no more comes. @throws what the source has thrown */
+  get isOver(): boolean {
+    if (this.#state.name === 'failed') throw this.#state.thrown
+    return this.#state.name === 'ended' || this.#state.name === 'stopped'
+  }
+
+  /** Asks for one more piece. @returns null when it, or the end, has come at once */
+  pull(): Promise<void> | null {
+    if (this.#coming !== null) return this.#coming
+    try {
+      this.#source ??= this.#toSource()
+      if (this.#state.name === 'unread') this.#state = OPEN
+      const result = this.#source.next()
+      if (!isPromiseLike(result)) {
+        this.#keep(result)
+        return null
+      }
+      this.#coming = this.#await(result)
+      return this.#coming
+    } catch (thrown) {
+      this.#fail(thrown)
+      return null
+    }
+  }
+
+  /** The rest isn't needed. Idempotent. */
+  stop(reason: Error | null): void {
+    const { name } = this.#state
+    if (name === 'stopped') return
+    this.#state = STOPPED
+    if (name === 'open') this.#source?.stop(reason)
+  }
+
+  /** Never rejects: each reader hears of a failure by {@link isOver}. */
+  async #await(result: PromiseLike<IteratorResult<unknown>>): Promise<void> {
+    try {
+      this.#keep(await result)
+    } catch (thrown) {
+      this.#fail(thrown)
+    } finally {
+      this.#coming = null
+    }
+  }
+
+  #keep({ done, value }: IteratorResult<unknown>): void {
+    if (this.#state.name !== 'open') return
+    if (done === true) {
+      this.#state = ENDED
+      return
+    }
+    const piece = toChunk(value)
+    const size = this.#size + piece.byteLength
+    if (size > this.#length) throw toMismatch(size, this.#length)
+    if (this.#kept === NOTHING) this.#kept = new Uint8Array(this.#length)
+    this.#kept.set(piece, this.#size)
+    this.#size = size
+  }
+
+  #fail(thrown: unknown): void {
+    if (this.#state.name === 'stopped') return
+    const isOpen = this.#state.name === 'open'
+    this.#state = { name: 'failed', thrown }
+    // A source that has thrown is over. One whose piece was refused isn't, and holds what it holds.
+    if (isOpen) this.#source?.stop(null)
+  }
+}
+
+/** Reads a kept source from its beginning. Ending the reading ends nothing else: another reader may follow. */
+export class KeptReader implements ChunkSource {
+  readonly #kept: KeptSource
+  /** How many bytes this reader has had. */
+  #offset = 0
+
+  constructor(kept: KeptSource) {
+    this.#kept = kept
+  }
+
+  next(): IteratorResult<Uint8Array> | Promise<IteratorResult<Uint8Array>> {
+    for (;;) {
+      const piece = this.#kept.take(this.#offset)
+      if (piece !== null) {
+        this.#offset += piece.byteLength
+        return { done: false, value: piece }
+      }
+      if (this.#kept.isOver) return DONE
+      const coming = this.#kept.pull()
+      if (coming !== null) return coming.then(() => this.next())
+    }
+  }
+
+  onOver(): void {}
+  stop(): void {}
+}
+
+/** An iterable that can be iterated over any number of times, one after another: each gives the bytes of one source. */
+export class KeptIterable implements AsyncIterable<Uint8Array> {
+  readonly #kept: KeptSource
+
+  /** @param length as for {@link KeptSource} */
+  constructor(iterable: AsyncIterable<unknown> | Iterable<unknown>, length: number) {
+    this.#kept = new KeptSource(() => new IteratorSource(toIterator(iterable)), length)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    const reader = new KeptReader(this.#kept)
+    for (let result = await reader.next(); result.done !== true; result = await reader.next())
+      yield result.value
+  }
+
+  /** No further iteration follows: the source is told that the rest isn't needed. Idempotent. */
+  stop(): void {
+    this.#kept.stop(null)
+  }
+}
+
+/** The iterator of an iterable of either kind. */
+export function toIterator(
+  iterable: AsyncIterable<unknown> | Iterable<unknown>,
+): AsyncIterator<unknown> | Iterator<unknown> {
+  return Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
+}
+
+/** The error of a body of another length than its `content-length`. @param received bytes */
+export function toMismatch(received: number, contentLength: number): RequestContentLengthMismatchError {
+  const counts = `${received} bytes came, content-length says ${contentLength}`
+  return new RequestContentLengthMismatchError(
+    `The request body has another length than announced: ${counts}`,
+  )
+}

@@ -1,0 +1,73 @@
+/**
+ * The name that TLS asks a server for, and that its certificate has to have (RFC 6066 §3).
+ *
+ * @module
+ */
+
+import type { Connector, ConnectTlsOptions, PoolOptions } from '../../types/client.ts'
+import { isHost } from '../core/authority.ts'
+import { toIpVersion } from '../core/ip-address.ts'
+import { invalid } from '../core/validate.ts'
+import type { Origin } from '../options/options.ts'
+
+/** The server name that an Agent's connect function asks for, where a request has named one. */
+const askedFor = new WeakMap<Connector, string>()
+
+/** Options by which connections ask for another server than the origin's host. Null changes nothing. */
+export function withServername(options: PoolOptions, servername: string | null): PoolOptions {
+  if (servername === null) return options
+  const { connect } = options
+  if (typeof connect !== 'function') return { ...options, connect: { ...connect, servername } }
+  const connector: Connector = (asked, callback) => connect({ ...asked, servername }, callback)
+  askedFor.set(connector, servername)
+  return { ...options, connect: connector }
+}
+
+/** The server name that connections with these options ask for; undefined for the origin's host. */
+function toOwn(connect: ConnectTlsOptions | Connector | null | undefined): string | undefined {
+  return typeof connect === 'function' ? askedFor.get(connect) : connect?.servername
+}
+
+/** RFC 6066 §3: a name, and no address. Names are compared as DNS does (RFC 4343). */
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
+
+/**
+ * The server name of a request, where it is another than that of other requests.
+ *
+ * @param connect the options of the dispatcher's connections
+ * @returns null where it isn't; and where TLS isn't spoken, as undici takes no notice of it there
+ * @throws InvalidArgumentError
+ */
+export function toServername(
+  value: unknown,
+  { scheme, hostname }: Origin,
+  connect: ConnectTlsOptions | Connector | null | undefined,
+): string | null {
+  if (value === undefined || value === null || value === '') return null
+  const accepted = 'the name of a server in ASCII, or null'
+  if (typeof value !== 'string') throw invalid('servername', value, accepted)
+  if (scheme === 'http' || isSame(value, toOwn(connect) ?? hostname)) return null
+  if (toIpVersion(value) !== 0 || value.startsWith('[') || !isHost(value))
+    throw invalid('servername', value, accepted)
+  return value
+}
+
+/**
+ * The server name of a request to a dispatcher whose connections ask for one alone: another one can't be had there, and
+ * the certificate of a server that wasn't asked for must not pass for it.
+ *
+ * @returns null for none
+ * @throws InvalidArgumentError
+ */
+export function toOwnServername(
+  value: string | null | undefined,
+  origin: Origin,
+  connect: ConnectTlsOptions | Connector,
+): string | null {
+  if (value === undefined || value === null || value === '') return null
+  if (toServername(value, origin, connect) === null) return value
+  const own = toOwn(connect) ?? origin.hostname
+  throw invalid('servername', value, `${own}, the one of this client's connections (an Agent has others)`)
+}

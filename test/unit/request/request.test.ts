@@ -1,0 +1,497 @@
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { InvalidArgumentError, RequestContentLengthMismatchError } from '../../../src/errors/errors.ts'
+import { toClientOptions, toOrigin } from '../../../src/options/options.ts'
+import { NO_BODY } from '../../../src/request/body-source.ts'
+import { Request } from '../../../src/request/request.ts'
+import { getField } from '../../../src/request/wire-headers.ts'
+import type { ClientOptions } from '../../../types/client.ts'
+import type { DispatchOptions } from '../../../types/request.ts'
+import { toFields } from '../../support/fields.ts'
+
+const origin = toOrigin('https://example.com:8443')
+
+function make(options: Partial<DispatchOptions> = {}, client: ClientOptions = {}): Request {
+  return new Request({ method: 'GET', path: '/', ...options }, origin, toClientOptions(client))
+}
+
+/** What the constructor throws when JavaScript calls it, with anything at all. */
+function toRefusal(options: object): Error {
+  try {
+    Reflect.construct(Request, [{ method: 'GET', path: '/', ...options }, origin, toClientOptions({})])
+  } catch (error) {
+    if (error instanceof Error) return error
+  }
+  throw new Error('It was accepted')
+}
+
+describe('Request', () => {
+  describe('when it is made', () => {
+    const request = make({ method: 'GET', path: '/a?b=c', headers: { 'X-A': '1', 'x-b': ['2', '3'] } })
+
+    test('has its header as it goes on the wire, pseudo-headers first', () => {
+      expect(Object.entries(toFields(request.wire))).toEqual([
+        [':method', 'GET'],
+        [':scheme', 'https'],
+        [':authority', 'example.com:8443'],
+        [':path', '/a?b=c'],
+        ['x-a', '1'],
+        ['x-b', ['2', '3']],
+      ])
+    })
+
+    test('has what was asked for', () => {
+      expect(request).toMatchObject({
+        origin,
+        method: 'GET',
+        path: '/a?b=c',
+        host: null,
+        contentLength: 0,
+      })
+      expect(request.body).toBe(NO_BODY)
+    })
+
+    test('shares nothing with the next one', () => {
+      const headers = { 'x-list': ['1', '2'] }
+      const first = make({ headers })
+      const second = make({ headers })
+      expect(first.wire).not.toBe(second.wire)
+    })
+
+    test('leaves the options as they were', () => {
+      const options = Object.freeze({
+        method: 'POST',
+        path: '/',
+        headers: Object.freeze({ Host: 'a' }),
+        body: 'abc',
+      })
+      expect(() => make(options)).not.toThrow()
+    })
+
+    test.each([
+      ['http://example.com', 'http', 'example.com'],
+      ['https://[::1]:8443', 'https', '[::1]:8443'],
+    ])('has the scheme and the authority of its origin: %s', (href, scheme, authority) => {
+      const { wire } = new Request({ method: 'GET', path: '/' }, toOrigin(href), toClientOptions({}))
+      expect(toFields(wire)).toMatchObject({ ':scheme': scheme, ':authority': authority })
+    })
+  })
+
+  describe('when host is given', () => {
+    test('sends it as :authority, in its place, and no host', () => {
+      const request = make({ headers: { 'x-a': '1', Host: 'other.example' } })
+      expect(Object.entries(toFields(request.wire))).toEqual([
+        [':method', 'GET'],
+        [':scheme', 'https'],
+        [':authority', 'other.example'],
+        [':path', '/'],
+        ['x-a', '1'],
+      ])
+      expect(request.host).toBe('other.example')
+    })
+  })
+
+  describe('when the method is a token', () => {
+    test.each(['GET', 'HEAD', 'QUERY', 'M-SEARCH', 'get', 'x!#$'])('sends it as it is: %s', (method) => {
+      expect(toFields(make({ method }).wire)[':method']).toBe(method)
+    })
+  })
+
+  describe('when the method is none', () => {
+    test.each([
+      ['', '""'],
+      ['GET /', '"GET /"'],
+      ['GET\r\n', '"GET\\r\\n"'],
+      ['GÉT', '"GÉT"'],
+      [undefined, 'undefined'],
+      [null, 'null'],
+      [1, '1'],
+      [['GET'], 'an array'],
+    ])('refuses it: %j', (method, got) => {
+      const error = toRefusal({ method })
+      expect(error).toBeInstanceOf(InvalidArgumentError)
+      expect(error.message).toBe(
+        `Invalid method: got ${got}, expected a token such as GET or POST, of at most 256 characters`,
+      )
+    })
+  })
+
+  describe('when the path is good', () => {
+    test.each([
+      '/',
+      '//',
+      '/a/b?c=d&e',
+      '/?',
+      '/%00',
+      '/é',
+      '/a:b@c',
+      "/!$&'()*+,;=-._~",
+    ])('sends it as it is: %s', (path) => {
+      const request = make({ path })
+      expect(request.path).toBe(path)
+      expect(toFields(request.wire)[':path']).toBe(path)
+    })
+
+    test("takes '*' for OPTIONS", () => {
+      expect(toFields(make({ method: 'OPTIONS', path: '*' }).wire)[':path']).toBe('*')
+    })
+  })
+
+  describe('when the path is bad', () => {
+    test.each([
+      ['', '""'],
+      ['a', '"a"'],
+      ['?a=b', '"?…"'],
+      ['*', '"*"'],
+      ['https://', '"https://"'],
+      ['https:/example.com/', '"https:/example.com/"'],
+      ['HTTPS://example.com/', '"HTTPS://example.com/"'],
+      ['ftp://example.com/', '"ftp://example.com/"'],
+      ['http://a:99999/', '"http://a:99999/"'],
+      ['/a b', '"/a b"'],
+      ['/a\t', '"/a\\t"'],
+      ['/a\r\nb', '"/a\\r\\nb"'],
+      ['/a\0', '"/a\\u0000"'],
+      ['/€', '"/€"'],
+      ['/a#b', '"/a#…"'],
+      [undefined, 'undefined'],
+      [null, 'null'],
+      [1, '1'],
+      [new URL('https://example.com/'), 'an object (URL)'],
+    ])('refuses it: %j', (path, got) => {
+      const error = toRefusal({ path })
+      expect(error).toBeInstanceOf(InvalidArgumentError)
+      expect(error.message).toBe(
+        `Invalid path: got ${got}, expected a path that starts with '/', or an http: or https: URL, without white space, control characters or a fragment`,
+      )
+    })
+
+    test('refuses a URL with credentials, and shows none', () => {
+      const { message } = toRefusal({ path: 'http://user:secret@example.com/' })
+      expect(message).toMatch(/^Invalid path: /)
+      expect(message).not.toContain('secret')
+    })
+
+    test.each([
+      ['GET', 'http://b.test', ['http', 'b.test', '/']],
+      ['GET', 'http://b.test/', ['http', 'b.test', '/']],
+      ['GET', 'http://b.test:8080/a?b=c', ['http', 'b.test:8080', '/a?b=c']],
+      ['GET', 'https://[::1]:8080?b=c', ['https', '[::1]:8080', '/?b=c']],
+      ['OPTIONS', 'http://b.test', ['http', 'b.test', '*']],
+      ['OPTIONS', 'http://b.test/', ['http', 'b.test', '/']],
+    ])('takes it apart where it is absolute: %s %s', (method, path, expected) => {
+      const { wire, path: own } = make({ method, path })
+      expect([':scheme', ':authority', ':path'].map((name) => getField(wire, name))).toEqual(expected)
+      expect(own).toBe(path)
+    })
+
+    test('adds a query to an absolute one, and the host field counts', () => {
+      const { wire, path } = make({ path: 'http://b.test/a', query: { b: 1 }, headers: { host: 'c.test' } })
+      expect(path).toBe('http://b.test/a?b=1')
+      expect(getField(wire, ':path')).toBe('/a?b=1')
+      expect(getField(wire, ':authority')).toBe('c.test')
+    })
+
+    test.each(['**', '*a', '* '])('refuses what only starts as OPTIONS may: %s', (path) => {
+      expect(toRefusal({ method: 'OPTIONS', path }).message).toMatch(/^Invalid path: /)
+    })
+  })
+
+  describe('when a query is given', () => {
+    test.each([
+      ['nothing', {}, '/a'],
+      ['values', { b: 'c', d: 1, e: true, f: 10n }, '/a?b=c&d=1&e=true&f=10'],
+      ['a list', { b: ['c', 'd', 1] }, '/a?b=c&b=d&b=1'],
+      ['an empty list', { b: [], c: '1' }, '/a?c=1'],
+      ['null and undefined', { b: null, c: undefined, d: '' }, '/a?b=&c=&d='],
+      ['what has to be escaped', { 'b c': 'd&e=f#g', h: 'é' }, '/a?b%20c=d%26e%3Df%23g&h=%C3%A9'],
+      ['line breaks', { b: '\r\n\0' }, '/a?b=%0D%0A%00'],
+    ])('appends it: %s', (_what, query, path) => {
+      const request = make({ path: '/a', query })
+      expect(request.path).toBe(path)
+      expect(toFields(request.wire)[':path']).toBe(path)
+    })
+
+    test.each([undefined, null])('appends nothing for %s', (query) => {
+      expect(
+        Reflect.construct(Request, [{ method: 'GET', path: '/a', query }, origin, toClientOptions({})]),
+      ).toMatchObject({
+        path: '/a',
+      })
+    })
+
+    test.each([
+      ['/a?b=c', '/a?…'],
+      ['/a?', '/a?'],
+    ])('refuses a path that has one already: %s', (path, got) => {
+      expect(toRefusal({ path, query: { d: 'e' } }).message).toBe(
+        `Invalid path: got "${got}", expected a path without '?' when query is given`,
+      )
+    })
+
+    test.each(['b=c', 1, true])('refuses what is no object: %j', (query) => {
+      expect(toRefusal({ query }).message).toMatch(
+        /^Invalid query: got .+, expected an object of names and values$/,
+      )
+    })
+  })
+
+  describe('when an origin is given', () => {
+    test.each([
+      ['the same', 'https://example.com:8443'],
+      ['the same with a slash', 'https://example.com:8443/'],
+      ['the same in capitals', 'HTTPS://EXAMPLE.com:8443'],
+      ['a URL', new URL('https://example.com:8443')],
+      ['undefined', undefined],
+    ])('takes the own one: %s', (_kind, given) => {
+      expect(make({ origin: given }).origin).toBe(origin)
+    })
+
+    test.each([
+      ['another host', 'https://example.org:8443'],
+      ['another port', 'https://example.com'],
+      ['another scheme', 'http://example.com:8443'],
+      ['a URL', new URL('https://example.org')],
+    ])('refuses any other: %s', (_kind, given) => {
+      const error = toRefusal({ origin: given })
+      expect(error).toBeInstanceOf(InvalidArgumentError)
+      expect(error.message).toMatch(
+        /^Invalid origin: got .+, expected https:\/\/example\.com:8443, the origin of this client$/,
+      )
+    })
+
+    test.each([
+      ['https://example.com:8443/a'],
+      ['garbage'],
+      [1],
+      [{}],
+    ])('refuses what is none: %j', (given) => {
+      expect(toRefusal({ origin: given }).message).toMatch(
+        /^Invalid origin: got .+, expected an http: or https: URL/,
+      )
+    })
+  })
+
+  describe('when idempotent is not given', () => {
+    test.each([
+      ['GET', true],
+      ['HEAD', true],
+      ['OPTIONS', true],
+      ['TRACE', true],
+      ['POST', false],
+      ['PUT', false],
+      ['PATCH', false],
+      ['DELETE', false],
+      ['get', false],
+      ['X', false],
+    ])('depends on the method: %s: %s', (method, idempotent) => {
+      expect(make({ method }).idempotent).toBe(idempotent)
+      expect(make({ method, idempotent: undefined }).idempotent).toBe(idempotent)
+    })
+  })
+
+  describe('when idempotent is given', () => {
+    test.each([true, false])('is what is given: %s', (idempotent) => {
+      expect(make({ method: 'GET', idempotent }).idempotent).toBe(idempotent)
+      expect(make({ method: 'POST', idempotent }).idempotent).toBe(idempotent)
+    })
+
+    test.each([0, 'true'])('refuses %j', (idempotent) => {
+      expect(toRefusal({ idempotent }).message).toMatch(
+        /^Invalid idempotent: got .+, expected true or false$/,
+      )
+    })
+  })
+
+  describe.each([
+    ...(['queueTimeout', 'headersTimeout', 'bodyTimeout', 'uploadTimeout', 'requestTimeout'] as const),
+  ])('when %s is given', (name) => {
+    test.each([0, 1.5, 2_147_483_647])("wins over the client's: %d", (value) => {
+      expect(make({ [name]: value }, { [name]: 7 }).limits[name]).toBe(value)
+    })
+
+    test.each([null, undefined])("means the client's: %s", (value) => {
+      expect(make({ [name]: value }, { [name]: 7 }).limits[name]).toBe(7)
+      expect(make({}, { [name]: 0 }).limits[name]).toBe(0)
+    })
+
+    test.each([-1, 2_147_483_648, Number.NaN, '5'])('refuses %j', (value) => {
+      expect(toRefusal({ [name]: value }).message).toMatch(
+        new RegExp(`^Invalid ${name}: got .+, expected milliseconds from 0 \\(never\\) to 2147483647$`),
+      )
+    })
+  })
+
+  describe('when there is no body', () => {
+    test.each(['POST', 'PUT', 'PATCH'])('sends content-length: 0 with %s', (method) => {
+      const request = make({ method })
+      expect(toFields(request.wire)['content-length']).toBe('0')
+      expect(request.body).toBe(NO_BODY)
+    })
+
+    test.each([
+      'GET',
+      'HEAD',
+      'DELETE',
+      'OPTIONS',
+      'TRACE',
+      'QUERY',
+      'X',
+    ])('sends no content-length with %s', (method) => {
+      expect('content-length' in toFields(make({ method }).wire)).toBe(false)
+    })
+
+    test('keeps a content-length of 0', () => {
+      const request = make({ headers: { 'content-length': 0 } })
+      expect(toFields(request.wire)['content-length']).toBe('0')
+      expect(request.contentLength).toBe(0)
+    })
+  })
+
+  describe('when the length of the body is known', () => {
+    test.each([
+      ['abc', 3],
+      ['é€', 5],
+      [new Uint16Array(4), 8],
+      ['', 0],
+    ])('sends it: %j', (body, length) => {
+      const request = make({ method: 'POST', body })
+      expect(toFields(request.wire)['content-length']).toBe(String(length))
+      expect(request.contentLength).toBe(length)
+    })
+
+    test('takes the same content-length', () => {
+      const request = make({ method: 'POST', body: 'abc', headers: { 'Content-Length': '3' } })
+      expect(toFields(request.wire)['content-length']).toBe('3')
+      expect(request.contentLength).toBe(3)
+    })
+
+    describe('and content-length is another', () => {
+      const cases = [
+        ['longer', 'abc', 4, 3],
+        ['shorter', 'abc', 2, 3],
+        ['of no body', undefined, 5, 0],
+        ['0', 'abc', 0, 3],
+        ['of characters, not bytes', 'é', 1, 2],
+      ] as const
+
+      test.each(cases)('refuses it when it is strict: %s', (_how, body, given, length) => {
+        const refused = () => make({ method: 'POST', body, headers: { 'content-length': given } })
+        expect(refused).toThrow(RequestContentLengthMismatchError)
+        expect(refused).toThrow(
+          `Invalid header 'content-length': got ${given}, expected ${length}, the length of the body in bytes`,
+        )
+      })
+
+      test.each(cases)('sends the length of the body when it is not: %s', (_how, body, given, length) => {
+        const options = { method: 'POST', body, headers: { 'content-length': given } }
+        const request = make(options, { strictContentLength: false })
+        expect(toFields(request.wire)['content-length']).toBe(String(length))
+        expect(request.contentLength).toBe(length)
+      })
+    })
+  })
+
+  describe('when the length of the body is not known', () => {
+    test('sends no content-length, with POST neither', () => {
+      const body = new Readable({ read() {} })
+      const request = make({ method: 'POST', body })
+      expect('content-length' in toFields(request.wire)).toBe(false)
+      expect(request.contentLength).toBeNull()
+      body.destroy()
+    })
+
+    test.each([
+      [true, 5],
+      [false, null],
+    ])('sends the content-length that was given, and holds the body to it if strict: %s', (strict, contentLength) => {
+      const body = new Readable({ read() {} })
+      const request = make(
+        { method: 'POST', body, headers: { 'content-length': 5 } },
+        { strictContentLength: strict },
+      )
+      expect(toFields(request.wire)['content-length']).toBe('5')
+      expect(request.contentLength).toBe(contentLength)
+      body.destroy()
+    })
+  })
+
+  describe('when it is refused', () => {
+    test.each([
+      ['the method', { method: '' }],
+      ['the path', { path: '' }],
+      ['the query', { query: 1 }],
+      ['the origin', { origin: 'garbage' }],
+      ['a header', { headers: { 'a b': '1' } }],
+      ['a timeout', { bodyTimeout: -1 }],
+      ['an upgrade', { upgrade: '' }],
+      ['a tunnel', { upgrade: 'websocket' }],
+      ['a trailer', { trailers: { host: 'a' } }],
+      ['expectContinue', { expectContinue: 1 }],
+    ])('has not touched the body: %s', (_what, options) => {
+      const body = new Readable({ read() {} })
+      toRefusal({ ...options, body })
+      expect(body.listenerCount('error')).toBe(0)
+      expect(Readable.isDisturbed(body)).toBe(false)
+      expect(body.destroyed).toBe(false)
+    })
+
+    test('names a body that cannot be sent', () => {
+      expect(toRefusal({ body: 1 }).message).toMatch(/^Invalid body: got 1, expected a string, /)
+    })
+  })
+
+  describe('when its path is short, and when it is long', () => {
+    const lengths = [
+      ['short', ''],
+      ['just short', 'p'.repeat(61)],
+      ['just long', 'p'.repeat(62)],
+      ['long', 'p'.repeat(99)],
+    ] as const
+
+    test.each(lengths)('judges each character alike: %s', (_name, filling) => {
+      const isAccepted = (path: string): boolean => {
+        try {
+          return make({ path }).path === path
+        } catch (error) {
+          if (error instanceof InvalidArgumentError) return false
+          throw error
+        }
+      }
+      for (const code of [...Array(0x120).keys(), 0x2028, 0xd800, 0xffff]) {
+        const isGood = (code > 0x20 && code < 0x7f && code !== 0x23) || (code >= 0x80 && code <= 0xff)
+        const character = String.fromCharCode(code)
+        expect([code, isAccepted(`/${character}${filling}a`)]).toEqual([code, isGood])
+        expect([code, isAccepted(`/${filling}a${character}`)]).toEqual([code, isGood])
+      }
+    })
+  })
+
+  test.each([
+    'GET',
+    'POST',
+    'PUT',
+    'HEAD',
+    'DELETE',
+    'PATCH',
+    'OPTIONS',
+    'get',
+    'QUERY',
+    'M-SEARCH',
+  ])('takes the method %s as it is', (method) => {
+    expect(make({ method }).wire.slice(0, 2)).toEqual([':method', method])
+  })
+
+  test.each([
+    '',
+    'GET ',
+    'G T',
+    'GET\n',
+    'é',
+    'x'.repeat(257),
+    5,
+    null,
+  ])('refuses the method %o', (method) => {
+    expect(toRefusal({ method })).toBeInstanceOf(InvalidArgumentError)
+  })
+})

@@ -1,14 +1,23 @@
 import type { LookupAddress } from 'node:dns'
 import type { LookupFunction, Socket } from 'node:net'
-import { createServer } from 'node:net'
+import {
+  createServer,
+  getDefaultAutoSelectFamilyAttemptTimeout,
+  setDefaultAutoSelectFamilyAttemptTimeout,
+} from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConnectTimeoutError } from '../../../../src/errors/errors.ts'
 import { Dialer } from '../../../../src/session/connect/dialer.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { listen } from '../../../support/listen.ts'
 import { toCertificate } from '../../../support/server.ts'
 import { NotedResults, toTarget } from './connect-scene.ts'
+
+/** Node's own patience with an address, by a clock that isn't the test's: a busy machine may need more than 250 ms to accept. */
+const nodesPatience = getDefaultAutoSelectFamilyAttemptTimeout()
+beforeAll(() => setDefaultAutoSelectFamilyAttemptTimeout(60_000))
+afterAll(() => setDefaultAutoSelectFamilyAttemptTimeout(nodesPatience))
 
 const ADDRESSES = { IPv6: { address: '::1', family: 6 }, IPv4: { address: '127.0.0.1', family: 4 } } as const
 

@@ -7,22 +7,30 @@
 import type { Duplex } from 'node:stream'
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { RequestPriority } from '../../types/request.ts'
+import { CallerContext } from '../core/caller-context.ts'
 import { throwUncaught } from '../core/original-timers.ts'
+import type { Queued } from '../core/pending-queue.ts'
 import { DodiciError, RequestAbortedError, toError } from '../errors/errors.ts'
 import { MISDIRECTED, toMisdirectedHandler } from '../handler/buffered-misdirected-response.ts'
+import type { SendableBody } from '../request/body-source.ts'
+import { NO_BODY } from '../request/body-source.ts'
+import { toPriorityField } from '../request/priority.ts'
 import type { Request } from '../request/request.ts'
 import type { WireHeaders } from '../request/wire-headers.ts'
+import { deleteField, setField } from '../request/wire-headers.ts'
 import type { Attempt } from './attempt.ts'
 import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
 import type { ControlledCall } from './call-controller.ts'
 import { CallController } from './call-controller.ts'
 import type { CallOwner } from './call-owner.ts'
-import { CallRecord } from './call-record.ts'
 import type { CallState } from './call-state.ts'
 import { toLateError } from './late-error.ts'
 import { checkListSize } from './request-limits.ts'
 import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './response-limits.ts'
+import type { FailureNotes, SchedulerNotes } from './scheduler-notes.ts'
+import { NO_FAILURES } from './scheduler-notes.ts'
 import { acceptKey } from './websocket-accept.ts'
 
 /** The source of the raw trailers of a response that has none: the list itself is made when it is read. */
@@ -32,7 +40,26 @@ const NO_RAW_TRAILERS: readonly string[] = Object.freeze([])
  * Owns the handler, and settles exactly once. A handler that throws fails its own call: the stream
  * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
  */
-export class Call extends CallRecord<Call> implements ControlledCall, LateListener {
+export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateListener {
+  readonly request: Request
+  /** The caller's code runs in it: callbacks of the handler, sources of the body, what listens to a tunnel. */
+  readonly context = new CallerContext()
+  queueNext: Call | null = null
+  queuePrevious: Call | null = null
+  readonly sequence: number
+  /** How many attempts have begun. */
+  #attempts = 0
+  failures: FailureNotes = NO_FAILURES
+  sessionMark = 0
+  /** The handler of the outer call when this call is an attempt of it; null for a call of the caller's own. */
+  outer: DispatchHandler | null = null
+  /** The tunnel that the call has become; null for none. */
+  #tunnel: Duplex | null = null
+  #body: SendableBody = NO_BODY
+  /** What the request's priority was changed to; null while it wasn't. */
+  #priority: string | null = null
+  /** Why the call was aborted; null while it wasn't. */
+  #reason: Error | null = null
   #handler: DispatchHandler
   /** What the handler gets of this call. */
   readonly controller: CallController
@@ -43,7 +70,8 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
   #paused = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
-    super(request, sequence)
+    this.request = request
+    this.sequence = sequence
     this.#handler = handler
     this.controller = new CallController(this)
     this.#owner = owner
@@ -58,6 +86,15 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     return this.#paused
   }
 
+  get reason(): Error | null {
+    return this.#reason
+  }
+
+  /** What the attempt sends that is under way: the request's own body, or what a factory has made for this attempt. */
+  get body(): SendableBody {
+    return this.#body
+  }
+
   /** Null when no part of a response has come. */
   get rawHeaders(): readonly string[] | null {
     return this.controller.rawHeaders
@@ -66,10 +103,11 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
   /** Ends the call, or the tunnel that it became. Without a reason it fails with a RequestAbortedError. */
   abort(reason?: Error): void {
     if (this.#state === 'settled') {
-      this.tunnel?.destroy()
+      this.#tunnel?.destroy()
       return
     }
-    this.fail(this.noteAbort(reason ?? new RequestAbortedError()))
+    this.#reason = reason ?? new RequestAbortedError()
+    this.fail(this.#reason)
   }
 
   /** Asks for no more of the body. May be called at any time; bytes that were read from the stream may still come. */
@@ -81,10 +119,6 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     this.#owner.onFlow()
   }
 
-  protected override tellPriority(value: string): void {
-    this.#attempt?.reprioritize?.(value)
-  }
-
   /** Lets the body flow again. */
   resume(): void {
     if (!this.#paused || this.#state === 'settled') return
@@ -92,6 +126,12 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     if (this.#state === 'receiving') this.#clock.body()
     this.#owner.onFlow()
     this.#attempt?.resume()
+  }
+
+  /** Changes the priority of the present attempt, and of each later one. @throws InvalidArgumentError */
+  reprioritize(priority: RequestPriority): void {
+    this.#priority = toPriorityField(priority)
+    this.#attempt?.reprioritize?.(this.#priority)
   }
 
   /**
@@ -129,18 +169,34 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     request.trace?.announce() // Its subscribers may end the call.
     if (this.state !== 'running') return null
     try {
-      const wire = this.makeBody()
+      const wire = this.#makeBody()
       checkListSize('header', wire, attempt.maxHeaderListSize)
       if (this.state === 'running') {
-        this.attempts++
-        this.#clock.open(request.toUpload(this.body), attempt.isConnected)
+        this.#attempts++
+        this.#clock.open(request.toUpload(this.#body), attempt.isConnected)
         return wire
       }
-      this.dropBody(this.reason) // The caller's factory has aborted its own call.
+      this.#dropBody(this.reason) // The caller's factory has aborted its own call.
     } catch (thrown) {
       this.fail(toError(thrown))
     }
     return null
+  }
+
+  /** Makes the body of another attempt. Returns the fields that go with it. @throws what a body factory throws */
+  #makeBody(): WireHeaders {
+    const { body, wire } = this.request
+    this.#body = body.kind === 'factory' ? body.make() : body
+    return this.#toWire(body.kind === 'factory' ? this.request.toWireFor(this.#body) : wire)
+  }
+
+  /** The fields of an attempt, with the priority that the request has by now. */
+  #toWire(wire: WireHeaders): WireHeaders {
+    if (this.#priority === null) return wire
+    const changed = [...wire]
+    if (this.#priority === '') deleteField(changed, 'priority')
+    else setField(changed, 'priority', this.#priority)
+    return changed
   }
 
   /** The attempt has a connection now, whose peer has sent SETTINGS if it speaks HTTP/2. */
@@ -170,7 +226,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     if (this.#attempt === null) return
     this.#clock.uploaded()
     if (isSent) this.tellSent()
-    else this.forgoBody()
+    else this.#forgoBody()
   }
 
   /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
@@ -213,7 +269,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     this.controller.rawHeaders = raw
     if (statusCode >= 200) {
       this.#move('receiving')
-      if (this.body.kind === 'stream') this.body.release()
+      if (this.#body.kind === 'stream') this.#body.release()
       if (this.#paused) this.#clock.holdBody()
       else this.#clock.body()
     }
@@ -237,7 +293,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     if (this.#refuse(checkHeader(attempt.meter, this.request, status, headers, raw))) return false
     // 101 is HTTP/1.1's: the key was sent, and what the server says to it stands.
     this.controller.rawHeaders = status === 101 ? raw : acceptKey(this.request.webSocketKey, headers, raw)
-    this.tunnel = tunnel
+    this.#tunnel = tunnel
     this.#move('receiving')
     this.#settle()
     this.context.runInAsyncScope(this.#tellUpgrade, this, status, headers, tunnel)
@@ -287,7 +343,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
       this.#report(toError(thrown))
     }
     // Behind the response: the code of the source, which runs now, may take its time.
-    this.forgoBody()
+    this.#forgoBody()
   }
 
   /** Fails the call when the response was found invalid. @returns whether it was */
@@ -337,7 +393,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     this.#clock.queue()
     this.#owner.onReplay(this, error)
     // Last: destroying a source runs the caller's code, which may end the call.
-    this.dropBody(null)
+    this.#dropBody(null)
   }
 
   onLate(lateness: Lateness): void {
@@ -366,7 +422,7 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
 
   #end(error: Error, attempt: Attempt | null): void {
     attempt?.cancel(isMalformed(error))
-    this.dropBody(error)
+    this.#dropBody(error)
     this.#report(error)
   }
 
@@ -376,6 +432,29 @@ export class Call extends CallRecord<Call> implements ControlledCall, LateListen
     } catch (thrown) {
       throwUncaught(thrown) // The handler's last callback has thrown: no callback is left that could report it.
     }
+  }
+
+  /** Writes onto an error whose it is; its tunnel's, too. */
+  mark(error: DodiciError, streamId: number | null): void {
+    if (this.failures.wasRepeated && error.processed === 'no') error.processed = 'maybe' // By an earlier attempt.
+    error.attempts = this.#attempts
+    error.streamId = streamId
+  }
+
+  /** The rest of the body isn't sent, and the call doesn't fail for it. */
+  #forgoBody(): void {
+    if (this.#body.kind === 'stream') this.context.runInAsyncScope(this.#body.forgo, this.#body)
+  }
+
+  /**
+   * No attempt will read the body, or read on.
+   *
+   * @param error null when another attempt follows, which has it where it wasn't opened
+   */
+  #dropBody(error: Error | null): void {
+    const { body } = this.request
+    if (error === null && !body.replayable && !body.isSpent) return
+    if ('destroy' in body) this.context.runInAsyncScope(body.destroy, body, error)
   }
 
   #settle(): void {

@@ -23,6 +23,7 @@ import { ConnectionFault } from './protocol-error.ts'
 import type { OwnSettings, ServerSettings } from './settings.ts'
 import { DEFAULT_TABLE_SIZE } from './settings.ts'
 import type { Http2Stream } from './stream.ts'
+import { StreamUpload } from './stream.ts'
 import { StreamFrames } from './stream-frames.ts'
 import { canSend } from './stream-state.ts'
 
@@ -195,7 +196,7 @@ export class ClientConnection implements FlowOwner {
     // The only step that may throw comes first.
     this.#output.writer.headers(this.#streams.table.nextId, fields, isEnd, sensitive)
     this.#streams.open(stream, isEnd, this.#frames.server.initialWindowSize)
-    if (!isEnd) stream.urgency = toUrgency(getField(fields, 'priority'))
+    if (!isEnd) stream.upload = new StreamUpload(stream, toUrgency(getField(fields, 'priority')))
     this.#budget.earn()
     this.#output.requestFlush()
   }
@@ -205,10 +206,11 @@ export class ClientConnection implements FlowOwner {
    * a time: the next one after `onSent(true)`.
    */
   send(stream: Http2Stream, piece: Uint8Array, isLast: boolean): void {
-    if (!canSend(stream.state)) return
-    stream.piece = piece
-    stream.pieceOffset = 0
-    stream.isLastPiece = isLast
+    const { upload } = stream
+    if (upload === null || !canSend(stream.state)) return
+    upload.piece = piece
+    upload.pieceOffset = 0
+    upload.isLastPiece = isLast
     this.#streams.uploads.add(stream)
     if (isLast || piece.length >= SMALL_PIECE) this.#output.requestFlush()
     else this.#output.requestPatientFlush()

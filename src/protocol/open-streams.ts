@@ -104,7 +104,7 @@ export class OpenStreams implements UploadOwner {
     this.uploads.close(stream)
     this.#sendOn()
     this.flow.close(stream)
-    this.#budget.expectLateCredit(stream.unreturned)
+    if (stream.upload !== null) this.#budget.expectLateCredit(stream.upload.unreturned)
     if (stream.isAbandoned) stream.listener.onForgotten()
   }
 

@@ -158,7 +158,8 @@ export class StreamFrames implements StreamFrameListener {
     }
     stream.isAccepted = true
     table.recordAccepted(streamId)
-    this.#streams.uploads.onCredit(stream, this.#budget.spendUpdate(increment, stream.unreturned))
+    const unreturned = stream.upload?.unreturned ?? 0
+    this.#streams.uploads.onCredit(stream, this.#budget.spendUpdate(increment, unreturned))
     if (increment === 0) {
       const message = 'The peer opened a window by 0 (RFC 9113 §6.9)'
       this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, false)

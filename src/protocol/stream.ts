@@ -4,7 +4,6 @@
  * @module
  */
 
-import { DEFAULT_URGENCY } from '../request/priority.ts'
 import type { StreamState } from './stream-state.ts'
 
 /**
@@ -47,6 +46,31 @@ export interface StreamListener {
   onSent(isTaken: boolean): void
 }
 
+/** The data that a stream sends. A stream that only has a header section has none of this. */
+export class StreamUpload {
+  readonly stream: Http2Stream
+  /** How urgent it is: 0, the most urgent, to 7 (RFC 9218 §4.1). */
+  urgency: number
+  /** The piece that is being sent; null for none. */
+  piece: Uint8Array | null = null
+  /** Bytes of the piece that were sent. */
+  pieceOffset = 0
+  /** END_STREAM goes with the piece's last byte. */
+  isLastPiece = false
+  /** Bytes of data that were sent. */
+  sent = 0
+  /** Bytes of data that were sent, and that the peer has returned no credit for yet. */
+  unreturned = 0
+  /** The neighbours in the upload queue; null at its ends, and outside. The queue's own. */
+  next: StreamUpload | null = null
+  previous: StreamUpload | null = null
+
+  constructor(stream: Http2Stream, urgency: number) {
+    this.stream = stream
+    this.urgency = urgency
+  }
+}
+
 /**
  * The connection's state of one stream. The connection writes the fields, except `isHead`, `isTunnel` and `isBare`,
  * which the listener sets, and `state`, which the listener closes when the socket is gone.
@@ -68,21 +92,8 @@ export class Http2Stream {
    * The send window: bytes that the peer takes now; below 0 after it has lowered SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2).
    */
   sendWindow = 0
-  /** Bytes of data that were sent, and that the peer has returned no credit for yet. */
-  unreturned = 0
-  /** Bytes of data that were sent. */
-  sent = 0
-  /** How urgent its data is: 0, the most urgent, to 7 (RFC 9218 §4.1). */
-  urgency = DEFAULT_URGENCY
-  /** The piece that is being sent; null for none. */
-  piece: Uint8Array | null = null
-  /** Bytes of the piece that were sent. */
-  pieceOffset = 0
-  /** END_STREAM goes with the piece's last byte. */
-  isLastPiece = false
-  /** The neighbours in the upload queue; null at its ends, and outside. The queue's own. */
-  nextUpload: Http2Stream | null = null
-  previousUpload: Http2Stream | null = null
+  /** What it sends behind its header section; null for nothing. */
+  upload: StreamUpload | null = null
 
   /** The receive window: bytes that the peer may send now. */
   receiveWindow = 0
@@ -104,5 +115,10 @@ export class Http2Stream {
 
   constructor(listener: StreamListener) {
     this.listener = listener
+  }
+
+  /** A piece of data was given to the connection, and isn't sent yet. */
+  get isSending(): boolean {
+    return this.upload !== null && this.upload.piece !== null
   }
 }

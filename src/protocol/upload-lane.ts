@@ -1,48 +1,48 @@
 /**
- * Streams that wait to send, in an order.
+ * Streams with data that wait to send, in an order.
  *
  * @module
  */
 
-import type { Http2Stream } from './stream.ts'
+import type { StreamUpload } from './stream.ts'
 
-/** A linked list through its streams: a stream leaves from anywhere in constant time. */
+/** A linked list through its members: one leaves from anywhere in constant time. */
 export class UploadLane {
-  #first: Http2Stream | null = null
-  #last: Http2Stream | null = null
+  #first: StreamUpload | null = null
+  #last: StreamUpload | null = null
 
   /** Null for an empty lane. */
-  get first(): Http2Stream | null {
+  get first(): StreamUpload | null {
     return this.#first
   }
 
-  /** @param stream one that is in this lane, or in none */
-  has(stream: Http2Stream): boolean {
-    return stream.previousUpload !== null || this.#first === stream
+  /** @param upload one that is in this lane, or in none */
+  has(upload: StreamUpload): boolean {
+    return upload.previous !== null || this.#first === upload
   }
 
-  addFirst(stream: Http2Stream): void {
-    stream.nextUpload = this.#first
-    if (this.#first === null) this.#last = stream
-    else this.#first.previousUpload = stream
-    this.#first = stream
+  addFirst(upload: StreamUpload): void {
+    upload.next = this.#first
+    if (this.#first === null) this.#last = upload
+    else this.#first.previous = upload
+    this.#first = upload
   }
 
-  addLast(stream: Http2Stream): void {
-    stream.previousUpload = this.#last
-    if (this.#last === null) this.#first = stream
-    else this.#last.nextUpload = stream
-    this.#last = stream
+  addLast(upload: StreamUpload): void {
+    upload.previous = this.#last
+    if (this.#last === null) this.#first = upload
+    else this.#last.next = upload
+    this.#last = upload
   }
 
-  /** @param stream one that is in this lane */
-  delete(stream: Http2Stream): void {
-    const { nextUpload: next, previousUpload: previous } = stream
+  /** @param upload one that is in this lane */
+  delete(upload: StreamUpload): void {
+    const { next, previous } = upload
     if (previous === null) this.#first = next
-    else previous.nextUpload = next
+    else previous.next = next
     if (next === null) this.#last = previous
-    else next.previousUpload = previous
-    stream.nextUpload = null
-    stream.previousUpload = null
+    else next.previous = previous
+    upload.next = null
+    upload.previous = null
   }
 }

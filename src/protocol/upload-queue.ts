@@ -5,7 +5,7 @@
  */
 
 import type { FrameWriter } from './frame-writer.ts'
-import type { Http2Stream } from './stream.ts'
+import type { Http2Stream, StreamUpload } from './stream.ts'
 import { afterLocalEnd } from './stream-state.ts'
 import type { StreamTable } from './stream-table.ts'
 import { UploadLane } from './upload-lane.ts'
@@ -72,85 +72,92 @@ export class UploadQueue {
 
   /** Adds a stream that has a piece to send, if its own window allows for some of it. */
   add(stream: Http2Stream): void {
-    if (stream.piece === null || this.#has(stream)) return
-    if (stream.piece.length > 0 && stream.sendWindow <= 0) return
-    this.#size++
-    this.#wanted += toWanted(stream)
-    if (this.#isToFinish(stream)) this.#toLane(stream).addFirst(stream)
-    else this.#toLane(stream).addLast(stream)
+    if (stream.upload !== null) this.#add(stream.upload)
   }
 
   /** Removes a stream that has nothing to send any more. */
-  delete(stream: Http2Stream): void {
-    if (this.#has(stream)) this.#unlink(stream)
-    stream.piece = null
+  delete({ upload }: Http2Stream): void {
+    if (upload === null) return
+    if (this.#has(upload)) this.#unlink(upload)
+    upload.piece = null
   }
 
   /** A stream is closed. */
   close(stream: Http2Stream): void {
     this.delete(stream)
-    this.#unread -= stream.unreturned
+    if (stream.upload !== null) this.#unread -= stream.upload.unreturned
   }
 
   /** The stream's own window grows. @param increment bytes; below 0 for one that gets smaller */
   grant(stream: Http2Stream, increment: number): void {
-    if (!this.#has(stream)) {
+    const { upload } = stream
+    if (upload === null || !this.#has(upload)) {
       stream.sendWindow += increment
-      this.add(stream)
+      if (upload !== null) this.#add(upload)
       return
     }
-    this.#wanted -= toWanted(stream)
+    this.#wanted -= toWanted(upload)
     stream.sendWindow += increment
-    this.#wanted += toWanted(stream)
-    if (stream.sendWindow <= 0 && stream.piece?.length !== 0) this.#unlink(stream)
+    this.#wanted += toWanted(upload)
+    if (stream.sendWindow <= 0 && upload.piece?.length !== 0) this.#unlink(upload)
   }
 
   /** The peer has returned credit in the stream's own window. */
-  onCredit(stream: Http2Stream, bytes: number): void {
-    stream.unreturned -= bytes
+  onCredit({ upload }: Http2Stream, bytes: number): void {
+    if (upload === null) return
+    upload.unreturned -= bytes
     this.#unread -= bytes
   }
 
   /** Changes a stream's urgency: its piece goes behind those that are as urgent. @param urgency 0 to 7 */
-  setUrgency(stream: Http2Stream, urgency: number): void {
-    if (stream.urgency === urgency) return
-    const isQueued = this.#has(stream)
-    if (isQueued) this.#unlink(stream)
-    stream.urgency = urgency
-    if (isQueued) this.add(stream)
+  setUrgency({ upload }: Http2Stream, urgency: number): void {
+    if (upload === null || upload.urgency === urgency) return
+    const isQueued = this.#has(upload)
+    if (isQueued) this.#unlink(upload)
+    upload.urgency = urgency
+    if (isQueued) this.#add(upload)
   }
 
   /** Makes DATA frames, as far as the windows allow for. @param limit bytes of data at most */
   pump(limit: number): void {
     let left = limit
     while (left > 0 && this.#size > 0) {
-      const stream = this.#next()
-      if (stream === null) return
-      left -= this.#send(stream, left)
+      const upload = this.#next()
+      if (upload === null) return
+      left -= this.#send(upload, left)
     }
   }
 
-  #toLane(stream: Http2Stream): UploadLane {
-    return this.#lanes[stream.piece?.length === 0 ? 0 : 1 + stream.urgency] as UploadLane
+  #add(upload: StreamUpload): void {
+    if (upload.piece === null || this.#has(upload)) return
+    if (upload.piece.length > 0 && upload.stream.sendWindow <= 0) return
+    this.#size++
+    this.#wanted += toWanted(upload)
+    if (this.#isToFinish(upload)) this.#toLane(upload).addFirst(upload)
+    else this.#toLane(upload).addLast(upload)
   }
 
-  #has(stream: Http2Stream): boolean {
-    return stream.piece !== null && this.#toLane(stream).has(stream)
+  #toLane({ piece, urgency }: StreamUpload): UploadLane {
+    return this.#lanes[piece?.length === 0 ? 0 : 1 + urgency] as UploadLane
   }
 
-  #unlink(stream: Http2Stream): void {
+  #has(upload: StreamUpload): boolean {
+    return upload.piece !== null && this.#toLane(upload).has(upload)
+  }
+
+  #unlink(upload: StreamUpload): void {
     this.#size--
-    this.#wanted -= toWanted(stream)
-    this.#toLane(stream).delete(stream)
+    this.#wanted -= toWanted(upload)
+    this.#toLane(upload).delete(upload)
   }
 
   /** Whether its body has begun, and the connection window isn't enough for all streams in the queue. */
-  #isToFinish({ sent }: Http2Stream): boolean {
+  #isToFinish({ sent }: StreamUpload): boolean {
     return sent > 0 && sent < LONG && this.#wanted > this.window
   }
 
-  /** The stream that sends next; null when none may send now. */
-  #next(): Http2Stream | null {
+  /** The one that sends next; null when none may send now. */
+  #next(): StreamUpload | null {
     const first = this.#first()
     if (first === null || first.piece?.length === 0) return first
     if (this.window <= 0) return null
@@ -159,7 +166,7 @@ export class UploadQueue {
     return oldest !== null && this.#has(oldest) ? oldest : null
   }
 
-  #first(): Http2Stream | null {
+  #first(): StreamUpload | null {
     // Without an iterator, which would be garbage for each frame.
     for (let level = 0; level < this.#lanes.length; level++) {
       const first = this.#lanes[level]?.first ?? null
@@ -169,21 +176,21 @@ export class UploadQueue {
   }
 
   /** The oldest upload that isn't complete; it may have nothing to send now. Null for none. */
-  #toOldest(): Http2Stream | null {
+  #toOldest(): StreamUpload | null {
     const oldest = this.#table.firstUpload(this.#oldestId)
     if (oldest !== null) this.#oldestId = oldest.id
-    return oldest
+    return oldest?.upload ?? null
   }
 
-  /** Bytes of the connection window that a stream may use now; 0 or less for none. */
-  #toRoom(stream: Http2Stream): number {
+  /** Bytes of the connection window that an upload may use now; 0 or less for none. */
+  #toRoom(upload: StreamUpload): number {
     const { window } = this
     const whole = window + this.unreturned
     const reserved = Math.floor(whole / RESERVED_PART)
     // The usual case comes first: the oldest upload isn't looked for.
     if (window - reserved >= this.#writer.maxFrameSize) return window - reserved
     const oldest = this.#toOldest()
-    if (oldest === null || oldest === stream) return window
+    if (oldest === null || oldest === upload) return window
     // What others have sent, and the peer may not have read: it has returned no credit, neither on the connection nor
     // on their streams.
     const unread = Math.min(this.unreturned, this.#unread - oldest.unreturned)
@@ -191,27 +198,27 @@ export class UploadQueue {
   }
 
   /** @returns the bytes that were framed; at least 1, so that `pump()` comes to an end */
-  #send(stream: Http2Stream, limit: number): number {
-    const { piece, pieceOffset } = stream
+  #send(upload: StreamUpload, limit: number): number {
+    const { stream, piece, pieceOffset } = upload
     if (piece === null) return 1
     const { maxFrameSize } = this.#writer
     const left = piece.length - pieceOffset
-    const size = left === 0 ? 0 : Math.min(left, stream.sendWindow, this.#toRoom(stream), maxFrameSize, limit)
+    const size = left === 0 ? 0 : Math.min(left, stream.sendWindow, this.#toRoom(upload), maxFrameSize, limit)
     const end = pieceOffset + size
     const isTaken = end === piece.length
-    const isEnd = isTaken && stream.isLastPiece
-    this.#unlink(stream)
+    const isEnd = isTaken && upload.isLastPiece
+    this.#unlink(upload)
     this.#writer.data(stream.id, piece, pieceOffset, end, isEnd)
     stream.sendWindow -= size
-    stream.sent += size
-    stream.unreturned += size
+    upload.sent += size
+    upload.unreturned += size
     this.#unread += size
     this.window -= size
     this.unreturned += size
-    stream.pieceOffset = end
+    upload.pieceOffset = end
     this.#owner.onFrame()
-    if (isTaken) stream.piece = null
-    else this.add(stream)
+    if (isTaken) upload.piece = null
+    else this.#add(upload)
     if (isEnd) {
       stream.state = afterLocalEnd(stream.state)
       this.#owner.onLocalEnd(stream)
@@ -221,7 +228,7 @@ export class UploadQueue {
   }
 }
 
-/** Bytes of its piece that a stream's own window allows for. */
-function toWanted({ piece, pieceOffset, sendWindow }: Http2Stream): number {
-  return piece === null ? 0 : Math.max(0, Math.min(piece.length - pieceOffset, sendWindow))
+/** Bytes of its piece that the stream's own window allows for. */
+function toWanted({ stream, piece, pieceOffset }: StreamUpload): number {
+  return piece === null ? 0 : Math.max(0, Math.min(piece.length - pieceOffset, stream.sendWindow))
 }

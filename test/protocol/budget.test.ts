@@ -97,7 +97,7 @@ describe('WINDOW_UPDATEs of an upload', () => {
     rig.http2.send(stream, Buffer.alloc(100_000), false)
     rig.take()
     for (let count = 0; count < 100; count++) rig.receive(frames.windowUpdate(stream.id, 100_001))
-    expect(stream.unreturned).toBe(100_000)
+    expect(stream.upload?.unreturned).toBe(100_000)
     expect(flood(rig, 100_000, () => frames.windowUpdate(stream.id, 1))).toBe(100_000)
     expect(rig.faults.map(String)).toEqual([])
   })

@@ -85,7 +85,7 @@ describe('a response', () => {
       dialogue.hears(response(1, 413), frames.data(1, 'too much', END_STREAM), frames.reset(1, 0)),
     ).toEqual([])
     expect(stream.events).toEqual(['response 413', 'data too much, the end', 'reset NO_ERROR'])
-    expect([stream.phase, stream.state, stream.piece]).toEqual(['whole', 'closed', null])
+    expect([stream.phase, stream.state, stream.isSending]).toEqual(['whole', 'closed', false])
   })
 
   it('RFC 9113 §8.1: that is whole ends nothing of the request: that goes on to its own end', () => {

@@ -183,10 +183,11 @@ describe('an upload that is aborted while frames are written', () => {
 /** Counts how often the queue looks at one of these streams' neighbours or pieces. */
 function countLooks(streams: readonly HeardStream[]): () => number {
   let looks = 0
-  for (const stream of streams) {
-    for (const key of ['nextUpload', 'piece'] as const) {
-      let value: unknown = stream[key]
-      Object.defineProperty(stream, key, {
+  for (const { upload } of streams) {
+    if (upload === null) throw new Error('a stream without an upload has no neighbours')
+    for (const key of ['next', 'piece'] as const) {
+      let value: unknown = upload[key]
+      Object.defineProperty(upload, key, {
         get: () => {
           looks++
           return value

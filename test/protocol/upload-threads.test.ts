@@ -37,7 +37,7 @@ function open(rig: Rig, random: Random, options: UploadsOptions): Source {
 
 /** Gives the next piece of one of the sources that can. @returns whether there was one */
 function feed(rig: Rig, random: Random, sources: readonly Source[]): boolean {
-  const able = sources.filter(({ stream, pieces }) => stream.piece === null && pieces.length > 0)
+  const able = sources.filter(({ stream, pieces }) => !stream.isSending && pieces.length > 0)
   const source = able[random.below(able.length)]
   const size = source?.pieces.shift()
   if (source === undefined || size === undefined) return false

@@ -152,7 +152,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
   write(slice: Uint8Array, isLast: boolean): boolean {
     this.#isEnding = isLast && this.#call.request.trailers === null
     if (slice.byteLength === 0 && !this.#isEnding) return true
-    if (this.#stream.piece === null && this.#gathered === null) {
+    if (!this.#stream.isSending && this.#gathered === null) {
       this.#http2.send(this.#stream, slice, this.#isEnding)
     } else {
       this.#gathered ??= []
@@ -164,7 +164,7 @@ export class WireOutgoing implements UploadSink, TunnelSide {
 
   end(): void {
     if (this.#isEnding) return
-    if (this.#stream.piece === null && this.#gathered === null) this.#end()
+    if (!this.#stream.isSending && this.#gathered === null) this.#end()
     else this.#isEndDue = true
   }
 

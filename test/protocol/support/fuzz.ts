@@ -89,7 +89,7 @@ class Round {
     const stream = streams[this.#random.below(streams.length)]
     if (stream === undefined) return
     // Who has abandoned a stream sends nothing more on it.
-    const canWrite = stream.piece === null && !stream.isAbandoned
+    const canWrite = !stream.isSending && !stream.isAbandoned
     switch (this.#random.below(12)) {
       case 0:
         http2.reset(stream, 8)

@@ -22,10 +22,21 @@ import { toQueueLimit } from '../options/limits.ts'
  */
 export type Lateness = 'queue' | 'headers' | 'body' | 'continue' | 'connect' | 'upload' | 'request'
 
+/** What only counts while a call has no stream, or an attempt no connection. */
+interface Wait {
+  /** When the queue's own limit is over; null for never. */
+  readonly queueEnd: number | null
+  /** When a connection must be there; null for the connection attempt's own limit. */
+  connectAt: number | null
+  /** What the attempt does first once it has a connection; null when it has begun without it, or isn't there yet. */
+  firstUpload: 'none' | 'sending' | 'waiting' | null
+}
+
 type Phase = 'idle' | 'queue' | 'headers' | 'body'
 
-/** Hears of the limits that are exceeded. */
+/** Has the limits, and hears of those that are exceeded. */
 export interface LateListener {
+  readonly limits: Limits
   onLate(lateness: Lateness): void
 }
 
@@ -42,28 +53,24 @@ export class CallClock implements Timed {
   deadline = NEVER
   listIndex = -1
   readonly #deadlines: Deadlines
-  readonly #limits: Limits
   readonly #listener: LateListener
   #phase: Phase = 'idle'
   // Null, not Infinity: V8 allocates a box of its own for each field that has only ever held a fraction or Infinity.
   #phaseAt: number | null = null
-  #queueEnd: number | null = null
   #continueAt: number | null = null
-  #connectAt: number | null = null
   #uploadAt: number | null = null
   #requestAt: number | null = null
-  /** What the attempt does first once it has a connection; null when it has one, or has begun without it. */
-  #firstUpload: 'none' | 'sending' | 'waiting' | null = null
+  /** Null for a call whose attempt has a connection. */
+  #wait: Wait | null = null
 
-  constructor(deadlines: Deadlines, limits: Limits, listener: LateListener) {
-    this.#deadlines = deadlines.listFor(limits.requestTimeout)
-    this.#limits = limits
+  constructor(deadlines: Deadlines, listener: LateListener) {
+    this.#deadlines = deadlines.listFor(listener.limits.requestTimeout)
     this.#listener = listener
   }
 
   /** The call was dispatched. */
   start(): void {
-    const { requestTimeout } = this.#limits
+    const { requestTimeout } = this.#listener.limits
     if (requestTimeout === 0) return
     const now = this.#deadlines.now()
     this.#requestAt = now + requestTimeout
@@ -72,13 +79,13 @@ export class CallClock implements Timed {
 
   /** The call waits for a stream. The limit `connect` covers all the connection attempts that it waits for. */
   queue(): void {
-    const { queueTimeout } = this.#limits
+    const { queueTimeout } = this.#listener.limits
     const now = this.#deadlines.now()
-    this.#connectAt = this.#toConnectAt(now)
+    const queueEnd = queueTimeout === 0 ? null : now + queueTimeout
+    this.#wait = { queueEnd, connectAt: this.#toConnectAt(now), firstUpload: null }
     this.#uploadAt = null
     this.#continueAt = null
-    this.#queueEnd = queueTimeout === 0 ? null : now + queueTimeout
-    this.#enter('queue', toQueueLimit(this.#limits), now)
+    this.#enter('queue', toQueueLimit(this.#listener.limits), now)
   }
 
   /**
@@ -89,9 +96,9 @@ export class CallClock implements Timed {
    */
   queueOn(): boolean {
     const now = this.#deadlines.now()
-    const rest = (this.#queueEnd ?? NEVER) - now
+    const rest = (this.#wait?.queueEnd ?? NEVER) - now
     if (rest <= 0) return false
-    this.#enter('queue', Math.min(toQueueLimit(this.#limits), rest), now)
+    this.#enter('queue', Math.min(toQueueLimit(this.#listener.limits), rest), now)
     return true
   }
 
@@ -105,16 +112,15 @@ export class CallClock implements Timed {
   open(body: 'none' | 'sending' | 'waiting', isConnected = true): void {
     const now = this.#deadlines.now()
     if (!isConnected) {
-      this.#firstUpload = body
-      this.#connectAt ??= this.#toConnectAt(now)
-      if (this.#phase === 'queue') this.#arm(now)
-      else this.queue()
+      if (this.#wait === null || this.#phase !== 'queue') this.queue()
+      else this.#wait.connectAt ??= this.#toConnectAt(now)
+      if (this.#wait !== null) this.#wait.firstUpload = body
+      this.#arm(now)
       return
     }
-    this.#firstUpload = null
-    this.#connectAt = null
+    this.#wait = null
     if (body === 'none') {
-      this.#enter('headers', this.#limits.headersTimeout, now)
+      this.#enter('headers', this.#listener.limits.headersTimeout, now)
       return
     }
     this.#phase = 'idle'
@@ -129,12 +135,11 @@ export class CallClock implements Timed {
 
   /** The attempt has found its connection. Over HTTP/2 the body may have been sent before: SETTINGS come later. */
   connected(): void {
-    if (this.#firstUpload !== null) {
-      this.open(this.#firstUpload)
-    } else if (this.#connectAt !== null) {
-      this.#connectAt = null
-      this.#arm(this.#deadlines.now())
-    }
+    if (this.#wait === null) return
+    const { firstUpload, connectAt } = this.#wait
+    this.#wait = null
+    if (firstUpload !== null) this.open(firstUpload)
+    else if (connectAt !== null) this.#arm(this.#deadlines.now())
   }
 
   /** A part of the request's body was sent, or may be sent from now on. */
@@ -151,12 +156,12 @@ export class CallClock implements Timed {
     this.#continueAt = null
     const now = this.#deadlines.now()
     if (this.#phase === 'body') this.#arm(now)
-    else this.#enter('headers', this.#limits.headersTimeout, now)
+    else this.#enter('headers', this.#listener.limits.headersTimeout, now)
   }
 
   /** A part of the response's body has come, or the reader takes it again. */
   body(): void {
-    this.#enter('body', this.#limits.bodyTimeout, this.#deadlines.now())
+    this.#enter('body', this.#listener.limits.bodyTimeout, this.#deadlines.now())
   }
 
   /** The reader holds the response's body back. */
@@ -187,8 +192,8 @@ export class CallClock implements Timed {
       this.#uploadAt = null
       return 'upload'
     }
-    if (this.#connectAt !== null && this.#connectAt <= now) {
-      this.#connectAt = null
+    if (this.#wait !== null && this.#wait.connectAt !== null && this.#wait.connectAt <= now) {
+      this.#wait.connectAt = null
       return 'connect'
     }
     if (this.#continueAt !== null && this.#continueAt <= now) {
@@ -202,19 +207,19 @@ export class CallClock implements Timed {
 
   /** The body is being sent, although the peer's SETTINGS haven't come: the call waits no longer. */
   #begin(): void {
-    if (this.#firstUpload === null) return
-    this.#firstUpload = null
+    if (this.#wait === null || this.#wait.firstUpload === null) return
+    this.#wait.firstUpload = null
     this.#phase = 'idle'
     this.#phaseAt = null
   }
 
   #toConnectAt(now: number): number | null {
-    const { connectTimeout } = this.#limits
+    const { connectTimeout } = this.#listener.limits
     return connectTimeout === null || connectTimeout === 0 ? null : now + connectTimeout
   }
 
   #progressUpload(now: number): void {
-    const { uploadTimeout } = this.#limits
+    const { uploadTimeout } = this.#listener.limits
     this.#uploadAt = uploadTimeout === 0 ? null : now + uploadTimeout
     this.#arm(now)
   }
@@ -229,7 +234,8 @@ export class CallClock implements Timed {
     let at = this.#phaseAt ?? NEVER
     if (this.#uploadAt !== null && this.#uploadAt < at) at = this.#uploadAt
     if (this.#requestAt !== null && this.#requestAt < at) at = this.#requestAt
-    if (this.#connectAt !== null && this.#connectAt < at) at = this.#connectAt
+    const connectAt = this.#wait?.connectAt ?? NEVER
+    if (connectAt < at) at = connectAt
     if (this.#continueAt !== null && this.#continueAt < at) at = this.#continueAt
     this.#deadlines.set(this, at, now)
   }

@@ -13,6 +13,7 @@ import { throwUncaught } from '../core/original-timers.ts'
 import type { Queued } from '../core/pending-queue.ts'
 import { DodiciError, RequestAbortedError, toError } from '../errors/errors.ts'
 import { MISDIRECTED, toMisdirectedHandler } from '../handler/buffered-misdirected-response.ts'
+import type { Limits } from '../options/limits.ts'
 import type { SendableBody } from '../request/body-source.ts'
 import { NO_BODY } from '../request/body-source.ts'
 import { toPriorityField } from '../request/priority.ts'
@@ -39,11 +40,15 @@ const NO_RAW_TRAILERS: readonly string[] = Object.freeze([])
 /**
  * Owns the handler, and settles exactly once. A handler that throws fails its own call: the stream
  * is reset, and the handler gets its own error. An error that `onResponseError` throws becomes an uncaught exception.
+ *
+ * It is the async context in which it was dispatched: callbacks of the handler, sources of the body and what listens to
+ * a tunnel run in it. An object of its own for that would cost 32 bytes more.
  */
-export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateListener {
+export class Call
+  extends CallerContext
+  implements Queued<Call>, SchedulerNotes, ControlledCall, LateListener
+{
   readonly request: Request
-  /** The caller's code runs in it: callbacks of the handler, sources of the body, what listens to a tunnel. */
-  readonly context = new CallerContext()
   queueNext: Call | null = null
   queuePrevious: Call | null = null
   readonly sequence: number
@@ -70,12 +75,17 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
   #paused = false
 
   constructor(request: Request, handler: DispatchHandler, owner: CallOwner<Call>, sequence: number) {
+    super()
     this.request = request
     this.sequence = sequence
     this.#handler = handler
     this.controller = new CallController(this)
     this.#owner = owner
-    this.#clock = new CallClock(owner.deadlines, request.limits, this)
+    this.#clock = new CallClock(owner.deadlines, this)
+  }
+
+  get limits(): Limits {
+    return this.request.limits
   }
 
   get state(): CallState {
@@ -210,7 +220,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
     this.#clock.upload()
     if (chunk === null || this.#handler.onBodySent === undefined) return
     const piece = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    this.context.runInAsyncScope(this.#tellBodySent, this, piece)
+    this.runInAsyncScope(this.#tellBodySent, this, piece)
   }
 
   #tellBodySent(piece: Buffer): void {
@@ -231,7 +241,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
 
   /** For a request without a body, as it is opened; for one with a body see {@link uploaded}. */
   tellSent(): void {
-    if (this.#handler.onRequestSent !== undefined) this.context.runInAsyncScope(this.#tellSent, this)
+    if (this.#handler.onRequestSent !== undefined) this.runInAsyncScope(this.#tellSent, this)
   }
 
   #tellSent(): void {
@@ -245,7 +255,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
   /** The trailers of the request, or null when the call has ended by making them. */
   toTrailers(): WireHeaders | null {
     try {
-      const trailers = this.context.runInAsyncScope(this.request.toTrailers, this.request)
+      const trailers = this.runInAsyncScope(this.request.toTrailers, this.request)
       if (this.#attempt === null) return null
       checkListSize('trailers', trailers, this.#attempt.maxHeaderListSize)
       return trailers
@@ -273,7 +283,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
       if (this.#paused) this.#clock.holdBody()
       else this.#clock.body()
     }
-    this.context.runInAsyncScope(this.#tellResponse, this, statusCode, headers, statusMessage)
+    this.runInAsyncScope(this.#tellResponse, this, statusCode, headers, statusMessage)
   }
 
   #tellResponse(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string): void {
@@ -296,7 +306,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
     this.#tunnel = tunnel
     this.#move('receiving')
     this.#settle()
-    this.context.runInAsyncScope(this.#tellUpgrade, this, status, headers, tunnel)
+    this.runInAsyncScope(this.#tellUpgrade, this, status, headers, tunnel)
     return true
   }
 
@@ -315,7 +325,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
     if (this.#state !== 'receiving' || attempt === null) return
     if (this.#refuse(checkData(attempt.meter, this.request.limits, chunk.length))) return
     if (!this.#paused && !isLast) this.#clock.body()
-    this.context.runInAsyncScope(this.#tellData, this, chunk)
+    this.runInAsyncScope(this.#tellData, this, chunk)
   }
 
   #tellData(chunk: Buffer): void {
@@ -333,7 +343,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
     if (this.#refuse(checkEnd(attempt.meter, this.request.limits, raw))) return
     this.controller.rawTrailers = raw ?? NO_RAW_TRAILERS
     this.#settle()
-    this.context.runInAsyncScope(this.#tellEnd, this, trailers)
+    this.runInAsyncScope(this.#tellEnd, this, trailers)
   }
 
   #tellEnd(trailers: IncomingHttpHeaders): void {
@@ -417,7 +427,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
         error.processed = this.#state === 'running' ? 'maybe' : 'yes'
     }
     this.#settle()
-    this.context.runInAsyncScope(this.#end, this, error, attempt)
+    this.runInAsyncScope(this.#end, this, error, attempt)
   }
 
   #end(error: Error, attempt: Attempt | null): void {
@@ -443,7 +453,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
 
   /** The rest of the body isn't sent, and the call doesn't fail for it. */
   #forgoBody(): void {
-    if (this.#body.kind === 'stream') this.context.runInAsyncScope(this.#body.forgo, this.#body)
+    if (this.#body.kind === 'stream') this.runInAsyncScope(this.#body.forgo, this.#body)
   }
 
   /**
@@ -454,7 +464,7 @@ export class Call implements Queued<Call>, SchedulerNotes, ControlledCall, LateL
   #dropBody(error: Error | null): void {
     const { body } = this.request
     if (error === null && !body.replayable && !body.isSpent) return
-    if ('destroy' in body) this.context.runInAsyncScope(body.destroy, body, error)
+    if ('destroy' in body) this.runInAsyncScope(body.destroy, body, error)
   }
 
   #settle(): void {

@@ -7,35 +7,38 @@
 import type { RawHeadersSource } from '../request/headers.ts'
 import { toRawHeaders } from '../request/headers.ts'
 
+/** A list that was made: from now on it is the controller's own, whatever becomes of the source. */
+class Made {
+  readonly list: string[]
+
+  constructor(list: string[]) {
+    this.list = list
+  }
+}
+
 /** The part of a controller that interceptors assign, and whose lists they may change in place. */
 export abstract class RawFields {
-  /** The source of the raw headers; null before a response. */
-  #headersSource: RawHeadersSource = null
-  /** Null until first used. */
-  #rawHeaders: string[] | null = null
-  #trailersSource: RawHeadersSource = null
-  #rawTrailers: string[] | null = null
+  /** Null before a response. */
+  #headers: RawHeadersSource | Made = null
+  #trailers: RawHeadersSource | Made = null
 
   get rawHeaders(): string[] | null {
-    if (this.#rawHeaders === null && this.#headersSource !== null)
-      this.#rawHeaders = toRawHeaders(this.#headersSource)
-    return this.#rawHeaders
+    if (this.#headers === null) return null
+    if (!(this.#headers instanceof Made)) this.#headers = new Made(toRawHeaders(this.#headers))
+    return this.#headers.list
   }
 
   set rawHeaders(value: RawHeadersSource) {
-    this.#headersSource = value ?? null
-    this.#rawHeaders = null
+    this.#headers = value ?? null
   }
 
   get rawTrailers(): string[] | null {
-    if (this.#rawTrailers === null && this.#trailersSource !== null) {
-      this.#rawTrailers = toRawHeaders(this.#trailersSource)
-    }
-    return this.#rawTrailers
+    if (this.#trailers === null) return null
+    if (!(this.#trailers instanceof Made)) this.#trailers = new Made(toRawHeaders(this.#trailers))
+    return this.#trailers.list
   }
 
   set rawTrailers(value: RawHeadersSource) {
-    this.#trailersSource = value ?? null
-    this.#rawTrailers = null
+    this.#trailers = value ?? null
   }
 }

@@ -56,12 +56,12 @@ export function toTrailersFault(fields: readonly string[], isEnd: boolean): stri
 /** Why a piece of content is malformed at this point; null for a good one. */
 export function toContentFault(stream: Http2Stream, size: number): string | null {
   if (stream.phase !== 'header') return 'its content came before its header (RFC 9113 §8.1)'
-  return stream.isBare && size > 0 ? 'it has content, where there is none (RFC 9110 §6.4.1)' : null
+  return stream.data === 'none' && size > 0 ? 'it has content, where there is none (RFC 9110 §6.4.1)' : null
 }
 
-/** Whether a response has no content, whatever its fields say (RFC 9110 §6.4.1). */
-export function isBare(status: number, isHead: boolean): boolean {
-  return isHead || status === 204 || status === 304
+/** Whether a response has no content, whatever its fields and the request's method say (RFC 9110 §6.4.1). */
+export function isBare(status: number): boolean {
+  return status === 204 || status === 304
 }
 
 function isDigits(text: string): boolean {

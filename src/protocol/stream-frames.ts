@@ -80,7 +80,7 @@ export class StreamFrames implements StreamFrameListener {
       else this.#budget.spendBlock(size)
     } else if (stream.phase === 'none') {
       this.#onHeader(stream, fields, size, isEnd)
-    } else if (stream.isTunnel) {
+    } else if (stream.data === 'tunnel') {
       const message = 'HEADERS came within a tunnel (RFC 9113 §8.5)'
       this.#breakOff(stream, ErrorCode.PROTOCOL_ERROR, message, true)
     } else {
@@ -100,7 +100,7 @@ export class StreamFrames implements StreamFrameListener {
     } else {
       this.#budget.earn()
       stream.phase = 'header'
-      stream.isBare = isBare(status, stream.isHead)
+      if (isBare(status)) stream.data = 'none'
       if (isEnd) this.#streams.endRemote(stream)
       stream.listener.onResponse(status, fields)
     }

@@ -15,6 +15,16 @@ import type { StreamState } from './stream-state.ts'
  */
 export type ResponsePhase = 'none' | 'header' | 'whole'
 
+/**
+ * What DATA frames are:
+ *
+ * - `content`: that of the response
+ * - `none`: there is no content, because of the status or of the request's method (RFC 9110 §6.4.1): only empty ones
+ *   may come
+ * - `tunnel`: what the tunnel carries, and nothing but DATA may come (RFC 9113 §8.5)
+ */
+export type ResponseData = 'content' | 'none' | 'tunnel'
+
 /** Hears of one stream. After the stream was abandoned, only `onForgotten()` and `onSent()` are called. */
 export interface StreamListener {
   /** A 1xx response. `fields` is a flat list in wire order, `:status` first. */
@@ -72,8 +82,8 @@ export class StreamUpload {
 }
 
 /**
- * The connection's state of one stream. The connection writes the fields, except `isHead`, `isTunnel` and `isBare`,
- * which the listener sets, and `state`, which the listener closes when the socket is gone.
+ * The connection's state of one stream. The connection writes the fields, except `data`, which
+ * the listener sets as well, for HEAD and for a tunnel, and `state`, which the listener closes when the socket is gone.
  */
 export class Http2Stream {
   readonly listener: StreamListener
@@ -106,12 +116,7 @@ export class Http2Stream {
   leastWindow = 0
   /** Bytes that were received, and neither read nor thrown away. */
   held = 0
-  /** The request's method is HEAD: no content may come, whatever the response's fields say (RFC 9110 §9.3.2). */
-  isHead = false
-  /** The stream is a tunnel now: only DATA may come (RFC 9113 §8.5). */
-  isTunnel = false
-  /** The response has no content, because of its status or of the request's method. */
-  isBare = false
+  data: ResponseData = 'content'
 
   constructor(listener: StreamListener) {
     this.listener = listener

@@ -71,6 +71,13 @@ const MAX_METHOD_LENGTH = 256
 /** RFC 9110 §9.2.1. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
+/** What only an upgrade has. */
+interface Upgrade {
+  readonly protocol: string
+  readonly isHttp1: boolean
+  webSocketKey: string | null
+}
+
 /**
  * One request as it will be sent, as often as it has to be: nothing in it changes after the constructor.
  *
@@ -82,8 +89,6 @@ export class Request implements HeaderTarget {
   readonly method: string
   /** Path and query; the URL for a proxy; the authority of a CONNECT. */
   readonly path: string
-  /** `:protocol` of an extended CONNECT (RFC 8441); null for any other request. */
-  readonly protocol: string | null
   /** Pseudo-headers first, as RFC 9113 §8.3 wants them. */
   readonly wire: WireHeaders
   readonly body: BodySource
@@ -93,12 +98,8 @@ export class Request implements HeaderTarget {
   readonly idempotent: boolean
   /** The one that its dispatcher is for, where the request names one; null for the origin's own. */
   readonly servername: string | null
-  /** The field is sent over HTTP/1.1 only (RFC 8441 §5); null for none. */
-  readonly webSocketKey: string | null
   /** Whether the body waits for the server's 100 (Continue) (RFC 9110 §10.1.1). */
   readonly expectContinue: boolean
-  /** An upgrade that the caller wants by HTTP/1.1. */
-  readonly isHttp1: boolean
   /**
    * Names of fields that no sender and no intermediary may put into a dynamic table (RFC 7541 §7.1.3), beside
    * those that are secrets anyway.
@@ -115,18 +116,18 @@ export class Request implements HeaderTarget {
   reset: boolean | null
   /** Over HTTP/1.1: whether no request is sent behind it before its response has begun. Null: undici's default. */
   readonly blocking: boolean | null
+  readonly #upgrade: Upgrade | null
   /** What subscribers of undici's channels know it by; null when there are none. */
   trace: RequestTrace | null = null
 
   /** @throws InvalidArgumentError that names the option, its value, and what would be accepted. */
   constructor(options: DispatchOptions, origin: Origin, defaults: ResolvedClientOptions) {
     this.origin = origin
-    this.protocol = toProtocol(options.upgrade)
+    this.#upgrade = toUpgrade(options)
     this.method = toMethod(options, this.protocol)
     this.path = this.isConnect ? toAuthority(options.path, origin) : toPath(options, this.method)
     checkOrigin(options, origin)
     this.servername = toOwnServername(options.servername, origin, defaults.connect)
-    this.isHttp1 = options.allowH2 === false && this.protocol !== null
     this.idempotent = toBoolean('idempotent', options.idempotent, SAFE_METHODS.has(this.method))
     this.limits = toLimits(options, defaults.limits)
     this.reset = toOptionalBoolean('reset', options.reset)
@@ -137,7 +138,8 @@ export class Request implements HeaderTarget {
     this.sensitiveHeaders = toSensitiveHeaders(options.sensitiveHeaders)
     addHeaders(this, options.headers)
     if (options.priority !== undefined && options.priority !== null) addPriority(this, options.priority)
-    this.webSocketKey = this.protocol === 'websocket' ? takeField(this.wire, WEBSOCKET_KEY) : null
+    if (this.#upgrade?.protocol === 'websocket')
+      this.#upgrade.webSocketKey = takeField(this.wire, WEBSOCKET_KEY)
     if (this.host !== null && !this.isConnect) setField(this.wire, ':authority', this.host)
     this.trailers = toTrailersOption(options.trailers, this)
     const expectContinue = toBoolean('expectContinue', options.expectContinue, false)
@@ -149,6 +151,21 @@ export class Request implements HeaderTarget {
     if (contentType !== null) addDefaultHeader(this, 'content-type', contentType)
     this.expectContinue = expectContinue && kind !== 'none'
     if (this.expectContinue) setField(this.wire, 'expect', '100-continue')
+  }
+
+  /** `:protocol` of an extended CONNECT (RFC 8441); null for any other request. */
+  get protocol(): string | null {
+    return this.#upgrade === null ? null : this.#upgrade.protocol
+  }
+
+  /** The field is sent over HTTP/1.1 only (RFC 8441 §5); null for none. */
+  get webSocketKey(): string | null {
+    return this.#upgrade === null ? null : this.#upgrade.webSocketKey
+  }
+
+  /** An upgrade that the caller wants by HTTP/1.1. */
+  get isHttp1(): boolean {
+    return this.#upgrade !== null && this.#upgrade.isHttp1
   }
 
   /** Whether it asks for a tunnel: CONNECT (RFC 9113 §8.5), or extended CONNECT (RFC 8441). */
@@ -241,6 +258,11 @@ function toAbsoluteTarget(target: string, method: string): AbsoluteTarget | null
   if (!isAuthority(authority, false)) return null
   const path = rest.startsWith('/') ? rest : rest === '' && method === 'OPTIONS' ? '*' : `/${rest}`
   return { scheme, authority, path }
+}
+
+function toUpgrade({ upgrade, allowH2 }: DispatchOptions): Upgrade | null {
+  const protocol = toProtocol(upgrade)
+  return protocol === null ? null : { protocol, isHttp1: allowH2 === false, webSocketKey: null }
 }
 
 /** undici's own default is 'Websocket', the token of HTTP/1.1; RFC 8441 §5 registers it in lower case. */

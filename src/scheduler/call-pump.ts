@@ -114,7 +114,7 @@ export class CallPump {
       }
       queue.shift()
       // In the context of its own caller: it is opened when the end of another call has made room, for example.
-      call.context.runInAsyncScope(this.#open, this, call, session)
+      call.runInAsyncScope(this.#open, this, call, session)
     }
   }
 

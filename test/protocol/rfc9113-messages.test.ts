@@ -242,7 +242,7 @@ describe('the content of a response', () => {
   it('RFC 9113 §8.1.1: is none where the request was a HEAD: a content-length is no matter, DATA is malformed', () => {
     const dialogue = new Dialogue()
     const stream = dialogue.open()
-    stream.isHead = true
+    stream.data = 'none'
     dialogue.hears(response(1, 200, 0, ['content-length', '5']), frames.data(1, '', END_STREAM))
     expect(stream.events).toEqual(['response 200 content-length: 5', 'data , the end'])
     expectBare(response(3, 200), true)
@@ -253,7 +253,7 @@ describe('the content of a response', () => {
     const dialogue = new Dialogue()
     dialogue.open()
     const stream = dialogue.open()
-    stream.isHead = isHead
+    if (isHead) stream.data = 'none'
     dialogue.hears(bytes)
     expectStreamError(dialogue, stream, 'PROTOCOL_ERROR', frames.data(3, 'x'))
   }

@@ -228,7 +228,7 @@ export class FallbackAttempt implements Attempt, UnorderedItem, DispatchHandler 
       return
     }
     this.#move('done')
-    emitInContext(socket, this.#call.context)
+    emitInContext(socket, this.#call)
     const raw = toRawHeaders(controller.rawHeaders ?? headers)
     // undici reports every response to CONNECT as a tunnel.
     if (statusCode !== 101 && (statusCode < 200 || statusCode >= 300)) {
@@ -311,7 +311,7 @@ function toFallbackOptions(
 
 function toFallbackBody(call: Call, relay: BodyRelay | null): DispatchOptions['body'] {
   const { body } = call
-  if (relay !== null) return new CallerPieces(watchUpload(call, relay), call.context)
+  if (relay !== null) return new CallerPieces(watchUpload(call, relay), call)
   if (body.kind !== 'bytes') return null
   return body.length <= SLICE ? body.bytes : watchUpload(call, toSlices(body.bytes))
 }

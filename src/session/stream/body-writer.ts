@@ -86,7 +86,7 @@ export class BodyWriter implements SinkListener {
     this.#isBlocked = false
     this.#call.sent(null)
     // In the context of the caller, whose source is asked for more.
-    this.#call.context.runInAsyncScope(this.#write, this)
+    this.#call.runInAsyncScope(this.#write, this)
   }
 
   #receive(chunk: unknown): void {

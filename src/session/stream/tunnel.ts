@@ -15,9 +15,8 @@ import type { Request } from '../../request/request.ts'
 
 type Callback = (error?: Error | null) => void
 
-/** The call that has become a tunnel. */
-export interface TunnelCall {
-  readonly context: CallerContext
+/** The call that has become a tunnel: what listens to that runs in the call's async context. */
+export interface TunnelCall extends CallerContext {
   readonly request: Pick<Request, 'webSocketKey'>
 }
 
@@ -76,8 +75,9 @@ export class Tunnel extends Duplex {
    * the peer's direction. undici's WebSocket doesn't listen for `error` when it refuses the handshake: a session that
    * is lost meanwhile must not end the process.
    */
-  static over(side: TunnelSide, { context, request: { webSocketKey } }: TunnelCall): Tunnel {
-    const tunnel = new Tunnel(side, webSocketKey === null, context)
+  static over(side: TunnelSide, call: TunnelCall): Tunnel {
+    const { webSocketKey } = call.request
+    const tunnel = new Tunnel(side, webSocketKey === null, call)
     return webSocketKey === null ? tunnel : tunnel.on('error', () => {})
   }
 

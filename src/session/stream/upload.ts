@@ -63,7 +63,7 @@ export class Upload {
     if (!this.#isWaiting) return
     this.#isWaiting = false
     this.#call.sent(null)
-    this.#call.context.runInAsyncScope(this.#send, this)
+    this.#call.runInAsyncScope(this.#send, this)
   }
 
   /** The rest of the body isn't sent: the source isn't read on. Its call forgoes or destroys it. */

@@ -109,7 +109,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
     const { call } = this.#flow
     const { body, request } = call
     const hasBody = body.kind !== 'none' || request.trailers !== null || request.isTunnel
-    this.#stream.isHead = request.method === 'HEAD'
+    if (request.method === 'HEAD') this.#stream.data = 'none'
     const http2 = this.#http2
     if (!openStream(http2, this.#stream, call, wire, !hasBody)) return
     // The ids are used up (RFC 9113 §5.1.1).
@@ -279,9 +279,7 @@ export class WireStream implements Attempt, EngineStream, FlowSide, StreamListen
   }
 
   toTunnelSide(): TunnelSide | null {
-    this.#stream.isTunnel = true
-    // Whatever the status (RFC 9110 §9.3.6).
-    this.#stream.isBare = false
+    this.#stream.data = 'tunnel' // Whatever the status (RFC 9110 §9.3.6).
     return this.#outgoing
   }
 

@@ -147,7 +147,7 @@ export class Rig implements ConnectionListener {
     priority = null,
   }: OpenOptions = {}): HeardStream {
     const stream = new HeardStream(this, reading)
-    stream.isHead = isHead
+    if (isHead) stream.data = 'none'
     this.streams.push(stream)
     const fields = priority === null ? REQUEST : [...REQUEST, 'priority', priority]
     this.http2.open(stream, fields, !hasBody, null)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { LateListener, Lateness } from '../../../src/call/call-clock.ts'
 import { CallClock } from '../../../src/call/call-clock.ts'
 import { Deadlines } from '../../../src/core/clock.ts'
+import type { Limits } from '../../../src/options/limits.ts'
 import { toLimits } from '../../../src/options/limits.ts'
 import { toClientOptions } from '../../../src/options/options.ts'
 import type { CallLimits } from '../../../types/limits.ts'
@@ -33,12 +34,11 @@ class Scene implements LateListener {
     if (lateness !== 'continue') this.clock.stop()
   }
 
+  readonly limits: Limits
+
   constructor(limits: CallLimits = {}, ofDispatcher: CallLimits = {}) {
-    this.clock = new CallClock(
-      this.deadlines,
-      toLimits({ ...LIMITS, ...limits }, toClientOptions(ofDispatcher).limits),
-      this,
-    )
+    this.limits = toLimits({ ...LIMITS, ...limits }, toClientOptions(ofDispatcher).limits)
+    this.clock = new CallClock(this.deadlines, this)
   }
 
   onLate(lateness: Lateness): void {
@@ -125,7 +125,8 @@ describe('CallClock', () => {
   describe('when connectTimeout is not set by the request', () => {
     test('leaves it to the connection attempt', () => {
       const scene = new Scene()
-      const clock = new CallClock(scene.deadlines, toClientOptions({ connectTimeout: 5 }).limits, scene)
+      const { limits } = toClientOptions({ connectTimeout: 5 })
+      const clock = new CallClock(scene.deadlines, { limits, onLate: (lateness) => scene.onLate(lateness) })
       clock.queue()
       scene.time.advance(200_000)
       expect(scene.told).toEqual([])
@@ -423,9 +424,8 @@ describe('a requestTimeout below a second', () => {
     const scene = new Scene({ requestTimeout })
     scene.clock.start()
     // In the same list, and due a moment before: the next check comes as late as it may.
-    const before = new CallClock(scene.deadlines, toLimits({ requestTimeout }, toClientOptions({}).limits), {
-      onLate() {},
-    })
+    const limits = toLimits({ requestTimeout }, toClientOptions({}).limits)
+    const before = new CallClock(scene.deadlines, { limits, onLate() {} })
     scene.deadlines
       .listFor(requestTimeout)
       .set(before, scene.time.now() + requestTimeout - 1.5, scene.time.now())

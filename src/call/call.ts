@@ -55,7 +55,6 @@ export class Call
   /** How many attempts have begun. */
   #attempts = 0
   failures: FailureNotes = NO_FAILURES
-  sessionMark = 0
   /** The handler of the outer call when this call is an attempt of it; null for a call of the caller's own. */
   outer: DispatchHandler | null = null
   /** The tunnel that the call has become; null for none. */
@@ -380,12 +379,17 @@ export class Call
   }
 
   /**
-   * After a 421: queues the request for another connection, once. A request whose body can't be sent again, or that the
-   * server had accepted and that isn't safe to repeat, isn't queued: a buffering handler takes the response instead.
+   * After a 421: retires the connection, and queues the request again, once. A request whose body can't be sent again,
+   * or that the server had accepted and that isn't safe to repeat, isn't queued: a buffering handler takes the response
+   * instead.
    */
   #moveOn(): void {
     const attempt = this.#attempt
     if (this.#state !== 'running' || this.failures.wasMisdirected || attempt === null) return
+    // First: the call gets another connection then, as any call would (RFC 9110 §15.5.20).
+    attempt.retire()
+    // The room that a waiting call gets meanwhile leads to the caller's code, which may end this one.
+    if (this.#attempt !== attempt) return
     const { body, idempotent } = this.request
     if (!body.isSpent && (idempotent || !attempt.isAccepted)) {
       this.#attempt = null
@@ -395,7 +399,6 @@ export class Call
     } else {
       this.#handler = toMisdirectedHandler(this.#handler, this.request)
     }
-    attempt.retire()
   }
 
   #queueAgain(error: DodiciError | null): void {

@@ -23,10 +23,7 @@ export interface FailureNotes {
   readonly http1Required: DodiciError | null
   /** The call is an upgrade, and its origin's sessions offer no extended CONNECT (RFC 8441): it waits for HTTP/1.1. */
   readonly isHttp1Upgrade: boolean
-  /**
-   * The response was 421 (RFC 9110 §15.5.20): the call goes to a session that is newer than that attempt's. The call
-   * reads this: it is replayed so only once.
-   */
+  /** The response was 421 (RFC 9110 §15.5.20). The call reads this: it is replayed so only once. */
   readonly wasMisdirected: boolean
   /** The stream of the last of them, which the call itself notes; null for none. */
   readonly streamId: number | null
@@ -49,9 +46,4 @@ export interface SchedulerNotes {
   /** The call's place in the order of dispatch. */
   readonly sequence: number
   failures: FailureNotes
-  /**
-   * The number of sessions that the scheduler had opened when the attempt before the 421 began; 0 before any attempt on
-   * a session.
-   */
-  sessionMark: number
 }

@@ -11,7 +11,7 @@ import type { Origin } from '../options/options.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session } from '../session/session.ts'
 import type { Fallback } from './fallback/fallback.ts'
-import { toLane, toSessionNeed } from './lane.ts'
+import { isForHttp1, toSessionNeed } from './session-need.ts'
 import type { SessionSet } from './session-set.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
 
@@ -61,9 +61,8 @@ export class CallPump {
     if (this.#depth >= MAX_DEPTH) return false
     this.#depth++
     try {
-      const { fallback, misdirected, ordinary } = this.#waiting
+      const { fallback, ordinary } = this.#waiting
       if (fallback.size > 0) this.#openWaiting(fallback)
-      if (misdirected.size > 0) this.#openWaiting(misdirected)
       this.#openWaiting(ordinary)
     } finally {
       this.#depth--
@@ -78,8 +77,8 @@ export class CallPump {
    */
   openAtOnce(call: Call): boolean {
     if (this.#depth >= MAX_DEPTH || this.#isStopped) return false
-    const need = toSessionNeed(toLane(call), this.#memory.protocol)
-    const session = this.#sessions.pick(need, call.sessionMark)
+    const need = toSessionNeed(call, this.#memory.protocol)
+    const session = this.#sessions.pick(need)
     if (session === null && need !== 'none') return false
     if (!this.#fallback.hasRoom && this.#isForFallback(call, session)) return false
     this.#depth++
@@ -98,10 +97,10 @@ export class CallPump {
 
   #openWaiting(queue: PendingQueue<Call>): void {
     for (let call = queue.first; call !== null && !this.#isStopped; call = queue.first) {
-      const need = toSessionNeed(toLane(call), this.#memory.protocol)
-      const session = this.#sessions.pick(need, call.sessionMark)
+      const need = toSessionNeed(call, this.#memory.protocol)
+      const session = this.#sessions.pick(need)
       if (session === null && need !== 'none') {
-        this.#sessions.grow(need, call.sessionMark)
+        this.#sessions.grow()
         return
       }
       if (!this.#fallback.hasRoom && this.#isForFallback(call, session)) {
@@ -127,10 +126,9 @@ export class CallPump {
   /** @param session null for a call that the fallback serves */
   #open(call: Call, session: Session | null): void {
     if (session !== null && !this.#isForFallback(call, session)) {
-      if (!call.failures.wasMisdirected) call.sessionMark = this.#sessions.opened
       session.open(call)
     } else if (this.#fallback.isThere) {
-      const isHint = session === null && toLane(call).need !== 'none'
+      const isHint = session === null && !isForHttp1(call)
       this.#fallback.open(call, call.failures.http1Required, isHint)
     } else {
       // Back to its place in the queue: a call leaves the queue when it settles.

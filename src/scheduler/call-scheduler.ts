@@ -32,9 +32,10 @@ import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import type { RoomListener } from './fallback/fallback.ts'
 import { Fallback } from './fallback/fallback.ts'
-import { toLane, toSessionNeed } from './lane.ts'
 import { isRefusal } from './replay-verdict.ts'
 import { Replays } from './replays.ts'
+import type { SessionNeed } from './session-need.ts'
+import { toSessionNeed } from './session-need.ts'
 import type { SessionSetOwner } from './session-set.ts'
 import { SessionSet } from './session-set.ts'
 import { WaitingCalls } from './waiting-calls.ts'
@@ -213,7 +214,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
   isConnecting(call: Call): boolean {
     if (this.#waiting.isDelayed(call)) return false
     if (this.#isForFallback(call)) return !this.#fallback.isConnected
-    return !this.#isServed(call) || this.#sessions.awaitsSettings(toLane(call).need, call.sessionMark)
+    return !this.#sessions.isServing || this.#sessions.awaitsSettings(this.#toNeed(call))
   }
 
   mayWaitOn(call: Call): boolean {
@@ -222,12 +223,11 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
 
   /** Whether no session is to take a call, and the fallback will. */
   #isForFallback(call: Call): boolean {
-    return this.#fallback.isThere && toSessionNeed(toLane(call), this.#memory.protocol) === 'none'
+    return this.#fallback.isThere && this.#toNeed(call) === 'none'
   }
 
-  /** Whether there is a session that takes calls like this one. */
-  #isServed(call: Call): boolean {
-    return this.#sessions.isServing(toLane(call).need, call.sessionMark)
+  #toNeed(call: Call): SessionNeed {
+    return toSessionNeed(call, this.#memory.protocol)
   }
 
   waiting(): number {
@@ -253,7 +253,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
       () => toOwnError(toConnectError(cause, this.#origin.href)),
       (call) =>
         !this.#isForFallback(call) &&
-        !this.#isServed(call) &&
+        !this.#sessions.isServing &&
         (!isLate || call.request.limits.connectTimeout === null),
     )
   }

@@ -18,12 +18,12 @@ import { toDisconnectError } from '../session/loss.ts'
 import type { OriginMemory } from '../session/origin-memory.ts'
 import type { Session, SessionContext, SessionOwner } from '../session/session.ts'
 import type { ConnectionEvents } from './connection-events.ts'
-import type { SessionNeed } from './lane.ts'
 import type { ReconnectDemand } from './reconnect-policy.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
 import { Relief } from './relief.ts'
 import { MAX_FRUITLESS_ATTEMPTS } from './replay-reason.ts'
 import { SessionHeap } from './session-heap.ts'
+import type { SessionNeed } from './session-need.ts'
 
 /** The owner of the calls that run on the sessions. */
 export interface SessionSetOwner extends ReconnectDemand {
@@ -89,27 +89,17 @@ export class SessionSet implements SessionOwner, Http2Taker {
     return ready
   }
 
-  /**
-   * Whether a session takes calls with such a need.
-   *
-   * @param opened for a call that got a 421: how many sessions had been opened when that attempt began
-   */
-  isServing(need: SessionNeed, opened: number): boolean {
-    const before = need === 'newer' ? opened : 0
-    for (const session of this.#usable) if (session.id > before && session.state.name === 'ready') return true
+  /** Whether a session takes calls. */
+  get isServing(): boolean {
+    for (const session of this.#usable) if (session.state.name === 'ready') return true
     return false
   }
 
-  /** Whether a call with such a need waits for the first SETTINGS of a connection. @param opened as above */
-  awaitsSettings(need: SessionNeed, opened: number): boolean {
+  /** Whether a call with such a need waits for the first SETTINGS of a connection. */
+  awaitsSettings(need: SessionNeed): boolean {
     if (need !== 'settled' && need !== 'settled-or-idle') return false
     for (const session of this.#usable) if (session.settings.areSettled) return false
-    return this.isServing(need, opened)
-  }
-
-  /** How many sessions were opened so far: the id of the newest. */
-  get opened(): number {
-    return this.#opened
+    return this.isServing
   }
 
   /** Snapshots, the oldest session first. */
@@ -117,14 +107,9 @@ export class SessionSet implements SessionOwner, Http2Taker {
     return [...this.#all].map((session) => session.toStats())
   }
 
-  /**
-   * A session that has room for a call with such a need, or null. The least loaded one, where any will do.
-   *
-   * @param opened as for {@link isServing}
-   */
-  pick(need: SessionNeed, opened: number): Session | null {
+  /** A session that has room for a call with such a need, or null. The least loaded one, where any will do. */
+  pick(need: SessionNeed): Session | null {
     if (need === 'none') return null
-    if (need === 'newer') return this.#pickNewer(opened)
     const session = this.#pickLeastLoaded()
     if (session === null || need === 'any' || session.settings.areSettled) return session
     return need === 'settled-or-idle' && session.streams === 0 ? session : this.#pickSettled()
@@ -149,14 +134,9 @@ export class SessionSet implements SessionOwner, Http2Taker {
     }
   }
 
-  /**
-   * Calls with such a need wait, and no session has room for them.
-   *
-   * @param opened as for {@link isServing}
-   */
-  grow(need: SessionNeed, opened: number): void {
-    const mustWait = need === 'newer' ? this.#hasNewer(opened) : this.#usable.size > 0 && this.#mustWait()
-    if (mustWait) return
+  /** Calls wait, and no session has room for them. */
+  grow(): void {
+    if (this.#usable.size > 0 && this.#mustWait()) return
     if (this.#usable.size < this.#connections) this.#open(this.#toReason(), null)
     else this.#relieve()
   }
@@ -305,21 +285,6 @@ export class SessionSet implements SessionOwner, Http2Taker {
     return null
   }
 
-  #pickNewer(opened: number): Session | null {
-    for (const session of this.#usable) if (session.id > opened && session.hasRoom()) return session
-    return null
-  }
-
-  /** Whether a session that was opened after the first `opened` ones takes calls, or will. */
-  #hasNewer(opened: number): boolean {
-    for (const session of this.#usable) {
-      if (session.id <= opened || this.#retireIfLost(session)) continue
-      if (session.isStale && !session.isVerifying) session.verify()
-      return true
-    }
-    return false
-  }
-
   /** Whether the peer has chosen HTTP/1.1, there is a fallback, and no session speaks HTTP/2 with the origin. */
   #isForFallback(cause: Error): boolean {
     if (!(cause instanceof AlpnError) || cause.alpnProtocol === null) return false
@@ -372,7 +337,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
   }
 
   #judge(session: Session, cause: Error | null): void {
-    if (this.#isEnded || !this.#reconnects.recordEnd(session, this.isServing('any', 0))) return
+    if (this.#isEnded || !this.#reconnects.recordEnd(session, this.isServing)) return
     this.#owner.giveUp(MAX_FRUITLESS_ATTEMPTS, cause)
     this.#reconnects.updateRef()
   }

@@ -8,17 +8,15 @@ import type { Call } from '../call/call.ts'
 import type { Clock } from '../core/clock.ts'
 import { PendingQueue } from '../core/pending-queue.ts'
 import { DelayedCalls } from './delayed-calls.ts'
-import { toLane } from './lane.ts'
+import { isForHttp1 } from './session-need.ts'
 
 /** What one call waits for is no reason to hold up calls that need another session, or none. */
 export class WaitingCalls {
-  /** Calls of the lane of this name. */
+  /** Calls that need no session, whatever the origin speaks. */
   readonly fallback = new PendingQueue<Call>()
-  /** Calls of the lane of this name. */
-  readonly misdirected = new PendingQueue<Call>()
-  /** Calls of all other lanes: among them the order of dispatch is kept. */
+  /** All other calls: among them the order of dispatch is kept. */
   readonly ordinary = new PendingQueue<Call>()
-  /** Calls that were refused, and wait before they enter their lane again. */
+  /** Calls that were refused, and wait before they enter their queue again. */
   readonly #delayed: DelayedCalls
 
   /** @param onOver called when a delayed call's time has come; the call has left then */
@@ -28,7 +26,7 @@ export class WaitingCalls {
 
   /** The number of calls that would take a session now. */
   get size(): number {
-    return this.fallback.size + this.misdirected.size + this.ordinary.size
+    return this.fallback.size + this.ordinary.size
   }
 
   /** The number of all calls here. */
@@ -60,14 +58,12 @@ export class WaitingCalls {
   /** A list of all calls here, which go on waiting. */
   toArray(): Call[] {
     const calls: Call[] = []
-    for (const queue of [this.fallback, this.misdirected, this.ordinary])
+    for (const queue of [this.fallback, this.ordinary])
       for (let call = queue.first; call !== null; call = call.queueNext) calls.push(call)
     return [...calls, ...this.#delayed.toArray()]
   }
 
   #queueOf(call: Call): PendingQueue<Call> {
-    const { name } = toLane(call)
-    if (name === 'fallback') return this.fallback
-    return name === 'misdirected' ? this.misdirected : this.ordinary
+    return isForHttp1(call) ? this.fallback : this.ordinary
   }
 }

@@ -148,13 +148,13 @@ describe('a call that got a 421', () => {
     expect(call.error).toMatchObject({ attempts: 1, streamId: 1 })
   })
 
-  it('has its own connectTimeout, independent of other connections', async () => {
+  it('waits for a connection that is there, as any call does: its connectTimeout is over', async () => {
     const held: ConnectionScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respond() }
     const peer = await startPeer(held)
     const clock = new FakeClock()
     const options = { ...PATIENT, connections: 2, connect: dialOnce(peer.origin, 2).connect }
     const harness = startHarness(peer, options, clock)
-    ask(harness, 'GET /held')
+    const other = ask(harness, 'GET /held')
     await peer.waitFor(() => peer.requests.length === 1)
     await peer.connection(0).ping()
     await ask(harness, 'GET /serve').settled
@@ -165,12 +165,18 @@ describe('a call that got a 421', () => {
     peer.request('/elsewhere').end()
     await peer.connection(1).ping()
     await turns()
-    // The fresh one replaces the second; the first is still there, and of no use.
-    clock.advance(60_000)
-    expect(call.events).toEqual(['start', 'error'])
+    // A fresh one is to replace the second, and isn't made; the first is still there, and full.
+    clock.advance(10_000)
+    expect(call.events).toEqual(['start'])
+    peer.request('/held').respond()
+    await other.settled
+    await peer.waitFor(() => peer.requests.length === 4)
+    peer.connection(0).streams[1]?.respond()
+    await call.settled
+    expect(call.events).toEqual(['start', 'response 200', 'data', 'end'])
   })
 
-  it('goes to a newer connection, also when that must be verified first', async () => {
+  it('goes to another connection, also when that must be verified first', async () => {
     const held: ConnectionScript = { settings: SINGLE, onComplete: (s) => s.path === '/serve' && s.respond() }
     const peer = await startPeer([held, held, SERVE])
     const clock = new FakeClock()

@@ -45,7 +45,7 @@ describe('a response of 421', () => {
     'DELETE',
     'PATCH',
     'PROPFIND',
-  ])('to a %s is not handed over: it is sent once more, by a fresh connection', async (method) => {
+  ])('to a %s is not handed over: it is sent once more, by another connection', async (method) => {
     const peer = await startPeer([MISDIRECT, SERVE])
     const harness = startHarness(peer, {})
     const call = ask(harness, `${method} /elsewhere`)
@@ -165,70 +165,107 @@ describe('a response of 421', () => {
 
 describe('a pool that gets a 421', () => {
   /** One stream at a time; the test itself responds to the held requests. */
-  const SERVE_ONE: ConnectionScript = {
-    settings: [[Setting.MAX_CONCURRENT_STREAMS, 1]],
+  const toServeOne = (isElsewhere: boolean): ConnectionScript => ({
+    settings: SINGLE,
     onComplete: (stream) => {
-      if (stream.path === '/elsewhere') misdirect(stream)
-      else if (stream.path !== '/held') stream.respond()
+      if (stream.path === '/elsewhere' && !isElsewhere) misdirect(stream)
+      else if (stream.path !== '/held' && stream.path !== '/later') stream.respond()
     },
-  }
+  })
 
-  /** As many sessions as there are scripts of this kind, all of them idle. */
-  async function startPool(sessions: number, rest: readonly ConnectionScript[], clock = new FakeClock()) {
-    const scripts = Array.from({ length: sessions }, () => SERVE_ONE)
-    const peer = await startPeer([...scripts, ...rest])
+  /** @param sessions for each an idle one: whether it is the right one for `/elsewhere`; the first is asked first */
+  async function startPool(sessions: readonly boolean[], rest: readonly ConnectionScript[]) {
+    const clock = new FakeClock()
+    const peer = await startPeer([...sessions.map(toServeOne), ...rest])
     const dials: { made: number; onFresh: 'connect' | 'fail' | 'hang' } = { made: 0, onFresh: 'connect' }
     const connector: Connector = (_options, callback) => {
-      const isFresh = ++dials.made === sessions + 1
+      const isFresh = ++dials.made > sessions.length
       if (isFresh && dials.onFresh === 'fail') callback(new Error('no more sockets'))
       if (isFresh && dials.onFresh !== 'connect') return
       const socket = connect(Number(new URL(peer.origin).port), '127.0.0.1', () => callback(null, socket))
     }
-    const harness = startHarness(peer, { ...PATIENT, connections: sessions, connect: connector }, clock)
+    const options = { ...PATIENT, connections: sessions.length, connect: connector }
+    const harness = startHarness(peer, options, clock)
     const held: Recorder[] = []
-    for (let index = 0; index < sessions; index++) {
+    for (let index = 0; index < sessions.length; index++) {
       held.push(ask(harness, 'GET /held'))
       await peer.waitFor(() => peer.requests.length === index + 1)
       // Its limit is known then.
       await peer.connection(index).ping()
     }
-    for (const stream of peer.requests) stream.respond()
-    await toOutcomes(held)
-    return { peer, harness, clock, dials }
+    const release = async (): Promise<void> => {
+      for (const stream of peer.requests) if (stream.path === '/held') stream.respond()
+      await toOutcomes(held)
+    }
+    return { peer, harness, clock, dials, release }
   }
 
-  it('opens a new connection rather than taking an older one', async () => {
-    const { peer, harness } = await startPool(3, [SERVE])
+  it('takes another connection that is there, if it is an older one', async () => {
+    const { peer, harness, release } = await startPool([true, false, true], [])
+    peer.connection(1).streams[0]?.respond()
+    await peer.connection(1).ping()
+    const call = ask(harness, 'GET /later')
+    await peer.waitFor(() => peer.requests.length === 4)
+    await release()
+    misdirect(peer.request('/later'))
+    await peer.waitFor(() => peer.requests.length === 5)
+    peer.connection(0).streams[1]?.respond()
+    expect(await toOutcomes([call])).toEqual(['GET /later'])
+    expect(peer.ledger.slice(3)).toEqual(['1/3 GET /later', '0/3 GET /later'])
+    expect(peer.connections).toHaveLength(3)
+  })
+
+  it('hands the second 421 over when another connection is the wrong one, too', async () => {
+    const { peer, harness, release } = await startPool([false, false], [SERVE])
+    await release()
+    expect(await toOutcomes([ask(harness, 'GET /elsewhere')])).toEqual(['misdirected GET /elsewhere'])
+    expect(peer.ledger.slice(2)).toEqual(['0/3 GET /elsewhere', '1/3 GET /elsewhere'])
+  })
+
+  it('opens a connection in place of the one that brought it, when the others are full', async () => {
+    const { peer, harness } = await startPool([false, true], [SERVE])
+    peer.connection(0).streams[0]?.respond()
+    await peer.connection(0).ping()
     expect(await toOutcomes([ask(harness, 'GET /elsewhere')])).toEqual(['GET /elsewhere'])
-    expect(peer.connections).toHaveLength(4)
-    expect(peer.ledger.at(-1)).toBe('3/1 GET /elsewhere')
-    // The older ones still serve what isn't misdirected.
-    const calls = Array.from({ length: 3 }, () => ask(harness, 'GET /here'))
-    expect(await toOutcomes(calls)).toEqual(['GET /here', 'GET /here', 'GET /here'])
-    expect(peer.connections).toHaveLength(4)
+    expect(peer.ledger.slice(2)).toEqual(['0/3 GET /elsewhere', '2/1 GET /elsewhere'])
   })
 
-  it('holds up no other call while the fresh connection is made', async () => {
-    const { harness, dials } = await startPool(2, [])
+  it('keeps the order of dispatch: the call comes before those that were dispatched after it', async () => {
+    const { peer, harness, dials } = await startPool([false, true], [])
     dials.onFresh = 'hang'
-    const call = ask(harness, 'GET /elsewhere')
+    peer.connection(0).streams[0]?.respond()
+    await peer.connection(0).ping()
+    const calls = ['GET /elsewhere', 'GET /a', 'GET /b'].map((what) => ask(harness, what))
     await expect.poll(() => dials.made).toBe(3)
-    const others = ['GET /a', 'GET /b', 'GET /c'].map((what) => ask(harness, what))
-    expect(await toOutcomes(others)).toEqual(['GET /a', 'GET /b', 'GET /c'])
-    call.controller?.abort()
-    await call.settled
+    peer.connection(1).streams[0]?.respond()
+    expect(await toOutcomes(calls)).toEqual(['GET /elsewhere', 'GET /a', 'GET /b'])
+    expect(peer.ledger.slice(3)).toEqual(['1/3 GET /elsewhere', '1/5 GET /a', '1/7 GET /b'])
   })
 
-  it('fails when the fresh connection cannot be made, and holds up no other call', async () => {
-    const { harness, clock, dials } = await startPool(2, [SERVE])
+  it('is served by a connection that is there when no further one can be made', async () => {
+    const { harness, clock, dials, peer, release } = await startPool([false, true], [])
+    dials.onFresh = 'fail'
+    peer.connection(0).streams[0]?.respond()
+    await peer.connection(0).ping()
+    const call = ask(harness, 'GET /elsewhere')
+    await expect.poll(() => dials.made).toBeGreaterThan(2)
+    await release()
+    await settle(clock, [call])
+    expect(await toOutcomes([call])).toEqual(['GET /elsewhere'])
+    expect(peer.ledger.slice(2)).toEqual(['0/3 GET /elsewhere', '1/3 GET /elsewhere'])
+  })
+
+  it('fails the call when there is no other connection, and none can be made', async () => {
+    const { harness, clock, dials, release } = await startPool([false], [SERVE])
+    await release()
     dials.onFresh = 'fail'
     const call = ask(harness, 'GET /elsewhere')
     await call.settled
+    dials.onFresh = 'connect'
     const next = ask(harness, 'GET /next')
     await settle(clock, [next])
     expect(call.error).toBeInstanceOf(errors.ConnectError)
     expect(await toOutcomes([next])).toEqual(['GET /next'])
-    expect(dials.made).toBe(3)
   })
 
   it('tries another connection when the fresh one is lost', async () => {
@@ -236,9 +273,10 @@ describe('a pool that gets a 421', () => {
       onConnection: (connection) => connection.goAway({ lastStreamId: 0, code: 0 }),
       onComplete: () => {},
     }
-    const { peer, harness, clock } = await startPool(2, [lost, SERVE])
+    const { peer, harness, clock, release } = await startPool([false], [lost, SERVE])
+    await release()
     const call = ask(harness, 'POST /elsewhere')
-    await peer.waitFor(() => peer.connections.length === 3)
+    await peer.waitFor(() => peer.connections.length === 2)
     const next = ask(harness, 'GET /next')
     await settle(clock, [call, next])
     expect(await toOutcomes([call, next])).toEqual(['POST /elsewhere', 'GET /next'])

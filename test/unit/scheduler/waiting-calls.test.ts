@@ -24,15 +24,14 @@ function areSame(found: readonly (Call | null)[], expected: readonly (Call | nul
 }
 
 describe('WaitingCalls', () => {
-  it('keeps three groups apart: calls for the fallback, calls after a 421, and all others', () => {
+  it('keeps two groups apart: calls for the fallback, and all others', () => {
     const { waiting } = setUp()
     const ordinary = toCall()
     const misdirected = toCall({ wasMisdirected: true })
     const http1 = toCall({ http1Required: new SocketError('it wants HTTP/1.1') })
     for (const call of [ordinary, misdirected, http1]) waiting.add(call)
-    const firsts = [waiting.fallback.first, waiting.misdirected.first, waiting.ordinary.first]
-    expect(areSame(firsts, [http1, misdirected, ordinary])).toBe(true)
-    expect(areSame(waiting.toArray(), [http1, misdirected, ordinary])).toBe(true)
+    expect(areSame([waiting.fallback.first, waiting.ordinary.first], [http1, ordinary])).toBe(true)
+    expect(areSame(waiting.toArray(), [http1, ordinary, misdirected])).toBe(true)
     expect([waiting.size, waiting.total]).toEqual([3, 3])
   })
 
@@ -46,7 +45,7 @@ describe('WaitingCalls', () => {
     ]
     for (const call of calls) waiting.add(call)
     expect(areSame(waiting.toArray(), calls)).toBe(true)
-    expect([waiting.fallback.size, waiting.misdirected.size, waiting.ordinary.size]).toEqual([0, 0, 4])
+    expect([waiting.fallback.size, waiting.ordinary.size]).toEqual([0, 4])
   })
 
   it.each<Partial<FailureNotes>>([

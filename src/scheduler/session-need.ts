@@ -1,0 +1,45 @@
+/**
+ * Pure: which session a call waits for.
+ *
+ * @module
+ */
+
+import type { FailureNotes } from '../call/scheduler-notes.ts'
+import type { Request } from '../request/request.ts'
+import type { OriginProtocol } from '../session/origin-memory.ts'
+
+/**
+ * Which session may take a call:
+ *
+ * - `none`: no session, the fallback serves the call
+ * - `any`: any session with room
+ * - `settled`: a session whose peer's SETTINGS have come
+ * - `settled-or-idle`: such a session, or one without streams
+ */
+export type SessionNeed = 'none' | 'any' | 'settled' | 'settled-or-idle'
+
+/** The facts that decide which session a call needs. */
+export interface NeedFacts {
+  readonly request: Pick<Request, 'isHttp1' | 'protocol'> & {
+    readonly body: Pick<Request['body'], 'replayable'>
+  }
+  readonly failures: Pick<FailureNotes, 'http1Required' | 'isHttp1Upgrade'>
+}
+
+/**
+ * Whether the server, or the caller, wants the request to be sent by HTTP/1.1, whatever else the origin speaks. It
+ * changes only while the call has a stream, or right before the call is queued again.
+ */
+export function isForHttp1({ request, failures }: NeedFacts): boolean {
+  return request.isHttp1 || failures.http1Required !== null || failures.isHttp1Upgrade
+}
+
+/** Which session may take a call. @param protocol what is known of the origin's protocol */
+export function toSessionNeed(call: NeedFacts, protocol: OriginProtocol): SessionNeed {
+  if (protocol === 'http/1.1' || isForHttp1(call)) return 'none'
+  // RFC 8441 §3: only SETTINGS tell whether the peer supports extended CONNECT.
+  if (call.request.protocol !== null) return 'settled'
+  // A stream above a limit that the peer hasn't sent yet is refused, and a body that can be read only once would be
+  // lost with it. So the call is the first of a session, or waits for SETTINGS.
+  return call.request.body.replayable ? 'any' : 'settled-or-idle'
+}

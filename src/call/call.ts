@@ -25,13 +25,12 @@ import type { LateListener, Lateness } from './call-clock.ts'
 import { CallClock } from './call-clock.ts'
 import type { ControlledCall } from './call-controller.ts'
 import { CallController } from './call-controller.ts'
-import type { CallOwner } from './call-owner.ts'
+import type { CallOwner, FailureNotes } from './call-owner.ts'
+import { NO_FAILURES } from './call-owner.ts'
 import type { CallState } from './call-state.ts'
 import { toLateError } from './late-error.ts'
 import { checkListSize } from './request-limits.ts'
 import { checkData, checkEnd, checkHeader, isMalformed, toLengthError } from './response-limits.ts'
-import type { FailureNotes, SchedulerNotes } from './scheduler-notes.ts'
-import { NO_FAILURES } from './scheduler-notes.ts'
 import { acceptKey } from './websocket-accept.ts'
 
 /** The source of the raw trailers of a response that has none: the list itself is made when it is read. */
@@ -44,10 +43,7 @@ const NO_RAW_TRAILERS: readonly string[] = Object.freeze([])
  * It is the async context in which it was dispatched: callbacks of the handler, sources of the body and what listens to
  * a tunnel run in it. An object of its own for that would cost 32 bytes more.
  */
-export class Call
-  extends CallerContext
-  implements Queued<Call>, SchedulerNotes, ControlledCall, LateListener
-{
+export class Call extends CallerContext implements Queued<Call>, ControlledCall, LateListener {
   readonly request: Request
   queueNext: Call | null = null
   queuePrevious: Call | null = null
@@ -374,14 +370,13 @@ export class Call
       this.fail(toLengthError(attempt.meter, error) ?? error)
       return
     }
-    if (this.#owner.mayReplay(this, error, attempt?.isLeftOut === true)) this.#queueAgain(error)
+    if (this.#owner.mayReplay(this, error, attempt)) this.#queueAgain()
     else this.fail(error)
   }
 
   /**
-   * After a 421: retires the connection, and queues the request again, once. A request whose body can't be sent again,
-   * or that the server had accepted and that isn't safe to repeat, isn't queued: a buffering handler takes the response
-   * instead.
+   * After a 421: retires the connection, and queues the request again, once. If it must not be sent again, a buffering
+   * handler takes the response instead.
    */
   #moveOn(): void {
     const attempt = this.#attempt
@@ -390,21 +385,20 @@ export class Call
     attempt.retire()
     // The room that a waiting call gets meanwhile leads to the caller's code, which may end this one.
     if (this.#attempt !== attempt) return
-    const { body, idempotent } = this.request
-    if (!body.isSpent && (idempotent || !attempt.isAccepted)) {
+    if (this.#owner.mayReplay(this, null, attempt)) {
       this.#attempt = null
       this.failures = { ...this.failures, streamId: attempt.streamId }
-      this.#queueAgain(null)
+      this.#queueAgain()
       attempt.cancel()
     } else {
       this.#handler = toMisdirectedHandler(this.#handler, this.request)
     }
   }
 
-  #queueAgain(error: DodiciError | null): void {
+  #queueAgain(): void {
     this.#move('queued')
     this.#clock.queue()
-    this.#owner.onReplay(this, error)
+    this.#owner.onReplay(this)
     // Last: destroying a source runs the caller's code, which may end the call.
     this.#dropBody(null)
   }

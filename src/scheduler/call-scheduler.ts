@@ -7,6 +7,7 @@
 import type { DispatchHandler } from '../../types/handler.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { SessionStats } from '../../types/stats.ts'
+import type { Attempt } from '../call/attempt.ts'
 import { Call } from '../call/call.ts'
 import type { CallOwner } from '../call/call-owner.ts'
 import type { CallState } from '../call/call-state.ts'
@@ -14,7 +15,6 @@ import type { Clock } from '../core/clock.ts'
 import { Deadlines } from '../core/clock.ts'
 import { noop } from '../core/noop.ts'
 import { originalNextTick } from '../core/original-timers.ts'
-import { ErrorCode } from '../errors/error-codes.ts'
 import type { DodiciError } from '../errors/errors.ts'
 import {
   ClientDestroyedError,
@@ -32,8 +32,8 @@ import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import type { RoomListener } from './fallback/fallback.ts'
 import { Fallback } from './fallback/fallback.ts'
-import { isRefusal } from './replay-verdict.ts'
-import { Replays } from './replays.ts'
+import type { ReplayTerms } from './replay.ts'
+import { toReplay } from './replay.ts'
 import type { SessionNeed } from './session-need.ts'
 import { toSessionNeed } from './session-need.ts'
 import type { SessionSetOwner } from './session-set.ts'
@@ -51,10 +51,12 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
   readonly #sessions: SessionSet
   readonly #memory: OriginMemory
   readonly #fallback: Fallback
-  readonly #replays: Replays
+  readonly #replayTerms: ReplayTerms
   readonly #pump: CallPump
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
+  /** Calls of which a response has come, so far: replays and reconnects are free while that number grows. */
+  #progress = 0
   /** Calls dispatched so far. */
   #sequence = 0
   #needsDrain = false
@@ -80,8 +82,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
     this.deadlines = new Deadlines(clock)
     this.#memory = memory
     this.#fallback = new Fallback(options, connections.http1, clock, memory, events, this)
-    const { replaySafe } = options
-    this.#replays = new Replays({ replaySafe, hasFallback: this.#fallback.isThere })
+    this.#replayTerms = { replaySafe: options.replaySafe, hasFallback: this.#fallback.isThere }
     const { exchange } = this.#fallback
     const { sessions } = connections
     this.#sessions = new SessionSet(origin, options, sessions, clock, memory, this, events, exchange)
@@ -105,7 +106,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
   }
 
   get progress(): number {
-    return this.#replays.progress
+    return this.#progress
   }
 
   /** Snapshots of the sessions that aren't closed. */
@@ -174,18 +175,16 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
     return trace(request, handler, !this.#fallback.isThere || (isHttp2 && request.protocol === null))
   }
 
-  mayReplay(call: Call, error: DodiciError, isLeftOut: boolean): boolean {
+  mayReplay(call: Call, error: DodiciError | null, attempt: Attempt | null): boolean {
     if (this.#isDestroyed) return false
-    const verdict = this.#replays.judge(call, error, isLeftOut)
-    if (verdict === 'safe') this.#sessions.requireVerification()
-    return verdict !== null
+    const { reason, failures } = toReplay(call, error, attempt, this.#progress, this.#replayTerms)
+    call.failures = failures
+    if (reason === 'safe') this.#sessions.requireVerification()
+    return reason !== null
   }
 
-  onReplay(call: Call, error: DodiciError | null): void {
-    if (error === null) call.failures = { ...call.failures, wasMisdirected: true }
-    else if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED)
-      call.failures = { ...call.failures, http1Required: error }
-    if (error !== null && isRefusal(error) && this.#waiting.delay(call, call.failures.refusals)) return
+  onReplay(call: Call): void {
+    if (this.#waiting.delay(call)) return
     this.#waiting.add(call)
     // A tick later: the session that has just released the call may be about to report that it drains.
     originalNextTick(serveLater, this)
@@ -206,7 +205,7 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
         this.#announceDrain()
       }
     }
-    if (from === 'receiving') this.#replays.recordResponse()
+    if (from === 'receiving') this.#progress++
     this.#unsettled--
     if (this.#unsettled === 0) this.#onIdle?.()
   }

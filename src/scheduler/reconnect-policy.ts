@@ -6,7 +6,7 @@
 
 import type { Clock } from '../core/clock.ts'
 import { Backoff } from './backoff.ts'
-import { MAX_FRUITLESS_ATTEMPTS } from './replay-reason.ts'
+import { MAX_FRUITLESS_ATTEMPTS } from './replay.ts'
 
 /** What the policy needs to know of the calls for which connections are made. */
 export interface ReconnectDemand {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FailureNotes } from '../call/scheduler-notes.ts'
+import type { FailureNotes } from '../call/call-owner.ts'
 import type { Request } from '../request/request.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
 

@@ -21,7 +21,7 @@ import type { ConnectionEvents } from './connection-events.ts'
 import type { ReconnectDemand } from './reconnect-policy.ts'
 import { ReconnectPolicy } from './reconnect-policy.ts'
 import { Relief } from './relief.ts'
-import { MAX_FRUITLESS_ATTEMPTS } from './replay-reason.ts'
+import { MAX_FRUITLESS_ATTEMPTS } from './replay.ts'
 import { SessionHeap } from './session-heap.ts'
 import type { SessionNeed } from './session-need.ts'
 

@@ -5,23 +5,31 @@
  */
 
 import type { Call } from '../call/call.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Clock, Timed } from '../core/clock.ts'
+import { Deadlines } from '../core/clock.ts'
 import { PendingQueue } from '../core/pending-queue.ts'
-import { DelayedCalls } from './delayed-calls.ts'
+import { toBackoffDelay } from './backoff.ts'
 import { isForHttp1 } from './session-need.ts'
 
-/** What one call waits for is no reason to hold up calls that need another session, or none. */
+/** What one call waits for is no reason to hold up calls that need a session, or none. */
 export class WaitingCalls {
   /** Calls that need no session, whatever the origin speaks. */
   readonly fallback = new PendingQueue<Call>()
   /** All other calls: among them the order of dispatch is kept. */
   readonly ordinary = new PendingQueue<Call>()
-  /** Calls that were refused, and wait before they enter their queue again. */
-  readonly #delayed: DelayedCalls
+  /**
+   * Calls that were refused, and wait before they enter their queue again. Each has a delay of its own: that one was
+   * refused is no reason to delay the others.
+   */
+  readonly #delays = new Map<Call, Delay>()
+  readonly #deadlines: Deadlines
+  readonly #onOver: (call: Call) => void
 
-  /** @param onOver called when a delayed call's time has come; the call has left then */
+  /** @param onOver called when a call's delay is over; the call has left then */
   constructor(clock: Clock, onOver: (call: Call) => void) {
-    this.#delayed = new DelayedCalls(clock, onOver)
+    // The delays keep the process alive: there may be no socket while the calls wait.
+    this.#deadlines = new Deadlines(clock, true)
+    this.#onOver = onOver
   }
 
   /** The number of calls that would take a session now. */
@@ -31,28 +39,31 @@ export class WaitingCalls {
 
   /** The number of all calls here. */
   get total(): number {
-    return this.size + this.#delayed.size
+    return this.size + this.#delays.size
   }
 
   add(call: Call): void {
     this.#queueOf(call).add(call)
   }
 
-  /**
-   * Delays a refused call. @param refusals how often it was refused @returns false when the delay is 0: then the call
-   * isn't kept
-   */
-  delay(call: Call, refusals: number): boolean {
-    return this.#delayed.add(call, refusals)
+  /** Delays a call by what its notes say. @returns false when the delay is 0: then the call isn't kept */
+  delay(call: Call): boolean {
+    const delay = toBackoffDelay(call.failures.setbacks)
+    if (delay === 0) return false
+    const entry = new Delay(call, this)
+    this.#delays.set(call, entry)
+    const now = this.#deadlines.now()
+    this.#deadlines.set(entry, now + delay, now)
+    return true
   }
 
   isDelayed(call: Call): boolean {
-    return this.#delayed.has(call)
+    return this.#delays.has(call)
   }
 
   /** A waiting call has settled. */
   delete(call: Call): void {
-    if (!this.#delayed.delete(call)) this.#queueOf(call).remove(call)
+    if (!this.#endDelay(call)) this.#queueOf(call).remove(call)
   }
 
   /** A list of all calls here, which go on waiting. */
@@ -60,10 +71,43 @@ export class WaitingCalls {
     const calls: Call[] = []
     for (const queue of [this.fallback, this.ordinary])
       for (let call = queue.first; call !== null; call = call.queueNext) calls.push(call)
-    return [...calls, ...this.#delayed.toArray()]
+    return [...calls, ...this.#delays.keys()]
+  }
+
+  /** The delay of a call is over. */
+  release(call: Call): void {
+    this.#endDelay(call)
+    this.#onOver(call)
+  }
+
+  /** @returns false for a call that isn't delayed */
+  #endDelay(call: Call): boolean {
+    const entry = this.#delays.get(call)
+    if (entry === undefined) return false
+    this.#deadlines.delete(entry)
+    this.#delays.delete(call)
+    if (this.#delays.size === 0) this.#deadlines.stop()
+    return true
   }
 
   #queueOf(call: Call): PendingQueue<Call> {
     return isForHttp1(call) ? this.fallback : this.ordinary
+  }
+}
+
+/** The delay of one call. */
+class Delay implements Timed {
+  deadline = Number.POSITIVE_INFINITY
+  listIndex = -1
+  readonly #call: Call
+  readonly #owner: WaitingCalls
+
+  constructor(call: Call, owner: WaitingCalls) {
+    this.#call = call
+    this.#owner = owner
+  }
+
+  onDeadline(): void {
+    this.#owner.release(this.#call)
   }
 }

@@ -108,7 +108,7 @@ export class TestOwner implements CallOwner<Call> {
   replays = false
   /** What isConnecting() returns. */
   connecting = false
-  readonly asked: DodiciError[] = []
+  readonly asked: (DodiciError | null)[] = []
   /** The state that the call was in when it was queued again. */
   readonly replayed: CallState[] = []
   /** The state that a call settled from. */
@@ -118,7 +118,7 @@ export class TestOwner implements CallOwner<Call> {
     this.deadlines = new Deadlines(clock)
   }
 
-  mayReplay(_call: Call, error: DodiciError): boolean {
+  mayReplay(_call: Call, error: DodiciError | null): boolean {
     this.asked.push(error)
     return this.replays
   }

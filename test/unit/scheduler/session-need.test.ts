@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { FailureNotes } from '../../../src/call/scheduler-notes.ts'
-import { NO_FAILURES } from '../../../src/call/scheduler-notes.ts'
+import type { FailureNotes } from '../../../src/call/call-owner.ts'
+import { NO_FAILURES } from '../../../src/call/call-owner.ts'
 import { SocketError } from '../../../src/errors/errors.ts'
 import type { NeedFacts, SessionNeed } from '../../../src/scheduler/session-need.ts'
 import { isForHttp1, toSessionNeed } from '../../../src/scheduler/session-need.ts'

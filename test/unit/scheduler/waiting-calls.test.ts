@@ -1,12 +1,41 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Call } from '../../../src/call/call.ts'
-import type { FailureNotes } from '../../../src/call/scheduler-notes.ts'
-import { NO_FAILURES } from '../../../src/call/scheduler-notes.ts'
+import type { FailureNotes } from '../../../src/call/call-owner.ts'
+import { NO_FAILURES } from '../../../src/call/call-owner.ts'
+import type { Alarm, OnAlarm } from '../../../src/core/clock.ts'
 import { SocketError } from '../../../src/errors/errors.ts'
 import { WaitingCalls } from '../../../src/scheduler/waiting-calls.ts'
 import type { DispatchOptions } from '../../../types/index.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { Scene } from '../call/call-scene.ts'
+
+const FIRST_DELAY = 100
+const LONGEST_DELAY = 1_000
+/** A deadline may be met this much later, in milliseconds. */
+const RESOLUTION = 50
+
+/** Records whether one of its alarms would keep the process alive. */
+class WatchedClock extends FakeClock {
+  readonly referenced = new Set<Alarm>()
+
+  override after(delay: number, callback: OnAlarm): Alarm {
+    const inner = super.after(delay, (rungAt) => {
+      this.referenced.delete(alarm)
+      callback(rungAt)
+    })
+    const alarm: Alarm = {
+      cancel: () => {
+        this.referenced.delete(alarm)
+        inner.cancel()
+      },
+      setRef: (isNeeded) => {
+        if (isNeeded) this.referenced.add(alarm)
+        else this.referenced.delete(alarm)
+      },
+    }
+    return alarm
+  }
+}
 
 function setUp() {
   const clock = new FakeClock()
@@ -63,9 +92,9 @@ describe('WaitingCalls', () => {
 
   it('counts a refused call during its delay, but gives it only afterwards', () => {
     const { clock, onOver, waiting } = setUp()
-    const call = toCall()
-    expect(waiting.delay(call, 1)).toBe(false)
-    expect(waiting.delay(call, 2)).toBe(true)
+    const call = toCall({ setbacks: 2 })
+    expect(waiting.delay(toCall({ setbacks: 1 }))).toBe(false)
+    expect(waiting.delay(call)).toBe(true)
     expect([waiting.size, waiting.total, waiting.isDelayed(call)]).toEqual([0, 1, true])
     expect(areSame(waiting.toArray(), [call])).toBe(true)
     clock.advance(1_000)
@@ -76,10 +105,133 @@ describe('WaitingCalls', () => {
 
   it('removes a refused call that has settled during its delay', () => {
     const { clock, onOver, waiting } = setUp()
-    const call = toCall()
-    waiting.delay(call, 3)
+    const call = toCall({ setbacks: 3 })
+    waiting.delay(call)
     waiting.delete(call)
     clock.advance(10_000)
     expect([waiting.total, onOver.mock.calls.length]).toEqual([0, 0])
+  })
+})
+
+describe('the delay of a refused call', () => {
+  /** Calls of one kind are equal to each other: these names distinguish them. */
+  const names = new WeakMap<Call, string>()
+
+  function toRefused(setbacks: number, name = 'call'): Call {
+    const call = toCall({ setbacks })
+    names.set(call, name)
+    return call
+  }
+
+  function toNames(calls: readonly Call[]): (string | undefined)[] {
+    return calls.map((call) => names.get(call))
+  }
+
+  /** @param jitter from 0 to 1 */
+  function setUpDelays(jitter = 1) {
+    vi.spyOn(Math, 'random').mockReturnValue(jitter)
+    const clock = new WatchedClock()
+    const released: (string | undefined)[] = []
+    const waiting: WaitingCalls = new WaitingCalls(clock, (call) => {
+      expect(waiting.toArray()).not.toContain(call)
+      released.push(names.get(call))
+    })
+    return { clock, waiting, released }
+  }
+
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  it.each([0, 1])('is 0 after %i setbacks', (setbacks) => {
+    const { clock, waiting } = setUpDelays()
+    expect(waiting.delay(toRefused(setbacks))).toBe(false)
+    expect([waiting.total, waiting.toArray(), clock.made]).toEqual([0, [], 0])
+  })
+
+  it.each([
+    { setbacks: 2, jitter: 1, delay: FIRST_DELAY },
+    { setbacks: 2, jitter: 0, delay: FIRST_DELAY / 2 },
+    { setbacks: 3, jitter: 1, delay: 2 * FIRST_DELAY },
+    { setbacks: 5, jitter: 0.5, delay: 600 },
+    { setbacks: 8, jitter: 1, delay: LONGEST_DELAY },
+  ])('is $delay ms after $setbacks setbacks, with a jitter of $jitter', ({ setbacks, jitter, delay }) => {
+    const { clock, waiting, released } = setUpDelays(jitter)
+    expect(waiting.delay(toRefused(setbacks))).toBe(true)
+    clock.advance(delay - 1)
+    expect([released, waiting.total]).toEqual([[], 1])
+    clock.advance(1)
+    expect(released).toEqual(['call'])
+    expect(waiting.total).toBe(0)
+    clock.advance(LONGEST_DELAY)
+    expect(released).toHaveLength(1)
+  })
+
+  it('is its own', () => {
+    const { clock, waiting, released } = setUpDelays()
+    waiting.delay(toRefused(6, 'long'))
+    waiting.delay(toRefused(2, 'short'))
+    clock.advance(FIRST_DELAY)
+    expect(released).toEqual(['short'])
+    waiting.delay(toRefused(2, 'later'))
+    clock.advance(FIRST_DELAY + RESOLUTION)
+    expect(released).toEqual(['short', 'later'])
+    expect(toNames(waiting.toArray())).toEqual(['long'])
+    clock.advance(16 * FIRST_DELAY)
+    expect(released).toEqual(['short', 'later', 'long'])
+  })
+
+  it('ends when the call has settled, which is never released then', () => {
+    const { clock, waiting, released } = setUpDelays()
+    const gone = toRefused(2, 'gone')
+    waiting.delay(gone)
+    waiting.delay(toRefused(2, 'left'))
+    waiting.delete(gone)
+    expect(toNames(waiting.toArray())).toEqual(['left'])
+    clock.advance(FIRST_DELAY)
+    expect(released).toEqual(['left'])
+  })
+
+  it('can follow another one, also from within the callback', () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const clock = new WatchedClock()
+    const at: number[] = []
+    const waiting: WaitingCalls = new WaitingCalls(clock, (call) => {
+      at.push(clock.now() - start)
+      if (at.length < 3) waiting.delay(call)
+    })
+    const start = clock.now()
+    waiting.delay(toRefused(2))
+    clock.advance(LONGEST_DELAY)
+    expect(at).toEqual([FIRST_DELAY, 2 * FIRST_DELAY, 3 * FIRST_DELAY])
+    expect([waiting.total, clock.alarms, clock.referenced.size]).toEqual([0, 0, 0])
+  })
+
+  describe('keeps the process alive', () => {
+    it('while there is such a call, whatever happened to earlier ones', () => {
+      const { clock, waiting } = setUpDelays()
+      waiting.delay(toRefused(2, 'first'))
+      expect(clock.referenced.size).toBe(1)
+      waiting.delay(toRefused(6, 'second'))
+      clock.advance(FIRST_DELAY)
+      expect(toNames(waiting.toArray())).toEqual(['second'])
+      expect(clock.referenced.size).toBe(1)
+      clock.advance(16 * FIRST_DELAY)
+      expect([waiting.total, clock.alarms, clock.referenced.size]).toEqual([0, 0, 0])
+    })
+
+    it('no longer than until the last one has settled', () => {
+      const { clock, waiting } = setUpDelays()
+      const [first, second] = [toRefused(2, 'first'), toRefused(6, 'second')]
+      waiting.delay(first)
+      waiting.delay(second)
+      waiting.delete(first)
+      expect(clock.referenced.size).toBe(1)
+      waiting.delete(second)
+      expect([clock.alarms, clock.referenced.size]).toEqual([0, 0])
+      // The same for the next call.
+      waiting.delay(first)
+      expect(clock.referenced.size).toBe(1)
+    })
   })
 })

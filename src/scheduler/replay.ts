@@ -1,0 +1,119 @@
+/**
+ * Pure: may a call be sent again, why, and when?
+ *
+ * @module
+ */
+
+import type { Attempt } from '../call/attempt.ts'
+import type { FailureNotes } from '../call/call-owner.ts'
+import { ErrorCode } from '../errors/error-codes.ts'
+import type { DodiciError } from '../errors/errors.ts'
+import { SocketError, StreamError } from '../errors/errors.ts'
+import type { Request } from '../request/request.ts'
+
+/** How many attempts in a row may end unprocessed while no other call of the client completes. */
+export const MAX_FRUITLESS_ATTEMPTS = 4
+
+/** How often one call may be refused in all, whatever happens to other calls. */
+export const MAX_REFUSALS = 8
+
+/**
+ * Why a call is sent again:
+ *
+ * - `unprocessed`: the server has provably not acted on it (RFC 9113 §8.7): never sent, REFUSED_STREAM, or above the
+ *   last stream id of a GOAWAY. Replays are unlimited while the client makes progress, and bounded otherwise; refusals
+ *   are always bounded.
+ * - `safe`: the server may have acted on it, and may do so again (RFC 9110 §9.2.2). Once.
+ * - `http/1.1`: the server wants the request by HTTP/1.1 (RFC 9113 §7), and there is a fallback for that.
+ * - `misdirected`: the response was 421 (RFC 9110 §15.5.20). Once.
+ */
+export type ReplayReason = 'unprocessed' | 'safe' | 'http/1.1' | 'misdirected'
+
+/** What is decided about a call whose attempt has failed. */
+export interface Replay {
+  /** Null: the call must not be sent again. */
+  readonly reason: ReplayReason | null
+  /** The new notes on the call. They say when it may be sent again, too. */
+  readonly failures: FailureNotes
+}
+
+/** The part of a call that the decision depends on. */
+export interface FailedCall {
+  readonly request: Pick<Request, 'body' | 'idempotent' | 'isTunnel'>
+  readonly failures: FailureNotes
+  /** Null when no part of a response has come. */
+  readonly rawHeaders: readonly string[] | null
+}
+
+/** The part of the scheduler that the decision depends on. */
+export interface ReplayTerms {
+  /** The option of this name. */
+  readonly replaySafe: boolean
+  readonly hasFallback: boolean
+}
+
+/**
+ * @param error null: the response was 421
+ * @param attempt null for one that is over already
+ * @param progress calls of which the scheduler has got a response so far
+ */
+export function toReplay(
+  call: FailedCall,
+  error: DodiciError | null,
+  attempt: Pick<Attempt, 'isAccepted' | 'isLeftOut'> | null,
+  progress: number,
+  terms: ReplayTerms,
+): Replay {
+  const { failures } = call
+  if (error === null) {
+    const { body, idempotent } = call.request
+    const mayRepeat = idempotent || attempt?.isAccepted === false
+    if (failures.wasMisdirected || body.isSpent || !mayRepeat) return { reason: null, failures }
+    return { reason: 'misdirected', failures: { ...failures, wasMisdirected: true, setbacks: 0 } }
+  }
+  const counted = count(failures, error, progress, attempt?.isLeftOut === true)
+  const reason = toReason(call, error, counted, terms)
+  const isForHttp1 = reason !== null && error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED
+  const http1Required = isForHttp1 ? error : failures.http1Required
+  // A failure that leads to the fallback isn't counted: it can't happen again and again.
+  if (reason === 'http/1.1') return { reason, failures: { ...failures, http1Required, setbacks: 0 } }
+  const wasRepeated = failures.wasRepeated || reason === 'safe'
+  return { reason, failures: { ...counted, wasRepeated, http1Required } }
+}
+
+/**
+ * Counts one more failed attempt.
+ *
+ * A server may retire each connection after a few requests, before it has responded to any. It makes progress all the
+ * same. So an attempt that a GOAWAY left out isn't fruitless while the connection goes on with calls that it covers.
+ * That is bounded too: a covered call isn't sent again, unless the server takes its acceptance back; then it counts.
+ */
+function count(before: FailureNotes, error: DodiciError, progress: number, isLeftOut: boolean): FailureNotes {
+  const inRow = before.progressMark === progress ? before.fruitless : 0
+  // The peer has refused this very stream, as opposed to all streams above a GOAWAY of the same code.
+  const isRefusal = error instanceof StreamError && error.http2ErrorCode === ErrorCode.REFUSED_STREAM
+  const refusals = isRefusal ? before.refusals + 1 : before.refusals
+  const fruitless = isLeftOut ? inRow : inRow + 1
+  return { ...before, fruitless, refusals, progressMark: progress, setbacks: isRefusal ? refusals : 0 }
+}
+
+/** @param counted with the failed attempt */
+function toReason(
+  { request, rawHeaders }: FailedCall,
+  error: DodiciError,
+  { fruitless, refusals, wasRepeated }: FailureNotes,
+  { replaySafe, hasFallback }: ReplayTerms,
+): ReplayReason | null {
+  if (request.body.isSpent) return null
+  const isSafe = replaySafe && request.idempotent && !request.isTunnel
+  if (error.http2ErrorCode === ErrorCode.HTTP_1_1_REQUIRED && hasFallback) {
+    // A stream error says that the request wasn't processed. A connection error may come when some requests have been.
+    const isUnprocessed = error instanceof StreamError || error.processed === 'no'
+    return isUnprocessed || isSafe ? 'http/1.1' : null
+  }
+  if (error.processed === 'no')
+    return fruitless < MAX_FRUITLESS_ATTEMPTS && refusals < MAX_REFUSALS ? 'unprocessed' : null
+  // The whole session was lost, as opposed to this stream alone, before some of a response came.
+  const isLost = error instanceof SocketError && rawHeaders === null
+  return isLost && isSafe && !wasRepeated ? 'safe' : null
+}

@@ -87,6 +87,23 @@ describe.each(ENGINES)('the place of a stream that was reset, on engine %s', (en
     })
   })
 
+  it('is given to no call before the SETTINGS have come: they may say that it is the last one', async () => {
+    const peer = await startPeer({ settings: null, acksPings: false, onComplete: () => {} })
+    const harness = startHarness(peer, options)
+    const first = ask(harness, 'GET /hang')
+    await peer.waitFor(() => peer.connections[0]?.streams.length === 1)
+    first.controller?.abort()
+    const connection = peer.connection(0)
+    await peer.waitFor(() => connection.frames.some(({ type }) => type === Type.RST_STREAM))
+    const waiting = ask(harness, 'GET /next')
+    for (let i = 0; i < 20; i++) await turn()
+    expect(connection.streams).toHaveLength(1)
+    await connection.settings([Setting.MAX_CONCURRENT_STREAMS, 2])
+    await peer.waitFor(() => connection.streams.length === 2)
+    connection.streams[1]?.respond()
+    expect(await toOutcomes([waiting])).toEqual(['GET /next'])
+  })
+
   const CASES: readonly { what: string; path: string; given: Partial<DispatchOptions> }[] = [
     { what: 'an aborted call without a response', path: 'GET /hang', given: {} },
     { what: 'an aborted response', path: 'GET /body', given: {} },

@@ -69,10 +69,12 @@ export class SessionStreams implements ResetOwner {
 
   /**
    * Whether one more stream may be opened: the peer's limit and the bound on a session's memory allow it. A reset
-   * stream counts until the peer has read its reset.
+   * stream counts until the peer has read its reset. While the limit is unknown, such a place may be the last one.
    */
   get hasRoom(): boolean {
-    return this.#windows.hasRoom && this.#list.size + this.resets.confirmation.places < this.settings.limit
+    const { places } = this.resets.confirmation
+    if (places > 0 && this.settings.peerLimit === null) return false
+    return this.#windows.hasRoom && this.#list.size + places < this.settings.limit
   }
 
   /**

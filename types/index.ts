@@ -92,4 +92,10 @@ export type {
   TopLevelOptions,
   UpgradeFunction,
 } from './top-level.ts'
-export type { UpstreamInit, UpstreamPoolOptions, UpstreamPoolStats, UpstreamStats } from './upstream.ts'
+export type {
+  UpstreamInit,
+  UpstreamPoolOptions,
+  UpstreamPoolStats,
+  UpstreamRetryBudget,
+  UpstreamStats,
+} from './upstream.ts'

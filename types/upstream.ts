@@ -26,48 +26,96 @@ export interface UpstreamPoolOptions extends PoolOptions {
   factory?: ((origin: URL, options: PoolOptions) => Dispatcher) | null | undefined
 
   /**
-   * How fast a latency is forgotten: after so many milliseconds an old sample counts for 37 %. A latency above the
-   * average counts at once, in full.
+   * How fast the past of an upstream is forgotten: after so many milliseconds a latency, and a failure, count for 37 %.
+   * A latency is forgotten sooner when there are many.
    *
    * @default 10_000
    */
   latencyWindow?: number | null | undefined
 
   /**
-   * Statuses of responses that count as failures of their upstream. The caller gets the response all the same.
+   * Statuses of responses that count as failures of their upstream. The caller gets the response all the same. For gRPC
+   * the `grpc-status` counts: 2, 13 and 15 as 500, 12 as 501, 14 as 503, 4 as 504.
    *
-   * @default [502, 503, 504]
+   * A 429, and whatever comes with status 503 and `retry-after`, counts as overload, also when it isn't in the list.
+   *
+   * @default all from 500 to 599
    */
   failureStatuses?: readonly number[] | null | undefined
 
   /**
    * After so many failures in a row an upstream is ejected.
    *
-   * @default 3
+   * @default 5
    */
   maxFailures?: number | null | undefined
 
   /**
-   * How long an upstream is ejected the first time. Each failed probe doubles it.
+   * How long an upstream is ejected the first time. Each failed probe doubles it, and so does each further ejection
+   * soon after.
    *
    * @default 1_000
    */
   ejectionTime?: number | null | undefined
 
   /**
-   * The longest ejection. If it is below `ejectionTime`, each ejection takes this long.
+   * The longest ejection, and the longest time for which a `retry-after` is obeyed. If it is below `ejectionTime`, each
+   * ejection takes this long.
    *
    * @default 60_000
    */
   maxEjectionTime?: number | null | undefined
 
   /**
-   * How many further upstreams a failed request may be sent to; `0`: none. Each upstream gets it once at most.
-   * `null`: all of them.
+   * If more upstreams than this are ejected or overloaded, in percent of all, requests go to all of them.
    *
-   * @default null
+   * @default 50
+   */
+  maxEjectionPercent?: number | null | undefined
+
+  /**
+   * For so many milliseconds an upstream that is new, or back, gets less than its share: a tenth at first, then more
+   * and more. `0`: it gets its share at once.
+   *
+   * @default 10_000
+   */
+  slowStart?: number | null | undefined
+
+  /**
+   * How many further upstreams a failed request may be sent to; `0`: none. Each upstream gets it once at most. An
+   * upstream that refuses the connection doesn't count, unless this is `0`.
+   *
+   * @default 1
    */
   maxRetries?: number | null | undefined
+
+  /**
+   * How many requests may be sent beyond one a call, over all calls. See {@link UpstreamRetryBudget}.
+   *
+   * @default { percent: 20, minPerSecond: 10 }
+   */
+  retryBudget?: UpstreamRetryBudget | null | undefined
+}
+
+/**
+ * The budget for retries of all kinds. One is spent for each request that is sent again to the same upstream or to
+ * another one, unless no connection could be made. When nothing is left, the call fails with the error of its last
+ * attempt.
+ */
+export interface UpstreamRetryBudget {
+  /**
+   * So many retries are allowed for a hundred calls of the last ten seconds: 0 to 1_000.
+   *
+   * @default 20
+   */
+  percent?: number | null | undefined
+
+  /**
+   * So many retries a second are allowed in any case, as a mean of ten seconds.
+   *
+   * @default 10
+   */
+  minPerSecond?: number | null | undefined
 }
 
 /** A snapshot of one upstream. */
@@ -76,8 +124,9 @@ export interface UpstreamStats {
    * - `healthy`: it takes requests
    * - `ejected`: it takes none, until its time is over
    * - `probing`: its time is over, and one request tries it
+   * - `overloaded`: it takes none, until the time is over that it has asked for by `retry-after`
    */
-  state: 'healthy' | 'ejected' | 'probing'
+  state: 'healthy' | 'ejected' | 'probing' | 'overloaded'
 
   /** Its option of this name. */
   weight: number
@@ -87,6 +136,9 @@ export interface UpstreamStats {
 
   /** The moving average of the time to a response's header section, in milliseconds. `null`: none has come. */
   latency: number | null
+
+  /** Which part of its responses didn't count as failures lately: above 0, up to 1. 1: there were none. */
+  successRate: number
 
   /** How many requests it was given so far. One that was sent to several upstreams counts for each. */
   requests: number

@@ -13,6 +13,7 @@ import type { Connections } from '../options/options.ts'
 import { isHttp1Origin, toClientOptions, toOrigin } from '../options/options.ts'
 import { CallScheduler } from '../scheduler/call-scheduler.ts'
 import type { ConnectionEvents } from '../scheduler/connection-events.ts'
+import type { RepeatPermit } from '../scheduler/repeat-permit.ts'
 import type { OriginProtocol } from '../session/origin-memory.ts'
 import { OriginMemory } from '../session/origin-memory.ts'
 import { LivingDispatcher } from './life-cycle.ts'
@@ -56,6 +57,11 @@ export abstract class OriginDispatcher extends LivingDispatcher {
   /** Whether it has no request at all. */
   get isIdle(): boolean {
     return this.#scheduler.pending + this.#scheduler.running === 0
+  }
+
+  /** For a dispatcher in front of this one, which has a budget for repeats. */
+  static limitRepeats(it: OriginDispatcher, permit: RepeatPermit): void {
+    it.#scheduler.limitRepeats(permit)
   }
 
   protected override toShown(): object {

@@ -60,7 +60,8 @@ const DISPATCHER: Names<AgentOptions & UpstreamPoolOptions> = {
   ...{ uploadTimeout: true, waitForSettings: true },
   ...{ allowH2: true, eventSource: true, tls: true, useH2c: true, webSocket: true },
   ...{ ejectionTime: true, failureStatuses: true, latencyWindow: true, maxEjectionTime: true },
-  ...{ enforceMaxHeaderListSize: true, maxFailures: true, maxRetries: true },
+  ...{ enforceMaxHeaderListSize: true, maxEjectionPercent: true, maxFailures: true, maxRetries: true },
+  ...{ retryBudget: true, slowStart: true },
   ...{ clientTtl: true, keepAliveMaxTimeout: true, keepAliveTimeoutThreshold: true },
   ...{ maxRequestsPerClient: true, pipelining: true },
 }

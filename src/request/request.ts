@@ -29,6 +29,7 @@ import type { BodySource, SendableBody } from './body-source.ts'
 import { isToken } from './field-names.ts'
 import type { HeaderTarget } from './headers.ts'
 import { addDefaultHeader, addHeaders, MAX_REQUEST_FIELD_SIZE, toTrailers } from './headers.ts'
+import { isRepeatedMethod } from './idempotent-methods.ts'
 import { toPriorityField } from './priority.ts'
 import type { RequestTrace } from './request-trace.ts'
 import { toOwnServername } from './servername.ts'
@@ -67,9 +68,6 @@ export const WEBSOCKET_KEY = 'sec-websocket-key'
 
 /** Far longer than any known method, and far shorter than what a field block can carry. */
 const MAX_METHOD_LENGTH = 256
-
-/** RFC 9110 §9.2.1. */
-const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 /** What only an upgrade has. */
 interface Upgrade {
@@ -128,7 +126,7 @@ export class Request implements HeaderTarget {
     this.path = this.isConnect ? toAuthority(options.path, origin) : toPath(options, this.method)
     checkOrigin(options, origin)
     this.servername = toOwnServername(options.servername, origin, defaults.connect)
-    this.idempotent = toBoolean('idempotent', options.idempotent, SAFE_METHODS.has(this.method))
+    this.idempotent = toBoolean('idempotent', options.idempotent, isRepeatedMethod(this.method))
     this.limits = toLimits(options, defaults.limits)
     this.reset = toOptionalBoolean('reset', options.reset)
     this.blocking = toOptionalBoolean('blocking', options.blocking)

@@ -32,6 +32,7 @@ import { CallPump } from './call-pump.ts'
 import type { ConnectionEvents } from './connection-events.ts'
 import type { RoomListener } from './fallback/fallback.ts'
 import { Fallback } from './fallback/fallback.ts'
+import type { RepeatPermit } from './repeat-permit.ts'
 import type { ReplayTerms } from './replay.ts'
 import { toReplay } from './replay.ts'
 import type { SessionNeed } from './session-need.ts'
@@ -53,6 +54,8 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
   readonly #fallback: Fallback
   readonly #replayTerms: ReplayTerms
   readonly #pump: CallPump
+  /** Null: no dispatcher in front limits what is sent again. */
+  #permit: RepeatPermit | null = null
   /** Calls that have not settled, queued ones among them. */
   #unsettled = 0
   /** Calls of which a response has come, so far: replays and reconnects are free while that number grows. */
@@ -107,6 +110,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
 
   get progress(): number {
     return this.#progress
+  }
+
+  limitRepeats(permit: RepeatPermit): void {
+    this.#permit = permit
   }
 
   /** Snapshots of the sessions that aren't closed. */
@@ -179,7 +186,10 @@ export class CallScheduler implements CallOwner<Call>, SessionSetOwner, RoomList
     if (this.#isDestroyed) return false
     const { reason, failures } = toReplay(call, error, attempt, this.#progress, this.#replayTerms)
     call.failures = failures
-    if (reason === 'safe') this.#sessions.requireVerification()
+    if (reason === 'safe') {
+      if (this.#permit?.mayRepeat() === false) return false
+      this.#sessions.requireVerification()
+    }
     return reason !== null
   }
 

@@ -160,10 +160,13 @@ describe('UpstreamPool', () => {
   })
 
   describe('when an upstream fails before a response', () => {
-    it.each(['GET', 'PUT', 'DELETE'])('sends a %s to another one', async (method) => {
+    it.each([
+      { path: '/', method: 'GET' },
+      { path: '/', method: 'PUT', idempotent: true },
+    ])('sends %o to another one', async (options) => {
       const [bad, good] = [await startNamed('', reset), await startNamed('good')]
       const pool = toPool([bad.origin])
-      const call = ask(pool, { path: '/', method })
+      const call = ask(pool, options)
       pool.addUpstream(good.origin)
       expect(await call).toBe('200 good')
       expect([bad.paths.length, good.paths.length]).toEqual([1, 1])
@@ -171,6 +174,8 @@ describe('UpstreamPool', () => {
 
     it.each([
       ['a POST', POST, {}],
+      ['a PUT', { path: '/', method: 'PUT' }, {}],
+      ['a DELETE', { path: '/', method: 'DELETE' }, {}],
       ['a GET with idempotent: false', { ...GET, idempotent: false }, {}],
       ['a GET with maxRetries: 0', GET, { maxRetries: 0 }],
       ['a GET with replaySafe: false', GET, { replaySafe: false }],
@@ -262,16 +267,16 @@ describe('UpstreamPool', () => {
   })
 
   describe('when an upstream responds with 503', () => {
-    it('passes the response on, and ejects the upstream after three of them', async () => {
+    it('passes the response on, and ejects the upstream after five of them', async () => {
       const [bad, good] = [
         await startNamed('', (stream) => respond(stream, 503, 'busy')),
         await startNamed('good'),
       ]
       const pool = toPool([bad.origin], { ejectionTime: 100_000_000, maxEjectionTime: 100_000_000 })
-      for (let i = 0; i < 3; i++) expect(await ask(pool)).toBe('503 busy')
+      for (let i = 0; i < 5; i++) expect(await ask(pool)).toBe('503 busy')
       pool.addUpstream(good.origin)
       for (let i = 0; i < 5; i++) expect(await ask(pool)).toBe('200 good')
-      expect(pool.stats[bad.origin]).toMatchObject({ state: 'ejected', failures: 3, ejections: 1 })
+      expect(pool.stats[bad.origin]).toMatchObject({ state: 'ejected', failures: 5, ejections: 1 })
     })
 
     it('and failureStatuses is empty, counts it as a success', async () => {
@@ -502,6 +507,20 @@ describe('UpstreamPool', () => {
     [[], { ejectionTime: -1 }, 'Invalid ejectionTime: got -1'],
     [[], { maxEjectionTime: 'x' }, 'Invalid maxEjectionTime: got "x"'],
     [[], { maxRetries: -1 }, 'Invalid maxRetries: got -1, expected a whole number of upstreams from 0'],
+    [
+      [],
+      { maxEjectionPercent: 101 },
+      'Invalid maxEjectionPercent: got 101, expected a whole number of percent',
+    ],
+    [[], { slowStart: 0.5 }, 'Invalid slowStart: got 0.5, expected a whole number of milliseconds from 0'],
+    [
+      [],
+      { retryBudget: 20 },
+      'Invalid retryBudget: got 20, expected an object with percent and minPerSecond',
+    ],
+    [[], { retryBudget: [] }, 'Invalid retryBudget: got'],
+    [[], { retryBudget: { percent: -1 } }, 'Invalid retryBudget.percent: got -1'],
+    [[], { retryBudget: { minPerSecond: 'x' } }, 'Invalid retryBudget.minPerSecond: got "x"'],
     [[], { factory: 5 }, 'Invalid factory: got 5'],
     [[], { headersTimeout: -1 }, 'Invalid headersTimeout: got -1'],
   ])('with upstreams %o and options %o throws', (upstreams, options, message) => {

@@ -8,57 +8,99 @@
 export interface Candidate {
   /** Above 0. */
   readonly weight: number
-  /** What one more call costs there at a time: the lower is chosen. */
-  cost(now: number): number
+  /** Calls that it has now. */
+  readonly inFlight: number
+  /** Its turn in the round: owned by {@link choose}. 0 at the beginning. */
+  turn: number
+  /** Whether it gets no calls while others do. */
+  isLeftOut(now: number): boolean
+  /** How long a call takes there; null: it isn't known. Milliseconds. */
+  latency(now: number): number | null
+  /** Whether most of its calls fail. */
+  isFailing(now: number): boolean
+  /** Which part of its share it gets: below 1 while it starts. Above 0. */
+  warmth(now: number): number
 }
 
-/** The cost of an upstream that has calls and no latency yet: it gets no more of them until a response has come. */
-const UNMEASURED = 1e9
+/** Latencies that differ by no more than this factor count as equal: chance alone makes them differ as much. */
+const EQUAL_LATENCIES = 1.5
 
-/**
- * The cost of one more call.
- *
- * @param latency in milliseconds; null: it isn't known
- * @param inFlight calls without that one
- */
-export function toCost(latency: number | null, inFlight: number, weight: number): number {
-  if (latency !== null) return ((inFlight + 1) * latency) / weight
-  return inFlight === 0 ? 0 : (UNMEASURED * (inFlight + 1)) / weight
+/** Whether a call had better go to `a` than to `b`. */
+export function isCheaper(a: Candidate, b: Candidate, now: number): boolean {
+  const [one, two] = [a.latency(now), b.latency(now)]
+  if (one === null || two === null) {
+    if (one === two) return isLessBusy(a, b)
+    return one === null ? isWorthTrying(a, b, now) : !isWorthTrying(b, a, now)
+  }
+  const areEqual = one <= two * EQUAL_LATENCIES && two <= one * EQUAL_LATENCIES
+  return areEqual ? isLessBusy(a, b) : toLoad(a) * one < toLoad(b) * two
+}
+
+/** An upstream without a latency gets one call, and no more of them until a response has come. Better than failures. */
+function isWorthTrying(unknown: Candidate, other: Candidate, now: number): boolean {
+  return unknown.inFlight === 0 || other.isFailing(now)
+}
+
+/** Those that are idle take turns. */
+function isLessBusy(a: Candidate, b: Candidate): boolean {
+  return a.inFlight + b.inFlight > 0 && toLoad(a) < toLoad(b)
+}
+
+function toLoad({ inFlight, weight }: Candidate): number {
+  return (inFlight + 1) / weight
 }
 
 /**
- * The power of two choices: two candidates at random, by their weights, and of these the one with the lower cost.
+ * The power of two choices: the one whose turn it is, and another one at random, both by their weights; and of these
+ * the cheaper one.
  *
- * @param random a number from 0 to below 1
- * @returns null when there are no candidates
+ * @param tried candidates that must not be chosen; null: none
+ * @param isForAll whether candidates that are left out are chosen like all others
+ * @param random gives a number from 0 to below 1
+ * @returns null when there is no candidate
  * @see Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
  */
 export function choose<TCandidate extends Candidate>(
   candidates: readonly TCandidate[],
+  tried: readonly TCandidate[] | null,
+  isForAll: boolean,
   now: number,
   random: () => number,
 ): TCandidate | null {
-  const first = pick(candidates, null, random)
-  if (first === null || candidates.length === 1) return first
-  const second = pick(candidates, first, random)
-  return second !== null && second.cost(now) < first.cost(now) ? second : first
-}
-
-/** One at random, by weight. */
-function pick<TCandidate extends Candidate>(
-  candidates: readonly TCandidate[],
-  except: TCandidate | null,
-  random: () => number,
-): TCandidate | null {
+  // The smooth weighted round robin of nginx: each advances by its weight, the first one goes back by all weights.
+  let first: TCandidate | null = null
   let total = 0
-  for (const candidate of candidates) if (candidate !== except) total += candidate.weight
-  let left = random() * total
-  let last: TCandidate | null = null
+  let count = 0
   for (const candidate of candidates) {
-    if (candidate === except) continue
-    last = candidate
+    if (!isEligible(candidate, tried, isForAll, now)) continue
+    count++
+    total += candidate.weight
+    candidate.turn += candidate.weight
+    if (first === null || candidate.turn > first.turn) first = candidate
+  }
+  if (first === null) return null
+  first.turn -= total
+  if (count === 1) return first
+  let left = random() * (total - first.weight)
+  let second: TCandidate | null = null
+  for (const candidate of candidates) {
+    if (candidate === first || !isEligible(candidate, tried, isForAll, now)) continue
+    second = candidate
     left -= candidate.weight
     if (left < 0) break
   }
-  return last
+  if (second === null) return first
+  const [best, other] = isCheaper(second, first, now) ? [second, first] : [first, second]
+  const warmth = best.warmth(now)
+  if (warmth === 1) return best
+  return random() * other.warmth(now) < warmth ? best : other
+}
+
+function isEligible<TCandidate extends Candidate>(
+  candidate: TCandidate,
+  tried: readonly TCandidate[] | null,
+  isForAll: boolean,
+  now: number,
+): boolean {
+  return (isForAll || !candidate.isLeftOut(now)) && tried?.includes(candidate) !== true
 }

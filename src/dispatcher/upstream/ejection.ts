@@ -8,20 +8,24 @@
  * The moves:
  *
  * ```
- *            maxFailures in a row            its time is over, a call begins
- *  healthy ───────────────────────▶ ejected ─────────────────────────────────▶ probing
- *     ▲                              │   ▲                                      │   │
- *     └───── a call succeeds ────────┘   └──── the probe fails: twice as long ──┘   │
+ *      maxFailures in a row, or a             its time is over, a call begins
+ *      success rate below the others'
+ *  healthy ───────────────────────▶ ejected ─────────────────────────────────▶ probing ◀─┐
+ *     ▲                              │   ▲                                      │   │  │  │ the probe is late,
+ *     └───── a call succeeds ────────┘   └──── the probe fails: twice as long ──┘   │  └──┘ a further call begins
  *     └─────────────────────────── the probe succeeds ──────────────────────────────┘
  * ```
  *
- * An ejected upstream gets calls before its time is over only if all upstreams are ejected.
+ * Before its time is over, an ejected upstream gets calls only while too many upstreams are ejected.
+ *
+ * `times` says how often it was ejected: it counts down while the upstream is healthy, once in each `PARDON`.
  */
 export type Health =
-  | { readonly kind: 'healthy'; readonly failures: number }
-  /** `until`: when it may be probed; `times`: how often it was ejected without a success between. */
+  | { readonly kind: 'healthy'; readonly failures: number; readonly times: number; readonly since: number }
+  /** `until`: when it may be probed. */
   | { readonly kind: 'ejected'; readonly until: number; readonly times: number }
-  | { readonly kind: 'probing'; readonly times: number }
+  /** `probe`: the number of the call that probes; `until`: when that call is late, and another one may probe. */
+  | { readonly kind: 'probing'; readonly probe: number; readonly until: number; readonly times: number }
 
 /** How a call ended for its upstream. `none` tells nothing of the upstream: the caller aborted it, for example. */
 export type CallResult = 'success' | 'failure' | 'none'
@@ -34,36 +38,59 @@ export interface EjectionRules {
   readonly maxEjectionTime: number
 }
 
-const HEALTHY: Health = Object.freeze({ kind: 'healthy', failures: 0 })
+/** So long an upstream must be healthy for one of its ejections to be forgotten. Milliseconds. */
+const PARDON = 10_000
 
-/** Pure: the health of an upstream after a call has ended. @returns `health` itself where nothing has changed */
+const HEALTHY: Health = Object.freeze({ kind: 'healthy', failures: 0, times: 0, since: 0 })
+
+/**
+ * Pure: the health of an upstream after a call has ended.
+ *
+ * @param probe the number of the call as a probe; 0: it was none
+ * @returns `health` itself where nothing has changed
+ */
 export function toHealth(
   health: Health,
   result: CallResult,
-  isProbe: boolean,
+  probe: number,
   now: number,
   rules: EjectionRules,
 ): Health {
   switch (health.kind) {
     case 'healthy':
       if (result === 'none') return health
-      if (result === 'success') return health.failures === 0 ? health : HEALTHY
+      if (result === 'success') return health.failures === 0 ? health : { ...health, failures: 0 }
       return health.failures + 1 < rules.maxFailures
-        ? { kind: 'healthy', failures: health.failures + 1 }
-        : toEjected(1, now, rules)
+        ? { ...health, failures: health.failures + 1 }
+        : toEjected(toTimes(health, now) + 1, now, rules)
     case 'ejected':
-      return result === 'success' ? HEALTHY : health
+      return result === 'success' ? toHealed(health.times, now) : health
     case 'probing':
-      if (result === 'success') return HEALTHY
-      if (!isProbe) return health
+      // The first probe may be late, and succeed all the same.
+      if (result === 'success') return toHealed(health.times, now)
+      if (probe !== health.probe) return health
       // A probe without a result: the next call is the probe.
       if (result === 'none') return { kind: 'ejected', until: now, times: health.times }
       return toEjected(health.times + 1, now, rules)
   }
 }
 
-function toEjected(times: number, now: number, { ejectionTime, maxEjectionTime }: EjectionRules): Health {
-  return { kind: 'ejected', until: now + Math.min(maxEjectionTime, ejectionTime * 2 ** (times - 1)), times }
+/** How many ejections of a healthy upstream aren't forgotten. */
+function toTimes({ times, since }: Health & { kind: 'healthy' }, now: number): number {
+  return Math.max(0, times - Math.floor((now - since) / PARDON))
+}
+
+function toHealed(times: number, now: number): Health {
+  return { kind: 'healthy', failures: 0, times, since: now }
+}
+
+function toEjected(times: number, now: number, rules: EjectionRules): Health {
+  return { kind: 'ejected', until: now + toDuration(rules.ejectionTime, times, rules), times }
+}
+
+/** Doubled by each time after the first. */
+function toDuration(base: number, times: number, { maxEjectionTime }: EjectionRules): number {
+  return Math.min(maxEjectionTime, base * 2 ** (times - 1))
 }
 
 /** The health of one upstream. */
@@ -71,6 +98,7 @@ export class Ejection {
   readonly #rules: EjectionRules
   #health: Health = HEALTHY
   #ejections = 0
+  #probes = 0
 
   constructor(rules: EjectionRules) {
     this.#rules = rules
@@ -89,27 +117,49 @@ export class Ejection {
     return this.#ejections
   }
 
-  /** Whether its time is over: the next call is the probe. */
+  /** Whether the next call may be the probe: the upstream's time is over, or the call that probes is late. */
   isDue(now: number): boolean {
-    return this.#health.kind === 'ejected' && now >= this.#health.until
+    return this.#health.kind !== 'healthy' && now >= this.#health.until
   }
 
-  /** A call begins. @returns whether it is the probe */
-  begin(now: number): boolean {
-    if (this.#health.kind !== 'ejected' || now < this.#health.until) return false
-    this.#health = { kind: 'probing', times: this.#health.times }
-    return true
+  /** Whether no call has probed for a while, although one might have. */
+  isOverdue(now: number): boolean {
+    return this.#health.kind !== 'healthy' && now >= this.#health.until + this.#rules.ejectionTime
+  }
+
+  /**
+   * A call begins.
+   *
+   * @param patience how long a probe may take until its response's header; the limit doubles from probe to probe.
+   *   Milliseconds
+   * @returns its number as a probe; 0: it is none
+   */
+  begin(now: number, patience: number): number {
+    const health = this.#health
+    if (health.kind === 'healthy' || now < health.until) return 0
+    const times = health.kind === 'probing' ? health.times + 1 : health.times
+    const until = now + toDuration(patience, times, this.#rules)
+    this.#health = { kind: 'probing', probe: ++this.#probes, until, times }
+    return this.#probes
   }
 
   /**
    * A call has ended.
    *
+   * @param probe what {@link begin} returned
    * @param ejections the number at its beginning: what began before the last ejection tells nothing of the time after
    */
-  record(result: CallResult, isProbe: boolean, ejections: number, now: number): void {
+  record(result: CallResult, probe: number, ejections: number, now: number): void {
     if (ejections !== this.#ejections) return
-    const health = toHealth(this.#health, result, isProbe, now, this.#rules)
+    const health = toHealth(this.#health, result, probe, now, this.#rules)
     if (health.kind === 'ejected' && health !== this.#health && result === 'failure') this.#ejections++
     this.#health = health
+  }
+
+  /** Ejects a healthy upstream for another reason than failures in a row. */
+  eject(now: number): void {
+    if (this.#health.kind !== 'healthy') return
+    this.#health = toEjected(toTimes(this.#health, now) + 1, now, this.#rules)
+    this.#ejections++
   }
 }

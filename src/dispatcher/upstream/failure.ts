@@ -27,14 +27,9 @@ import {
 } from '../../errors/proxy-errors.ts'
 import { isFormData } from '../../request/body.ts'
 import { toBytes } from '../../request/chunk-source.ts'
+import { isRepeatedMethod } from '../../request/idempotent-methods.ts'
 import { KeptIterable } from '../../request/kept-source.ts'
 import { isBlobLike } from '../../request/multipart.ts'
-
-/** RFC 9110 §9.2.2. */
-const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
-  ...['GET', 'HEAD', 'OPTIONS', 'TRACE'],
-  ...['PUT', 'DELETE'],
-])
 
 /** No connection, a lost one, a reset stream, and no response in time. */
 const FAILURES = [
@@ -62,6 +57,16 @@ export function toProcessed(error: Error): Processed {
   return isUnconnected ? 'no' : 'maybe'
 }
 
+/**
+ * Whether an attempt has cost no server anything, and its caller hardly any time: no connection could be made, and that
+ * was known at once.
+ */
+export function isForFree(error: Error): boolean {
+  if (error instanceof ConnectTimeoutError) return false
+  if (error instanceof DodiciError && (error.attempts > 0 || error.processed !== 'no')) return false
+  return error instanceof ConnectError || CONNECTING.has(Reflect.get(error, 'syscall'))
+}
+
 /** undici's errors pass for ours by their marks, and have no such field. */
 function isProcessed(value: unknown): value is Processed {
   return value === 'no' || value === 'maybe' || value === 'yes'
@@ -70,7 +75,7 @@ function isProcessed(value: unknown): value is Processed {
 /** Whether another upstream may get the request although the first one may have acted on it. */
 export function isSafeToRepeat({ method, idempotent, upgrade }: DispatchOptions): boolean {
   if (method === 'CONNECT' || (upgrade !== undefined && upgrade !== null && upgrade !== false)) return false
-  return idempotent ?? IDEMPOTENT_METHODS.has(method)
+  return idempotent ?? isRepeatedMethod(method)
 }
 
 /** Whether a body can be sent by a further call. A stream can't: the call that has failed has ended it. */

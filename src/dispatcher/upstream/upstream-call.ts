@@ -12,8 +12,10 @@ import { DodiciError, TunnelRefusedError, toError } from '../../errors/errors.ts
 import { BalancedPoolMissingUpstreamError } from '../../errors/undici-errors.ts'
 import type { KeptIterable } from '../../request/kept-source.ts'
 import type { CallResult } from './ejection.ts'
-import { isUpstreamFailure, mayFailOver, toProcessed } from './failure.ts'
+import { isForFree, isUpstreamFailure, mayFailOver, toProcessed } from './failure.ts'
 import { toKeptIterable } from './kept-body.ts'
+import { TOO_MANY_REQUESTS, toGrpcStatus, toOverload } from './response-status.ts'
+import type { RetryBudget } from './retry-budget.ts'
 import type { Upstream } from './upstream.ts'
 import type { ControlledUpstreamCall } from './upstream-controller.ts'
 import { UpstreamController } from './upstream-controller.ts'
@@ -22,10 +24,19 @@ import type { UpstreamSet } from './upstream-set.ts'
 /** What a call asks of its UpstreamPool. */
 export interface UpstreamCallOwner {
   readonly upstreams: UpstreamSet
+  /** Of the retries of all calls. */
+  readonly budget: RetryBudget
+  /**
+   * How often Pools have sent calls again that a server may have acted on, this call or others. Null: that isn't known,
+   * since the dispatchers are the caller's.
+   */
+  readonly repeats: number | null
   /** Statuses that count as failures of an upstream. */
   readonly failureStatuses: ReadonlySet<number>
   /** To how many further upstreams a failed request may be sent. */
   readonly maxRetries: number
+  /** The longest time for which an upstream is obeyed that asks for no calls. Milliseconds. */
+  readonly maxOverload: number
   /** Whether a request that an upstream may have acted on may be sent to another one, where that does no harm. */
   readonly replaySafe: boolean
   /** The limit of a request that sets none itself; 0: none. Milliseconds. */
@@ -62,13 +73,17 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #upstream: Upstream | null = null
   /** Those whose calls failed; null: none. */
   #tried: Upstream[] | null = null
+  /** How often it was sent to a further upstream after it had cost another one something. */
+  #retries = 0
+  /** `repeats` of the owner when the present upstream got the call. */
+  #repeats: number | null = 0
   /** When the call began, and when the present upstream got it. Milliseconds of the clock. */
   readonly #beganAt: number
   #sentAt: number
   /** No response has come from the present upstream. */
   #isUnheard = false
-  /** The present attempt probes its upstream. */
-  #isProbe = false
+  /** The number of the present attempt as a probe of its upstream; 0: it is none. */
+  #probe = 0
   /** The ejections of the present upstream when it got the call. */
   #ejections = 0
   /** What the health of the present upstream was told of the call; null: nothing. */
@@ -87,6 +102,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     this.#handler = handler
     this.#beganAt = owner.upstreams.now()
     this.#sentAt = this.#beganAt
+    owner.budget.deposit(this.#beganAt)
   }
 
   /**
@@ -140,7 +156,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     statusMessage?: string,
   ): void {
     this.#state = 'responded'
-    if (statusCode >= 200) this.#measure(this.#owner.failureStatuses.has(statusCode))
+    if (statusCode >= 200) this.#measure(statusCode, headers)
     this.#handler.onResponseStart?.(this.#controller, statusCode, headers, statusMessage)
   }
 
@@ -149,6 +165,8 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 
   onResponseEnd(_controller: DispatchController, trailers: IncomingHttpHeaders): void {
+    const status = toGrpcStatus(trailers)
+    if (status !== null && this.#judged !== 'failure') this.#recordStatus(status, trailers)
     this.#leave('success')
     this.#settle()
     this.#handler.onResponseEnd?.(this.#controller, trailers)
@@ -161,7 +179,7 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     socket: Duplex,
   ): void {
     const upstream = this.#upstream
-    this.#measure(false)
+    this.#measure(statusCode, headers)
     this.#leave('success')
     // One that an interceptor hands on late may be closed: then its `close` doesn't come again.
     if (upstream !== null && !socket.closed) {
@@ -183,11 +201,13 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
 
   /** @returns the value of the dispatcher @throws what the dispatcher throws */
   #send(upstream: Upstream, now: number): boolean {
+    const { upstreams, repeats } = this.#owner
     this.#upstream = upstream
     UpstreamController.unfollow(this.#controller)
     this.#sentAt = now
     this.#judged = null
-    this.#isProbe = upstream.ejection.begin(now)
+    this.#repeats = repeats
+    this.#probe = upstream.ejection.isHealthy ? 0 : upstream.ejection.begin(now, upstreams.toPatience(now))
     this.#ejections = upstream.ejection.ejections
     upstream.send(now)
     this.#isUnheard = true
@@ -200,34 +220,48 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   }
 
   /** The header section of the final response has come. */
-  #measure(isFailure: boolean): void {
+  #measure(statusCode: number, headers: IncomingHttpHeaders): void {
     const upstream = this.#upstream
     if (upstream === null) return
     const now = this.#owner.upstreams.now()
-    const elapsed = now - this.#sentAt
     this.#hear(upstream, now)
-    if (isFailure) {
-      upstream.latency.recordFailure(elapsed, now)
-      this.#judge('failure', now)
-      return
-    }
-    // What it was like before its ejection means nothing any more.
-    if (this.#isProbe) upstream.latency.reset()
-    upstream.latency.record(elapsed, now)
+    if (this.#recordStatus(toGrpcStatus(headers) ?? statusCode, headers)) return
     // A response may take for ever, and a probe must come to an end. Of another call the end counts: an upstream that
     // dies in the middle of each response is ejected.
     if (!upstream.ejection.isHealthy) this.#judge('success', now)
+    const elapsed = now - this.#sentAt
+    upstream.recordResponse(elapsed, now)
+    this.#owner.upstreams.recordLatency(elapsed, now)
+  }
+
+  /**
+   * A status has come, in the header section or, for gRPC, in the trailer section.
+   *
+   * @returns whether it is a sign of a failure, or of too much load: then the upstream's records have it
+   */
+  #recordStatus(status: number, fields: IncomingHttpHeaders): boolean {
+    const upstream = this.#upstream
+    const { failureStatuses, upstreams, maxOverload } = this.#owner
+    const isFailure = failureStatuses.has(status)
+    const overload = toOverload(status, fields)
+    if (upstream === null || (!isFailure && status !== TOO_MANY_REQUESTS && overload === null)) return false
+    const now = upstreams.now()
+    if (overload !== null) upstream.recordOverload(Math.min(overload, maxOverload), now)
+    upstream.recordFailure(now - this.#sentAt, upstreams.toUsualLatency(now), now)
+    if (isFailure) this.#judge('failure', now)
+    return true
   }
 
   /** The attempt has failed, or was aborted. */
   #fail(error: Error): void {
     const upstream = this.#upstream
     if (upstream === null) return
-    const now = this.#owner.upstreams.now()
+    const { upstreams } = this.#owner
+    const now = upstreams.now()
     const elapsed = now - this.#sentAt
     const isFailure = !this.#controller.aborted && this.#isFailure(error)
-    if (isFailure) upstream.latency.recordFailure(elapsed, now)
-    else if (this.#state === 'waiting') upstream.latency.recordAtLeast(elapsed, now)
+    if (isFailure) upstream.recordFailure(elapsed, upstreams.toUsualLatency(now), now)
+    else if (this.#state === 'waiting') upstream.recordWait(elapsed, now)
     this.#leave(isFailure ? 'failure' : 'none')
   }
 
@@ -258,23 +292,25 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
     if (upstream === null || this.#judged === 'failure') return
     if (this.#judged === 'success' && result !== 'failure') return
     this.#judged = result
-    if (result === 'failure') upstream.failures++
-    upstream.ejection.record(result, this.#isProbe, this.#ejections, now)
-    this.#isProbe = false
+    upstream.judge(result, this.#probe, this.#ejections, now)
+    this.#probe = 0
   }
 
   /** Sends the request to another upstream, if it may be sent there. @returns whether it was */
   #failOver(failed: Upstream, error: Error): boolean {
-    const { maxRetries, replaySafe, mayRetry, upstreams } = this.#owner
-    if (this.#controller.aborted || !mayRetry || (this.#tried?.length ?? 0) >= maxRetries) return false
-    if (!mayFailOver(this.#options, error, replaySafe)) return false
+    const { maxRetries, replaySafe, mayRetry, upstreams, budget } = this.#owner
+    if (this.#controller.aborted || !mayRetry || maxRetries === 0) return false
+    if (!mayFailOver(this.#options, error, replaySafe) || this.#wasRepeated(error)) return false
+    const isFree = isForFree(error)
+    if (!isFree && this.#retries >= maxRetries) return false
     const now = upstreams.now()
     const options = this.#toRemaining(now)
     if (options === null) return false
     this.#tried ??= []
     this.#tried.push(failed)
     const next = upstreams.choose(options, this.#tried, now)
-    if (next === null) return false
+    if (next === null || (!isFree && !budget.spend(now))) return false
+    if (!isFree) this.#retries++
     this.#options = options
     this.#mayBeProcessed ||= toProcessed(error) !== 'no'
     if (error instanceof DodiciError) this.#attempts += error.attempts
@@ -284,6 +320,13 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
       this.#report(toError(thrown))
     }
     return true
+  }
+
+  /** Whether the request may have been sent again already, although a server may have acted on it. */
+  #wasRepeated(error: Error): boolean {
+    if (!(error instanceof DodiciError) || error.attempts < 2 || error.processed === 'no') return false
+    const { repeats } = this.#owner
+    return repeats === null || repeats !== this.#repeats
   }
 
   /** The options with what is left of `requestTimeout`; null when nothing is. */

@@ -18,7 +18,8 @@ import {
   toOrigin,
 } from '../../options/options.ts'
 import type { ReceiveLimits } from '../../options/receive-limits.ts'
-import type { UpstreamRules } from './upstream.ts'
+import type { RetryBudgetRules } from './retry-budget.ts'
+import type { UpstreamSetRules } from './upstream-set.ts'
 
 /** {@link UpstreamPoolOptions}, with every option present. Durations are in milliseconds. */
 export interface ResolvedUpstreamPoolOptions {
@@ -26,9 +27,9 @@ export interface ResolvedUpstreamPoolOptions {
   readonly pool: PoolOptions
   /** Null: a Pool of Dodici. */
   readonly factory: UpstreamPoolOptions['factory'] | null
-  readonly rules: UpstreamRules
+  readonly rules: UpstreamSetRules
+  readonly retryBudget: RetryBudgetRules
   readonly failureStatuses: ReadonlySet<number>
-  /** Infinity for any number. */
   readonly maxRetries: number
   readonly replaySafe: boolean
   readonly requestTimeout: number
@@ -48,13 +49,16 @@ export interface ResolvedUpstream {
 
 const MAX_COUNT = 2 ** 32 - 1
 const MAX_WEIGHT = 1_000_000
-const FAILURE_STATUSES: readonly number[] = [502, 503, 504]
+const MAX_PERCENT = 1_000
+/** All 5xx. */
+const FAILURE_STATUSES: readonly number[] = Array.from({ length: 100 }, (_, index) => 500 + index)
 
 /** @throws InvalidArgumentError that names the option, its value, and what would be accepted */
 export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): ResolvedUpstreamPoolOptions {
   const resolved = toClientOptions(input)
   const { factory: _factory, latencyWindow, failureStatuses, ...others } = input ?? {}
-  const { maxFailures, ejectionTime, maxEjectionTime, maxRetries, tls: _tls, ...poolOptions } = others
+  const { maxFailures, ejectionTime, maxEjectionTime, maxEjectionPercent, ...rest } = others
+  const { slowStart, maxRetries, retryBudget, tls: _tls, ...poolOptions } = rest
   toConnections(poolOptions)
   return {
     // A copy: a later change by the caller must not make upstreams connect in different ways.
@@ -62,12 +66,15 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
     factory: toAgentOptions({ factory: input?.factory }).factory,
     rules: {
       latencyWindow: toDuration('latencyWindow', latencyWindow, 10_000),
-      maxFailures: toInteger('maxFailures', maxFailures, 3, 1, MAX_COUNT, 'failures'),
+      maxFailures: toInteger('maxFailures', maxFailures, 5, 1, MAX_COUNT, 'failures'),
       ejectionTime: toDuration('ejectionTime', ejectionTime, 1_000),
       maxEjectionTime: toDuration('maxEjectionTime', maxEjectionTime, 60_000),
+      maxEjectionPercent: toInteger('maxEjectionPercent', maxEjectionPercent, 50, 0, 100, 'percent'),
+      slowStart: toInteger('slowStart', slowStart, 10_000, 0, MAX_DELAY, 'milliseconds'),
     },
+    retryBudget: toRetryBudget(retryBudget),
     failureStatuses: toStatuses(failureStatuses),
-    maxRetries: toInteger('maxRetries', maxRetries, Number.POSITIVE_INFINITY, 0, MAX_COUNT, 'upstreams'),
+    maxRetries: toInteger('maxRetries', maxRetries, 1, 0, MAX_COUNT, 'upstreams'),
     replaySafe: resolved.replaySafe,
     requestTimeout: resolved.limits.requestTimeout,
     maxReplayBuffer: resolved.limits.maxReplayBuffer,
@@ -91,6 +98,16 @@ export function toUpstream(input: unknown, common: PoolOptions): ResolvedUpstrea
 
 function toDuration(name: string, value: unknown, fallback: number): number {
   return toInteger(name, value, fallback, 1, MAX_DELAY, 'milliseconds')
+}
+
+function toRetryBudget(value: unknown): RetryBudgetRules {
+  if (value !== undefined && (typeof value !== 'object' || Array.isArray(value)))
+    throw invalidKind('retryBudget', value, 'an object with percent and minPerSecond, or null')
+  const { percent, minPerSecond }: { percent?: unknown; minPerSecond?: unknown } = value ?? {}
+  return {
+    percent: toInteger('retryBudget.percent', percent, 20, 0, MAX_PERCENT, 'percent'),
+    minPerSecond: toInteger('retryBudget.minPerSecond', minPerSecond, 10, 0, MAX_COUNT, 'retries'),
+  }
 }
 
 function toWeight(value: unknown): number {

@@ -15,10 +15,13 @@ import { ClientClosedError, ClientDestroyedError, InvalidReturnValueError } from
 import { toTwoShapedHandler } from '../../handler/legacy-handler.ts'
 import type { Origin } from '../../options/options.ts'
 import { toOrigin } from '../../options/options.ts'
+import type { RepeatPermit } from '../../scheduler/repeat-permit.ts'
 import { isDispatcher } from '../dispatcher.ts'
 import { LivingDispatcher } from '../life-cycle.ts'
+import { OriginDispatcher } from '../origin-dispatcher.ts'
 import { Pool } from '../pool.ts'
 import { closeOrAwait, forwardEvents, settleAll } from '../together.ts'
+import { RetryBudget } from './retry-budget.ts'
 import type { UpstreamDispatch } from './upstream.ts'
 import { Upstream } from './upstream.ts'
 import type { UpstreamCallOwner } from './upstream-call.ts'
@@ -31,9 +34,9 @@ import { UpstreamSet } from './upstream-set.ts'
  * A dispatcher for one service that several upstreams serve. Each request goes to one of them, whatever origin the
  * request names.
  *
- * Of two upstreams, chosen at random by their weights, the one gets the request that is less busy and responds sooner.
- * An upstream that fails several times in a row is ejected for a while, and then probed by one request. If an upstream
- * fails before any part of the response has come, another one gets the request, where that does no harm.
+ * Of two upstreams, the one gets the request that is less busy, responds sooner and fails less. An upstream that fails
+ * several times in a row is ejected for a while, and then probed by one request. If an upstream fails before any part
+ * of the response has come, another one gets the request, where that does no harm and the budget allows it.
  *
  * @example
  * ```ts
@@ -44,12 +47,16 @@ import { UpstreamSet } from './upstream-set.ts'
  */
 export class UpstreamPool extends LivingDispatcher {
   readonly #options: ResolvedUpstreamPoolOptions
-  readonly #upstreams = new UpstreamSet(systemClock, Math.random)
+  readonly #upstreams: UpstreamSet
+  readonly #budget: RetryBudget
   /** Dispatchers of upstreams that were removed, while their last calls run. */
   readonly #leaving = new Set<DispatcherType>()
   readonly #callOwner: UpstreamCallOwner
+  readonly #permit: RepeatPermit = { mayRepeat: () => this.#mayRepeat() }
   /** Calls that haven't ended. */
   #unsettled = 0
+  /** How often a Pool has sent a call again that a server may have acted on. */
+  #repeats = 0
   /** Resolves when no call is left; null until `close()` waits for that. */
   #onIdle: (() => void) | null = null
 
@@ -65,11 +72,19 @@ export class UpstreamPool extends LivingDispatcher {
     const resolved = toUpstreamPoolOptions(options)
     super(systemClock, resolved)
     this.#options = resolved
+    this.#upstreams = new UpstreamSet(systemClock, Math.random, resolved.rules)
+    this.#budget = new RetryBudget(resolved.retryBudget)
     const { failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout } = resolved
     const isDestroyed = (): boolean => this.destroyed
+    const toRepeats = (): number | null => (resolved.factory == null ? this.#repeats : null)
     this.#callOwner = {
       ...{ failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout },
+      maxOverload: resolved.rules.maxEjectionTime,
       upstreams: this.#upstreams,
+      budget: this.#budget,
+      get repeats() {
+        return toRepeats()
+      },
       get mayRetry() {
         return !isDestroyed()
       },
@@ -170,6 +185,14 @@ export class UpstreamPool extends LivingDispatcher {
     return [...this.#upstreams.all.map(({ dispatcher }) => dispatcher), ...this.#leaving]
   }
 
+  /** Either a Pool sends a call again or another upstream gets it, and never both. */
+  #mayRepeat(): boolean {
+    if (this.#upstreams.all.length > 1 && this.#options.maxRetries > 0) return false
+    if (!this.#budget.spend(this.#upstreams.now())) return false
+    this.#repeats++
+    return true
+  }
+
   #onCallSettled(): void {
     this.#unsettled--
     if (this.#unsettled === 0) this.#onIdle?.()
@@ -182,7 +205,8 @@ export class UpstreamPool extends LivingDispatcher {
     LivingDispatcher.putBehind(dispatcher)
     // A dispatcher of the caller's `factory` may have no events.
     if (typeof dispatcher.on === 'function') forwardEvents(dispatcher, this)
-    this.#upstreams.add(new Upstream(href, weight, dispatcher, dispatch, this.#options.rules))
+    const now = this.#upstreams.now()
+    this.#upstreams.add(new Upstream(href, weight, dispatcher, dispatch, this.#options.rules, now))
   }
 
   #make(origin: Origin, options: PoolOptions): { dispatcher: DispatcherType; dispatch: UpstreamDispatch } {
@@ -190,6 +214,7 @@ export class UpstreamPool extends LivingDispatcher {
     const { href } = origin
     if (factory === null || factory === undefined) {
       const pool = new Pool(href, options)
+      OriginDispatcher.limitRepeats(pool, this.#permit)
       return {
         dispatcher: pool,
         dispatch: (request, handler) =>

@@ -8,18 +8,41 @@ import type { DispatchOptions } from '../../../types/request.ts'
 import type { Clock } from '../../core/clock.ts'
 import { choose } from './choice.ts'
 import { isReplayableBody, isSafeToRepeat } from './failure.ts'
-import type { Upstream } from './upstream.ts'
+import { LatencyQuantiles } from './latency-quantiles.ts'
+import { isOutlier, toOutlierThreshold } from './outliers.ts'
+import type { Upstream, UpstreamRules } from './upstream.ts'
+
+/** How the upstreams are judged together. */
+export interface UpstreamSetRules extends UpstreamRules {
+  /** If more of them are ejected or overloaded, calls go to all. Percent. */
+  readonly maxEjectionPercent: number
+}
+
+/** How often success rates are compared. Milliseconds. */
+const INTERVAL = 10_000
+/** The least limit of a probe. Milliseconds. */
+const MIN_PATIENCE = 1_000
+/** Latencies up to this quantile are usual. */
+const USUAL = 0.95
 
 /** The upstreams of a service, without those that were removed. */
 export class UpstreamSet {
   readonly #clock: Clock
   readonly #random: () => number
+  readonly #rules: UpstreamSetRules
   readonly #upstreams: Upstream[] = []
+  readonly #latencies: LatencyQuantiles
+  /** When success rates are compared next. */
+  #comparesAt: number
 
-  /** @param random a number from 0 to below 1 */
-  constructor(clock: Clock, random: () => number) {
+  /** @param random gives a number from 0 to below 1 */
+  constructor(clock: Clock, random: () => number, rules: UpstreamSetRules) {
     this.#clock = clock
     this.#random = random
+    this.#rules = rules
+    const now = clock.now()
+    this.#latencies = new LatencyQuantiles(rules.latencyWindow, now)
+    this.#comparesAt = now + INTERVAL
   }
 
   get all(): readonly Upstream[] {
@@ -44,28 +67,63 @@ export class UpstreamSet {
     if (index !== -1) this.#upstreams.splice(index, 1)
   }
 
+  /** A good response has come. */
+  recordLatency(latency: number, now: number): void {
+    this.#latencies.record(latency, now)
+  }
+
+  /** What few latencies exceed; 0 when there are none. Milliseconds. */
+  toUsualLatency(now: number): number {
+    return this.#latencies.at(USUAL, now)
+  }
+
+  /** How long the first probe of an upstream may take until its response's header. Milliseconds. */
+  toPatience(now: number): number {
+    return Math.max(MIN_PATIENCE, 2 * this.toUsualLatency(now))
+  }
+
   /**
    * The upstream for a request: one whose ejection is over, if the request may probe it; else one of those that are
-   * healthy; else, as a last resort, any.
+   * neither ejected nor overloaded; else, as a last resort, any.
    *
    * @param tried upstreams that have got the request already; null: none
    * @returns null when there is no other upstream
    */
   choose(options: DispatchOptions, tried: readonly Upstream[] | null, now: number): Upstream | null {
-    let healthy = 0
+    const upstreams = this.#upstreams
+    const [only] = upstreams
+    if (only !== undefined && upstreams.length === 1) return tried?.includes(only) === true ? null : only
+    if (now >= this.#comparesAt) this.#compare(now)
+    let leftOut = 0
     let due: Upstream | null = null
-    for (const upstream of this.#upstreams) {
-      if (upstream.ejection.isHealthy) healthy++
-      else if (upstream.ejection.isDue(now)) due ??= upstream
+    for (const upstream of upstreams) {
+      if (!upstream.isLeftOut(now)) continue
+      leftOut++
+      if (due === null && tried === null && this.#mayProbe(upstream, options, now)) due = upstream
     }
-    // The usual case makes no list.
-    if (tried === null && healthy === this.#upstreams.length)
-      return choose(this.#upstreams, now, this.#random)
-    // A request that may be lost, or has failed once already, is no probe, unless nothing is healthy.
-    if (due !== null && tried === null && isSafeToRepeat(options) && isReplayableBody(options.body))
-      return due
-    const others = this.#upstreams.filter((upstream) => tried?.includes(upstream) !== true)
-    const best = others.filter(({ ejection }) => ejection.isHealthy)
-    return choose(best.length > 0 ? best : others, now, this.#random)
+    const isPanic = leftOut * 100 > this.#rules.maxEjectionPercent * upstreams.length
+    if (due !== null && !isPanic) return due
+    return (
+      choose(upstreams, tried, isPanic, now, this.#random) ??
+      choose(upstreams, tried, true, now, this.#random)
+    )
+  }
+
+  /** A request that may be lost, or has failed once already, is a probe only if no other request is. */
+  #mayProbe(upstream: Upstream, options: DispatchOptions, now: number): boolean {
+    const { ejection } = upstream
+    if (upstream.isOverloaded(now) || !ejection.isDue(now)) return false
+    return ejection.isOverdue(now) || (isSafeToRepeat(options) && isReplayableBody(options.body))
+  }
+
+  /** Ejects those whose success rate is far below that of the others. */
+  #compare(now: number): void {
+    this.#comparesAt = now + INTERVAL
+    const threshold = toOutlierThreshold(this.#upstreams.map(({ recent }) => recent))
+    for (const { recent, ejection } of this.#upstreams) {
+      if (isOutlier(recent, threshold)) ejection.eject(now)
+      recent.successes = 0
+      recent.failures = 0
+    }
   }
 }

@@ -10,19 +10,32 @@ import type { DispatchOptions } from '../../../types/request.ts'
 import type { ClientStats, PoolStats } from '../../../types/stats.ts'
 import type { UpstreamStats } from '../../../types/upstream.ts'
 import type { Candidate } from './choice.ts'
-import { toCost } from './choice.ts'
-import type { EjectionRules } from './ejection.ts'
+import type { CallResult, EjectionRules } from './ejection.ts'
 import { Ejection } from './ejection.ts'
-import { PeakEwma } from './peak-ewma.ts'
+import { LatencyAverage } from './latency-average.ts'
+import { SuccessRate } from './success-rate.ts'
 
 /** Hands a request over to a dispatcher. @throws what the dispatcher throws: the handler wasn't told of it */
 export type UpstreamDispatch = (options: DispatchOptions, handler: DispatchHandler) => boolean
 
-/** How an upstream is judged. */
+/** How an upstream is judged. Durations are in milliseconds. */
 export interface UpstreamRules extends EjectionRules {
-  /** Of its latency. Milliseconds. */
+  /** Of its latency, and of its success rate. */
   readonly latencyWindow: number
+  /** How long a new upstream, or one that is back, gets less than its share; 0: not at all. */
+  readonly slowStart: number
 }
+
+/** Of one call, too. */
+const MOST_FAIL = 0.5
+
+/** The least part of its share that an upstream gets while it starts. */
+const MIN_WARMTH = 0.1
+
+/**
+ * An upstream that fails half of its calls costs eight times as much: callers have to make them again, and some can't.
+ */
+const FAILURE_EXPONENT = 3
 
 /** A candidate of the choice, with what the choice depends on. */
 export class Upstream implements Candidate {
@@ -31,14 +44,27 @@ export class Upstream implements Candidate {
   readonly weight: number
   readonly dispatcher: Dispatcher
   readonly dispatch: UpstreamDispatch
-  readonly latency: PeakEwma
   readonly ejection: Ejection
+  readonly #slowStart: number
+  readonly #latency: LatencyAverage
+  readonly #successRate: SuccessRate
+  turn = 0
   /** Calls that it has now, and tunnels that are open. */
   inFlight = 0
   /** Calls that it was given so far. */
   requests = 0
   /** Calls of these that failed, or got a status that counts as a failure. */
   failures = 0
+  /** Calls that ended since the success rates were last compared. */
+  readonly recent = { successes: 0, failures: 0 }
+  /** Calls without a response so far. */
+  #waiting = 0
+  /** When the last response came while calls waited, or the first of them was sent: one of them is at least as old. */
+  #quietSince = 0
+  /** When its slow start began. */
+  #startedAt: number
+  /** It has asked for no calls until then. */
+  #overloadedUntil = 0
 
   constructor(
     origin: string,
@@ -46,19 +72,18 @@ export class Upstream implements Candidate {
     dispatcher: Dispatcher,
     dispatch: UpstreamDispatch,
     rules: UpstreamRules,
+    now: number,
   ) {
     this.origin = origin
     this.weight = weight
     this.dispatcher = dispatcher
     this.dispatch = dispatch
-    this.latency = new PeakEwma(rules.latencyWindow)
     this.ejection = new Ejection(rules)
+    this.#slowStart = rules.slowStart
+    this.#latency = new LatencyAverage(rules.latencyWindow)
+    this.#successRate = new SuccessRate(rules.latencyWindow)
+    this.#startedAt = now
   }
-
-  /** Calls without a response so far. */
-  #waiting = 0
-  /** When the last response came while calls waited, or the first of them was sent: one of them is at least as old. */
-  #quietSince = 0
 
   /** A call is given to it. */
   send(now: number): void {
@@ -74,26 +99,90 @@ export class Upstream implements Candidate {
     this.#quietSince = now
   }
 
-  cost(now: number): number {
-    const { latency, inFlight, weight } = this
-    if (!latency.isMeasured) return toCost(null, inFlight, weight)
+  /** A response has come after so long, and it is none that counts as a failure. */
+  recordResponse(elapsed: number, now: number): void {
+    this.#latency.record(elapsed, now)
+    this.#successRate.record(true, now)
+    this.recent.successes++
+  }
+
+  /**
+   * A call failed after so long. A failure that comes fast doesn't look good.
+   *
+   * @param usual a high quantile of the latencies of all upstreams
+   */
+  recordFailure(elapsed: number, usual: number, now: number): void {
+    this.#latency.recordAtLeast(Math.max(elapsed, usual), now)
+    this.#successRate.record(false, now)
+  }
+
+  /** A call took so long until its caller gave it up. */
+  recordWait(elapsed: number, now: number): void {
+    this.#latency.recordAtLeast(elapsed, now)
+  }
+
+  /** Tells its health how a call has ended. Parameters as of {@link Ejection.record}. */
+  judge(result: CallResult, probe: number, ejections: number, now: number): void {
+    const wasHealthy = this.ejection.isHealthy
+    if (result === 'failure') {
+      this.failures++
+      this.recent.failures++
+    }
+    this.ejection.record(result, probe, ejections, now)
+    if (!wasHealthy && this.ejection.isHealthy) this.#restart(now)
+  }
+
+  /** It has asked for no calls for a while. */
+  recordOverload(duration: number, now: number): void {
+    this.#overloadedUntil = Math.max(this.#overloadedUntil, now + duration)
+    this.#startedAt = this.#overloadedUntil
+  }
+
+  isOverloaded(now: number): boolean {
+    return now < this.#overloadedUntil
+  }
+
+  isLeftOut(now: number): boolean {
+    return now < this.#overloadedUntil || !this.ejection.isHealthy
+  }
+
+  latency(now: number): number | null {
+    if (!this.#latency.isMeasured) return null
     // An upstream that is silent gives no samples, and its average would fall.
     const silence = this.#waiting === 0 ? 0 : now - this.#quietSince
-    return toCost(Math.max(silence, latency.at(now)), inFlight, weight)
+    return Math.max(silence, this.#latency.at(now)) / this.#successRate.at(now) ** FAILURE_EXPONENT
+  }
+
+  isFailing(now: number): boolean {
+    return this.#successRate.at(now) <= MOST_FAIL
+  }
+
+  warmth(now: number): number {
+    const share = this.#slowStart === 0 ? 1 : (now - this.#startedAt) / this.#slowStart
+    return Math.min(1, Math.max(MIN_WARMTH, share))
   }
 
   toStats(now: number): UpstreamStats {
-    const { weight, inFlight, requests, failures, latency, ejection } = this
+    const { weight, inFlight, requests, failures, ejection } = this
+    const { kind } = ejection.health
     return {
-      state: ejection.health.kind,
+      state: kind === 'healthy' && this.isOverloaded(now) ? 'overloaded' : kind,
       weight,
       inFlight,
-      latency: latency.isMeasured ? latency.at(now) : null,
+      latency: this.#latency.isMeasured ? this.#latency.at(now) : null,
+      successRate: this.#successRate.at(now),
       requests,
       failures,
       ejections: ejection.ejections,
       pool: toPoolStats(this.dispatcher),
     }
+  }
+
+  /** It is back: what it was like before means nothing any more. */
+  #restart(now: number): void {
+    this.#latency.reset()
+    this.#successRate.reset()
+    this.#startedAt = now
   }
 }
 

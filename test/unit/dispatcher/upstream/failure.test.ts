@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import {
+  isForFree,
   isReplayableBody,
   isSafeToRepeat,
   isUpstreamFailure,
@@ -42,12 +43,12 @@ describe('toProcessed()', () => {
 })
 
 describe('isSafeToRepeat()', () => {
-  it.each(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])('is true for %s', (method) => {
+  it.each(['GET', 'HEAD', 'OPTIONS', 'TRACE'])('is true for %s', (method) => {
     expect(isSafeToRepeat({ path: '/', method })).toBe(true)
     expect(isSafeToRepeat({ path: '/', method, idempotent: false })).toBe(false)
   })
 
-  it.each(['POST', 'PATCH'])('is false for %s', (method) => {
+  it.each(['POST', 'PATCH', 'PUT', 'DELETE'])('is false for %s', (method) => {
     expect(isSafeToRepeat({ path: '/', method })).toBe(false)
     expect(isSafeToRepeat({ path: '/', method, idempotent: true })).toBe(true)
   })
@@ -56,6 +57,24 @@ describe('isSafeToRepeat()', () => {
     expect(isSafeToRepeat({ path: 'a:1', method: 'CONNECT', idempotent: true })).toBe(false)
     expect(isSafeToRepeat({ ...GET, upgrade: 'websocket', idempotent: true })).toBe(false)
   })
+})
+
+describe('isForFree()', () => {
+  const lost = new errors.ConnectError('after a lost session', { processed: 'maybe' })
+  const counted = new errors.ConnectError('after a refused stream', { processed: 'no' })
+  counted.attempts = 1
+
+  it.each<[Error, boolean]>([
+    [new errors.ConnectError('x', { processed: 'no' }), true],
+    [toNodeError({ syscall: 'connect', code: 'ECONNREFUSED' }), true],
+    [toNodeError({ syscall: 'getaddrinfo', code: 'ENOTFOUND' }), true],
+    [new errors.ConnectTimeoutError('the caller has waited', { processed: 'no' }), false],
+    [new errors.StreamError('refused: the server had work', { processed: 'no' }), false],
+    [new errors.SocketError('x', { processed: 'no' }), false],
+    [toNodeError({ syscall: 'read', code: 'ECONNRESET' }), false],
+    [lost, false],
+    [counted, false],
+  ])('of %o is %s', (error, expected) => expect(isForFree(error)).toBe(expected))
 })
 
 describe('isReplayableBody()', () => {

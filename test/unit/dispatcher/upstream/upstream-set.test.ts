@@ -4,30 +4,35 @@ import { UpstreamSet } from '../../../../src/dispatcher/upstream/upstream-set.ts
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { FakeDispatcher } from '../../../support/fake-dispatcher.ts'
 
-const RULES = { latencyWindow: 10_000, maxFailures: 1, ejectionTime: 1_000, maxEjectionTime: 60_000 }
+const RULES = {
+  ...{ latencyWindow: 10_000, maxFailures: 1, ejectionTime: 1_000, maxEjectionTime: 60_000 },
+  ...{ maxEjectionPercent: 50, slowStart: 0 },
+}
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST' } as const
 
-function toScene(count: number) {
+function toScene(count: number, rules: Partial<typeof RULES> = {}) {
   const clock = new FakeClock()
   let turn = 0
-  const set = new UpstreamSet(clock, () => (turn++ % 10) / 10)
+  const set = new UpstreamSet(clock, () => (turn++ % 10) / 10, { ...RULES, ...rules })
   const upstreams = Array.from({ length: count }, (_, index) => {
-    const upstream = new Upstream(`http://${index}.example`, 1, new FakeDispatcher(), () => true, RULES)
-    upstream.latency.record(10, clock.now())
+    const origin = `http://${index}.example`
+    const upstream = new Upstream(origin, 1, new FakeDispatcher(), () => true, RULES, clock.now())
+    upstream.recordResponse(10, clock.now())
     set.add(upstream)
     return upstream
   })
-  const [a, b, c] = upstreams
+  const [a, b, c, d] = upstreams
   const eject = (...ejected: (Upstream | undefined)[]): void => {
-    for (const upstream of ejected) upstream?.ejection.record('failure', false, 0, clock.now())
+    for (const upstream of ejected)
+      upstream?.ejection.record('failure', 0, upstream.ejection.ejections, clock.now())
   }
   /** The upstreams of 40 choices, without repetitions. */
   const chosen = (options: typeof GET | typeof POST, tried: Upstream[] | null = null) => {
     const found = new Set(Array.from({ length: 40 }, () => set.choose(options, tried, clock.now())))
     return upstreams.filter((upstream) => found.has(upstream))
   }
-  return { clock, set, a, b, c, eject, chosen, upstreams }
+  return { clock, set, a, b, c, d, eject, chosen, upstreams }
 }
 
 describe('UpstreamSet', () => {
@@ -35,26 +40,72 @@ describe('UpstreamSet', () => {
     expect(toScene(0).set.choose(GET, null, 0)).toBeNull()
   })
 
-  it('chooses none that is ejected', () => {
-    const { a, b, c, eject, chosen } = toScene(3)
+  it('chooses the only one, whatever its health, and not twice', () => {
+    const { set, a, eject, clock } = toScene(1)
+    eject(a)
+    expect(set.choose(POST, null, clock.now())).toBe(a)
+    expect(set.choose(POST, a === undefined ? [] : [a], clock.now())).toBeNull()
+  })
+
+  it('chooses none that is ejected or overloaded', () => {
+    const { a, b, c, d, eject, chosen, clock } = toScene(4)
     eject(b)
-    expect(chosen(GET)).toEqual([a, c])
+    c?.recordOverload(5_000, clock.now())
+    expect(chosen(GET)).toEqual([a, d])
   })
 
-  it('when all are ejected, chooses among all', () => {
-    const { eject, chosen, upstreams } = toScene(3)
-    eject(...upstreams)
-    expect(chosen(GET)).toEqual(upstreams)
-    expect(chosen(POST)).toEqual(upstreams)
+  it.each([
+    [4, 3, 50, 'all'],
+    [4, 2, 50, 'healthy'],
+    [3, 2, 50, 'all'],
+    [2, 1, 50, 'healthy'],
+    [2, 2, 50, 'all'],
+    [4, 1, 0, 'all'],
+    [4, 3, 100, 'healthy'],
+    [4, 4, 100, 'all'],
+  ])('of %d, of which %d are ejected, with maxEjectionPercent %d chooses among %s', (count, ejected, maxEjectionPercent, among) => {
+    const { eject, chosen, upstreams } = toScene(count, { maxEjectionPercent })
+    eject(...upstreams.slice(0, ejected))
+    const expected = among === 'all' ? upstreams : upstreams.slice(ejected)
+    expect(chosen(GET)).toEqual(expected)
+    expect(chosen(POST)).toEqual(expected)
   })
 
-  it('when the time of one is over, has an idempotent request probe it, and no other', () => {
+  it('when the time of one is over, has an idempotent request probe it', () => {
     const { clock, set, a, b, c, eject, chosen } = toScene(3)
     eject(b)
     clock.advance(1_000)
     expect(chosen(POST)).toEqual([a, c])
     expect(set.choose(GET, null, clock.now())).toBe(b)
-    b?.ejection.begin(clock.now())
+    b?.ejection.begin(clock.now(), 1_000)
+    expect(chosen(GET)).toEqual([a, c])
+  })
+
+  it('when no idempotent request comes for a while, has any request probe it', () => {
+    const { clock, set, a, b, c, eject, chosen } = toScene(3)
+    eject(b)
+    clock.advance(1_999)
+    expect(chosen(POST)).toEqual([a, c])
+    clock.advance(1)
+    expect(set.choose(POST, null, clock.now())).toBe(b)
+  })
+
+  it('when the probe is late, has another request probe it', () => {
+    const { clock, set, a, b, c, eject, chosen } = toScene(3)
+    eject(b)
+    clock.advance(1_000)
+    b?.ejection.begin(clock.now(), set.toPatience(clock.now()))
+    clock.advance(999)
+    expect(chosen(GET)).toEqual([a, c])
+    clock.advance(1)
+    expect(set.choose(GET, null, clock.now())).toBe(b)
+  })
+
+  it('has one that asks for no calls probed by none', () => {
+    const { clock, a, b, c, eject, chosen } = toScene(3)
+    eject(b)
+    b?.recordOverload(5_000, clock.now())
+    clock.advance(2_000)
     expect(chosen(GET)).toEqual([a, c])
   })
 
@@ -66,5 +117,26 @@ describe('UpstreamSet', () => {
     eject(c)
     expect(chosen(GET, a === undefined ? [] : [a])).toEqual([b, c])
     expect(set.choose(GET, upstreams, clock.now())).toBeNull()
+  })
+
+  it('gives probes twice the usual latency, and a second at least', () => {
+    const { clock, set } = toScene(1)
+    expect(set.toPatience(clock.now())).toBe(1_000)
+    for (let i = 0; i < 100; i++) set.recordLatency(i < 97 ? 3_000 : 60_000, clock.now())
+    expect(set.toPatience(clock.now())).toBeGreaterThanOrEqual(6_000)
+    expect(set.toPatience(clock.now())).toBeLessThan(7_200)
+  })
+
+  it('ejects, every ten seconds, one whose success rate is far below that of the others', () => {
+    const { clock, set, c, upstreams } = toScene(5, { maxFailures: 1_000 })
+    for (const { recent } of upstreams) recent.successes = 100
+    if (c !== undefined) c.recent.failures = 30
+    clock.advance(9_999)
+    set.choose(GET, null, clock.now())
+    expect(upstreams.every(({ ejection }) => ejection.isHealthy)).toBe(true)
+    clock.advance(1)
+    set.choose(GET, null, clock.now())
+    expect(upstreams.filter(({ ejection }) => !ejection.isHealthy)).toEqual([c])
+    expect(upstreams.map(({ recent }) => recent.successes + recent.failures)).toEqual([0, 0, 0, 0, 0])
   })
 })

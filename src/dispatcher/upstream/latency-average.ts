@@ -1,22 +1,24 @@
 /**
- * The moving average of a latency, which rises at once and falls slowly.
+ * The moving average of an upstream's latency.
  *
  * @module
  */
 
+/** One sample counts for a 20th at least: a change shows after some 20 responses, however fast they come. */
+const MAX_SAMPLES = 20
+
 /**
- * Peak EWMA: an exponentially weighted moving average in which a sample above the average takes its place. Without
- * samples it falls, so that an upstream that was slow is tried again.
+ * An exponentially weighted moving average. Without samples it falls, so that an upstream that was slow is tried again.
  *
  * All times are in milliseconds.
- *
- * @see https://github.com/twitter/finagle — `PeakEwma` of its load balancers
  */
-export class PeakEwma {
+export class LatencyAverage {
   readonly #window: number
   /** The average at the time of the last sample; -1: there was none. */
   #average = -1
   #sampledAt = 0
+  /** Samples so far, up to {@link MAX_SAMPLES}. */
+  #samples = 0
 
   /** @param window after which a sample counts for 1/e; above 0 */
   constructor(window: number) {
@@ -35,25 +37,21 @@ export class PeakEwma {
 
   /** Takes a sample into account. */
   record(latency: number, now: number): void {
-    const share = this.#toShare(now)
-    const isPeak = !this.isMeasured || latency > this.#average * share
-    this.#average = isPeak ? latency : this.#average * share + latency * (1 - share)
+    if (this.#samples < MAX_SAMPLES) this.#samples++
+    const before = this.isMeasured ? this.#average : latency
+    this.#average = before + (latency - before) * Math.max(1 - this.#toShare(now), 1 / this.#samples)
     this.#sampledAt = now
   }
 
-  /** A call took at least so long, and its end isn't known: that can raise the average alone. */
+  /** A call took at least so long, and its end isn't known, or is a failure: that can raise the average alone. */
   recordAtLeast(latency: number, now: number): void {
     if (latency > this.at(now)) this.record(latency, now)
-  }
-
-  /** A call failed after so long. The average doubles at least, so that a failure that comes fast doesn't look good. */
-  recordFailure(elapsed: number, now: number): void {
-    this.record(Math.max(elapsed, 2 * this.at(now)), now)
   }
 
   /** Forgets all samples. */
   reset(): void {
     this.#average = -1
+    this.#samples = 0
   }
 
   /** How much of the average is left at a time. */

@@ -1,0 +1,139 @@
+/**
+ * Plays scenes with policies, and writes the table of docs/upstreams.md.
+ *
+ * @module
+ */
+
+import type { PolicyMaker } from './policies.ts'
+import { POLICIES } from './policies.ts'
+import type { Scene } from './scenes.ts'
+import { SCENES } from './scenes.ts'
+import { Server, toRandom, VirtualTime, WORKERS } from './world.ts'
+
+/** What one policy made of one scene. */
+export interface Outcome {
+  readonly calls: number
+  /** The share of calls whose caller got a 2xx. */
+  readonly success: number
+  /** Of the calls that got a 2xx: 99 of 100 took no longer. Milliseconds. */
+  readonly p99: number
+  /** How many requests the busiest of the servers that are alike got, as a multiple of their mean. */
+  readonly imbalance: number
+  /** Requests that reached a server beyond one a call, as a share of the calls. */
+  readonly extra: number
+}
+
+/** Each server and the policy have chance of their own, so that all policies meet the same servers and calls. */
+export function play(scene: Scene, toPolicy: PolicyMaker, seed: number): Outcome {
+  const time = new VirtualTime()
+  const policy = toPolicy(time, toRandom(seed + 1))
+  const servers: Server[] = []
+  const join = (count: number): void => {
+    for (let i = 0; i < count; i++) {
+      const index = servers.length
+      const server = new Server(
+        `http://${index}.example`,
+        time,
+        toRandom(seed + 100 + index),
+        scene.serviceTime,
+        (now) => scene.toCondition(index, now),
+      )
+      servers.push(server)
+      policy.add(server)
+    }
+  }
+  join(scene.servers)
+  const { joining, deaths, duration } = scene
+  if (joining !== null) time.after(joining.at, () => join(joining.servers))
+  for (const { server, at } of deaths) time.after(at, () => servers[server]?.die())
+  const latencies: number[] = []
+  let calls = 0
+  const arrivals = toRandom(seed)
+  const gap = MEAN / (scene.servers * WORKERS * scene.load)
+  const arrive = (): void => {
+    if (time.now() >= duration) return
+    calls++
+    const beganAt = time.now()
+    policy.call((isGood) => {
+      if (isGood) latencies.push(time.now() - beganAt)
+    })
+    time.after(-Math.log(1 - arrivals()) * gap, arrive)
+  }
+  arrive()
+  time.runUntil(duration + 60_000)
+  const alike = servers.filter((_, index) => scene.isAlike(index)).map(({ requests }) => requests)
+  const requests = servers.reduce((sum, server) => sum + server.requests, 0)
+  latencies.sort((a, b) => a - b)
+  return {
+    calls,
+    success: latencies.length / calls,
+    p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.POSITIVE_INFINITY,
+    imbalance: Math.max(...alike) / (alike.reduce((sum, count) => sum + count, 0) / alike.length),
+    extra: Math.max(0, requests / calls - 1),
+  }
+}
+
+/** The mean service time of all scenes. Milliseconds. */
+const MEAN = 20
+
+/** The scene, and what each policy made of it, by its name. */
+export interface Comparison {
+  readonly scene: Scene
+  readonly outcomes: ReadonlyMap<string, Outcome>
+}
+
+export function compare(seed: number): Comparison[] {
+  return SCENES.map((scene) => ({
+    scene,
+    outcomes: new Map(
+      Object.entries(POLICIES).map(([name, toPolicy]) => [name, play(scene, toPolicy, seed)]),
+    ),
+  }))
+}
+
+/** A column of the comparison. */
+interface Column {
+  readonly toText: (outcome: Outcome) => string
+  /** Whether an outcome is more than 5 % worse than the best one. */
+  readonly isWorse: (outcome: Outcome, all: readonly Outcome[]) => boolean
+}
+
+const COLUMNS: readonly Column[] = [
+  {
+    toText: ({ success }) => toPercent(success),
+    isWorse: ({ success }, all) => success < 0.95 * Math.max(...all.map((other) => other.success)),
+  },
+  {
+    toText: ({ p99 }) => p99.toFixed(0),
+    isWorse: ({ p99 }, all) => p99 > 1.05 * Math.min(...all.map((other) => other.p99)),
+  },
+  {
+    toText: ({ imbalance }) => imbalance.toFixed(2),
+    isWorse: ({ imbalance }, all) => imbalance > 1.05 * Math.min(...all.map((other) => other.imbalance)),
+  },
+  {
+    toText: ({ extra }) => toPercent(extra),
+    // In percent of the calls: the best is often none.
+    isWorse: ({ extra }, all) => extra > 0.05 + Math.min(...all.map((other) => other.extra)),
+  },
+]
+
+function toPercent(share: number): string {
+  return (100 * share).toFixed(1)
+}
+
+/** The table of docs/upstreams.md. */
+export function toTable(comparisons: readonly Comparison[]): string {
+  const names = Object.keys(POLICIES)
+  const rows = comparisons.map(({ scene, outcomes }) => {
+    const all = [...outcomes.values()]
+    const cells = all.map((outcome) =>
+      COLUMNS.map(({ toText, isWorse }) => `${toText(outcome)}${isWorse(outcome, all) ? '†' : ''}`).join(
+        ' · ',
+      ),
+    )
+    return [scene.title, ...cells]
+  })
+  const lines = [['servers', ...names], ['---', ...names.map(() => '---')], ...rows]
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}

@@ -1,0 +1,68 @@
+/**
+ * What is a usual latency, over all upstreams.
+ *
+ * @module
+ */
+
+/** Each bucket reaches to 1.19 times the one before. */
+const STEPS_PER_DOUBLING = 4
+/** From 1/16 millisecond to 9 hours. */
+const LOWEST = -4
+const BUCKETS = 30 * STEPS_PER_DOUBLING
+
+/**
+ * Counts of the latencies of the last one to two windows, by size. What is older is forgotten.
+ *
+ * All times are in milliseconds.
+ */
+export class LatencyQuantiles {
+  readonly #window: number
+  #present = new Uint32Array(BUCKETS)
+  #former = new Uint32Array(BUCKETS)
+  /** When the present window began. */
+  #beganAt: number
+
+  /** @param window above 0 */
+  constructor(window: number, now: number) {
+    this.#window = window
+    this.#beganAt = now
+  }
+
+  record(latency: number, now: number): void {
+    if (now - this.#beganAt >= this.#window) this.#turn(now)
+    const index = Math.floor((Math.log2(latency) - LOWEST) * STEPS_PER_DOUBLING)
+    const bucket = Math.min(BUCKETS - 1, Math.max(0, index))
+    this.#present[bucket] = (this.#present[bucket] ?? 0) + 1
+  }
+
+  /**
+   * The latency that a share of all latencies doesn't exceed, rounded up by at most 19 %.
+   *
+   * @param share above 0, up to 1: 0.95, for example
+   * @returns 0 when there are no latencies
+   */
+  at(share: number, now: number): number {
+    if (now - this.#beganAt >= this.#window) this.#turn(now)
+    let total = 0
+    for (let i = 0; i < BUCKETS; i++) total += this.#count(i)
+    let left = total * share
+    for (let i = 0; i < BUCKETS && total > 0; i++) {
+      left -= this.#count(i)
+      if (left <= 0) return 2 ** (LOWEST + (i + 1) / STEPS_PER_DOUBLING)
+    }
+    return 0
+  }
+
+  #count(bucket: number): number {
+    return (this.#present[bucket] ?? 0) + (this.#former[bucket] ?? 0)
+  }
+
+  /** The present window becomes the former one, unless it is too old for that. */
+  #turn(now: number): void {
+    const former = this.#former
+    this.#former = this.#present
+    this.#present = former.fill(0)
+    if (now - this.#beganAt >= 2 * this.#window) this.#former.fill(0)
+    this.#beganAt = now
+  }
+}

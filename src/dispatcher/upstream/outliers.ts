@@ -1,0 +1,46 @@
+/**
+ * Pure: which upstreams fail far more calls than the others.
+ *
+ * @module
+ */
+
+/** The calls of one upstream within an interval. */
+export interface CallCounts {
+  readonly successes: number
+  readonly failures: number
+}
+
+/** Envoy's numbers: how many calls tell something of an upstream, and how many such upstreams make a comparison. */
+const MIN_CALLS = 100
+const MIN_UPSTREAMS = 5
+/** So many standard deviations below the mean is far. Envoy's number. */
+const DEVIATIONS = 1.9
+/** So much below the mean is far: among upstreams that hardly ever fail, a single failure is many deviations. */
+const MIN_GAP = 0.05
+
+/**
+ * The rule of Envoy's outlier detection by success rate, for upstreams that are used.
+ *
+ * @param counts of each upstream
+ * @returns the success rate below which an upstream with enough calls is an outlier; 0: there is none
+ */
+export function toOutlierThreshold(counts: readonly CallCounts[]): number {
+  const rates = counts.filter(hasEnoughCalls).map(toSuccessRate)
+  if (rates.length < MIN_UPSTREAMS) return 0
+  const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length
+  const variance = rates.reduce((sum, rate) => sum + (rate - mean) ** 2, 0) / rates.length
+  return Math.max(0, mean - Math.max(MIN_GAP, DEVIATIONS * Math.sqrt(variance)))
+}
+
+/** @param threshold of {@link toOutlierThreshold} */
+export function isOutlier(counts: CallCounts, threshold: number): boolean {
+  return hasEnoughCalls(counts) && toSuccessRate(counts) < threshold
+}
+
+function hasEnoughCalls({ successes, failures }: CallCounts): boolean {
+  return successes + failures >= MIN_CALLS
+}
+
+function toSuccessRate({ successes, failures }: CallCounts): number {
+  return successes / (successes + failures)
+}

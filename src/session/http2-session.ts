@@ -20,7 +20,7 @@ import type { KeepaliveTarget } from './keepalive.ts'
 import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
-import { endLost, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
+import { endLost, isAbove, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
 import type { PeerSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
@@ -232,9 +232,9 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   isLeftOut(streamId: number | null): boolean {
-    if (this.goaway === null || streamId === null || this.isLost()) return false
-    const { lastStreamId } = this.goaway
-    return streamId > lastStreamId && this.#streams.hasLiveUpTo(lastStreamId)
+    const { goaway } = this
+    if (goaway === null || !isAbove(streamId, goaway) || this.isLost()) return false
+    return this.#streams.hasLiveUpTo(goaway.lastStreamId)
   }
 
   isLost(): boolean {

@@ -29,6 +29,11 @@ export function toLatest(before: Goaway | null, { code, lastStreamId, debugData 
   return { code, lastStreamId, debugData: debugData ?? before.debugData }
 }
 
+/** Whether a GOAWAY leaves a stream out (RFC 9113 §6.8). @param streamId null for one that never got one */
+export function isAbove(streamId: number | null, goaway: Goaway | null): boolean {
+  return streamId !== null && goaway !== null && streamId > goaway.lastStreamId
+}
+
 /** The debug data of a gRPC server's GOAWAY with ENHANCE_YOUR_CALM, when the client has sent too many PINGs. */
 const TOO_MANY_PINGS = 'too_many_pings'
 
@@ -62,9 +67,7 @@ function isContradicted({ lastStreamId }: Goaway, lastAcceptedId: number): boole
  */
 function mayHaveProcessed(streamId: number, goaway: Goaway, lastAcceptedId: number): boolean {
   return (
-    streamId <= goaway.lastStreamId ||
-    goaway.code >= FIRST_NEGATIVE_CODE ||
-    isContradicted(goaway, lastAcceptedId)
+    !isAbove(streamId, goaway) || goaway.code >= FIRST_NEGATIVE_CODE || isContradicted(goaway, lastAcceptedId)
   )
 }
 
@@ -100,7 +103,7 @@ export function toLossError(
   }
   const isLie = goaway !== null && streamId !== null && isContradicted(goaway, lastAcceptedId)
   const reason =
-    isLie && streamId > goaway.lastStreamId
+    isLie && isAbove(streamId, goaway)
       ? `The peer sent GOAWAY with last stream id ${goaway.lastStreamId}, but has accepted stream ${lastAcceptedId}`
       : 'The connection was closed'
   const lost = cause === null ? reason : `The connection was lost: ${cause.message}`

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { ClientHttp2Stream } from 'node:http2'
 import type { Call } from '../../call/call.ts'
 import { ErrorCode, toErrorCodeName } from '../../errors/error-codes.ts'
 import { DodiciError, StreamError } from '../../errors/errors.ts'
@@ -26,42 +25,6 @@ export interface FailureContext {
   toLossError(streamId: number | null, error: Error | null): DodiciError
   /** Whether the peer's GOAWAY leaves this stream out, while streams with calls that it covers go on. */
   isLeftOut(streamId: number | null): boolean
-}
-
-/** The error of a stream that could not be opened: nothing was sent. */
-export function toOpenError(cause: unknown): DodiciError {
-  return new StreamError('The stream could not be opened', { cause, processed: 'no' })
-}
-
-/**
- * The failure of a stream that was closed without a complete response.
- *
- * @param isAccepted as for {@link toResetError}
- * @param stream null when Node has made none
- * @param error the error that Node has given for it; null for none
- */
-export function toStreamFailure(
-  context: FailureContext,
-  isAccepted: boolean,
-  stream: ClientHttp2Stream | null,
-  error: Error | null,
-): DodiciError {
-  const streamId = stream?.id ?? null
-  const code = stream?.rstCode ?? ErrorCode.NO_ERROR
-  const { goaway } = context
-  // Node also closes streams with the code of a GOAWAY: then the code says nothing about this stream.
-  const isRefused = code === ErrorCode.REFUSED_STREAM && goaway?.code !== ErrorCode.REFUSED_STREAM
-  // RFC 9113 §6.8: the peer doesn't process the streams above the last one. nghttp2 closes them with REFUSED_STREAM.
-  const isAbove = streamId !== null && goaway !== null && streamId > goaway.lastStreamId
-  // A stream that was refused before the connection was lost is unprocessed all the same.
-  if (isAbove || (context.isLost() && !isRefused)) return context.toLossError(streamId, error)
-  if (streamId === null) {
-    // No id: Node 24 and later tell so by an event of the stream. All versions do when the ids are used up (RFC 9113
-    // §5.1.1).
-    context.close()
-    return toOpenError(error)
-  }
-  return toResetError(code, isAccepted || !isRefused, error)
 }
 
 /**

@@ -6,48 +6,35 @@
 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { SecureContext, TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import type { Connector, ConnectorOptions, ConnectTlsOptions } from '../../types/client.ts'
 import type { Clock } from '../core/clock.ts'
 import { toError } from '../errors/errors.ts'
 import { openSocket, toSecureContext } from '../session/connect/socket.ts'
-import { Learned } from '../session/learned.ts'
-import type { TlsTicket } from '../session/origin-memory.ts'
-import { MAX_AGES } from '../session/origin-memory.ts'
+import { TlsTicket } from '../session/tls-ticket.ts'
 import type { Tunnels } from './tunnels.ts'
 import { toTunnelTarget } from './tunnels.ts'
 
 /** How many tickets are kept: one for each origin, protocol and server name. */
 const MAX_TICKETS = 100
 
-/** The last TLS session tickets (RFC 8446 §2.2) of the servers behind one proxy. */
+/** The last TLS session tickets of the servers behind one proxy. */
 class Tickets {
-  readonly #tickets = new Map<string, Learned<TlsTicket>>()
+  readonly #tickets = new Map<string, TlsTicket>()
   readonly #clock: Pick<Clock, 'now'>
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
   }
 
-  /** A ticket stands for the certificate that it was got with: another context must not resume it. */
-  get(key: string, secureContext: SecureContext | undefined): Buffer | undefined {
-    const kept = this.#tickets.get(key)?.value
-    return kept?.secureContext === secureContext ? kept?.ticket : undefined
-  }
-
-  /** Keeps the socket's tickets. If its handshake fails, the one that it had is forgotten: it may be the cause. */
-  watch(key: string, secureContext: SecureContext | undefined, socket: TLSSocket): void {
-    socket.on('session', (ticket: Buffer) => {
-      this.#tickets.delete(key)
-      const learned = new Learned<TlsTicket>(this.#clock, MAX_AGES.tlsTicket)
-      learned.learn({ ticket, secureContext })
-      this.#tickets.set(key, learned)
-      const [oldest] = this.#tickets.keys()
-      if (this.#tickets.size > MAX_TICKETS && oldest !== undefined) this.#tickets.delete(oldest)
-    })
-    const onFailed = (): boolean => this.#tickets.delete(key)
-    socket.once('error', onFailed)
-    socket.once('secureConnect', () => socket.off('error', onFailed))
+  of(key: string): TlsTicket {
+    const ticket = this.#tickets.get(key) ?? new TlsTicket(this.#clock)
+    // The one that was asked for last comes last.
+    this.#tickets.delete(key)
+    this.#tickets.set(key, ticket)
+    const [oldest] = this.#tickets.keys()
+    if (this.#tickets.size > MAX_TICKETS && oldest !== undefined) this.#tickets.delete(oldest)
+    return ticket
   }
 }
 
@@ -100,16 +87,19 @@ function secure(
   // A request may name a server of its own. Otherwise the name is that of the options, or the origin's host.
   const isNamed = asked.servername !== undefined && asked.servername !== hostname
   const servername = (isNamed ? asked.servername : requestTls.servername) ?? hostname
-  const key = `${servername} ${hostname}:${port} ${ALPNProtocols.join()}`
+  const ticket = tickets.of(`${servername} ${hostname}:${port} ${ALPNProtocols.join()}`)
   const secureContext = toSecureContext(requestTls.secureContext)
-  const session = requestTls.session ?? tickets.get(key, secureContext)
+  const session = requestTls.session ?? ticket.get(secureContext)
   const target = { hostname, port, isTls: true, socketPath: null, over: tunnel }
   const socket = openSocket(
     target,
     { ...requestTls, servername, session, secureContext },
     ALPNProtocols,
   ) as TLSSocket
-  tickets.watch(key, secureContext, socket)
+  ticket.watch(socket, secureContext)
+  const forget = (): void => ticket.forget()
+  socket.once('error', forget)
+  socket.once('secureConnect', () => socket.off('error', forget))
   return withRef(socket, tunnel)
 }
 

@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { SecureContext } from 'node:tls'
 import type { Clock } from '../core/clock.ts'
 import { Learned } from './learned.ts'
 import { toToleratedBurst } from './stream/reset-tolerance.ts'
+import { MAX_TICKET_AGE, TlsTicket } from './tls-ticket.ts'
 
 /** The interval between PINGs grows to at most this many times the configured one. */
 const MAX_PING_FACTOR = 64
@@ -37,13 +37,6 @@ export type OriginProtocol = 'unknown' | 'http/1.1'
  */
 type Http1Reason = 'alpn' | 'required'
 
-/** A TLS session ticket (RFC 8446 §2.2), and the identity that it stands for at the server. */
-export interface TlsTicket {
-  readonly ticket: Buffer
-  /** The `secureContext` of the connection that got the ticket; undefined where the other options made one. */
-  readonly secureContext: SecureContext | undefined
-}
-
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
@@ -53,8 +46,7 @@ export const MAX_AGES = {
   /** A roll-out of HTTP/2 is noticed by then, where no new connection of the fallback notices it before. */
   protocol: 5 * MINUTE,
   streamLimit: HOUR,
-  /** RFC 8446 §4.6.1: the longest that a ticket may be kept. */
-  tlsTicket: 7 * DAY,
+  tlsTicket: MAX_TICKET_AGE,
   pingFactor: DAY,
   isGrpc: DAY,
   resetBurst: 10 * MINUTE,
@@ -69,7 +61,7 @@ export class OriginMemory {
   readonly isHttp1Chosen: boolean
   readonly #http1: Learned<Http1Reason>
   readonly #streamLimit: Learned<number>
-  readonly #tlsTicket: Learned<TlsTicket>
+  readonly #tlsTicket: TlsTicket
   readonly #pingFactor: Learned<number>
   readonly #isGrpc: Learned<boolean>
   readonly #resetBurst: Learned<number>
@@ -78,7 +70,7 @@ export class OriginMemory {
     this.isHttp1Chosen = protocol === 'http/1.1'
     this.#http1 = new Learned(clock, MAX_AGES.protocol)
     this.#streamLimit = new Learned(clock, MAX_AGES.streamLimit)
-    this.#tlsTicket = new Learned(clock, MAX_AGES.tlsTicket)
+    this.#tlsTicket = new TlsTicket(clock)
     this.#pingFactor = new Learned(clock, MAX_AGES.pingFactor)
     this.#isGrpc = new Learned(clock, MAX_AGES.isGrpc)
     this.#resetBurst = new Learned(clock, MAX_AGES.resetBurst)
@@ -118,27 +110,9 @@ export class OriginMemory {
     this.#streamLimit.learn(limit)
   }
 
-  /** The last TLS session ticket of the peer; null before any, and over cleartext. */
-  get tlsTicket(): TlsTicket | null {
-    return this.#tlsTicket.value
-  }
-
-  onTlsTicket(ticket: TlsTicket): void {
-    this.#tlsTicket.learn(ticket)
-  }
-
-  /** No connection could be made: the ticket may be the cause. */
-  forgetTlsTicket(): void {
-    this.#tlsTicket.forget()
-  }
-
-  /**
-   * The ticket for a connection with this `secureContext`; undefined for none. A server takes a resumed session for the
-   * client whose certificate has got the ticket: another context must not resume it.
-   */
-  getTicket(secureContext: SecureContext | undefined): Buffer | undefined {
-    const { tlsTicket } = this
-    return tlsTicket?.secureContext === secureContext ? tlsTicket?.ticket : undefined
+  /** The last TLS session ticket of the peer. */
+  get tlsTicket(): TlsTicket {
+    return this.#tlsTicket
   }
 
   /**

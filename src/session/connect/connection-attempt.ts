@@ -72,7 +72,7 @@ export class ConnectionAttempt implements DialListener {
       }
     }
     const secureContext = this.#secureContext
-    const ticket = session ?? this.#memory.getTicket(secureContext)
+    const ticket = session ?? this.#memory.tlsTicket.get(secureContext)
     return secureContext === undefined ? { session: ticket } : { session: ticket, secureContext }
   }
 
@@ -87,11 +87,7 @@ export class ConnectionAttempt implements DialListener {
   }
 
   onConnecting(socket: Socket): void {
-    // With TLS 1.3 tickets may come at any time after the handshake.
-    if (isTlsSocket(socket))
-      socket.on('session', (ticket: Buffer) => {
-        this.#memory.onTlsTicket({ ticket, secureContext: this.#secureContext })
-      })
+    if (isTlsSocket(socket)) this.#memory.tlsTicket.watch(socket, this.#secureContext)
     // HTTP/2 by prior knowledge. undici marks the socket in the same way, and instrumentation reads the mark.
     else Object.assign(socket, { alpnProtocol: 'h2' })
   }
@@ -115,8 +111,7 @@ export class ConnectionAttempt implements DialListener {
   }
 
   onFailed(cause: unknown): void {
-    // If the ticket was the cause, the next attempt must not fail because of it again.
-    this.#memory.forgetTlsTicket()
+    this.#memory.tlsTicket.forget()
     this.#onResult({ error: toConnectError(cause, this.#origin.href, this.#alpnHint) })
   }
 }

@@ -12,10 +12,7 @@ const page = readFileSync(new URL('../../../docs/connections.md', import.meta.ur
 const TAUGHT: Readonly<Record<What, readonly [teach: (memory: OriginMemory) => void, known: unknown]>> = {
   protocol: [(memory) => memory.onHttp1('alpn'), 'http/1.1'],
   streamLimit: [(memory) => memory.onStreamLimit(5), 5],
-  tlsTicket: [
-    (memory) => memory.onTlsTicket({ ticket: Buffer.from('t'), secureContext: undefined }),
-    { ticket: Buffer.from('t'), secureContext: undefined },
-  ],
+  tlsTicket: [(memory) => memory.tlsTicket.learn(Buffer.from('t'), undefined), Buffer.from('t')],
   pingFactor: [(memory) => memory.onTooManyPings(), 2],
   isGrpc: [(memory) => memory.onResponse('application/grpc'), true],
   resetBurst: [(memory) => memory.onGoaway(2, 400), 200],
@@ -35,7 +32,14 @@ function setUp() {
 function look(memory: OriginMemory): Record<What, unknown> {
   memory.expire()
   const { protocol, streamLimit, tlsTicket, pingFactor, isGrpc, resetBurst } = memory
-  return { protocol, streamLimit, tlsTicket, pingFactor, isGrpc, resetBurst }
+  return {
+    protocol,
+    streamLimit,
+    tlsTicket: tlsTicket.get(undefined) ?? null,
+    pingFactor,
+    isGrpc,
+    resetBurst,
+  }
 }
 
 const NOTHING = look(setUp().memory)
@@ -145,11 +149,12 @@ describe('OriginMemory', () => {
   test('gives a ticket to the identity that has got it alone', () => {
     const { memory } = setUp()
     const secureContext = createSecureContext()
-    memory.onTlsTicket({ ticket: Buffer.from('t'), secureContext })
-    expect(memory.getTicket(undefined)).toBeUndefined()
-    expect(memory.getTicket(secureContext)).toEqual(Buffer.from('t'))
-    memory.forgetTlsTicket()
-    expect(memory.getTicket(secureContext)).toBeUndefined()
+    const { tlsTicket } = memory
+    tlsTicket.learn(Buffer.from('t'), secureContext)
+    expect(tlsTicket.get(undefined)).toBeUndefined()
+    expect(tlsTicket.get(secureContext)).toEqual(Buffer.from('t'))
+    tlsTicket.forget()
+    expect(tlsTicket.get(secureContext)).toBeUndefined()
   })
 
   test('knows nothing of gRPC before the first response, and keeps to the first one in gRPC', () => {

@@ -20,17 +20,15 @@ import {
   SocketError,
   toError,
 } from '../errors/errors.ts'
-import type { ProxyResponse } from '../errors/proxy-errors.ts'
-import { ProxyConnectionError, toProxyRefusal, toSecureProxyError } from '../errors/proxy-errors.ts'
+import { ProxyConnectionError, toSecureProxyError } from '../errors/proxy-errors.ts'
 import { toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import type { ResolvedClientOptions } from '../options/options.ts'
 import { Http1Proxy } from './http1-proxy.ts'
 import type { ResolvedProxyOptions } from './proxy-options.ts'
 import { toProxyHeaders } from './proxy-options.ts'
+import { Refusal } from './refusal.ts'
 import type { TunnelResult, Tunnels, TunnelTarget } from './tunnels.ts'
 
-/** How much of a refusal's body is kept. Bytes. */
-const MAX_BODY = 65_536
 /** How long a refusal's body may stand still. Milliseconds. */
 const BODY_TIMEOUT = 2_000
 
@@ -98,10 +96,8 @@ class TunnelAttempt implements DispatchHandler {
   /** Asks once more; null when that was done. */
   #repeat: (() => void) | null
   #controller: DispatchController | null = null
-  /** The header of a refusal; null before it. */
-  #refusal: Omit<ProxyResponse, 'body'> | null = null
-  readonly #body: Buffer[] = []
-  #size = 0
+  /** Null before its header. */
+  #refusal: Refusal | null = null
   #isOver = false
   readonly #onAbort = (): void => this.#abandon()
 
@@ -135,7 +131,7 @@ class TunnelAttempt implements DispatchHandler {
     tunnel.on('error', () => undefined)
     if (this.#isOver || statusCode < 200 || statusCode > 299) {
       tunnel.destroy()
-      this.#refusal ??= { statusCode, headers }
+      this.#refusal ??= new Refusal(statusCode, headers)
       this.#refuse()
       return
     }
@@ -154,14 +150,11 @@ class TunnelAttempt implements DispatchHandler {
   }
 
   onResponseStart(_controller: DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
-    if (statusCode >= 200) this.#refusal = { statusCode, headers: { ...headers } }
+    if (statusCode >= 200) this.#refusal = new Refusal(statusCode, headers)
   }
 
   onResponseData(controller: DispatchController, chunk: Buffer): void {
-    if (this.#isOver) return
-    this.#body.push(Buffer.from(chunk.subarray(0, MAX_BODY - this.#size)))
-    this.#size = Math.min(MAX_BODY, this.#size + chunk.length)
-    if (this.#size < MAX_BODY) return
+    if (this.#isOver || this.#refusal?.add(chunk) !== false) return
     this.#refuse()
     controller.abort()
   }
@@ -188,9 +181,7 @@ class TunnelAttempt implements DispatchHandler {
 
   #refuse(): void {
     if (this.#refusal === null) return
-    const { statusCode } = this.#refusal
-    const message = `The proxy ${this.#proxy} refused a tunnel to ${this.#target.authority} with status ${statusCode}`
-    this.fail(toProxyRefusal(message, { ...this.#refusal, body: Buffer.concat(this.#body) }))
+    this.fail(this.#refusal.toError(`The proxy ${this.#proxy} refused a tunnel to ${this.#target.authority}`))
   }
 
   #abandon(): void {

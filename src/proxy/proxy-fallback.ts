@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders } from '../../types/headers.ts'
 import type { DispatchOptions } from '../../types/request.ts'
 import type { Clock } from '../core/clock.ts'
 import { toConnectError } from '../errors/errors.ts'
-import { toProxyRefusal, toSecureProxyError } from '../errors/proxy-errors.ts'
+import { toSecureProxyError } from '../errors/proxy-errors.ts'
 import { ForwardingHandler } from '../handler/forwarding-handler.ts'
 import { toNativeHandler, toTwoShapedHandler } from '../handler/legacy-handler.ts'
 import type { ResolvedClientOptions } from '../options/options.ts'
@@ -20,11 +20,10 @@ import type { FallbackRoute, RouteOptions } from '../scheduler/fallback/own-fall
 import { OwnFallback } from '../scheduler/fallback/own-fallback.ts'
 import type { ResolvedProxyOptions } from './proxy-options.ts'
 import { toProxyHeaders } from './proxy-options.ts'
+import { Refusal } from './refusal.ts'
 
 /** RFC 9110 §15.5.8: this response is the proxy's own. */
 const PROXY_AUTHENTICATION_REQUIRED = 407
-/** How much of its body is kept. Bytes. */
-const MAX_BODY = 65_536
 
 /** The fallback of a ProxyAgent. */
 export class ProxyFallback extends OwnFallback {
@@ -101,9 +100,8 @@ class ProxyRoute implements FallbackRoute {
 class ForwardedHandler extends ForwardingHandler {
   readonly #proxy: string
   readonly #origin: string
-  #refusal: { readonly statusCode: number; readonly headers: IncomingHttpHeaders } | null = null
-  readonly #body: Buffer[] = []
-  #size = 0
+  /** Null before its header. */
+  #refusal: Refusal | null = null
   #isSent = false
   #isOver = false
 
@@ -124,7 +122,7 @@ class ForwardedHandler extends ForwardingHandler {
     headers: IncomingHttpHeaders,
     statusMessage?: string,
   ): void {
-    if (statusCode === PROXY_AUTHENTICATION_REQUIRED) this.#refusal = { statusCode, headers: { ...headers } }
+    if (statusCode === PROXY_AUTHENTICATION_REQUIRED) this.#refusal = new Refusal(statusCode, headers)
     else super.onResponseStart(controller, statusCode, headers, statusMessage)
   }
 
@@ -133,10 +131,7 @@ class ForwardedHandler extends ForwardingHandler {
       super.onResponseData(controller, chunk)
       return
     }
-    if (this.#isOver) return
-    this.#body.push(Buffer.from(chunk.subarray(0, MAX_BODY - this.#size)))
-    this.#size += chunk.length
-    if (this.#size < MAX_BODY) return
+    if (this.#isOver || this.#refusal.add(chunk)) return
     this.#refuse(controller)
     controller.abort(new Error('The rest of the refusal is not read'))
   }
@@ -161,11 +156,7 @@ class ForwardedHandler extends ForwardingHandler {
   #refuse(controller: DispatchController): void {
     if (this.#isOver || this.#refusal === null) return
     this.#isOver = true
-    const { statusCode } = this.#refusal
-    const message = `The proxy ${this.#proxy} refused a request to ${this.#origin} with status ${statusCode}`
-    super.onResponseError(
-      controller,
-      toProxyRefusal(message, { ...this.#refusal, body: Buffer.concat(this.#body) }),
-    )
+    const what = `The proxy ${this.#proxy} refused a request to ${this.#origin}`
+    super.onResponseError(controller, this.#refusal.toError(what))
   }
 }

@@ -1,7 +1,7 @@
 // Packs the library, installs the tarball in an empty folder, and uses it there the way its users do: from an ES
 // module, from CommonJS and from TypeScript, each against a server on loopback. It does the same with an install from git.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http2'
@@ -10,8 +10,8 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { checkBundles } from './check-bundles.mjs'
-import { installFromGit } from './check-git.mjs'
+import { build } from 'esbuild'
+import { keep, outputOf, portOf } from './processes.mjs'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -69,6 +69,26 @@ const NODE_TYPES = ['node', 'node-24', 'node-22', 'node-20']
 const EVERYTHING = ['everything.ts', 'testing.ts', 'testing-cjs.cts']
 const UNDICIS = ['undici-8', 'undici', 'undici-6']
 
+/** What a program begins with that imports `request` alone: bytes, minified, of the file that holds it. */
+const MAX_REQUEST = 160_000
+/** The same of `errors`. */
+const MAX_ERRORS = 5_000
+
+/** What a program that imports `request` loads later, or never: `fetch`, and the engines. */
+const LATER = /^src\/(fetch|protocol|session\/(node|wire))\//
+
+/** It takes 50 s on two cores. Milliseconds. */
+const INSTALL_LIMIT = 300_000
+
+/** npm 12 installs nothing from git without the first one, and an older npm ignores it. Without scripts there is no build. */
+const GIT_FLAGS = [
+  '--allow-git=root',
+  '--ignore-scripts=false',
+  '--no-audit',
+  '--no-fund',
+  '--loglevel=error',
+]
+
 const temporary = await mkdtemp(join(tmpdir(), 'dodici-package-'))
 try {
   const tarball = await pack()
@@ -86,7 +106,7 @@ try {
   await checkGit()
 } catch (error) {
   // What the child printed says more than that it failed; tsc reports on stdout.
-  console.error(error.stdout ? `${error.message}\n${error.stdout}` : error)
+  console.error(error instanceof Error && 'stdout' in error ? `${error.message}\n${error.stdout}` : error)
   process.exitCode = 1
 } finally {
   await rm(temporary, { recursive: true, force: true })
@@ -101,6 +121,7 @@ async function pack() {
   return join(temporary, tarballs[0])
 }
 
+/** @param {string} tarball */
 async function checkFiles(tarball) {
   const { stdout } = await run('tar', ['-tzf', tarball])
   const files = stdout
@@ -116,7 +137,7 @@ async function checkFiles(tarball) {
   console.log(`the tarball has ${size} bytes`)
 }
 
-/** @returns the folder of a project that has the tarball installed */
+/** @param {string} tarball @returns the folder of a project that has the tarball installed */
 async function install(tarball) {
   const consumer = join(temporary, 'consumer')
   await mkdir(consumer)
@@ -130,7 +151,7 @@ async function install(tarball) {
   return consumer
 }
 
-/** A request each by import and by require. */
+/** A request each by import and by require. @param {string} consumer @param {string} url */
 async function checkImports(consumer, url) {
   const esm = JSON.parse(await node(consumer, ['esm.mjs', url]))
   const cjs = JSON.parse(await node(consumer, ['cjs.cjs', url]))
@@ -139,7 +160,11 @@ async function checkImports(consumer, url) {
   console.log(`import and require: a request each, the same ${esm.length} names: ${esm.join(', ')}`)
 }
 
-/** `dodici/testing`: a request to its server, by import and by require; what it costs, and that Dodici doesn't load it. */
+/**
+ * `dodici/testing`: a request to its server, by import and by require; what it costs, and that Dodici doesn't load it.
+ *
+ * @param {string} consumer
+ */
 async function checkTesting(consumer) {
   const esm = JSON.parse(await node(consumer, ['testing.mjs']))
   const cjs = JSON.parse(await node(consumer, ['testing.cjs']))
@@ -153,7 +178,11 @@ async function checkTesting(consumer) {
   )
 }
 
-/** `npx dodici`: it starts, its servers serve a request that the installed package makes, and end by a signal. */
+/**
+ * `npx dodici`: it starts, its servers serve a request that the installed package makes, and end by a signal.
+ *
+ * @param {string} consumer
+ */
 async function checkCli(consumer) {
   await checkProgram(consumer)
   const status = await node(consumer, ['cli.mjs', join(temporary, 'cache')])
@@ -163,9 +192,10 @@ async function checkCli(consumer) {
   console.log(`dodici serve, dodici faults: a request over h2c and over TLS each; ${length} bytes as gzip`)
 }
 
-/** It is there as `npx dodici`. */
+/** It is there as `npx dodici`. @param {string} consumer */
 async function checkProgram(consumer) {
-  const ask = (option) => run('npx', ['--no-install', 'dodici', option], { cwd: consumer })
+  const ask = (/** @type {string} */ option) =>
+    run('npx', ['--no-install', 'dodici', option], { cwd: consumer })
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   assert.equal((await ask('--version')).stdout.trim(), version, 'npx dodici --version says another version')
   assert.match((await ask('--help')).stdout, /dodici serve/, "npx dodici --help doesn't name its commands")
@@ -175,7 +205,7 @@ async function checkProgram(consumer) {
 async function checkGit() {
   const folder = join(temporary, 'git')
   await mkdir(folder)
-  const consumer = await installFromGit(root, folder)
+  const consumer = await installFromGit(folder)
   for (const file of ['esm.mjs', 'cjs.cjs', 'request.mjs']) {
     await cp(join(root, 'test/package', file), join(consumer, file))
   }
@@ -192,6 +222,7 @@ async function checkGit() {
   await checkProgram(consumer)
 }
 
+/** @param {string} consumer @param {string} url */
 async function checkTypeScript(consumer, url) {
   const tsc = 'node_modules/typescript/bin/tsc'
   await node(consumer, [tsc, '-p', '.'])
@@ -211,25 +242,25 @@ async function checkTypeScript(consumer, url) {
   }
 }
 
-/** Compiles the project that uses everything, with each TypeScript, each `@types/node` and each undici. */
+/**
+ * Compiles the project that uses everything, with each TypeScript, each `@types/node` and each undici.
+ *
+ * @param {string} consumer
+ */
 async function checkEverything(consumer) {
   const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const project = join(temporary, 'everything')
   await mkdir(project)
   await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   for (const file of EVERYTHING) await cp(join(consumer, file), join(project, file))
-  const toTypes = (name) => {
-    const version = devDependencies[`@types/${name}`]
-    return `types-${name}@${version.startsWith('npm:') ? version : `npm:@types/node@${version}`}`
-  }
-  const toUndici = (name) => {
-    const version = devDependencies[name]
-    return `the-${name}@${version.startsWith('npm:') ? version : `npm:undici@${version}`}`
+  const toAlias = (/** @type {string} */ alias, /** @type {string} */ key, /** @type {string} */ real) => {
+    const version = devDependencies[key]
+    return `${alias}@${version.startsWith('npm:') ? version : `npm:${real}@${version}`}`
   }
   const versions = [
     ...TYPESCRIPTS.map((version) => `typescript-${version}@npm:typescript@${version}`),
-    ...NODE_TYPES.map(toTypes),
-    ...UNDICIS.map(toUndici),
+    ...NODE_TYPES.map((name) => toAlias(`types-${name}`, `@types/${name}`, '@types/node')),
+    ...UNDICIS.map((name) => toAlias(`the-${name}`, name, 'undici')),
   ]
   await run('npm', ['install', ...FLAGS, ...versions], { cwd: project })
   await cp(join(consumer, 'node_modules/dodici'), join(project, 'node_modules/dodici'), { recursive: true })
@@ -244,8 +275,9 @@ async function checkEverything(consumer) {
   console.log(`typescript: a project that uses everything compiles in ${settings.length} settings`)
 }
 
+/** @param {string} project @param {{ typescript: string, types: string, undici: string }} setting */
 async function compileEverything(project, { typescript, types, undici }) {
-  const put = async (name, from) => {
+  const put = async (/** @type {string} */ name, /** @type {string} */ from) => {
     await rm(join(project, 'node_modules', name), { recursive: true, force: true })
     await cp(join(project, 'node_modules', from), join(project, 'node_modules', name), { recursive: true })
   }
@@ -257,7 +289,7 @@ async function compileEverything(project, { typescript, types, undici }) {
   await node(project, [tsc, ...options, ...libraries, ...EVERYTHING])
 }
 
-/** What others look at in a package: whether its types and entries are those that they say. */
+/** What others look at in a package: whether its types and entries are those that they say. @param {string} tarball */
 async function checkPublished(tarball) {
   const tools = join(temporary, 'tools')
   await mkdir(tools)
@@ -268,21 +300,105 @@ async function checkPublished(tarball) {
   console.log('publint and attw have no objection')
 }
 
-/** Runs a file with this Node. @returns what it printed */
+/** Runs a file with this Node. @param {string} cwd @param {string[]} args @returns what it printed */
 async function node(cwd, args) {
   // A client that leaves something open would keep its process for ever.
   const { stdout } = await run(process.execPath, args, { cwd, timeout: 60_000 })
   return stdout
 }
 
-/** Runs a function while a cleartext HTTP/2 server responds on loopback. */
+/** Runs a function while a cleartext HTTP/2 server responds on loopback. @param {(url: string) => Promise<void>} use */
 async function withServer(use) {
   const server = createServer((_request, response) => response.end('hello'))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   try {
-    await use(`http://127.0.0.1:${server.address().port}`)
+    await use(`http://127.0.0.1:${portOf(server)}`)
   } finally {
     server.close()
   }
+}
+
+/**
+ * Bundles a program of one import, in which what is imported late is split off.
+ *
+ * @param {string} folder of a project that has the package @param {string} name
+ * @returns {Promise<{ bytes: number, files: string[] }>} of the bundle's own file: the package's files that are in it
+ */
+async function bundle(folder, name) {
+  const { metafile } = await build({
+    stdin: { contents: `import { ${name} } from 'dodici'\nconsole.log(${name})`, resolveDir: folder },
+    absWorkingDir: folder,
+    outdir: join(folder, 'bundle'),
+    ...{ bundle: true, splitting: true, minify: true, metafile: true, write: false },
+    ...{ format: 'esm', platform: 'node', target: 'node20', external: ['undici'], logLevel: 'error' },
+  })
+  const [output] = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint === '<stdin>')
+  assert.ok(output)
+  const inputs = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+  return { bytes: output.bytes, files: inputs.map(([path]) => path).filter((path) => path !== '<stdin>') }
+}
+
+/** The modules of src/ that a file of the build is made of: esbuild names each. @param {string} file */
+async function toModules(file) {
+  return [...(await readFile(file, 'utf8')).matchAll(/^\/\/ (src\/.*)$/gm)].map(([, path]) => path)
+}
+
+/**
+ * Who imports a part doesn't pay for the rest.
+ *
+ * @param {string} consumer the folder of a project that has the package installed
+ */
+async function checkBundles(consumer) {
+  const errors = await bundle(consumer, 'errors')
+  assert.ok(errors.bytes <= MAX_ERRORS, `{ errors } is a bundle of ${errors.bytes} bytes`)
+  const request = await bundle(consumer, 'request')
+  assert.ok(request.bytes <= MAX_REQUEST, `{ request } is a bundle of ${request.bytes} bytes`)
+  const modules = (await Promise.all(request.files.map((file) => toModules(join(consumer, file))))).flat()
+  assert.ok(modules.includes('src/dispatcher/agent.ts'), 'the build names no modules any more')
+  assert.deepEqual(
+    modules.filter((path) => LATER.test(path)),
+    [],
+    '{ request } holds what it needs later, or never',
+  )
+  console.log(`bundles: { errors } has ${errors.bytes} bytes, { request } ${request.bytes} and no engine`)
+}
+
+/**
+ * Installs the current commit from git, without what isn't committed, as `npm install git+…` does: npm clones it, installs its
+ * development dependencies, and runs `prepare`, which builds dist/.
+ *
+ * @param {string} temporary an empty folder
+ * @returns {Promise<string>} the folder of a project that has the package installed
+ */
+async function installFromGit(temporary) {
+  const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: root })
+  const repository = join(temporary, 'repository.git')
+  await run('git', ['clone', '--quiet', '--bare', root, repository])
+  const consumer = join(temporary, 'consumer')
+  await mkdir(consumer)
+  await writeFile(join(consumer, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  const started = performance.now()
+  // npm exits before it has removed its clone from the cache, so this cache goes with the folder.
+  const cache = `--cache=${join(temporary, 'cache')}`
+  await npmInstall([...GIT_FLAGS, cache, `git+file://${repository}#${stdout.trim()}`], consumer)
+  const { name, version } = JSON.parse(
+    await readFile(join(consumer, 'node_modules/dodici/package.json'), 'utf8'),
+  )
+  const seconds = Math.round((performance.now() - started) / 1_000)
+  console.log(`${name} ${version} was installed from git at ${stdout.slice(0, 7)} and built, in ${seconds} s`)
+  return consumer
+}
+
+/** Runs `npm install`, which has to end in time. @param {readonly string[]} args @param {string} cwd */
+async function npmInstall(args, cwd) {
+  // In a group of its own: npm starts another npm, and that one the build. They all end at once.
+  const child = keep(spawn('npm', ['install', ...args], { cwd, detached: true, stdio: 'pipe' }))
+  const end = () => process.kill(-(child.pid ?? 0), 'SIGKILL')
+  const timer = setTimeout(end, INSTALL_LIMIT)
+  process.once('SIGINT', end).once('SIGTERM', end)
+  await outputOf(child, INSTALL_LIMIT + 1_000).finally(() => {
+    clearTimeout(timer)
+    process.off('SIGINT', end).off('SIGTERM', end)
+  })
 }

@@ -1,22 +1,17 @@
-/**
- * What of the RFCs, of the Fetch standard and of real servers was checked: `npm run conformance -- --help`.
- */
-import { execFileSync } from 'node:child_process'
+/** What of the RFCs, of the Fetch standard and of real servers was checked: `npm run conformance -- --help`. */
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { GROUPS } from './conformance/areas.mjs'
-import { toFile, toMatcher, toPage, toParts } from './conformance/page.mjs'
-import { play, toBinary } from './conformance/play.mjs'
-import { isNamed, toRules } from './conformance/rules.mjs'
-import { readFingerprint } from './conformance/titles.mjs'
-import { toVectors } from './conformance/vectors.mjs'
+import { dirname, join, relative } from 'node:path'
+import { GROUPS, toFile, toMatcher, toPage, toParts, toVectors } from './conformance/page.mjs'
+import { isNamed, readFingerprint, toRules } from './conformance/rules.mjs'
+import { readOptions, runMain } from './options.mjs'
+import { makeFolder, say } from './processes.mjs'
 import { PROGRAM_ENV } from './program-env.mjs'
 
 /**
  * @typedef {import('./conformance/page.mjs').Count} Count
  * @typedef {import('./conformance/page.mjs').Recorded} Recorded
- * @typedef {import('./conformance/play.mjs').Played} Played
+ * @typedef {{ file: string, titles: string[], hasPassed: boolean }} Played
  * @typedef {import('./conformance/rules.mjs').Rule} Rule
  */
 
@@ -28,7 +23,7 @@ const LINES = ['20', '22', '24', '26']
 
 const help = `Usage: npm run conformance -- [--missing] [--page]
 
-Runs the tests of test/protocol/README.md and of scripts/conformance/areas.mjs, on Node ${LINES.join(', ')}, and writes docs/conformance.json and
+Runs the tests of test/protocol/README.md and of scripts/conformance/areas.json, on Node ${LINES.join(', ')}, and writes docs/conformance.json and
 docs/conformance.md. Takes some twenty minutes.
 
   --missing   runs only the files that the record hasn't, or of which a test or a case was added, removed or renamed since
@@ -105,6 +100,46 @@ function toTestFiles() {
     .sort()
 }
 
+/**
+ * @param {string} binary of Node @param {'node' | 'wire'} project of the tests: the engine that is the default there
+ * @param {readonly string[]} files
+ * @returns {Played[]} one for each test
+ */
+function play(binary, project, files) {
+  const { folder, remove } = makeFolder('conformance')
+  const report = join(folder, 'report.json')
+  const args = [
+    'run',
+    '--project',
+    project,
+    '--reporter=json',
+    `--outputFile=${report}`,
+    '--passWithNoTests',
+    ...files,
+  ]
+  // Tests that start `node` get the same line.
+  const env = { ...process.env, CI: 'true', PATH: `${dirname(binary)}:${process.env.PATH}` }
+  const { status } = spawnSync(binary, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  /** @type {{ testResults: { name: string, assertionResults: { ancestorTitles: string[], title: string, status: string }[] }[] }} */
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8'))
+  remove()
+  const played = testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults.map(({ ancestorTitles, title, status }) => ({
+      file: relative(root, name),
+      titles: [...ancestorTitles, title],
+      hasPassed: status === 'passed',
+    })),
+  )
+  // A file that doesn't load, an unhandled error, a crash: no count of tests would show it.
+  if (status !== 0 && played.every(({ hasPassed }) => hasPassed))
+    throw new Error(`The tests of project ${project} ended with ${status}, though no test failed`)
+  return played
+}
+
 /** @param {readonly Played[]} played @returns {Count} */
 function toCount(played) {
   const passed = played.filter(({ hasPassed }) => hasPassed).length
@@ -146,10 +181,7 @@ function toRuleCount({ tests }, played) {
   return toCount(named)
 }
 
-/**
- * @param {Recorded | null} known what needn't be run again; null: nothing
- * @returns {Recorded}
- */
+/** @param {Recorded | null} known what needn't be run again; null: nothing @returns {Recorded} */
 function run(known) {
   const rules = toRules(TABLE).filter(({ isChecked }) => isChecked)
   const { everywhere, onNewest } = toWanted(rules)
@@ -178,7 +210,7 @@ function run(known) {
   /** @type {Played[]} */
   let newest = []
   for (const line of LINES) {
-    const binary = toBinary(line)
+    const binary = say(join(root, 'scripts/install-node.sh'), line)
     nodes[line] = execFileSync(binary, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
     const isNewest = line === newestLine
     const all = isNewest ? onNewest : everywhere
@@ -212,23 +244,13 @@ function run(known) {
   }
 }
 
-function main() {
-  const flag = /** @type {const} */ ({ type: 'boolean' })
-  const { values } = parseArgs({ options: { missing: flag, page: flag, help: flag } })
-  if (values.help === true) {
-    console.log(help)
-    return
-  }
+await runMain(async () => {
+  const options = readOptions(help)
   /** @returns {Recorded} */
   const read = () => JSON.parse(readFileSync(RECORD, 'utf8'))
-  if (values.page !== true) writeFileSync(RECORD, toFile(run(values.missing === true ? read() : null)))
+  if (!options.flag('page')) writeFileSync(RECORD, toFile(run(options.flag('missing') ? read() : null)))
   const recorded = read()
   writeFileSync(PAGE, toPage(recorded, TABLE))
-  const counts = [
-    ...Object.values(recorded.rules),
-    ...Object.values(recorded.files).flatMap((by) => Object.values(by)),
-  ]
+  const counts = [...Object.values(recorded.rules), ...Object.values(recorded.files).flatMap(Object.values)]
   if (counts.some(([, failed]) => failed > 0)) process.exitCode = 1
-}
-
-main()
+})

@@ -1,16 +1,12 @@
-/**
- * Every behaviour of the fault server × every client: `npm run faults -- --help`.
- */
-import { execFileSync } from 'node:child_process'
+/** Every behaviour of the fault server × every client: `npm run faults -- --help`. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { generate } from 'selfsigned'
 import { BEHAVIOURS } from './faults/behaviours.mjs'
 import { toFile, toPage } from './faults/page.mjs'
-import { ClientProcess, HANGS, LIMIT, MEMORY, PAUSE, play } from './faults/play.mjs'
-import { toWorst } from './faults/verdicts.mjs'
-import { PROGRAM_ENV } from './program-env.mjs'
+import { ClientProcess, HANGS, LIMIT, MEMORY, PAUSE, play, toWorst } from './faults/play.mjs'
+import { readOptions, runMain } from './options.mjs'
+import { say } from './processes.mjs'
 
 /**
  * @typedef {import('./faults/page.mjs').Row} Row
@@ -36,10 +32,6 @@ const CLIENTS = {
 
 /** What Dodici may never do, on either engine. */
 const SERIOUS = ['hangs', 'crashes at once', 'crashes', 'sends twice', 'memory']
-
-/** How often each behaviour is played to each client. */
-const ROUNDS = 2
-
 /** How many clients are tried at the same time. */
 const AT_A_TIME = 2
 
@@ -58,33 +50,25 @@ request twice, or takes more memory than it may.
 `
 
 /** @param {string} folder in node_modules @returns {string} */
-function toPackageVersion(folder) {
-  return JSON.parse(readFileSync(join(root, 'node_modules', folder, 'package.json'), 'utf8')).version
-}
+const toPackageVersion = (folder) =>
+  JSON.parse(readFileSync(join(root, 'node_modules', folder, 'package.json'), 'utf8')).version
 
 /** @param {string} name of a client */
 function toVersion(name) {
   const folder = CLIENTS[name]
   if (typeof folder === 'string') return toPackageVersion(folder)
-  if (name === "Go's net/http") return toOutput('go', 'env', 'GOVERSION')
-  if (name.startsWith('dodici')) return toOutput('git', 'rev-parse', '--short=7', 'HEAD')
+  if (name === "Go's net/http") return say('go', 'env', 'GOVERSION')
+  if (name.startsWith('dodici')) return say('git', '-C', root, 'rev-parse', '--short=7', 'HEAD')
   // The undici of the Agent that fetch is given.
   const inside = name === 'built-in fetch' ? `, undici ${toPackageVersion('undici')}` : ''
   return `Node ${process.versions.node}${inside}`
 }
 
-/** @param {string} program @param {string[]} args */
-function toOutput(program, ...args) {
-  return execFileSync(program, args, { encoding: 'utf8', cwd: root, env: PROGRAM_ENV }).trim()
-}
-
 /**
  * Each behaviour in turn, and then all of them again.
  *
- * @param {string} name of a client
- * @param {readonly import('./faults/behaviours.mjs').Behaviour[]} behaviours
- * @param {number} rounds
- * @param {{ key: string, cert: string }} tls
+ * @param {string} name of a client @param {readonly import('./faults/behaviours.mjs').Behaviour[]} behaviours
+ * @param {number} rounds @param {{ key: string, cert: string }} tls
  * @returns {Promise<Outcome[]>} the worst one of each behaviour
  */
 async function playAll(name, behaviours, rounds, tls) {
@@ -92,17 +76,15 @@ async function playAll(name, behaviours, rounds, tls) {
   /** @type {Outcome[][]} */
   const plays = behaviours.map(() => [])
   try {
-    for (let round = 0; round < rounds; round++) {
-      for (const [index, behaviour] of behaviours.entries()) {
-        plays[index]?.push(await play(behaviour, client, tls))
-      }
-    }
+    for (let round = 0; round < rounds; round++)
+      for (const [index, behaviour] of behaviours.entries())
+        plays[index].push(await play(behaviour, client, tls))
   } finally {
     client.stop()
   }
   const outcomes = plays.map(toWorst)
   for (const [index, { verdict, detail, isUnsteady = false }] of outcomes.entries()) {
-    const what = `${name} | ${behaviours[index]?.name} | ${verdict}${isUnsteady ? ', at times' : ''} | ${detail}`
+    const what = `${name} | ${behaviours[index].name} | ${verdict}${isUnsteady ? ', at times' : ''} | ${detail}`
     if (verdict !== 'right') console.log(what)
   }
   const right = outcomes.filter(({ verdict }) => verdict === 'right')
@@ -110,7 +92,7 @@ async function playAll(name, behaviours, rounds, tls) {
   return outcomes
 }
 
-/** @param {string[]} names @param {string} only @param {number} rounds */
+/** @param {readonly string[]} names @param {string} only @param {number} rounds */
 async function playTable(names, only, rounds) {
   const behaviours = BEHAVIOURS.filter(({ name }) => name.includes(only))
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
@@ -121,13 +103,11 @@ async function playTable(names, only, rounds) {
   const waiting = [...names]
   const lane = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      const outcomes = await playAll(name, behaviours, rounds, { key, cert })
       const isOurs = name.startsWith('dodici')
-      for (const [index, outcome] of outcomes.entries()) {
-        const row = rows[index]
+      for (const [index, outcome] of (await playAll(name, behaviours, rounds, { key, cert })).entries()) {
         // How a request fails that should is told of Dodici alone.
         const isKept = isOurs || outcome.verdict !== 'right'
-        if (row !== undefined) row.outcomes[name] = isKept ? outcome : { ...outcome, detail: '' }
+        rows[index].outcomes[name] = isKept ? outcome : { ...outcome, detail: '' }
         if (isOurs && SERIOUS.includes(outcome.verdict)) process.exitCode = 1
       }
     }
@@ -135,33 +115,20 @@ async function playTable(names, only, rounds) {
   await Promise.all(Array.from({ length: AT_A_TIME }, lane))
   return rows.map(({ outcomes, ...row }) => ({
     ...row,
-    outcomes: Object.fromEntries(names.flatMap((name) => (outcomes[name] ? [[name, outcomes[name]]] : []))),
+    outcomes: Object.fromEntries(names.map((name) => [name, outcomes[name]])),
   }))
 }
 
-async function main() {
-  const text = /** @type {const} */ ({ type: 'string' })
-  const flag = /** @type {const} */ ({ type: 'boolean' })
-  const { values } = parseArgs({
-    options: { clients: text, only: text, rounds: text, page: flag, help: flag },
-  })
-  if (values.help === true) {
-    console.log(help)
-    return
-  }
-  if (values.page === true) {
+await runMain(async () => {
+  const options = readOptions(help)
+  if (options.flag('page')) {
     writeFileSync(PAGE, toPage(JSON.parse(readFileSync(RECORD, 'utf8'))))
     return
   }
-  const names = values.clients?.split(',') ?? Object.keys(CLIENTS)
-  const unknown = names.find((name) => !Object.hasOwn(CLIENTS, name))
-  if (unknown !== undefined) throw new Error(`There is no client ${unknown}\n\n${help}`)
-  const rounds = Number(values.rounds ?? ROUNDS)
-  if (!Number.isSafeInteger(rounds) || rounds < 1) {
-    throw new Error(`--rounds takes a whole number from 1, not ${values.rounds}\n\n${help}`)
-  }
-  const rows = await playTable(names, values.only ?? '', rounds)
-  if (values.clients !== undefined || values.only !== undefined || values.rounds !== undefined) return
+  const names = options.names('clients', Object.keys(CLIENTS)) ?? Object.keys(CLIENTS)
+  const rounds = options.count('rounds', 2)
+  const rows = await playTable(names, options.text('only') ?? '', rounds)
+  if (['clients', 'only', 'rounds'].some((name) => options.text(name) !== undefined)) return
   const record = {
     node: process.versions.node,
     rounds,
@@ -171,6 +138,4 @@ async function main() {
   }
   writeFileSync(RECORD, toFile(record))
   writeFileSync(PAGE, toPage(record))
-}
-
-await main()
+})

@@ -1,6 +1,4 @@
-/**
- * For servers that can't be told to choose a port themselves.
- */
+/** For servers that can't be told to choose a port themselves. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 

@@ -37,29 +37,19 @@ const BOUNDS = [floorClient, 'h2load', 'go']
 /** @param {number | undefined} micros */
 const toMicros = (micros) => (micros === undefined ? '-' : micros.toFixed(micros < 100 ? 1 : 0))
 
-/**
- * @param {Result} result
- * @param {string} name
- */
+/** @param {Result} result @param {string} name */
 function scenarioOf({ scenarios }, name) {
   const found = scenarios.find((scenario) => scenario.name === name)
   if (found === undefined) throw new Error(`the recorded run has no ${name}`)
   return found
 }
 
-/**
- * @param {MeasuredScenario} scenario
- * @param {string} client
- * @param {string} api
- * @returns {Entry | undefined}
- */
+/** @param {MeasuredScenario} scenario @param {string} client @param {string} api @returns {Entry | undefined} */
 const entryOf = ({ entries }, client, api) =>
   entries.find((entry) => entry.client === client && entry.api === api)
 
 /**
- * @param {Result} result
- * @param {string} client
- * @param {string} api
+ * @param {Result} result @param {string} client @param {string} api
  * @returns {string[]} a row, or none where that run has no such entry
  */
 function toRow(result, client, api) {
@@ -75,10 +65,7 @@ function toRow(result, client, api) {
   return [`| \`${api}\` | ${clients[client]?.label ?? client} | ${cells.join(' | ')} |`]
 }
 
-/**
- * @param {Result} result
- * @returns {string} what no API of a dispatcher is, in a sentence
- */
+/** @param {Result} result @returns {string} what no API of a dispatcher is, in a sentence */
 function toBounds(result) {
   const parts = BOUNDS.flatMap((client) => {
     const figures = WHERE.flatMap(({ name, text }) => {
@@ -97,10 +84,7 @@ function toBounds(result) {
 const ENOUGH_ROUNDS = 5
 const BUSY = 1
 
-/**
- * @param {Result} result
- * @returns {string[]} what a reader has to know about the run, in sentences
- */
+/** @param {Result} result @returns {string[]} what a reader has to know about the run, in sentences */
 function toCaveats({ machine, rounds = 0, scenarios }) {
   const { loadBefore = 0 } = machine
   const measured = new Set(scenarios.flatMap(({ entries }) => entries.map(({ client }) => client)))
@@ -125,10 +109,7 @@ function toCaveats({ machine, rounds = 0, scenarios }) {
   ]
 }
 
-/**
- * @param {Result} result
- * @returns {string} of Markdown
- */
+/** @param {Result} result @returns {string} of Markdown */
 export function toReadmeFigures(result) {
   const { machine, rounds = 0, date } = result
   const rows = APIS.flatMap((api) => SHOWN.flatMap((client) => toRow(result, client, api)))
@@ -147,11 +128,7 @@ export function toReadmeFigures(result) {
   ].join('\n')
 }
 
-/**
- * @param {string} page
- * @param {Result} result
- * @returns {string} the page with the figures of that result
- */
+/** @param {string} page @param {Result} result @returns {string} the page with the figures of that result */
 export function withFigures(page, result) {
   const begin = page.indexOf(BEGIN)
   const end = page.indexOf(END)

@@ -1,6 +1,4 @@
-/**
- * What servers tolerate of resets, and how Dodici keeps to it: `npm run resets -- --help`.
- */
+/** What servers tolerate of resets, and how Dodici keeps to it: `npm run resets -- --help`. */
 
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,12 +1,10 @@
-/**
- * Very many requests to servers that misbehave at random, and a check for leaks: `npm run soak -- --help`.
- */
+/** Very many requests to servers that misbehave at random, and a check for leaks: `npm run soak -- --help`. */
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { makeRandom } from './random.mjs'
 import { runChaos } from './soak/chaos/run.mjs'
 import { Fleet } from './soak/fleet.mjs'
 import { load, SharedSignals } from './soak/load.mjs'
-import { makeRandom } from './soak/random.mjs'
 import { runScene, sceneNames } from './soak/scenes/run.mjs'
 import { hasGo, hasNghttpd, startGrpc, startNghttpd, startPeers } from './soak/servers.mjs'
 import {
@@ -139,9 +137,7 @@ function readOptions() {
 /** @typedef {NonNullable<ReturnType<typeof readOptions>>} Options */
 
 /**
- * @param {Engine} engine
- * @param {Options} options
- * @param {Watch} watch
+ * @param {Engine} engine @param {Options} options @param {Watch} watch
  * @param {{ peers: import('./soak/servers.mjs').Peer[], targets: import('./soak/fleet.mjs').Target[] }} servers
  */
 async function soak(
@@ -188,8 +184,7 @@ async function soak(
 /**
  * With servers of its own, so that failures of one engine don't affect another.
  *
- * @param {Engine} engine
- * @param {Options} options
+ * @param {Engine} engine @param {Options} options
  */
 async function run(engine, options) {
   const { seed, hasReal, hasGrpc } = options

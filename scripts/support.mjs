@@ -1,6 +1,4 @@
-/**
- * Modules in TypeScript for scripts, compiled: Node 20 runs none, and the support modules of the tests are such.
- */
+/** Modules in TypeScript for scripts, compiled: Node 20 runs none, and the support modules of the tests are such. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -4,6 +4,7 @@
 // and not the report's totals, which leave a test that skips itself while running out of some of their sums.
 import { readFileSync } from 'node:fs'
 
+/** @type {{ testResults: { assertionResults: { status: string }[] }[] }} */
 const report = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 const totals = { passed: 0, failed: 0, skipped: 0 }
 

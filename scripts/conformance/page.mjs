@@ -1,7 +1,7 @@
-/**
- * docs/conformance.md, of what a run has recorded.
- */
-import { GROUPS, LACKING } from './areas.mjs'
+/** docs/conformance.md, of what a run has recorded. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { toFile as toRecordFile, toTable } from '../page.mjs'
 import { toRules } from './rules.mjs'
 
 /**
@@ -22,6 +22,44 @@ import { toRules } from './rules.mjs'
  * @property {number} blocks of HPACK, or frames
  * @property {number} [fields] in these blocks
  */
+
+/**
+ * @typedef {object} Part tests of an area that have a row of their own: a test is in the first part that has it
+ * @property {string} key by which the record has its count
+ * @property {string} what
+ * @property {RegExp} titles of the tests around it and its own, joined by ` › `
+ * @property {boolean} [isDeviation] its tests assert an outcome other than the standard’s, so that passing is no ✓
+ *
+ * @typedef {object} Area
+ * @property {string} what one plain sentence, without its full stop
+ * @property {readonly string[]} files of tests; `*` stands for any part of a name
+ * @property {readonly Part[]} [parts] what is counted apart
+ *
+ * @typedef {object} Group
+ * @property {string} title
+ * @property {string} text
+ * @property {boolean} onAllLines on each line of Node, or on the newest alone
+ * @property {readonly Area[]} areas
+ */
+
+const root = join(import.meta.dirname, '../..')
+
+/** @type {{ groups: (Omit<Group, 'areas'> & { areas: (Omit<Area, 'parts'> & { parts?: (Omit<Part, 'titles'> & { titles: string })[] })[] })[], elsewhere: Record<string, string>, lacking: string[] }} */
+const { groups, elsewhere, lacking } = JSON.parse(
+  readFileSync(join(import.meta.dirname, 'areas.json'), 'utf8'),
+)
+
+/** What the page has, besides the rules of RFC 9113 and RFC 7541: areas, and the tests of each. @type {readonly Group[]} */
+export const GROUPS = groups.map(({ areas, ...group }) => ({
+  ...group,
+  areas: areas.map(({ parts = [], ...area }) => ({
+    ...area,
+    parts: parts.map(({ titles, ...part }) => ({ ...part, titles: new RegExp(titles) })),
+  })),
+}))
+
+/** Tests of these folders that belong to no area, and why. */
+export const ELSEWHERE = elsewhere
 
 /** @param {string} pattern with `*` for any part of a name, and `{a,b}` for either */
 export function toMatcher(pattern) {
@@ -49,10 +87,7 @@ function toSum(counts) {
   )
 }
 
-/** @param {string[]} cells */
-const toLine = (cells) => `| ${cells.join(' | ')} |`
-
-/** @param {string} file of tests @returns {readonly import('./areas.mjs').Part[]} what of it is counted apart */
+/** @param {string} file of tests @returns {readonly Part[]} what of it is counted apart */
 export function toParts(file) {
   const areas = GROUPS.flatMap((group) => group.areas)
   const own = areas.filter(({ files }) => files.some((pattern) => toMatcher(pattern).test(file)))
@@ -62,7 +97,7 @@ export function toParts(file) {
 /** @param {Count} count @param {Count} part @returns {Count} */
 const subtract = ([passed, failed], [partPassed, partFailed]) => [passed - partPassed, failed - partFailed]
 
-/** @param {Recorded} recorded @param {import('./areas.mjs').Group} group */
+/** @param {Recorded} recorded @param {Group} group */
 function toGroup({ nodes, files, parts: recordedParts }, { title, text, onAllLines, areas }) {
   const lines = onAllLines ? Object.keys(nodes) : Object.keys(nodes).slice(-1)
   const rows = areas.flatMap(({ what, files: patterns, parts = [] }) => {
@@ -84,9 +119,8 @@ function toGroup({ nodes, files, parts: recordedParts }, { title, text, onAllLin
       ]),
     ]
   })
-  const head = ['', ...lines.map((line) => `Node ${line}`)]
-  const rule = ['---', ...lines.map(() => '--:')]
-  return `## ${title}\n\n${text === '' ? '' : `${text}\n\n`}${[head, rule, ...rows].map(toLine).join('\n')}`
+  const table = toTable([['', ...lines.map((line) => `Node ${line}`)], ...rows], '--:')
+  return `## ${title}\n\n${text === '' ? '' : `${text}\n\n`}${table}`
 }
 
 /** The cell of test/protocol/README.md, with links that lead there from docs/. @param {string} where */
@@ -114,18 +148,29 @@ function toTables({ rules: counts }, table) {
         what,
         isChecked ? toCell(counts[key]) : toReason(where),
       ])
-    return `### ${rfc}\n\n${[['§', 'What it says', 'Checks'], ['---', '---', '---'], ...rows].map(toLine).join('\n')}`
+    return `### ${rfc}\n\n${toTable([['§', 'What it says', 'Checks'], ...rows])}`
   })
 }
 
-/** @param {Recorded} recorded */
-function toVectors({ vectors }) {
-  const rows = vectors.map(({ source, blocks, fields }) => [
-    source,
-    `${blocks}`,
-    fields === undefined ? '' : `${fields}`,
-  ])
-  return [['From', 'Blocks or frames', 'Fields'], ['---', '--:', '--:'], ...rows].map(toLine).join('\n')
+/** Those of this repository, and those that are read where they are found beside it. */
+const FOLDERS = { ours: 'test/protocol/vectors', published: '../shared/vectors' }
+
+/** How many vectors there are, of each source. @returns {Vectors[]} */
+export function toVectors() {
+  return Object.entries(FOLDERS).flatMap(([whose, folder]) => {
+    const path = join(root, folder)
+    if (!existsSync(path)) return []
+    const read = (/** @type {string} */ file) => JSON.parse(readFileSync(join(path, file), 'utf8'))
+    const frames = { source: `frames, ${whose}`, blocks: read('frames/frames.json').length }
+    const files = readdirSync(join(path, 'hpack')).filter((file) => file.endsWith('.json'))
+    return [frames, ...files.sort().map((file) => toHpack(`HPACK, ${whose}: ${file}`, read(`hpack/${file}`)))]
+  })
+}
+
+/** @param {string} source @param {{ cases: { headers: unknown[] }[] }[]} stories */
+function toHpack(source, stories) {
+  const cases = stories.flatMap((story) => story.cases)
+  return { source, blocks: cases.length, fields: cases.reduce((sum, { headers }) => sum + headers.length, 0) }
 }
 
 /** @param {Recorded} recorded */
@@ -140,11 +185,7 @@ function toDays({ days }) {
   return `${when} A file runs again when its tests change, or the cases that it\nimports. The versions are those of the last day.`
 }
 
-/**
- * @param {Recorded} recorded
- * @param {string} table the text of test/protocol/README.md
- * @returns {string} Markdown
- */
+/** @param {Recorded} recorded @param {string} table the text of test/protocol/README.md @returns {string} Markdown */
 export function toPage(recorded, table) {
   const { nodes, versions } = recorded
   const newest = Object.values(nodes).at(-1)
@@ -164,7 +205,7 @@ On Node ${Object.values(nodes).join(', ')}, with ${Object.entries(versions)
 
 ## What is lacking, on purpose or not
 
-${LACKING.map((line) => `- ${line}`).join('\n')}
+${lacking.map((line) => `- ${line}`).join('\n')}
 
 ${GROUPS.map((group) => toGroup(recorded, group)).join('\n\n')}
 
@@ -172,7 +213,13 @@ ${GROUPS.map((group) => toGroup(recorded, group)).join('\n\n')}
 
 A test of blocks plays all of one source. \`published\` are those of the HTTP/2 Japan Community, which are no part of this repository.
 
-${toVectors(recorded)}
+${toTable(
+  [
+    ['From', 'Blocks or frames', 'Fields'],
+    ...recorded.vectors.map(({ source, blocks, fields = '' }) => [source, blocks, fields]),
+  ],
+  '--:',
+)}
 
 ## Rule by rule
 
@@ -184,18 +231,16 @@ ${toTables(recorded, table).join('\n\n')}
 `
 }
 
-/** @param {Record<string, unknown>} entries */
-const toLines = (entries) =>
-  Object.entries(entries)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => `    ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
-    .join(',\n')
-
 /** The record as a file: one line for each file of tests. @param {Recorded} recorded */
 export function toFile({ files, parts, days, fingerprints, rules, ...others }) {
-  const head = JSON.stringify(others, null, 2).replace(/\n}$/, '')
-  const sections = Object.entries({ rules, fingerprints, days, parts, files }).map(
-    ([name, entries]) => `  "${name}": {\n${toLines(entries)}\n  }`,
+  const toLines = (/** @type {object} */ entries) =>
+    Object.entries(entries)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`)
+  const sections = Object.entries({ rules, fingerprints, days, parts, files })
+  return toRecordFile(
+    others,
+    Object.fromEntries(sections.map(([name, entries]) => [name, toLines(entries)])),
+    '{}',
   )
-  return `${head},\n${sections.join(',\n')}\n}\n`
 }

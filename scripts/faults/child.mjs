@@ -2,7 +2,7 @@
  * One client, in a process of its own: it takes orders, and tells how each request of them ended. It runs on a Node that takes TypeScript as it is.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { Agent, request } from '../../dist/index.js'
+import { Agent, request } from 'dodici'
 import { CLIENTS } from '../../test/interop/fault-clients.ts'
 
 const [, , name = ''] = process.argv
@@ -25,11 +25,7 @@ const dodici =
         const body = method === 'POST' ? 'body' : null
         const begun = performance.now()
         const answer = await request(`${origin}${path}`, { dispatcher: agent, method, body })
-          .then(async (response) => ({
-            status: response.statusCode,
-            text: await response.body.text(),
-            error: '',
-          }))
+          .then(async ({ statusCode, body }) => ({ status: statusCode, text: await body.text(), error: '' }))
           .catch((error) => ({ status: 0, text: '', error: String(error) }))
         answers.push({ ...answer, elapsed: performance.now() - begun })
       }
@@ -39,11 +35,8 @@ const dodici =
     return answers
   }
 
-const engine = /^dodici \((node|wire)\)$/.exec(name)?.[1]
-const ask =
-  engine === undefined
-    ? CLIENTS.find((client) => client.name === name)?.ask
-    : dodici(/** @type {'node' | 'wire'} */ (engine))
+const engine = /** @type {'node' | 'wire' | undefined} */ (/^dodici \((node|wire)\)$/.exec(name)?.[1])
+const ask = engine === undefined ? CLIENTS.find((client) => client.name === name)?.ask : dodici(engine)
 if (ask === undefined) throw new Error(`There is no client ${name}`)
 
 process.on('message', async (/** @type {import('../../test/interop/fault-clients.ts').Order} */ order) => {

@@ -1,8 +1,6 @@
-/**
- * docs/faults.md, of what a run has recorded.
- */
-import { REASONS } from './reasons.mjs'
-import { VERDICTS } from './verdicts.mjs'
+/** docs/faults.md, of what a run has recorded. */
+import { toFile as toRecordFile, toTable } from '../page.mjs'
+import { VERDICTS } from './play.mjs'
 
 /**
  * @typedef {import('./play.mjs').Outcome} Outcome
@@ -10,7 +8,7 @@ import { VERDICTS } from './verdicts.mjs'
  * @typedef {object} Row a behaviour
  * @property {string} group
  * @property {string} name
- * @property {'error' | 'response' | 'either'} wants
+ * @property {import('./behaviours.mjs').Wanted} wants
  * @property {Record<string, Partial<Outcome>>} outcomes by the client's name; in a file, one without a detail lacks it
  *
  * @typedef {object} Recorded
@@ -21,27 +19,47 @@ import { VERDICTS } from './verdicts.mjs'
  * @property {Row[]} rows
  */
 
-const ORDER = Object.keys(VERDICTS)
+const VALUES = 'node:http2 removes such a field before Dodici sees the header section, and reports no error'
+const SMALL_DATA =
+  'Frames of one octet are legal, and real servers send them: Dodici counts such DATA by its octets, and the budget isn’t used up. The body has no end; its limit of time ends it'
+const UNKNOWN =
+  'A client has to ignore frames of unknown types (RFC 9113 §4.1). Each counts once, whatever its size, and 8 MB of large ones are too few for the budget'
 
-/** @param {string[]} cells */
-const toLine = (cells) => `| ${cells.join(' | ')} |`
-
-/** @param {string[][]} lines the first is the head */
-function toTable([head = [], ...lines]) {
-  const rule = head.map((_cell, index) => (index === 0 ? '---' : ':-:'))
-  return [head, rule, ...lines].map(toLine).join('\n')
+/**
+ * Why an outcome of Dodici's isn't the right one, or comes by the limit of time alone, by engine and behaviour. The page has no such
+ * outcome without its reason, and no reason without its outcome.
+ *
+ * @type {Readonly<Record<string, Readonly<Record<string, string>>>>}
+ */
+const REASONS = {
+  'dodici (wire)': {
+    'DATA of 1 byte': SMALL_DATA,
+    'DATA of 1 byte between junk': SMALL_DATA,
+    'unknown frames, large': UNKNOWN,
+  },
+  'dodici (node)': {
+    'an empty name': VALUES,
+    'a name with a space': VALUES,
+    'a value with a line feed': VALUES,
+    'a value with a NUL': VALUES,
+    'PRIORITY on stream 0':
+      'nghttp2 ignores PRIORITY frames, which RFC 9113 deprecates, and Dodici doesn’t hear of them',
+    'DATA of 1 byte': SMALL_DATA,
+  },
 }
+
+const CELL = ':-:'
 
 /** @param {Recorded} recorded */
 function toSums({ clients, rows }) {
-  const lines = clients.map(({ name, version }) => {
-    const counts = ORDER.map((verdict) => {
+  const lines = clients.map(({ name, version }) => [
+    `${name}, ${version}`,
+    ...Object.keys(VERDICTS).map((verdict) => {
       const count = rows.filter(({ outcomes }) => outcomes[name]?.verdict === verdict).length
       return count === 0 ? '' : `${count}`
-    })
-    return [`${name}, ${version}`, ...counts]
-  })
-  return toTable([['', ...Object.values(VERDICTS).map(([cell]) => cell)], ...lines])
+    }),
+  ])
+  return toTable([['', ...Object.values(VERDICTS).map(([cell]) => cell)], ...lines], CELL)
 }
 
 /** What one client did wrong: each error and how often, the most frequent first. @param {Recorded} recorded @param {string} name */
@@ -76,31 +94,24 @@ function toReasons({ clients, rows }) {
     )
 }
 
-/** @param {Partial<Outcome> | undefined} outcome */
-function toCell({ verdict = 'right', isUnsteady = false } = {}) {
-  const [cell] = VERDICTS[verdict]
-  return isUnsteady ? `${cell}*` : cell
-}
-
 /** @param {Recorded} recorded */
 function toGroups({ clients, rows }) {
-  const groups = new Set(rows.map(({ group }) => group))
-  return [...groups].map((group) => {
+  return [...new Set(rows.map(({ group }) => group))].map((group) => {
     const lines = rows
       .filter((row) => row.group === group)
       .map(({ name, wants, outcomes }) => [
         `${name} *(${wants})*`,
-        ...clients.map((client) => toCell(outcomes[client.name])),
+        ...clients.map((client) => {
+          const { verdict = 'right', isUnsteady = false } = outcomes[client.name] ?? {}
+          return `${VERDICTS[verdict][0]}${isUnsteady ? '*' : ''}`
+        }),
       ])
-    const head = ['', ...clients.map(({ name }) => name)]
-    return `### ${group[0]?.toUpperCase()}${group.slice(1)}\n\n${toTable([head, ...lines])}`
+    const table = toTable([['', ...clients.map(({ name }) => name)], ...lines], CELL)
+    return `### ${group[0].toUpperCase()}${group.slice(1)}\n\n${table}`
   })
 }
 
-/**
- * @param {Recorded} recorded
- * @returns {string} Markdown
- */
+/** @param {Recorded} recorded @returns {string} Markdown */
 export function toPage(recorded) {
   const { node, rounds, limits, clients, rows } = recorded
   const others = clients.filter(({ name }) => REASONS[name] === undefined)
@@ -152,16 +163,9 @@ ${toGroups(recorded).join('\n\n')}
 `
 }
 
-/**
- * The record as a file: one line for each behaviour, so that a diff shows what has changed.
- *
- * @param {Recorded} recorded
- */
+/** The record as a file. @param {Recorded} recorded */
 export function toFile({ rows, ...others }) {
-  const lines = rows.map(
-    (row) =>
-      `    ${JSON.stringify(row, (key, value) => (key === 'detail' && value === '' ? undefined : value))}`,
-  )
-  const head = JSON.stringify(others, null, 2).replace(/\n}$/, '')
-  return `${head},\n  "rows": [\n${lines.join(',\n')}\n  ]\n}\n`
+  const withoutEmpty = (/** @type {string} */ key, /** @type {unknown} */ value) =>
+    key === 'detail' && value === '' ? undefined : value
+  return toRecordFile(others, { rows: rows.map((row) => JSON.stringify(row, withoutEmpty)) }, '[]')
 }

@@ -1,18 +1,15 @@
-/**
- * Plays a behaviour to a client, and judges what came of it.
- */
+/** Plays a behaviour to a client, and judges what came of it. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createFaultServer } from '../../dist/testing.js'
-import { toWorst } from './verdicts.mjs'
+import { createFaultServer } from 'dodici/testing'
+import { isGone } from '../processes.mjs'
 
 /**
  * @typedef {import('./behaviours.mjs').Behaviour} Behaviour
  * @typedef {import('../../test/interop/fault-clients.ts').Answer} Answer
- *
- * @typedef {keyof typeof import('./verdicts.mjs').VERDICTS} Verdict
+ * @typedef {keyof typeof VERDICTS} Verdict
  *
  * @typedef {object} Outcome
  * @property {Verdict} verdict
@@ -22,6 +19,38 @@ import { toWorst } from './verdicts.mjs'
  * @typedef {{ answers: Answer[], grown: number }} Told what came of an order; `grown`: by how much the process was larger, at the most,
  *   than at its beginning, in KiB
  */
+
+/** What may come of a behaviour, from the best to the worst; each as it stands in a cell, and what it means. */
+export const VERDICTS = /** @type {const} */ ({
+  right: ['✓', 'the request has the outcome that it should have, and the next request gets its response'],
+  late: [
+    'late',
+    'the same, but the request fails only by the limit of time that the client was given: it has not seen the fault',
+  ],
+  fails: ['fails', 'the request fails, although it has a whole response, or could safely be sent again'],
+  'next fails at once': [
+    'next fails at once',
+    'the next request fails, which the server would have served; a tenth of a second later it has its response',
+  ],
+  'next fails': ['next fails', 'the next request fails in both cases'],
+  accepts: ['accepts', 'a response that is malformed, or not whole, is handed on as a good one'],
+  memory: ['memory', 'the process has grown by more than it may'],
+  hangs: ['hangs', 'no outcome, also long after the limit of time that the client was given'],
+  'sends twice': ['twice', 'the POST has come to the server oftener than it may'],
+  'crashes at once': [
+    'crashes at once',
+    'the process ends by an error that its user can’t catch, unless the next request comes a tenth of a second later',
+  ],
+  crashes: ['crashes', 'the process ends by such an error in both cases'],
+})
+
+const ORDER = Object.keys(VERDICTS)
+
+/** The worst of several plays. @param {readonly Outcome[]} outcomes one at least @returns {Outcome} */
+export function toWorst(outcomes) {
+  const [worst, ...others] = outcomes.toSorted((a, b) => ORDER.indexOf(b.verdict) - ORDER.indexOf(a.verdict))
+  return others.every(({ verdict }) => verdict === worst.verdict) ? worst : { ...worst, isUnsteady: true }
+}
 
 /** How long a response may take, by the client's own limit, where it has one. Milliseconds. */
 export const LIMIT = 1_000
@@ -40,7 +69,6 @@ export class ClientProcess {
   #child = null
   /** What it had at its beginning. KiB. */
   #base = 0
-  /** @type {string} */
   #name
 
   /** @param {string} name */
@@ -48,26 +76,22 @@ export class ClientProcess {
     this.#name = name
   }
 
-  /**
-   * @param {import('../../test/interop/fault-clients.ts').Order} order
-   * @returns {Promise<Told | 'hangs' | 'crashes'>}
-   */
+  /** @param {import('../../test/interop/fault-clients.ts').Order} order @returns {Promise<Told | 'hangs' | 'crashes'>} */
   async ask(order) {
     const child = await this.#start()
     const stop = new AbortController()
     const { signal } = stop
     // Where the process has just ended, 'exit' tells.
     child.send(order, () => {})
+    /** @type {Promise<{ answers: Answer[], rss: number }>} */
     const told = once(child, 'message', { signal }).then(([message]) => message)
     const gone = once(child, 'exit', { signal }).then(() => /** @type {const} */ ('crashes'))
     const late = delay(HANGS, /** @type {const} */ ('hangs'), { signal })
     try {
       const outcome = await Promise.race([told, gone, late])
-      if (typeof outcome === 'string') {
-        this.stop()
-        return outcome
-      }
-      return { answers: outcome.answers, grown: outcome.rss - this.#base }
+      if (typeof outcome !== 'string') return { answers: outcome.answers, grown: outcome.rss - this.#base }
+      this.stop()
+      return outcome
     } finally {
       // The two that came too late.
       for (const other of [told, gone, late]) other.catch(() => {})
@@ -81,11 +105,8 @@ export class ClientProcess {
   }
 
   async #start() {
-    if (this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null) {
-      return this.#child
-    }
-    const file = fileURLToPath(new URL('./child.mjs', import.meta.url))
-    const child = fork(file, [this.#name], {
+    if (this.#child !== null && !isGone(this.#child)) return this.#child
+    const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), [this.#name], {
       stdio: ['ignore', 'ignore', process.env.FAULTS_STDERR === undefined ? 'ignore' : 'inherit', 'ipc'],
     })
     const [{ rss }] = await once(child, 'message')
@@ -96,9 +117,7 @@ export class ClientProcess {
 }
 
 /**
- * @param {Behaviour} behaviour
- * @param {ClientProcess} client
- * @param {{ key: string, cert: string }} tls
+ * @param {Behaviour} behaviour @param {ClientProcess} client @param {{ key: string, cert: string }} tls
  * @returns {Promise<Outcome>}
  */
 export async function play(behaviour, client, tls) {
@@ -117,9 +136,7 @@ export async function play(behaviour, client, tls) {
 }
 
 /**
- * @param {Behaviour} behaviour
- * @param {ClientProcess} client
- * @param {{ key: string, cert: string }} tls
+ * @param {Behaviour} behaviour @param {ClientProcess} client @param {{ key: string, cert: string }} tls
  * @param {number} pause before the GET
  * @returns {Promise<Outcome>}
  */
@@ -139,26 +156,18 @@ async function playOnce(behaviour, client, { key, cert }, pause) {
   }
 }
 
-/**
- * @param {Behaviour} behaviour
- * @param {Told} outcome
- * @param {number} times how often the POST came
- * @returns {Outcome}
- */
-function judge(behaviour, { answers, grown }, times) {
-  const { wants, maySendAgain = false, endsByTime = false, text } = behaviour
+/** @param {Behaviour} behaviour @param {Told} outcome @param {number} times how often the POST came @returns {Outcome} */
+function judge({ wants, maySendAgain = false, endsByTime = false, text }, { answers, grown }, times) {
   const [first, next] = answers
   if (first === undefined || next === undefined) return { verdict: 'crashes', detail: 'no answers' }
   const isWhole = first.status === 200 && (text === undefined || first.text === text)
-  const shown = first.text === '' ? 'an empty body' : first.text.slice(0, 40)
-  const detail = first.error || `${first.status}, ${shown}`
+  const detail =
+    first.error || `${first.status}, ${first.text === '' ? 'an empty body' : first.text.slice(0, 40)}`
   if (times > (maySendAgain ? 2 : 1)) return { verdict: 'sends twice', detail }
   if (grown > MEMORY) return { verdict: 'memory', detail: `${Math.round(grown / 1_024)} MiB` }
   if (next.error !== '' || next.text !== 'GET /next')
     return { verdict: 'next fails', detail: next.error || next.text }
-  if (first.error === '') {
-    return { verdict: wants === 'error' || !isWhole ? 'accepts' : 'right', detail }
-  }
+  if (first.error === '') return { verdict: wants === 'error' || !isWhole ? 'accepts' : 'right', detail }
   if (wants === 'response') return { verdict: 'fails', detail }
   return { verdict: first.elapsed >= LATE * LIMIT && !endsByTime ? 'late' : 'right', detail }
 }

@@ -29,9 +29,7 @@ function say(line) {
 }
 
 /**
- * @param {string} file
- * @param {'node' | 'wire'} engine
- * @param {'legal' | 'illegal' | null} model
+ * @param {string} file @param {'node' | 'wire'} engine @param {'legal' | 'illegal' | null} model
  * @param {ClientOptions} options
  * @returns {Promise<boolean>} whether all held
  */
@@ -65,10 +63,7 @@ async function fuzzEngine(file, engine, model, { engines: _engines, models: _mod
   return !hasFailed
 }
 
-/**
- * @param {ClientOptions} options
- * @returns {Promise<boolean>} whether all held
- */
+/** @param {ClientOptions} options @returns {Promise<boolean>} whether all held */
 export async function fuzzClients(options) {
   const { file, remove } = compileScript('fuzz/child.mjs')
   let haveHeld = true

@@ -4,10 +4,7 @@ import { loadModules } from '../support.mjs'
 /** Milliseconds between two lines of progress. */
 const REPORT_INTERVAL = 10_000
 
-/**
- * @param {{ seconds: number, seed: number, rounds: number }} options
- * @returns {Promise<boolean>} whether all held
- */
+/** @param {{ seconds: number, seed: number, rounds: number }} options @returns {Promise<boolean>} whether all held */
 export async function fuzzCore({ seconds, seed, rounds }) {
   const { fuzzOnce, toCounts, HAND_MADE, recordNode } = await loadModules(`
     export { fuzzOnce, toCounts } from '../test/protocol/support/fuzz.ts'

@@ -49,9 +49,7 @@ const NODE_ABORT = /Http2Session::~Http2Session\(\)[\s\S]*current_nghttp2_memory
 /**
  * One process, until it ends.
  *
- * @param {Watch} watch
- * @param {Orders} orders
- * @param {'inherit' | 'ignore'} output
+ * @param {Watch} watch @param {Orders} orders @param {'inherit' | 'ignore'} output
  * @returns {Promise<Run>}
  */
 function runOnce({ file, progress, standstill }, orders, output = 'inherit') {
@@ -88,8 +86,7 @@ function runOnce({ file, progress, standstill }, orders, output = 'inherit') {
 }
 
 /**
- * @param {string} file
- * @param {Orders} orders
+ * @param {string} file @param {Orders} orders
  * @returns {{ seed: number, played: number }} the seed that was begun last, and how many were played before it
  */
 export function readProgress(file, { seed }) {
@@ -105,8 +102,7 @@ export function readProgress(file, { seed }) {
  * Plays rounds until all are played, or one has failed; after a crash, the rest of them if the orders say so, or if the
  * crash is Node's own.
  *
- * @param {Watch} watch
- * @param {Orders} orders
+ * @param {Watch} watch @param {Orders} orders
  * @returns {Promise<{ hasFailed: boolean, played: number, nodeAborts: number }>}
  */
 export async function watchRounds(watch, orders) {
@@ -127,13 +123,7 @@ export async function watchRounds(watch, orders) {
   return { hasFailed, played, nodeAborts }
 }
 
-/**
- * Names the seed of a crash.
- *
- * @param {Watch} watch
- * @param {Orders} orders
- * @param {Run} run
- */
+/** Names the seed of a crash. @param {Watch} watch @param {Orders} orders @param {Run} run */
 async function tellCrash(watch, orders, { seed, crash, played }) {
   const suspects = Math.min(SUSPECTS, played + 1)
   const first = seed - (suspects - 1) * orders.step

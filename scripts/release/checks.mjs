@@ -1,6 +1,4 @@
-/**
- * What has to be true of a checkout that is released. Pure: the facts come from {@link readFacts} of release.mjs.
- */
+/** What has to be true of a checkout that is released. Pure: the facts come from {@link readFacts} of release.mjs. */
 
 /**
  * @typedef {object} Facts of a checkout
@@ -67,11 +65,7 @@ export function toSections(changelog) {
   })
 }
 
-/**
- * Whether a CI gives this process an identity, which npm's provenance is signed by.
- *
- * @param {NodeJS.ProcessEnv} env
- */
+/** Whether a CI gives this process an identity, which npm's provenance is signed by. @param {NodeJS.ProcessEnv} env */
 export function hasIdentity(env) {
   if (env.GITHUB_ACTIONS === 'true') {
     return Boolean(env.ACTIONS_ID_TOKEN_REQUEST_URL && env.ACTIONS_ID_TOKEN_REQUEST_TOKEN)

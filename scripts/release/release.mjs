@@ -1,6 +1,4 @@
-/**
- * The way of a release: checks, then tests, then the registry.
- */
+/** The way of a release: checks, then tests, then the registry. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

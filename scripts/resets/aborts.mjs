@@ -37,11 +37,7 @@ async function askOrigin(port) {
   return Number(await text(response))
 }
 
-/**
- * @param {import('../../types/index.ts')} dodici
- * @param {Plan} plan
- * @returns {Promise<Tally>}
- */
+/** @param {typeof import('../../src/index.ts')} dodici @param {Plan} plan @returns {Promise<Tally>} */
 export async function abortCalls(dodici, { engine, origin, backend, isUpload, rate, timeout, seconds }) {
   const pool = new dodici.Pool(origin, { engine, queueTimeout: 10_000, headersTimeout: 10_000 })
   const watcher = new dodici.Client(origin, { engine: 'wire' })

@@ -34,7 +34,7 @@ function startHttp1() {
 function startHttp2() {
   const server = createHttp2()
   server.on('session', (session) => session.on('error', () => {}))
-  server.on('stream', (stream, headers) => {
+  server.on('stream', (/** @type {import('node:http2').ServerHttp2Stream} */ stream, headers) => {
     stream.on('error', () => {})
     if (stream.destroyed) return
     const path = headers[':path']

@@ -1,6 +1,4 @@
-/**
- * Resets streams of one connection until the server ends it: a client without any budget.
- */
+/** Resets streams of one connection until the server ends it: a client without any budget. */
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -51,10 +49,7 @@ function toBlock(path, isUpload) {
  */
 
 /**
- * @param {number} port
- * @param {string} path
- * @param {object} plan
- * @param {number} plan.total resets
+ * @param {number} port @param {string} path @param {object} plan @param {number} plan.total resets
  * @param {number} plan.batch streams that are open at once, at most
  * @param {number} plan.age of each stream when it is reset, in milliseconds
  * @param {boolean} plan.isUpload whether the requests have a body that doesn't end
@@ -75,7 +70,7 @@ export async function probe(port, path, { total, batch, age, isUpload }) {
   }
   socket.on('error', (error) => over(error.message))
   socket.on('close', () => over('closed'))
-  socket.on('data', (chunk) => {
+  socket.on('data', (/** @type {Buffer} */ chunk) => {
     buffered = Buffer.concat([buffered, chunk])
     while (buffered.length >= 9) {
       const length = buffered.readUIntBE(0, 3)

@@ -1,6 +1,4 @@
-/**
- * The servers whose tolerance of resets is measured, as they come: over h2c, with their own limits.
- */
+/** The servers whose tolerance of resets is measured, as they come: over h2c, with their own limits. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,8 +36,7 @@ const toVersion = (from) => /\d+\.\d+(\.\d+)?/.exec(from)?.[0] ?? from
 /**
  * A program in front of the origin.
  *
- * @param {string} name
- * @param {() => { command: string, version: string }} find
+ * @param {string} name @param {() => { command: string, version: string }} find
  * @param {(place: import('../soak/chaos/configurations.mjs').Place) => string} toConfiguration
  * @param {(file: string) => string[]} toArgs
  * @returns {Recipe}

@@ -7,12 +7,12 @@ import { finished, pipeline } from 'node:stream/promises'
 import { Expected } from './watch.mjs'
 
 /**
- * @typedef {import('./random.mjs').Random} Random
+ * @typedef {import('../random.mjs').Random} Random
  *
  * @typedef {object} Context
  * @property {Random} random
  * @property {import('../../types/index.ts').Dispatcher} dispatcher
- * @property {object} options origin, path, limits and signal
+ * @property {{ origin: string, path: string, signal: any, idempotent?: boolean }} options
  * @property {string} tag names a body: its first 9 bytes
  * @property {(moment: 'header' | 'end') => void} reached reports the progress of the call
  * @property {typeof import('../../src/index.ts').fetch} fetch
@@ -34,8 +34,7 @@ export async function turns(count) {
 /**
  * The servers respond with a body that contains its length, or with the body that was sent.
  *
- * @param {string} text
- * @param {string} tag
+ * @param {string} text @param {string} tag
  */
 export function check(text, tag) {
   if (text.startsWith(tag)) return
@@ -44,7 +43,7 @@ export function check(text, tag) {
   }
 }
 
-/** @param {Context} context @param {object} extra */
+/** @param {Context} context @param {Pick<import('../../types/index.ts').RequestOptions, 'method' | 'body' | 'requestTimeout'>} extra */
 async function ask({ dispatcher, options, tag, reached }, extra) {
   const { statusCode, body } = await dispatcher.request({ ...options, ...extra })
   reached('header')
@@ -88,7 +87,7 @@ async function* endless(/** @type {string} */ tag) {
 class Sink extends Writable {
   text = ''
 
-  /** @param {Buffer} chunk @param {unknown} _encoding @param {() => void} callback */
+  /** @override @param {Buffer} chunk @param {unknown} _encoding @param {() => void} callback */
   _write(chunk, _encoding, callback) {
     this.text += chunk
     if (chunk.length % 3 === 0) setImmediate(callback)
@@ -99,8 +98,7 @@ class Sink extends Writable {
 /**
  * A reader of `data` that stops at many a piece, for some turns of the event loop: pieces pile up, and windows close.
  *
- * @param {import('../../types/index.ts').BodyReadable} body
- * @param {Random} random
+ * @param {import('../../types/index.ts').BodyReadable} body @param {Random} random
  */
 async function readWithPauses(body, random) {
   let text = ''
@@ -119,8 +117,7 @@ async function readWithPauses(body, random) {
 /**
  * The same by iteration: it takes the pieces that are there when it continues.
  *
- * @param {AsyncIterable<Buffer>} body
- * @param {Random} random
+ * @param {AsyncIterable<Buffer>} body @param {Random} random
  */
 async function readLate(body, random) {
   let text = ''

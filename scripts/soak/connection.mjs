@@ -61,11 +61,7 @@ export class Connection extends FrameConnection {
   /** No stream is left to be waited for: it closes. */
   isEnding = false
 
-  /**
-   * @param {import('node:net').Socket} socket
-   * @param {import('./random.mjs').Random} random
-   * @param {Tally} tally
-   */
+  /** @param {import('node:net').Socket} socket @param {import('../random.mjs').Random} random @param {Tally} tally */
   constructor(socket, random, tally) {
     super(socket)
     this.random = random
@@ -120,11 +116,7 @@ export class Connection extends FrameConnection {
     this.drop(stream)
   }
 
-  /**
-   * Streams with a higher id than any that was processed may be retried.
-   *
-   * @param {number} code
-   */
+  /** Streams with a higher id than any that was processed may be retried. @param {number} code */
   sendGoaway(code) {
     // The last stream id may be lower than in an earlier GOAWAY, never higher (RFC 9113 §6.8).
     const lastId = Math.min(this.goaway ?? MAX_STREAM_ID, this.random.integer(this.lastTouched, this.lastId))

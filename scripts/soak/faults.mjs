@@ -1,6 +1,4 @@
-/**
- * How the server treats each request and its connections: mostly correctly.
- */
+/** How the server treats each request and its connections: mostly correctly. */
 import { Flag, frames, Setting } from '../../src/testing/frames.ts'
 
 /**
@@ -40,9 +38,7 @@ function toBody(size) {
 /**
  * Later, unless the connection is gone by then.
  *
- * @param {Connection} connection
- * @param {number} delay in milliseconds
- * @param {() => void} callback
+ * @param {Connection} connection @param {number} delay in milliseconds @param {() => void} callback
  */
 function later(connection, delay, callback) {
   setTimeout(() => {
@@ -64,8 +60,7 @@ function toSize({ random }) {
 /**
  * The header, and the body in one piece or several.
  *
- * @param {Connection} connection
- * @param {Stream} stream
+ * @param {Connection} connection @param {Stream} stream
  * @param {{ slow?: boolean, upTo?: number, announced?: number }} options `upTo`: which part of the body is sent; with
  *   less than all of it the response has no end
  */
@@ -136,12 +131,7 @@ const WEIGHTS = {
 const EARLY_WEIGHTS = { response: 2, refused: 4, resetBefore: 2, resetWithin: 1 }
 const EARLY = 0.1
 
-/**
- * A request has begun, or is complete.
- *
- * @param {Connection} connection
- * @param {Stream} stream
- */
+/** A request has begun, or is complete. @param {Connection} connection @param {Stream} stream */
 export function actOn(connection, stream) {
   const { random } = connection
   if (stream.isPlanned) return
@@ -218,11 +208,7 @@ const DISTURBANCE_WEIGHTS = {
   nonsense: 3,
 }
 
-/**
- * Now and then something happens to the whole connection.
- *
- * @param {Connection} connection
- */
+/** Now and then something happens to the whole connection. @param {Connection} connection */
 export function disturb(connection) {
   const { random } = connection
   if (connection.goaway !== null || !random.chance(DISTURBANCES)) return
@@ -232,11 +218,7 @@ export function disturb(connection) {
   else later(connection, random.integer(0, SLOW), () => disturbances[name](connection))
 }
 
-/**
- * The greeting: at once, late, or none.
- *
- * @param {Connection} connection
- */
+/** The greeting: at once, late, or none. @param {Connection} connection */
 export function beginFaults(connection) {
   const { random } = connection
   const way = random.weighted({ atOnce: 90, late: 9, never: 1 })

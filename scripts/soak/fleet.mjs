@@ -31,10 +31,8 @@ export class Fleet {
   #ending = new Set()
 
   /**
-   * @param {typeof import('../../src/index.ts')} dodici
-   * @param {Target[]} targets
-   * @param {'node' | 'wire'} engine of all of them
-   * @param {import('./random.mjs').Random} random
+   * @param {typeof import('../../src/index.ts')} dodici @param {Target[]} targets
+   * @param {'node' | 'wire'} engine of all of them @param {import('../random.mjs').Random} random
    * @param {import('./watch.mjs').Watch} watch
    */
   constructor(dodici, targets, engine, random, watch) {

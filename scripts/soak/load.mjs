@@ -1,10 +1,8 @@
-/**
- * The client's side of a soak: calls of every kind, so many at a time, some of them aborted at some moment.
- */
+/** The client's side of a soak: calls of every kind, so many at a time, some of them aborted at some moment. */
 import { EventEmitter, getEventListeners, setMaxListeners } from 'node:events'
+import { makeRandom } from '../random.mjs'
 import { kinds, WEIGHTS } from './calls.mjs'
 import { GRPC_WEIGHTS, grpcKinds } from './grpc-calls.mjs'
-import { makeRandom } from './random.mjs'
 import { Expected } from './watch.mjs'
 
 /** Signals that many calls share, and that never fire. */
@@ -34,7 +32,7 @@ const SOON = 30
 
 /** The `signal` of one call, and the timer that fires it. */
 class Aborter {
-  /** @param {import('./random.mjs').Random} random @param {SharedSignals} shared */
+  /** @param {import('../random.mjs').Random} random @param {SharedSignals} shared */
   constructor(random, shared) {
     this.random = random
     const kind = random.weighted(SIGNALS)
@@ -108,14 +106,10 @@ function toFailure(error, aborter) {
 const ALL_KINDS = { ...kinds, ...grpcKinds }
 
 /**
- * @param {object} options
- * @param {import('./fleet.mjs').Fleet} options.fleet
- * @param {import('./watch.mjs').Watch} options.watch
- * @param {SharedSignals} options.shared
- * @param {import('./random.mjs').Random} options.random
- * @param {number} options.requests Infinity: until `isOver()`
- * @param {() => boolean} [options.isOver]
- * @param {number} options.atATime
+ * @param {object} options @param {import('./fleet.mjs').Fleet} options.fleet
+ * @param {import('./watch.mjs').Watch} options.watch @param {SharedSignals} options.shared
+ * @param {import('../random.mjs').Random} options.random @param {number} options.requests Infinity: until `isOver()`
+ * @param {() => boolean} [options.isOver] @param {number} options.atATime
  * @param {number} options.firstNumber makes tags unique over several loads
  * @param {typeof kinds} [options.moreKinds] that the targets' own weights name
  * @returns {Promise<number>} how many calls there were
@@ -137,7 +131,7 @@ export async function load(options) {
 
   const { fetch } = fleet.dodici
 
-  /** @param {import('./random.mjs').Random} own @param {number} number */
+  /** @param {import('../random.mjs').Random} own @param {number} number */
   async function call(own, number) {
     const { dispatcher, targets, label } = fleet.take()
     const target = own.pick(targets)

@@ -3,8 +3,8 @@
  * as a message, and its counts for each message `tally`.
  */
 import { createServer } from 'node:net'
+import { makeRandom } from '../random.mjs'
 import { Connection } from './connection.mjs'
-import { makeRandom } from './random.mjs'
 import { serveParent } from './ward.mjs'
 
 const { seed } = JSON.parse(process.argv[2] ?? '{}')

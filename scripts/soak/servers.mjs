@@ -1,6 +1,4 @@
-/**
- * The servers of a soak, each in a process of its own that doesn't outlive this one.
- */
+/** The servers of a soak, each in a process of its own that doesn't outlive this one. */
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -57,12 +55,7 @@ export function sayAliveTo(child) {
   if (child.connected) child.send({ wards }, () => {})
 }
 
-/**
- * One for each seed.
- *
- * @param {number[]} seeds
- * @returns {Promise<Peer[]>}
- */
+/** One for each seed. @param {number[]} seeds @returns {Promise<Peer[]>} */
 export async function startPeers(seeds) {
   const script = compileScript('soak/peer.mjs')
   try {
@@ -73,11 +66,7 @@ export async function startPeers(seeds) {
   }
 }
 
-/**
- * @param {string} script
- * @param {number} seed
- * @returns {Promise<Peer>}
- */
+/** @param {string} script @param {number} seed @returns {Promise<Peer>} */
 async function startPeer(script, seed) {
   const { said, ...child } = await startChild(script, { seed })
   return { origin: `http://127.0.0.1:${said.port}`, ...child }
@@ -86,8 +75,7 @@ async function startPeer(script, seed) {
 /**
  * A process that speaks by messages, and that is told that the soak is alive: see `ward.mjs`.
  *
- * @param {string} script
- * @param {object} argument
+ * @param {string} script @param {object} argument
  */
 export async function startChild(script, argument) {
   const child = fork(script, [JSON.stringify(argument)], {
@@ -145,9 +133,7 @@ async function isListening(port) {
 /**
  * Starts a server that can't say which port it has.
  *
- * @param {string} command
- * @param {(port: number) => string[]} toArgs
- * @param {string} folder goes with the server
+ * @param {string} command @param {(port: number) => string[]} toArgs @param {string} folder goes with the server
  * @param {NodeJS.ProcessEnv} [env] by default with the folders of Debian's servers in PATH
  * @returns {Promise<{ origin: string, port: number, stop(): Promise<void> }>}
  */

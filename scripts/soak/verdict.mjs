@@ -1,6 +1,4 @@
-/**
- * What a soak is judged by: the memory, the process, and what is open; and its report.
- */
+/** What a soak is judged by: the memory, the process, and what is open; and its report. */
 
 const MEGABYTE = 1e6
 const MAX_GROWTH = 5 * MEGABYTE
@@ -31,11 +29,7 @@ function toResources() {
     .sort()
 }
 
-/**
- * What has come to a list, each as often as there is more of it.
- *
- * @param {string[]} before @param {string[]} after
- */
+/** What has come to a list, each as often as there is more of it. @param {string[]} before @param {string[]} after */
 function toAdded(before, after) {
   const known = [...before]
   return after.filter((name) => {
@@ -52,10 +46,7 @@ function toProcessListeners() {
 /** After the run nothing may be in it that wasn't there before. What was just closing then may be gone. */
 export const toProcessState = () => ({ resources: toResources(), listeners: toProcessListeners() })
 
-/**
- * @param {import('./watch.mjs').Watch} watch
- * @returns {() => void} ends it
- */
+/** @param {import('./watch.mjs').Watch} watch @returns {() => void} ends it */
 export function watchProcess(watch) {
   const onThrown = (/** @type {unknown} */ thrown, /** @type {unknown} */ origin) => {
     const kind = origin === 'uncaughtException' ? origin : 'unhandledRejection'
@@ -80,10 +71,8 @@ export function toLines(counts) {
 /**
  * Checks the calls from time to time, and gives up if none makes progress.
  *
- * @param {import('./watch.mjs').Watch} watch
- * @param {{ sayAlive(): void }[]} peers
- * @param {number} timeLimit in milliseconds
- * @param {() => void} onHopeless
+ * @param {import('./watch.mjs').Watch} watch @param {{ sayAlive(): void }[]} peers
+ * @param {number} timeLimit in milliseconds @param {() => void} onHopeless
  */
 export function guard(watch, peers, timeLimit, onHopeless) {
   const begun = performance.now()
@@ -112,10 +101,7 @@ export function guard(watch, peers, timeLimit, onHopeless) {
   return () => clearInterval(timer)
 }
 
-/**
- * @param {import('./watch.mjs').Watch} watch
- * @param {import('./servers.mjs').PeerTally[]} tallies
- */
+/** @param {import('./watch.mjs').Watch} watch @param {import('./servers.mjs').PeerTally[]} tallies */
 export function report(watch, tallies) {
   console.log(`Calls by outcome:\n${toLines(watch.outcomes)}`)
   console.log(`Failures:\n${toLines(watch.errors)}`)
@@ -147,8 +133,7 @@ export function judgeMemory(watch, baseline, left) {
 /**
  * All dispatchers have ended.
  *
- * @param {import('./watch.mjs').Watch} watch
- * @param {{ readonly listeners: number }} shared signals
+ * @param {import('./watch.mjs').Watch} watch @param {{ readonly listeners: number }} shared signals
  * @param {ReturnType<typeof toProcessState>} before
  */
 export function judgeRest(watch, shared, before) {

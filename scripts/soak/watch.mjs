@@ -1,6 +1,4 @@
-/**
- * The soak's record of its calls: which are open, how the others ended, and what was wrong.
- */
+/** The soak's record of its calls: which are open, how the others ended, and what was wrong. */
 
 /** Milliseconds after which a call, or a dispatcher's end, counts as lost: far more than any limit that calls have. */
 const LOST = 30_000
@@ -54,10 +52,7 @@ export class Watch {
     if (this.violations.length < MAX_VIOLATIONS) this.violations.push(what)
   }
 
-  /**
-   * @param {string} what
-   * @param {() => Promise<string>} run settles with how it ended
-   */
+  /** @param {string} what @param {() => Promise<string>} run settles with how it ended */
   async followCall(what, run) {
     const key = {}
     this.open.set(key, { what, begun: performance.now() })
@@ -70,10 +65,7 @@ export class Watch {
     this.settled++
   }
 
-  /**
-   * @param {string} what
-   * @param {() => Promise<void>} end of a dispatcher: it never fails
-   */
+  /** @param {string} what @param {() => Promise<void>} end of a dispatcher: it never fails */
   async followEnd(what, end) {
     const key = {}
     this.open.set(key, { what, begun: performance.now() })
@@ -128,11 +120,7 @@ export class Watch {
  * @typedef {import('../../types/index.ts').DispatcherComposeInterceptor} Interceptor
  */
 
-/**
- * Counts the calls of a handler's methods, and hands them on.
- *
- * @implements {Handler}
- */
+/** Counts the calls of a handler's methods, and hands them on. @implements {Handler} */
 class WatchedHandler {
   /** @param {Handler} handler @param {Watch} watch @param {string} what */
   constructor(handler, watch, what) {
@@ -159,10 +147,7 @@ class WatchedHandler {
   }
 
   /**
-   * @param {Controller} controller
-   *
-   * @param {number} status
-   * @param {Headers} headers
+   * @param {Controller} controller @param {number} status @param {Headers} headers
    * @param {import('node:stream').Duplex} socket
    */
   onRequestUpgrade(controller, status, headers, socket) {
@@ -195,11 +180,7 @@ class WatchedHandler {
   }
 }
 
-/**
- * An interceptor that watches each call.
- *
- * @param {Watch} watch
- */
+/** An interceptor that watches each call. @param {Watch} watch */
 export function toInterceptor(watch) {
   /** @type {Interceptor} */
   const interceptor = (dispatch) => (options, handler) =>

@@ -78,7 +78,7 @@ interface Records {
   toQuantile(histogram: Counts, share: number): number
 }
 
-const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/soak/random.mjs')
+const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/random.mjs')
 const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/pipe.mjs')
 const { Lane } = await loadModule<Lanes>('scripts/soak/chaos/lane.mjs')
 const { FlowLedger } = await loadModule<FlowLedgers>('scripts/soak/chaos/flow-ledger.mjs')

@@ -29,7 +29,7 @@ interface Outcome {
 }
 
 const { toWorst } = await loadModule<{ toWorst(outcomes: readonly Outcome[]): Outcome }>(
-  'scripts/faults/verdicts.mjs',
+  'scripts/faults/play.mjs',
 )
 const { toPage } = await loadModule<{ toPage(recorded: Recorded): string }>('scripts/faults/page.mjs')
 

@@ -38,7 +38,7 @@ const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const { GROUPS, ELSEWHERE } = await loadModule<{
   GROUPS: readonly { readonly areas: readonly Area[] }[]
   ELSEWHERE: Readonly<Record<string, string>>
-}>('scripts/conformance/areas.mjs')
+}>('scripts/conformance/page.mjs')
 const { toPage, toMatcher } = await loadModule<{
   toPage(recorded: Recorded, table: string): string
   toMatcher(pattern: string): RegExp
@@ -51,10 +51,8 @@ const { readFingerprint, toSources, toTestsFingerprint } = await loadModule<{
   readFingerprint(file: string): string
   toSources(file: string, read: (file: string) => string): Set<string>
   toTestsFingerprint(sources: readonly string[]): string
-}>('scripts/conformance/titles.mjs')
-const { toVectors } = await loadModule<{ toVectors(): Recorded['vectors'] }>(
-  'scripts/conformance/vectors.mjs',
-)
+}>('scripts/conformance/rules.mjs')
+const { toVectors } = await loadModule<{ toVectors(): Recorded['vectors'] }>('scripts/conformance/page.mjs')
 
 const table = read('test/protocol/README.md')
 const recorded: Recorded = JSON.parse(read('docs/conformance.json'))

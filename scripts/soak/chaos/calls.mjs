@@ -8,13 +8,13 @@ import { check, toPieces, trickle, turns } from '../calls.mjs'
 
 /** What `fetch()` takes of the options: an emitter is nothing that it knows. @param {Context} context */
 function toInit({ dispatcher, options, reached }) {
-  const { signal } = /** @type {{ signal: unknown }} */ (options)
+  const { signal } = options
   return { init: { dispatcher, ...(signal instanceof AbortSignal ? { signal } : {}) }, reached }
 }
 
 /** @param {Context} context @param {object} extra */
 async function fetchText(context, extra) {
-  const { origin, path } = /** @type {{ origin: string, path: string }} */ (context.options)
+  const { origin, path } = context.options
   const { init, reached } = toInit(context)
   try {
     const response = await context.fetch(`${origin}${path}`, { ...init, ...extra })
@@ -36,8 +36,7 @@ async function fetchText(context, extra) {
 /**
  * Writes pieces, which come back as they are, and ends; or leaves it in the middle.
  *
- * @param {Context} context
- * @param {import('node:stream').Duplex} socket
+ * @param {Context} context @param {import('node:stream').Duplex} socket
  */
 async function talk(context, socket) {
   const { random, reached } = context
@@ -87,7 +86,7 @@ async function write(socket, pieces, random) {
 /** @param {Context} context @returns {Promise<string>} */
 function talkByWebSocket(context) {
   const { dispatcher, options, random, tag, reached } = context
-  const url = /** @type {{ origin: string }} */ (options).origin.replace('http:', 'ws:')
+  const url = options.origin.replace('http:', 'ws:')
   const messages = Array.from({ length: random.integer(1, 6) }, (_, i) =>
     `${tag}-${i}-`.padEnd(random.integer(20, 3_000), 'w'),
   )

@@ -37,10 +37,7 @@ function toBody() {
   return body
 }
 
-/**
- * @param {import('node:stream').Readable} request
- * @param {import('node:stream').Writable} response
- */
+/** @param {import('node:stream').Readable} request @param {import('node:stream').Writable} response */
 function echo(request, response) {
   let tag = ''
   request.on('data', (chunk) => {
@@ -88,7 +85,7 @@ function startHttp2() {
   const server = createHttp2({ settings: { enableConnectProtocol: true } })
   server.on('session', ignoreErrors)
   server.on('sessionError', () => {})
-  server.on('stream', (stream, headers) => {
+  server.on('stream', (/** @type {import('node:http2').ServerHttp2Stream} */ stream, headers) => {
     ignoreErrors(stream)
     if (stream.destroyed) return
     stream.respond({ ':status': 200 })

@@ -64,9 +64,7 @@ export class Lane {
   #fault = 'none'
 
   /**
-   * @param {string} name
-   * @param {number} port of the server
-   * @param {import('../random.mjs').Random} random
+   * @param {string} name @param {number} port of the server @param {import('../../random.mjs').Random} random
    * @param {(event: { lane: string, fault: string, phase: 'begin' | 'end', at: number }) => void} report
    */
   constructor(name, port, random, report) {
@@ -126,13 +124,13 @@ export class Lane {
       if (frame.type === Type.GOAWAY) this.#count(frame.payload, link, flow)
     })
     const responses = new FrameParser((frame) => flow.onServerFrame(frame), 'server')
-    link.server.on('data', (bytes) => {
+    link.server.on('data', (/** @type {Buffer} */ bytes) => {
       if (link.begin.length < HTTP1.length)
         link.begin += bytes.toString('latin1', 0, HTTP1.length - link.begin.length)
       if (link.begin !== HTTP1) responses.push(bytes)
     })
     let isHttp2 = true
-    link.client.on('data', (bytes) => {
+    link.client.on('data', (/** @type {Buffer} */ bytes) => {
       if (!isHttp2) return
       try {
         parser.push(bytes)
@@ -159,7 +157,7 @@ export class Lane {
   }
 
   #begin() {
-    const fault = this.random.weighted(WEIGHTS)
+    const fault = /** @type {keyof typeof WEIGHTS} */ (this.random.weighted(WEIGHTS))
     this.#fault = fault
     this.tally.faults[fault] = (this.tally.faults[fault] ?? 0) + 1
     for (const link of this.links) link.happened.push(fault)
@@ -292,9 +290,7 @@ export class Lane {
 /**
  * What the server did to earn a GOAWAY; null: nothing.
  *
- * @param {number} code
- * @param {Link} link
- * @param {FlowLedger} flow
+ * @param {number} code @param {Link} link @param {FlowLedger} flow
  */
 function toCause(code, link, flow) {
   if (link.begin === HTTP1) return 'the server responded to the preface over HTTP/1.1'

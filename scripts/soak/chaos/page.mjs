@@ -1,6 +1,4 @@
-/**
- * The page of what chaos runs have recorded.
- */
+/** The page of what chaos runs have recorded. */
 import { toQuantile } from './record.mjs'
 
 /** @typedef {import('./record.mjs').EngineRecord} EngineRecord */
@@ -116,8 +114,7 @@ const SUMMARY = [
 /**
  * One row for each name in any engine's counts.
  *
- * @param {string} title
- * @param {[string, EngineRecord][]} engines
+ * @param {string} title @param {[string, EngineRecord][]} engines
  * @param {(record: EngineRecord) => Record<string, number>} select
  */
 function toCountTable(title, engines, select) {

@@ -27,9 +27,7 @@ export class Pipe {
   #hasEnded = false
 
   /**
-   * @param {import('node:net').Socket} source
-   * @param {import('node:net').Socket} sink
-   * @param {() => Weather} toWeather
+   * @param {import('node:net').Socket} source @param {import('node:net').Socket} sink @param {() => Weather} toWeather
    */
   constructor(source, sink, toWeather) {
     this.source = source
@@ -39,7 +37,7 @@ export class Pipe {
     this.untilReset = Number.POSITIVE_INFINITY
     /** @type {() => void} */
     this.onReset = () => {}
-    source.on('data', (bytes) => this.#add(bytes))
+    source.on('data', (/** @type {Buffer} */ bytes) => this.#add(bytes))
     source.on('end', () => this.#add(null))
     sink.on('drain', () => {
       this.#isBlocked = false
@@ -115,8 +113,7 @@ export class Pipe {
 /**
  * Pieces of a random size up to `most`; of 1, of each chunk the first bytes go alone.
  *
- * @param {import('../random.mjs').Random} random
- * @param {number} most
+ * @param {import('../../random.mjs').Random} random @param {number} most
  */
 export function toCut(random, most) {
   let alone = ONE_BY_ONE

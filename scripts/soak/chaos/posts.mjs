@@ -1,6 +1,4 @@
-/**
- * The POSTs that the origins have counted: none that may be sent once may have come twice.
- */
+/** The POSTs that the origins have counted: none that may be sent once may have come twice. */
 
 /**
  * @typedef {import('./servers.mjs').RealServer} RealServer
@@ -12,9 +10,7 @@
 const toCheck = (index) => `P-check-${String.fromCharCode(97 + index)}`
 
 /**
- * @param {typeof import('../../../src/index.ts')} dodici
- * @param {'node' | 'wire'} engine
- * @param {number} port
+ * @param {typeof import('../../../src/index.ts')} dodici @param {'node' | 'wire'} engine @param {number} port
  * @param {(client: InstanceType<typeof import('../../../src/index.ts').Client>) => Promise<void>} use
  */
 async function withClient(dodici, engine, port, use) {
@@ -26,9 +22,7 @@ async function withClient(dodici, engine, port, use) {
 /**
  * Sends what the counters have to find.
  *
- * @param {typeof import('../../../src/index.ts')} dodici
- * @param {'node' | 'wire'} engine
- * @param {Servers} servers
+ * @param {typeof import('../../../src/index.ts')} dodici @param {'node' | 'wire'} engine @param {Servers} servers
  */
 export async function checkCounters(dodici, engine, { servers }) {
   for (const [index, { name, port, counts }] of servers.entries()) {
@@ -47,9 +41,7 @@ export async function checkCounters(dodici, engine, { servers }) {
 /**
  * What all origins have counted.
  *
- * @param {typeof import('../../../src/index.ts')} dodici
- * @param {'node' | 'wire'} engine
- * @param {Servers} servers
+ * @param {typeof import('../../../src/index.ts')} dodici @param {'node' | 'wire'} engine @param {Servers} servers
  * @param {import('../watch.mjs').Watch} watch
  */
 export async function tallyPosts(dodici, engine, { servers, tallyOrigin }, watch) {

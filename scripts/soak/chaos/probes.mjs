@@ -124,9 +124,7 @@ export class Probes {
   #isOver = false
 
   /**
-   * @param {typeof import('../../../src/index.ts')} dodici
-   * @param {'node' | 'wire'} engine
-   * @param {Way[]} ways
+   * @param {typeof import('../../../src/index.ts')} dodici @param {'node' | 'wire'} engine @param {Way[]} ways
    * @param {import('../watch.mjs').Watch} watch
    */
   constructor(dodici, engine, ways, watch) {

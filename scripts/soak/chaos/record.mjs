@@ -1,6 +1,4 @@
-/**
- * The record of chaos runs: what one run has counted, and the sum of all of them in a file of JSON.
- */
+/** The record of chaos runs: what one run has counted, and the sum of all of them in a file of JSON. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 /** As many kinds of errors are kept; the others are counted together. */
@@ -118,12 +116,7 @@ export function addRecords(a, b) {
   return sum
 }
 
-/**
- * The sum of files that were written side by side.
- *
- * @param {State[]} states
- * @returns {State}
- */
+/** The sum of files that were written side by side. @param {State[]} states @returns {State} */
 export function addStates(states) {
   /** @type {State} */
   const sum = { ...readState(null), notes: [] }

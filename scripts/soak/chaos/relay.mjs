@@ -4,7 +4,7 @@
  * of a fault, and its counts for each message `tally`.
  */
 import { once } from 'node:events'
-import { makeRandom } from '../random.mjs'
+import { makeRandom } from '../../random.mjs'
 import { serveParent } from '../ward.mjs'
 import { Lane } from './lane.mjs'
 

@@ -1,12 +1,10 @@
-/**
- * The chaos mode of the soak: calls of all kinds to real servers, through a relay that has a fault now and then.
- */
+/** The chaos mode of the soak: calls of all kinds to real servers, through a relay that has a fault now and then. */
 
 import { getHeapSpaceStatistics } from 'node:v8'
+import { makeRandom } from '../../random.mjs'
 import { compileScript } from '../../support.mjs'
 import { Fleet } from '../fleet.mjs'
 import { load, SharedSignals } from '../load.mjs'
-import { makeRandom } from '../random.mjs'
 import { startChild } from '../servers.mjs'
 import {
   collect,
@@ -89,12 +87,7 @@ class Run {
   /** Milliseconds of the process at which the load began. */
   #begun = 0
 
-  /**
-   * @param {Engine} engine
-   * @param {ChaosOptions} options
-   * @param {Servers} servers
-   * @param {Relay} relay
-   */
+  /** @param {Engine} engine @param {ChaosOptions} options @param {Servers} servers @param {Relay} relay */
   constructor(engine, options, servers, relay) {
     this.engine = engine
     this.options = options
@@ -162,8 +155,7 @@ class Run {
 
   /**
    * @param {Omit<Parameters<typeof load>[0], 'requests' | 'firstNumber'>} common
-   * @param {number} until milliseconds since the beginning
-   * @param {number} firstNumber
+   * @param {number} until milliseconds since the beginning @param {number} firstNumber
    */
   #load(common, until, firstNumber) {
     const isOver = () => performance.now() - this.#begun >= until
@@ -262,8 +254,7 @@ class Run {
 /**
  * With servers of its own, so that failures of one engine don't affect another.
  *
- * @param {Engine} engine
- * @param {ChaosOptions} options
+ * @param {Engine} engine @param {ChaosOptions} options
  */
 export async function runChaos(engine, options) {
   /** @type {string[]} */

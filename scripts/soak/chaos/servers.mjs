@@ -1,6 +1,4 @@
-/**
- * The real servers of the chaos soak. What can't be started is left out, aloud; with CI=true that is a failure.
- */
+/** The real servers of the chaos soak. What can't be started is left out, aloud; with CI=true that is a failure. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
@@ -46,11 +44,9 @@ const makeFolder = () => mkdtempSync(join(tmpdir(), 'dodici-chaos-'))
 /**
  * A program in front of the origin, with a configuration file.
  *
- * @param {string} name
- * @param {() => { command: string, version: string }} find
+ * @param {string} name @param {() => { command: string, version: string }} find
  * @param {(place: import('./configurations.mjs').Place) => string} toConfiguration
- * @param {(file: string) => string[]} toArgs
- * @param {Readonly<Record<string, number>>} [more]
+ * @param {(file: string) => string[]} toArgs @param {Readonly<Record<string, number>>} [more]
  * @returns {Recipe}
  */
 function proxy(name, find, toConfiguration, toArgs, more = {}) {

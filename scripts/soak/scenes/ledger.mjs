@@ -1,6 +1,4 @@
-/**
- * The calls of a scene by number: how each ended, against what the servers say that they have executed.
- */
+/** The calls of a scene by number: how each ended, against what the servers say that they have executed. */
 import { readFileSync } from 'node:fs'
 
 /**
@@ -31,10 +29,7 @@ export class Ledger {
     this.#fates[call] = fate
   }
 
-  /**
-   * @param {string} journal of the servers
-   * @param {import('../watch.mjs').Watch} watch
-   */
+  /** @param {string} journal of the servers @param {import('../watch.mjs').Watch} watch */
   judge(journal, watch) {
     const bytes = readFileSync(journal)
     const executions = new Uint8Array(this.#fates.length)

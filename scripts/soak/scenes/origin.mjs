@@ -1,6 +1,4 @@
-/**
- * An origin of a scene: a server in a process of its own, and the next one, which waits for its turn.
- */
+/** An origin of a scene: a server in a process of its own, and the next one, which waits for its turn. */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -17,8 +15,7 @@ const SCRIPT = join(import.meta.dirname, 'server.mjs')
 /**
  * The next message that has this field.
  *
- * @param {ChildProcess} child
- * @param {string} field
+ * @param {ChildProcess} child @param {string} field
  * @returns {Promise<any>} what it says
  */
 function hear(child, field) {

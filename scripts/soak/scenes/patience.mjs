@@ -44,9 +44,7 @@ export async function playPatience(scene) {
   }
 
   /**
-   * @param {string} path
-   * @param {object} request
-   * @param {import('../../../types/index.ts').Dispatcher} client
+   * @param {string} path @param {object} request @param {import('../../../types/index.ts').Dispatcher} client
    * @param {(body: import('../../../types/index.ts').BodyReadable) => Promise<number>} read
    * @param {number} length of the response
    */

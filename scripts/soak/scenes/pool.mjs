@@ -1,6 +1,4 @@
-/**
- * An UpstreamPool of three servers, which are killed and restarted in turn.
- */
+/** An UpstreamPool of three servers, which are killed and restarted in turn. */
 import { setTimeout } from 'node:timers/promises'
 
 const SERVERS = 3

@@ -1,6 +1,4 @@
-/**
- * How the calls of a scene get over the restarts of its servers.
- */
+/** How the calls of a scene get over the restarts of its servers. */
 
 /** Milliseconds between two looks at the clock, and how late one may be without counting. */
 const LOOK = 20
@@ -74,8 +72,7 @@ export class Restarts {
   /**
    * Restarts a server, and waits until it has served a call.
    *
-   * @param {import('./origin.mjs').Origin} origin
-   * @param {() => Promise<void>} restart
+   * @param {import('./origin.mjs').Origin} origin @param {() => Promise<void>} restart
    */
   async play(origin, restart) {
     await origin.prepare()
@@ -136,8 +133,7 @@ export class Restarts {
   }
 
   /**
-   * @param {import('../watch.mjs').Watch} watch
-   * @param {number} limit in milliseconds
+   * @param {import('../watch.mjs').Watch} watch @param {number} limit in milliseconds
    * @param {Measure[]} measures that it holds for
    */
   judge(watch, limit, measures) {

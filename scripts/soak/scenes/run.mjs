@@ -1,6 +1,4 @@
-/**
- * The scenes of the soak: programs as users write them, through restarts of their servers.
- */
+/** The scenes of the soak: programs as users write them, through restarts of their servers. */
 import { collect, conclude, judgeRest, toProcessState, watchProcess } from '../verdict.mjs'
 import { playGateway } from './gateway.mjs'
 import { playPatience } from './patience.mjs'
@@ -13,10 +11,7 @@ const SCENES = { sender: playSender, gateway: playGateway, pool: playPool, patie
 
 export const sceneNames = Object.keys(SCENES)
 
-/**
- * @param {'node' | 'wire'} engine
- * @param {import('./scene.mjs').SceneOptions} options
- */
+/** @param {'node' | 'wire'} engine @param {import('./scene.mjs').SceneOptions} options */
 export async function runScene(engine, options) {
   console.log(`Scene ${options.scene}: engine ${engine}, seed ${options.seed}, Node ${process.versions.node}`)
   const dodici = await import(options.module)

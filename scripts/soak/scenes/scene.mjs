@@ -1,12 +1,10 @@
-/**
- * What the scenes share: servers, calls by number, a verdict.
- */
+/** What the scenes share: servers, calls by number, a verdict. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { generate } from 'selfsigned'
-import { makeRandom } from '../random.mjs'
+import { makeRandom } from '../../random.mjs'
 import { toLines } from '../verdict.mjs'
 import { Expected, Watch } from '../watch.mjs'
 import { Ledger } from './ledger.mjs'
@@ -42,8 +40,7 @@ export class Scene {
   #folder = mkdtempSync(join(tmpdir(), 'dodici-scene-'))
 
   /**
-   * @param {'node' | 'wire'} engine
-   * @param {SceneOptions} options
+   * @param {'node' | 'wire'} engine @param {SceneOptions} options
    * @param {typeof import('../../../src/index.ts')} dodici
    */
   constructor(engine, options, dodici) {
@@ -115,8 +112,7 @@ export class Scene {
   /**
    * A small POST, or a GET, to '/small'.
    *
-   * @param {import('../../../types/index.ts').Dispatcher} dispatcher
-   * @param {string} origin
+   * @param {import('../../../types/index.ts').Dispatcher} dispatcher @param {string} origin
    * @param {{ begun: number, method?: 'GET' | 'POST', size?: number }} request `begun`: when it was made first
    */
   small(dispatcher, origin, { begun, method = 'POST', size = 200 }) {

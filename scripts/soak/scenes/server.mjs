@@ -7,7 +7,7 @@
  */
 import { openSync, writeSync } from 'node:fs'
 import { constants, createSecureServer } from 'node:http2'
-import { makeRandom } from '../random.mjs'
+import { makeRandom } from '../../random.mjs'
 import { serveParent } from '../ward.mjs'
 
 /**
@@ -184,7 +184,7 @@ server.on('session', (session) => {
     if (--left === 0) retire(session)
   })
 })
-server.on('stream', (stream, headers) => {
+server.on('stream', (/** @type {Stream} */ stream, headers) => {
   tally.streams++
   tally.mostStreams = Math.max(tally.mostStreams, tally.streams)
   stream.on('error', () => {})

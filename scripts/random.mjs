@@ -23,11 +23,7 @@ export function makeRandom(seed) {
     integer,
     /** @param {number} probability */
     chance: (probability) => next() < probability,
-    /**
-     * @template T
-     * @param {readonly T[]} list
-     * @returns {T}
-     */
+    /** @template T @param {readonly T[]} list @returns {T} */
     pick: (list) => list[integer(0, list.length - 1)],
     /**
      * One name, with a probability by its weight.

@@ -1,39 +1,33 @@
-/**
- * What each of our hot paths allocates for a request, beside what is recorded of it in allocations.json.
- */
-import { parseArgs } from 'node:util'
+/** What each of our hot paths allocates for a request, beside what is recorded of it in allocations.json. */
+import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
 import { judge, RUNS, readRecords, toPercent, writeRecords } from './allocations/gate.mjs'
 import { openMeter, pinnedVersion } from './allocations/meter.mjs'
 import { bareOf, paths } from './allocations/paths.mjs'
-import { runMain, toCount, UsageError } from './e2e/options.mjs'
 import { median } from './e2e/statistics.mjs'
 
-const usage = `Measures the bytes of heap that each path allocates for a request, on the pinned Node 24.
+const help = `Measures the bytes of heap that each path allocates for a request, on the pinned Node 24, and compares them with what is recorded; exit
+code 1 when it is another figure.
 
-  npm run bench:allocations                     compare with what is recorded; exit code 1 when it is another figure
-  npm run bench:allocations -- --record         record
-  npm run bench:allocations -- --dodici FILE    measure another build of Dodici, an ES module
-  npm run bench:allocations -- --runs N         processes for each path (default: ${RUNS})
-  npm run bench:allocations -- --paths TEXT     only those with TEXT in their names, such as wire; --record keeps the others
+  npm run bench:allocations -- --record
+  --record         record
+  --dodici FILE    measure another build of Dodici, an ES module
+  --runs N         processes for each path (default: ${RUNS})
+  --paths TEXT     only those with TEXT in their names, such as wire; --record keeps the others
 `
 
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      record: { type: 'boolean', default: false },
-      dodici: { type: 'string' },
-      runs: { type: 'string' },
-      paths: { type: 'string', default: '' },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  const { record, dodici = null, help } = values
+function toSetting() {
+  const options = readOptions(help)
+  const text = options.text('paths') ?? ''
   const all = Object.keys(paths)
-  if (!all.some((path) => path.includes(values.paths)))
-    throw new UsageError(`--paths: none has ${values.paths} in its name`)
+  if (!all.some((path) => path.includes(text))) throw new UsageError(`--paths: none has ${text} in its name`)
   // The bare ones are what the others are compared with.
-  const names = all.filter((path) => path === bareOf(path) || path.includes(values.paths))
-  return { record, dodici, runs: toCount('runs', values.runs) ?? RUNS, names, help }
+  const names = all.filter((path) => path === bareOf(path) || path.includes(text))
+  return {
+    record: options.flag('record'),
+    dodici: options.text('dodici') ?? null,
+    runs: options.count('runs', RUNS),
+    names,
+  }
 }
 
 /** @param {readonly number[]} figures */
@@ -42,9 +36,7 @@ const toBytes = (figures) => Math.round(median(figures))
 /**
  * Every path in turn, round after round, so that whatever else happens on the machine meets all of them.
  *
- * @param {string | null} dodici
- * @param {number} runs
- * @param {readonly string[]} names
+ * @param {string | null} dodici @param {number} runs @param {readonly string[]} names
  * @returns {Promise<Map<string, number[]>>}
  */
 async function measureAll(dodici, runs, names) {
@@ -64,10 +56,7 @@ async function measureAll(dodici, runs, names) {
   }
 }
 
-/**
- * @param {Map<string, number[]>} figures
- * @param {Readonly<Record<string, number>>} recorded
- */
+/** @param {Map<string, number[]>} figures @param {Readonly<Record<string, number>>} recorded */
 function toTable(figures, recorded) {
   return [...figures].map(([path, list]) => {
     const bytes = toBytes(list)
@@ -98,12 +87,8 @@ function toRecords(figures, recorded) {
   return Object.fromEntries(entries)
 }
 
-async function main() {
-  const { record, dodici, runs, names, help } = readOptions()
-  if (help) {
-    process.stdout.write(usage)
-    return
-  }
+await runMain(async () => {
+  const { record, dodici, runs, names } = toSetting()
   const recorded = await readRecords()
   const figures = await measureAll(dodici, runs, names)
   console.table(toTable(figures, recorded.bytes))
@@ -118,6 +103,4 @@ async function main() {
     process.exitCode = 1
     process.stdout.write(`${complaint}\n`)
   }
-}
-
-await runMain(main)
+})

@@ -5,10 +5,10 @@
 import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { generate } from 'selfsigned'
+import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
+import { keep, stop } from '../scripts/processes.mjs'
 import { compileScript, loadModules } from '../scripts/support.mjs'
-import { runMain, toCount, toNames, UsageError } from './e2e/options.mjs'
 
 const MEGABYTE = 1_000_000
 /** Of a client that repeats its request. */
@@ -16,53 +16,40 @@ const CALLS = 1_000
 const ENGINES = ['wire', 'node']
 const PAGE = new URL('../SECURITY.md', import.meta.url)
 
-const usage = `Plays the attacks of a hostile server to clients of both engines, and prints a table in Markdown.
+const help = `Plays the attacks of a hostile server to clients of both engines, and prints a table in Markdown.
 
-  npm run bench:attacks                        all of them
-  npm run bench:attacks -- --attacks TEXT      only those with TEXT in their names, such as PING
-  npm run bench:attacks -- --engine wire       one engine
-  npm run bench:attacks -- --megabytes N       how much of most attacks is sent (default: 4)
-  npm run bench:attacks -- --patience N        how many seconds a client bears it (default: 20)
-  npm run bench:attacks -- --node FILE         another Node
-  npm run bench:attacks -- --write             put the table into SECURITY.md
+  npm run bench:attacks -- [options]
+  --attacks TEXT   only those with TEXT in their names, such as PING
+  --engine NAME    wire or node, and not both
+  --megabytes N    how much of most attacks is sent (default: 4)
+  --patience N     how many seconds a client bears it (default: 20)
+  --node FILE      another Node
+  --write          put the table into SECURITY.md
 `
 
 /** @typedef {import('./attacks/client.mjs').Figures} Figures */
 /** @typedef {{ name: string, engine: string, figures: Figures | string }} Row */
 
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      attacks: { type: 'string', default: '' },
-      engine: { type: 'string' },
-      megabytes: { type: 'string' },
-      patience: { type: 'string' },
-      node: { type: 'string', default: process.execPath },
-      write: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  const isPart = values.attacks !== '' || values.engine !== undefined
-  if (values.write && isPart) throw new UsageError('--write needs all attacks, on both engines')
-  return {
-    ...values,
-    engines: toNames('engine', values.engine, ENGINES) ?? ENGINES,
-    bytes: (toCount('megabytes', values.megabytes) ?? 4) * MEGABYTE,
-    patience: (toCount('patience', values.patience) ?? 20) * 1_000,
-  }
+function toSetting() {
+  const options = readOptions(help)
+  const attacks = options.text('attacks') ?? ''
+  const write = options.flag('write')
+  const engines = options.names('engine', ENGINES) ?? ENGINES
+  if (write && (attacks !== '' || options.text('engine') !== undefined))
+    throw new UsageError('--write needs all attacks, on both engines')
+  const bytes = options.count('megabytes', 4) * MEGABYTE
+  const patience = options.count('patience', 20) * 1_000
+  return { attacks, engines, bytes, patience, node: options.text('node') ?? process.execPath, write }
 }
 
 /**
  * Starts a process that sends one message.
  *
- * @param {string} file
- * @param {object} job
- * @param {string} node
- * @param {string[]} flags
+ * @param {string} file @param {object} job @param {string} node @param {string[]} flags
  */
 function start(file, job, node, flags = []) {
   const options = { execPath: node, execArgv: flags, env: { ...process.env, NODE_OPTIONS: '' } }
-  const child = fork(file, [JSON.stringify(job)], options)
+  const child = keep(fork(file, [JSON.stringify(job)], options))
   // A child that dies sends none: how it died is the message then.
   const message = Promise.race([
     once(child, 'message').then(([value]) => value),
@@ -71,19 +58,10 @@ function start(file, job, node, flags = []) {
   return { child, message }
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
-async function stop(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGKILL')
-  await exited
-}
-
 /**
  * @param {{ peer: string, client: string }} files
  * @param {{ name: string, engine: string, bytes: number, calls: number, patience: number }} job
- * @param {{ key: string, cert: string }} certificate
- * @param {string} node
+ * @param {{ key: string, cert: string }} certificate @param {string} node
  * @returns {Promise<Figures | string>} a string: what became of the process
  */
 async function measure(files, job, certificate, node) {
@@ -138,12 +116,8 @@ async function writePage(table) {
   )
 }
 
-async function main() {
-  const { attacks, engines, bytes, patience, node, write, help } = readOptions()
-  if (help) {
-    process.stdout.write(usage)
-    return
-  }
+await runMain(async () => {
+  const { attacks, engines, bytes, patience, node, write } = toSetting()
   const { ATTACKS } = await loadModules(`export { ATTACKS } from '../test/support/attacks.ts'`)
   /** @type {string[]} */
   const all = ATTACKS.map((/** @type {{ name: string }} */ { name }) => name)
@@ -153,7 +127,6 @@ async function main() {
     keyType: 'ec',
   })
   const [peer, client] = ['peer', 'client'].map((script) => compileScript(`../bench/attacks/${script}.mjs`))
-  if (peer === undefined || client === undefined) throw new Error('The scripts were not compiled')
   /** @type {Row[]} */
   const rows = []
   try {
@@ -174,6 +147,4 @@ async function main() {
   const table = [about, '', ...HEAD, ...rows.map(toMarkdown)].join('\n')
   process.stdout.write(`${table}\n`)
   if (write) await writePage(table)
-}
-
-await runMain(main)
+})

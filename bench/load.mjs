@@ -6,18 +6,15 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { freePort } from '../scripts/free-port.mjs'
-import { cores, outputOf, start, stop } from './e2e/children.mjs'
-import { describeMachine } from './e2e/machine.mjs'
-import { runMain, toCount, toNames, UsageError } from './e2e/options.mjs'
-import { nghttpdVersion } from './e2e/servers.mjs'
-import { median } from './e2e/statistics.mjs'
-import { directory } from './e2e/temporary.mjs'
+import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
+import { linesOf, outputOf, stop } from '../scripts/processes.mjs'
+import { cores, directory, start } from './e2e/children.mjs'
+import { toSpread } from './e2e/print.mjs'
+import { describeMachine, nghttpdVersion, startProgram } from './e2e/servers.mjs'
 
-const usage = `Measures dodici load. The server has one core, and the client the other. Needs the build, nghttpd, h2load,
+const help = `Measures dodici load. The server has one core, and the client the other. Needs the build, nghttpd, h2load,
 taskset and two cores.
 
   node bench/load.mjs
@@ -28,7 +25,6 @@ taskset and two cores.
   --node FILE      the Node that runs dodici load (default: this one)
 `
 
-const PARTS = ['h2load', 'delay', 'pause', 'workers']
 const BYTES = 1_024
 const STREAMS = 100
 /** Of a run, in milliseconds. */
@@ -37,178 +33,133 @@ const TIMEOUT = 300_000
 const DELAY = 50
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
-const toScript = (/** @type {string} */ name) => fileURLToPath(new URL(`load/${name}`, import.meta.url))
 
-/** @typedef {{ node: string, rounds: number, requests: number, seconds: number }} Options */
+/** @typedef {{ node: string, rounds: number, requests: number, seconds: number }} Setting */
 /** @typedef {Record<'p50' | 'p90' | 'p99' | 'max', number>} Latency */
-/** @typedef {{ requestsPerSecond: number, responses: number, latency: Latency, serviceTime: Latency }} Report */
 
-/** @param {string} text */
-const say = (text) => process.stdout.write(`${text}\n`)
-
-/** @param {number} value @param {number} [digits] */
-function toText(value, digits = 0) {
-  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-}
-
-/** @param {readonly number[]} values @param {number} [digits] */
-function toSpread(values, digits = 0) {
-  const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)]
-  return `${toText(middle, digits)} (${toText(least, digits)}-${toText(most, digits)})`
-}
+/** @param {number} value */
+const toMs = (value) => value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
 /**
- * Runs dodici load, on the client's core; with `isFree` on all.
+ * Runs dodici load, on the client's core, or on others.
  *
- * @param {Options} options @param {readonly string[]} args
- * @returns {Promise<Report>}
+ * @param {Setting} setting @param {readonly string[]} args @param {string} [on]
+ * @returns {Promise<{ requestsPerSecond: number, latency: Latency, serviceTime: Latency }>}
  */
-async function load({ node }, args, isFree = false) {
-  const command = [cli, 'load', '--json', ...args]
-  const child = isFree
-    ? start('client', 'taskset', ['-c', '0,1', node, ...command])
-    : start('client', node, command)
-  return JSON.parse(await outputOf(child, TIMEOUT))
+async function load({ node }, args, on) {
+  return JSON.parse(await outputOf(start('client', node, [cli, 'load', '--json', ...args], {}, on), TIMEOUT))
 }
 
-/** @returns {Promise<{ child: import('node:child_process').ChildProcess, url: string }>} */
 async function startNghttpd() {
   writeFileSync(join(directory, 'file'), 'a'.repeat(BYTES))
-  const port = await freePort()
-  const child = start('server', 'nghttpd', [
-    '--no-tls',
-    '--address=127.0.0.1',
-    `--htdocs=${directory}`,
-    `${port}`,
-  ])
-  child.stdout?.resume()
-  child.stderr?.resume()
-  const url = `http://127.0.0.1:${port}/file`
-  for (let tries = 0; tries < 50; tries++) {
-    const probe = start('client', 'h2load', ['-n', '1', url])
-    if ((await outputOf(probe, TIMEOUT)).includes('1 succeeded')) return { child, url }
-  }
-  throw new Error('nghttpd did not start')
+  const args = ['--no-tls', '--address=127.0.0.1', `--htdocs=${directory}`]
+  const { child, ports } = await startProgram('nghttpd', (port) => [...args, `${port}`])
+  return { child, url: `http://127.0.0.1:${ports[0]}/file` }
 }
 
-/**
- * A script of ours that writes its port.
- *
- * @param {string[]} args
- */
-async function startScript(...args) {
-  const child = start('server', process.execPath, args)
+/** A script of ours that writes its port. @param {string} name @param {string[]} args */
+async function startScript(name, ...args) {
+  const child = start('server', process.execPath, [
+    fileURLToPath(new URL(`load/${name}`, import.meta.url)),
+    ...args,
+  ])
   child.stderr?.pipe(process.stderr)
-  if (child.stdout === null) throw new Error('no output to read')
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const lines = linesOf(child)
   const { value: port } = await lines.next()
   return { child, lines, url: `http://127.0.0.1:${port}/` }
 }
 
-/** @param {Options} options */
-async function compareH2load(options) {
-  const { rounds, requests } = options
-  const { child, url } = await startNghttpd()
-  /** @type {number[]} */
-  const own = []
-  /** @type {number[]} */
-  const theirs = []
-  const counts = ['-c', '1', '-m', `${STREAMS}`, '-n', `${requests}`]
-  for (let round = 0; round < rounds; round++) {
-    const h2load = start('client', 'h2load', ['-t', '1', ...counts, url])
-    theirs.push(Number(/finished in [^,]+, ([\d.]+) req\/s/.exec(await outputOf(h2load, TIMEOUT))?.[1]))
-    own.push((await load(options, [...counts, url])).requestsPerSecond)
-  }
-  await stop(child)
-  const ratios = own.map((value, round) => value / (theirs[round] ?? Number.NaN))
-  say(`| h2load, requests/s | ${toSpread(theirs)} |`)
-  say(`| dodici load, requests/s | ${toSpread(own)} |`)
-  say(`| dodici load ÷ h2load, of each pair | ${toSpread(ratios, 2)} |`)
-}
-
-/** @param {Options} options */
-async function compareDelay(options) {
-  const { child, lines, url } = await startScript(toScript('delay-server.mjs'), `${DELAY}`)
-  const { latency } = await load(options, ['-r', '200', '-d', `${options.seconds}`, url])
-  child.stdin?.end()
-  const { value } = await lines.next()
-  const server = JSON.parse(value)
-  for (const share of /** @type {const} */ (['p50', 'p99'])) {
-    const ratio = latency[share] / server[share]
-    say(`| ${share}, the server's own, ms | ${toText(server[share], 2)} |`)
-    say(`| ${share}, dodici load, ms | ${toText(latency[share], 2)} (× ${toText(ratio, 3)}) |`)
-  }
-}
-
-/** @param {Options} options */
-async function showPause(options) {
-  const { child, url } = await startNghttpd()
-  const running = load(options, ['-r', '1000', '-m', '5', '-d', `${options.seconds}`, url])
-  await new Promise((resolve) => setTimeout(resolve, options.seconds * 250))
-  child.kill('SIGSTOP')
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  child.kill('SIGCONT')
-  const { latency, serviceTime } = await running
-  await stop(child)
-  for (const share of /** @type {const} */ (['p50', 'p90', 'p99', 'max'])) {
-    say(
-      `| ${share}: since due, since sent, ms | ${toText(latency[share], 2)}, ${toText(serviceTime[share], 2)} |`,
-    )
-  }
-}
-
-/** @param {Options} options */
-async function compareWorkers(options) {
-  const { rounds, requests } = options
-  const { child, url } = await startScript(toScript('fields-server.mjs'))
-  const args = ['-c', '8', '-m', `${STREAMS}`, '-n', `${requests}`, '--warm-up', '2s', url]
-  /** @type {Record<'1' | '2', number[]>} */
-  const figures = { 1: [], 2: [] }
-  for (let round = 0; round < rounds; round++) {
-    for (const workers of /** @type {const} */ (['1', '2'])) {
-      figures[workers].push((await load(options, ['-w', workers, ...args], true)).requestsPerSecond)
+/** @type {Readonly<Record<string, (setting: Setting) => Promise<void>>>} */
+const PARTS = {
+  async h2load(setting) {
+    const { child, url } = await startNghttpd()
+    /** @type {[own: number, theirs: number][]} */
+    const pairs = []
+    const counts = ['-c', '1', '-m', `${STREAMS}`, '-n', `${setting.requests}`]
+    for (let round = 0; round < setting.rounds; round++) {
+      const said = await outputOf(start('client', 'h2load', ['-t', '1', ...counts, url]), TIMEOUT)
+      const theirs = Number(/finished in [^,]+, ([\d.]+) req\/s/.exec(said)?.[1])
+      pairs.push([(await load(setting, [...counts, url])).requestsPerSecond, theirs])
     }
-  }
-  const closed = once(child, 'close')
-  child.stdin?.end()
-  await closed
-  const ratios = figures[2].map((value, round) => value / (figures[1][round] ?? Number.NaN))
-  say(`| one worker, requests/s | ${toSpread(figures[1])} |`)
-  say(`| two workers, requests/s | ${toSpread(figures[2])} |`)
-  say(`| two ÷ one, of each pair | ${toSpread(ratios, 2)} |`)
+    await stop(child)
+    console.log(`| h2load, requests/s | ${toSpread(pairs.map(([, theirs]) => theirs))} |`)
+    console.log(`| dodici load, requests/s | ${toSpread(pairs.map(([own]) => own))} |`)
+    console.log(
+      `| dodici load ÷ h2load, of each pair | ${toSpread(
+        pairs.map(([own, theirs]) => own / theirs),
+        2,
+      )} |`,
+    )
+  },
+
+  async delay(setting) {
+    const { child, lines, url } = await startScript('delay-server.mjs', `${DELAY}`)
+    const { latency } = await load(setting, ['-r', '200', '-d', `${setting.seconds}`, url])
+    child.stdin?.end()
+    const { value = '' } = await lines.next()
+    /** @type {Latency} */
+    const server = JSON.parse(value)
+    for (const share of /** @type {const} */ (['p50', 'p99'])) {
+      console.log(`| ${share}, the server's own, ms | ${toMs(server[share])} |`)
+      const ratio = (latency[share] / server[share]).toFixed(3)
+      console.log(`| ${share}, dodici load, ms | ${toMs(latency[share])} (× ${ratio}) |`)
+    }
+  },
+
+  async pause(setting) {
+    const { child, url } = await startNghttpd()
+    const running = load(setting, ['-r', '1000', '-m', '5', '-d', `${setting.seconds}`, url])
+    await setTimeout(setting.seconds * 250)
+    child.kill('SIGSTOP')
+    await setTimeout(1_000)
+    child.kill('SIGCONT')
+    const { latency, serviceTime } = await running
+    await stop(child)
+    for (const share of /** @type {const} */ (['p50', 'p90', 'p99', 'max']))
+      console.log(
+        `| ${share}: since due, since sent, ms | ${toMs(latency[share])}, ${toMs(serviceTime[share])} |`,
+      )
+  },
+
+  async workers(setting) {
+    const { child, url } = await startScript('fields-server.mjs')
+    const args = ['-c', '8', '-m', `${STREAMS}`, '-n', `${setting.requests}`, '--warm-up', '2s', url]
+    /** @type {number[][]} */
+    const [one, two] = [[], []]
+    for (let round = 0; round < setting.rounds; round++)
+      for (const [index, list] of [one, two].entries())
+        list.push((await load(setting, ['-w', `${index + 1}`, ...args], '0,1')).requestsPerSecond)
+    const closed = once(child, 'close')
+    child.stdin?.end()
+    await closed
+    console.log(`| one worker, requests/s | ${toSpread(one)} |`)
+    console.log(`| two workers, requests/s | ${toSpread(two)} |`)
+    console.log(
+      `| two ÷ one, of each pair | ${toSpread(
+        two.map((value, round) => value / one[round]),
+        2,
+      )} |`,
+    )
+  },
 }
 
-const RUNS = { h2load: compareH2load, delay: compareDelay, pause: showPause, workers: compareWorkers }
-
-async function main() {
-  const { values } = parseArgs({
-    options: {
-      parts: { type: 'string' },
-      rounds: { type: 'string' },
-      requests: { type: 'string' },
-      seconds: { type: 'string' },
-      node: { type: 'string', default: process.execPath },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (values.help) {
-    process.stdout.write(usage)
-    return
+await runMain(async () => {
+  const options = readOptions(help)
+  const parts = options.names('parts', Object.keys(PARTS)) ?? Object.keys(PARTS)
+  const setting = {
+    node: options.text('node') ?? process.execPath,
+    rounds: options.count('rounds', 5),
+    requests: options.count('requests', 300_000),
+    seconds: options.count('seconds', 10),
   }
-  const parts = toNames('parts', values.parts, PARTS) ?? PARTS
-  const rounds = toCount('rounds', values.rounds) ?? 5
-  const requests = toCount('requests', values.requests) ?? 300_000
-  const seconds = toCount('seconds', values.seconds) ?? 10
   if (nghttpdVersion === null) throw new UsageError('nghttpd is not installed')
   if (cores === null) throw new UsageError('this needs taskset and two cores')
-  const { cpu, node } = describeMachine({ node: values.node, server: 'nghttpd' })
-  say(
-    `${cpu}, Node ${node}, ${nghttpdVersion}; load average ${toText(loadavg()[0] ?? 0, 1)}; median (lowest-highest)`,
+  const { cpu, node } = describeMachine({ node: setting.node, server: 'nghttpd' })
+  console.log(
+    `${cpu}, Node ${node}, ${nghttpdVersion}; load average ${loadavg()[0].toFixed(1)}; median (lowest-highest)`,
   )
   for (const part of parts) {
-    say(`\n| ${part} | |\n| --- | --- |`)
-    await RUNS[/** @type {keyof typeof RUNS} */ (part)]({ node: values.node, rounds, requests, seconds })
+    console.log(`\n| ${part} | |\n| --- | --- |`)
+    await PARTS[part](setting)
   }
-}
-
-await runMain(main)
+})

@@ -4,11 +4,10 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { nodeVersionOf, readRevision } from './e2e/machine.mjs'
-import { runMain, toCount, UsageError } from './e2e/options.mjs'
+import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
+import { nodeVersionOf, readRevision, root } from './e2e/servers.mjs'
 
-const usage = `Runs all clients, and puts the result into bench/recorded/, and its figures into docs/performance.md. Needs the build, a work tree without
+const help = `Runs all clients, and puts the result into bench/recorded/, and its figures into docs/performance.md. Needs the build, a work tree without
 changes, and a machine that does nothing else for half an hour.
 
   node bench/record.mjs
@@ -17,15 +16,7 @@ changes, and a machine that does nothing else for half an hour.
 `
 
 /** What they show, and nothing that it doesn't. */
-const SHOWN = [
-  '--scenario',
-  'get-1k,get-1k-tls',
-  '--apis',
-  'dispatch,request,fetch',
-  '--against',
-  'floor,undici',
-]
-
+const SHOWN = '--scenario get-1k,get-1k-tls --apis dispatch,request,fetch --against floor,undici'.split(' ')
 const LINE = '24'
 
 /** @param {string} path */
@@ -33,28 +24,14 @@ const toFile = (path) => fileURLToPath(new URL(path, import.meta.url))
 
 /** @param {string} node @param {string[]} args */
 function run(node, ...args) {
-  const { status } = spawnSync(node, args, { stdio: 'inherit', cwd: toFile('..') })
+  const { status } = spawnSync(node, args, { stdio: 'inherit', cwd: root })
   if (status !== 0) throw new Error(`${args[0]} ended with ${status}`)
 }
 
-function readOptions() {
-  try {
-    const text = /** @type {const} */ ({ type: 'string' })
-    return parseArgs({ options: { rounds: text, node: text, help: { type: 'boolean', default: false } } })
-      .values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
-
-async function main() {
-  const values = readOptions()
-  if (values.help) {
-    process.stdout.write(usage)
-    return
-  }
-  const rounds = toCount('rounds', values.rounds) ?? 7
-  const node = values.node ?? process.execPath
+await runMain(async () => {
+  const options = readOptions(help)
+  const rounds = options.count('rounds', 7)
+  const node = options.text('node') ?? process.execPath
   const version = nodeVersionOf(node)
   if (!version.startsWith(`${LINE}.`))
     throw new UsageError(`--node must be a Node ${LINE}, and this is ${version}`)
@@ -66,6 +43,4 @@ async function main() {
   for (const chart of ['readme-cpu.svg', 'readme-throughput.svg'])
     copyFileSync(toFile(`results/${chart}`), toFile(`recorded/${chart}`))
   run(node, 'scripts/readme-figures.mjs', '--write')
-}
-
-await runMain(main)
+})

@@ -1,17 +1,17 @@
 /**
  * Memory at scale: of a process that sends a million requests, and of each of a thousand connections.
  */
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { clients, floorClient, referenceClient } from './e2e/clients/index.mjs'
-import { defaultServer, runMain, toCount, toNames, UsageError } from './e2e/options.mjs'
+import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
+import { floorClient, referenceClient } from './e2e/clients/index.mjs'
+import { playRounds, runWorker, toClientJob, toRows } from './e2e/plans.mjs'
 import { table } from './e2e/print.mjs'
 import { scenarioNamed } from './e2e/scenarios.mjs'
-import { startServer } from './e2e/servers.mjs'
+import { defaultServer, startServer } from './e2e/servers.mjs'
 import { median } from './e2e/statistics.mjs'
-import { runWorker, toClientJob, toRows } from './job.mjs'
 
-const usage = `Shows memory at scale: heap and RSS every 100,000 of a million requests, and what each of a thousand connections takes. Needs the build.
+/** @typedef {import('./scale/worker.mjs').Sample} Sample */
+
+const help = `Shows memory at scale: heap and RSS every 100,000 of a million requests, and what each of a thousand connections takes. Needs the build.
 
   node bench/scale.mjs
   --what A,B        requests, connections (default: both)
@@ -24,123 +24,79 @@ const usage = `Shows memory at scale: heap and RSS every 100,000 of a million re
   --node FILE       the Node that runs the clients (default: this one)
 `
 
-const worker = fileURLToPath(new URL('scale/worker.mjs', import.meta.url))
-
-/** @typedef {import('./scale/worker.mjs').Sample} Sample */
-
-function readOptions() {
-  const text = /** @type {const} */ ({ type: 'string' })
-  try {
-    return parseArgs({
-      options: {
-        ...{ what: text, requests: text, step: text, connections: text, rounds: text },
-        ...{ clients: text, api: text, node: text, help: { type: 'boolean', default: false } },
-      },
-    }).values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
-
 const WHAT = ['requests', 'connections']
-
-/** @param {ReturnType<typeof readOptions>} values */
-async function toOptions(values) {
-  const scenario = scenarioNamed('get-1k')
-  const connections = toCount('connections', values.connections) ?? 1000
-  if (connections < 2) throw new UsageError('--connections must be 2 or more')
-  const names = toNames('clients', values.clients, Object.keys(clients))
-  const node = values.node ?? process.execPath
-  const [api = 'request'] = toNames('api', values.api, scenario.apis) ?? []
-  return {
-    what: toNames('what', values.what, WHAT) ?? WHAT,
-    requests: toCount('requests', values.requests) ?? 1_000_000,
-    step: toCount('step', values.step) ?? 100_000,
-    connections,
-    rounds: toCount('rounds', values.rounds) ?? 3,
-    rows: await toRows(names ?? ['dodici-wire', 'dodici', 'undici', 'node-http2'], [api], scenario, node),
-    node,
-    scenario,
-  }
-}
-
 /** These adapters open their connections at once: none is left to be counted. @type {readonly string[]} */
 const AT_ONCE = [referenceClient, floorClient]
+const scenario = scenarioNamed('get-1k')
 
-/** @typedef {Awaited<ReturnType<typeof toOptions>>} Options */
-
-/** @param {number} bytes */
-const toMebibytes = (bytes) => (bytes / 2 ** 20).toFixed(1)
-/** @param {number} bytes */
-const toKibibytes = (bytes) => (bytes / 2 ** 10).toFixed(1)
-
-/** @param {Options} options */
-async function showRequests({ requests, step, rows, node, scenario }) {
-  const server = await startServer(scenario, { kind: defaultServer, node })
-  try {
-    for (const row of rows) {
-      process.stderr.write(`requests: ${row.label}\n`)
-      const { responseBytes, inFlight } = scenario
-      const job = {
-        ...toClientJob(row, scenario, server),
-        what: 'requests',
-        responseBytes,
-        inFlight,
-        requests,
-        step,
-      }
-      const run = { node, script: worker, job, timeout: 60_000 + requests, flags: ['--expose-gc'] }
-      const samples = /** @type {Sample[]} */ (await runWorker(run))
-      const lines = samples.map((sample, index) => [
-        index === samples.length - 1 ? 'collected' : `${sample.requests}`,
-        '',
-        ...[sample.heap, sample.external, sample.resident, sample.young, sample.old].map(toMebibytes),
-      ])
-      console.log(`${row.label}, ${row.api}, ${inFlight} in flight on one connection; MiB\n`)
-      console.log(
-        `${table([['requests', '', 'heap', 'external', 'RSS', 'young space', 'other spaces'], ...lines])}\n`,
-      )
-    }
-  } finally {
-    await server.stop()
+async function toSetting() {
+  const options = readOptions(help)
+  const what = options.names('what', WHAT) ?? WHAT
+  const connections = options.count('connections', 1000)
+  if (connections < 2) throw new UsageError('--connections must be 2 or more')
+  const node = options.text('node') ?? process.execPath
+  const apis = options.names('api', scenario.apis) ?? ['request']
+  return {
+    ...{ what, connections, node },
+    requests: options.count('requests', 1_000_000),
+    step: options.count('step', 100_000),
+    rounds: options.count('rounds', 3),
+    rows: await toRows(
+      options,
+      ['dodici-wire', 'dodici', 'undici', 'node-http2'],
+      apis.slice(0, 1),
+      scenario,
+      node,
+    ),
   }
 }
 
-/** @param {Options} options */
-async function showConnections({ connections, rounds, rows: all, node, scenario }) {
+/** @typedef {Awaited<ReturnType<typeof toSetting>>} Setting */
+
+/** @param {object} job @param {string} node @param {number} timeout @returns {Promise<Sample[]>} */
+const look = (job, node, timeout) =>
+  runWorker({ node, script: 'scale/worker.mjs', job, timeout, flags: ['--expose-gc'] })
+
+/** @param {Setting} setting */
+async function showRequests({ requests, step, rows, node }) {
+  const server = await startServer(scenario, { kind: defaultServer, node })
+  const mebibytes = (/** @type {number} */ bytes) => (bytes / 2 ** 20).toFixed(1)
+  for (const row of rows) {
+    process.stderr.write(`requests: ${row.label}\n`)
+    const job = { ...toClientJob(row, scenario, server), what: 'requests', requests, step }
+    const samples = await look(job, node, 60_000 + requests)
+    const lines = samples.map(({ requests: sent, heap, external, resident, young, old }, index) => {
+      const when = index === samples.length - 1 ? 'collected' : `${sent}`
+      return [when, '', ...[heap, external, resident, young, old].map(mebibytes)]
+    })
+    console.log(`${row.label}, ${row.api}, ${scenario.inFlight} in flight on one connection; MiB\n`)
+    const head = ['requests', '', 'heap', 'external', 'RSS', 'young space', 'other spaces']
+    console.log(`${table([head, ...lines])}\n`)
+  }
+  await server.stop()
+}
+
+/** @param {Setting} setting */
+async function showConnections({ connections, rounds, rows: all, node }) {
   const rows = all.filter(({ client }) => !AT_ONCE.includes(client))
-  for (const { client, label } of all)
-    if (AT_ONCE.includes(client))
-      console.log(`Left out of connections: ${label}, which opens all of them before its first request.`)
+  for (const { label } of all.filter(({ client }) => AT_ONCE.includes(client)))
+    console.log(`Left out of connections: ${label}, which opens all of them before its first request.`)
   if (rows.length === 0) return
   const many = { ...scenario, origins: connections }
   // A tenth of them compiles the code.
   const warm = Math.max(1, Math.floor(connections / 10))
   const measured = rows.map((row) => ({ ...row, rounds: /** @type {Sample[][]} */ ([]) }))
   const server = await startServer(many, { kind: 'node', node })
-  try {
-    for (let round = 0; round < rounds; round++) {
-      process.stderr.write(`connections: round ${round + 1} of ${rounds}\n`)
-      for (const row of round % 2 === 0 ? measured : measured.toReversed()) {
-        const { responseBytes, inFlight } = many
-        const job = {
-          ...toClientJob(row, many, server),
-          what: 'connections',
-          responseBytes,
-          inFlight,
-          warm,
-        }
-        const run = { node, script: worker, job, timeout: 120_000, flags: ['--expose-gc'] }
-        row.rounds.push(/** @type {Sample[]} */ (await runWorker(run)))
-      }
-    }
-  } finally {
-    await server.stop()
+  const play = async (/** @type {typeof measured[number]} */ row) => {
+    const job = { ...toClientJob(row, many, server), what: 'connections', warm }
+    row.rounds.push(await look(job, node, 120_000))
   }
-  const lines = measured.map(({ label, api, rounds: all }) => {
+  await playRounds(rounds, measured, play, 'connections: ')
+  await server.stop()
+  const lines = measured.map(({ label, api, rounds: own }) => {
     const cells = /** @type {const} */ (['heap', 'external', 'resident']).map((key) => {
-      const grown = all.map(([before, after]) => (after?.[key] ?? Number.NaN) - (before?.[key] ?? Number.NaN))
-      return toKibibytes(median(grown) / (connections - warm))
+      const grown = median(own.map(([before, after]) => after[key] - before[key])) / (connections - warm)
+      return (grown / 2 ** 10).toFixed(1)
     })
     return [label, api, ...cells]
   })
@@ -150,15 +106,8 @@ async function showConnections({ connections, rounds, rows: all, node, scenario 
   console.log(`${table([['client', 'API', 'heap', 'external', 'RSS'], ...lines])}\n`)
 }
 
-async function main() {
-  const values = readOptions()
-  if (values.help) {
-    process.stdout.write(usage)
-    return
-  }
-  const options = await toOptions(values)
-  if (options.what.includes('requests')) await showRequests(options)
-  if (options.what.includes('connections')) await showConnections(options)
-}
-
-await runMain(main)
+await runMain(async () => {
+  const setting = await toSetting()
+  if (setting.what.includes('requests')) await showRequests(setting)
+  if (setting.what.includes('connections')) await showConnections(setting)
+})

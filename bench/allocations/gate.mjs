@@ -1,6 +1,4 @@
-/**
- * Holds what a path allocates to what was recorded of it.
- */
+/** Holds what a path allocates to what was recorded of it. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { median } from '../e2e/statistics.mjs'
 
@@ -29,9 +27,7 @@ export async function writeRecords(records) {
 }
 
 /**
- * @param {string} path
- * @param {number} bytes
- * @param {number | undefined} recorded
+ * @param {string} path @param {number} bytes @param {number | undefined} recorded
  * @returns {string | null} what is wrong, or null
  */
 export function judge(path, bytes, recorded) {
@@ -51,9 +47,7 @@ export function toPercent(change) {
 /**
  * One run is enough for a figure that is right. One that isn't gets the median of three.
  *
- * @param {() => Promise<number>} measure
- * @param {string} path
- * @param {number | undefined} recorded
+ * @param {() => Promise<number>} measure @param {string} path @param {number | undefined} recorded
  * @returns {Promise<string | null>} what is wrong, or null
  */
 export async function check(measure, path, recorded) {

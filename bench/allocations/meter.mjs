@@ -1,14 +1,10 @@
-/**
- * Runs the worker on the pinned Node 24, against a server in a process of its own.
- */
+/** Runs the worker on the pinned Node 24, against a server in a process of its own. */
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { keep, linesOf, makeFolder, stop } from '../../scripts/processes.mjs'
 
 /** @param {string} relative */
 const toFile = (relative) => fileURLToPath(new URL(relative, import.meta.url))
@@ -37,39 +33,22 @@ async function pinnedNode() {
   return stdout.trim()
 }
 
-/**
- * @param {string} node
- * @param {string[]} args
- */
+/** @param {string} node @param {string[]} args */
 function start(node, args) {
   // Node options of the process that started us aren't for them: they may change what is allocated.
   const env = { ...process.env, NODE_OPTIONS: '' }
   // Their input stays open until they are done: the server ends with it, and with it when we die.
-  return spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
-}
-
-/** @param {ReturnType<typeof start>} child */
-async function stop(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const closed = once(child, 'close')
-  child.kill('SIGKILL')
-  await closed
+  return keep(spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'], env }))
 }
 
 /** The number that a child writes on its first line. @param {ReturnType<typeof start>} child */
 async function readNumber(child) {
-  let text = ''
-  for await (const chunk of child.stdout.setEncoding('utf8')) {
-    text += chunk
-    if (text.endsWith('\n')) return Number(text)
-  }
-  throw new Error('A child ended without a figure; it says above why')
+  const { done, value } = await linesOf(child).next()
+  if (done === true) throw new Error('A child ended without a figure; it says above why')
+  return Number(value)
 }
 
-/**
- * @param {string} folder
- * @returns {Promise<string>} a build of the sources, as `tsup` makes the published one
- */
+/** @param {string} folder @returns {Promise<string>} a build of the sources, as `tsup` makes the published one */
 async function bundle(folder) {
   const outfile = join(folder, 'dodici.mjs')
   await build({
@@ -95,13 +74,10 @@ async function bundle(folder) {
  */
 export async function openMeter(file = null) {
   const node = await pinnedNode()
-  const folder = mkdtempSync(join(tmpdir(), 'dodici-allocations-'))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
+  const { folder, remove } = makeFolder('allocations')
   const server = start(node, [toFile('server.mjs')])
   const close = async () => {
     await stop(server)
-    process.off('exit', remove)
     remove()
   }
   try {
@@ -114,10 +90,7 @@ export async function openMeter(file = null) {
   }
 }
 
-/**
- * @param {string} node
- * @param {import('./worker.mjs').Job} job
- */
+/** @param {string} node @param {import('./worker.mjs').Job} job */
 async function measure(node, job) {
   const flags = [`--min-semi-space-size=${YOUNG_GENERATION}`, `--max-semi-space-size=${YOUNG_GENERATION}`]
   const worker = start(node, [...flags, toFile('worker.mjs'), JSON.stringify(job)])

@@ -3,8 +3,10 @@
  * objects are in the figures too: a change there, or here, is a reason to record them anew.
  */
 import { pathToFileURL } from 'node:url'
-import { open as openDodici } from '../e2e/clients/dodici.mjs'
+import { dodici } from '../e2e/clients/dispatchers.mjs'
 import { open as openBare } from '../e2e/clients/node-http2.mjs'
+
+const openDodici = dodici.open
 
 /** What every response has, in bytes. */
 export const ANSWER_BYTES = 1024
@@ -18,16 +20,22 @@ export const ANSWER_BYTES = 1024
 /** @typedef {import('../e2e/clients/index.mjs').OpenOptions['engine']} Engine */
 
 /**
- * @param {import('../e2e/clients/index.mjs').Adapter['open']} open
- * @param {string} api
- * @param {Buffer | null} [body] null for a GET
- * @param {Engine} [engine]
+ * @param {import('../e2e/clients/index.mjs').Adapter['open']} open @param {string} api
+ * @param {Buffer | null} [body] null for a GET @param {Engine} [engine]
  * @returns {Open}
  */
 function by(open, api, body = null, engine = 'node') {
   const method = body === null ? 'GET' : 'POST'
   return async (origin, entry) => {
-    const target = { origin: undefined, path: '/', url: `${origin}/`, method, body, authority: '' }
+    const target = {
+      origin: undefined,
+      path: '/',
+      url: `${origin}/`,
+      method,
+      body,
+      isStreamed: false,
+      authority: '',
+    }
     const options = { connections: 1, maxStreams: 100, ca: undefined, api, engine, entry }
     const { apis, close } = await open([origin], options)
     const start = apis[api]
@@ -36,12 +44,7 @@ function by(open, api, body = null, engine = 'node') {
   }
 }
 
-/**
- * The adapters read text alone.
- *
- * @param {Engine} engine
- * @returns {Open}
- */
+/** The adapters read text alone. @param {Engine} engine @returns {Open} */
 function byJson(engine) {
   return async (origin, dodici) => {
     /** @type {typeof import('dodici')} */
@@ -62,11 +65,7 @@ function byJson(engine) {
 
 const body = Buffer.alloc(1024, 'a')
 
-/**
- * By name; the names are those in `allocations.json`.
- *
- * @type {Readonly<Record<string, Open>>}
- */
+/** By name; the names are those in `allocations.json`. @type {Readonly<Record<string, Open>>} */
 export const paths = {
   'bare node:http2, GET': by(openBare, 'session.request'),
   'bare node:http2, POST': by(openBare, 'session.request', body),

@@ -5,6 +5,7 @@
  * that started it dies.
  */
 import { createServer } from 'node:http2'
+import { portOf } from '../../scripts/processes.mjs'
 
 const response = Buffer.from(`{"text":"${'a'.repeat(1013)}"}`)
 
@@ -30,9 +31,7 @@ function onStream(stream) {
 server.on('stream', onStream)
 
 server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  process.stdout.write(`${address.port}\n`)
+  process.stdout.write(`${portOf(server)}\n`)
 })
 
 process.stdin.on('end', () => process.exit())

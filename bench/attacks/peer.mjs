@@ -1,6 +1,4 @@
-/**
- * The peer of one attack, in a process of its own. It sends its origin as a message, and ends with its parent.
- */
+/** The peer of one attack, in a process of its own. It sends its origin as a message, and ends with its parent. */
 import { toAttackScript } from '../../test/support/attack-peer.ts'
 import { findAttack } from '../../test/support/attacks.ts'
 import { listenPeer } from '../../test/support/peer.ts'

@@ -1,25 +1,26 @@
 /**
  * Says whether one revision is faster than another: `node bench/e2e/compare.mjs --help`.
  */
-import { parseArgs } from 'node:util'
+import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { readOptions, runMain, UsageError } from '../../scripts/options.mjs'
+import { outputOf } from '../../scripts/processes.mjs'
+import { directory, start } from './children.mjs'
 import { ownClients } from './clients/index.mjs'
-import { build, toRevision } from './compare-builds.mjs'
-import { judge, leastRounds } from './compare-verdict.mjs'
-import { describeMachine } from './machine.mjs'
 import { measureEntries } from './measure.mjs'
-import { runMain, toCount, toNames, toServer, UsageError } from './options.mjs'
 import { describe, describeSetting, table } from './print.mjs'
-import { scenarios } from './scenarios.mjs'
+import { apiNames, scenarios } from './scenarios.mjs'
+import { describeMachine, git, root, toServer } from './servers.mjs'
+import { judge, leastRounds } from './statistics.mjs'
 
 /**
  * @typedef {import('./scenarios.mjs').Scenario} Scenario
- * @typedef {import('./measure.mjs').Entry} Entry
- * @typedef {import('./measure.mjs').Plan} Plan
- * @typedef {import('./compare-verdict.mjs').Comparison} Comparison
+ * @typedef {import('./measure.mjs').Entry['rounds']} Rounds
+ * @typedef {{ api: string, a: Rounds, b: Rounds }} Pair
+ * @typedef {{ hash: string | null, title: string }} Revision null: the work tree
  */
 
 const scenarioNames = scenarios.map(({ name }) => name)
-const apiNames = [...new Set(scenarios.flatMap(({ apis }) => apis))]
 
 const help = `Usage: npm run bench:compare -- A B [options]
 
@@ -37,6 +38,9 @@ installed now, and measured by the harness of the work tree.
   --node FILE         the Node binary that runs the clients (default: this one)
 `
 
+/** How long a build may take, in milliseconds. */
+const BUILD_LIMIT = 120_000
+
 /** What is compared. */
 const figures = /** @type {const} */ ([
   { key: 'cpuMicros', label: 'CPU', better: 'less', words: { better: 'faster', worse: 'slower' } },
@@ -49,145 +53,122 @@ const figures = /** @type {const} */ ([
   { key: 'allocatedBytes', label: 'heap bytes', better: 'less', words: { better: 'less', worse: 'more' } },
 ])
 
-/**
- * @param {Scenario} scenario
- * @param {string[] | undefined} wanted
- * @returns {string[]}
- */
-function toApis({ apis }, wanted) {
-  const chosen = apis.filter((api) => (wanted ?? ['dispatch', 'request']).includes(api))
-  return chosen.length === 0 && wanted === undefined ? apis : chosen
+/** @param {string} name @returns {Revision} */
+function toRevision(name) {
+  if (name === '.' || name === 'worktree') return { hash: null, title: 'the work tree as it is' }
+  const hash = git('rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`)
+  if (hash === null) throw new UsageError(`no such revision: ${name}`)
+  return { hash, title: git('log', '-1', '--format=%h %s', hash) ?? '' }
 }
 
-function readOptions() {
-  const text = /** @type {const} */ ({ type: 'string' })
-  /** @type {ReturnType<typeof parseArgs>} */
-  let parsed
+/** Runs a program to its end in a directory. @param {string} folder @param {string} file @param {string[]} args */
+async function runIn(folder, file, ...args) {
+  await outputOf(start('server', 'sh', ['-c', 'cd "$0" && exec "$@"', folder, file, ...args]), BUILD_LIMIT)
+}
+
+/** Builds a revision, in a directory that goes with the process. @param {Revision} revision @param {string} name @returns the file to load */
+async function build({ hash, title }, name) {
+  const target = join(directory, name)
+  mkdirSync(target)
   try {
-    const named = {
-      scenario: text,
-      apis: text,
-      engine: text,
-      rounds: text,
-      requests: text,
-      warmup: text,
-      server: text,
-      node: text,
+    if (hash === null) {
+      // It says that what is built are modules.
+      copyFileSync(join(root, 'package.json'), join(target, 'package.json'))
+    } else {
+      const archive = join(directory, `${name}.tar`)
+      await runIn(root, 'git', 'archive', '--format=tar', `--output=${archive}`, hash)
+      await runIn(target, 'tar', '-xf', archive)
+      // What built the work tree builds it: an install of each revision's own takes longer than all else.
+      symlinkSync(join(root, 'node_modules'), join(target, 'node_modules'))
     }
-    const options = { ...named, help: /** @type {const} */ ({ type: 'boolean', short: 'h' }) }
-    parsed = parseArgs({ allowPositionals: true, options })
+    const tsup = join(root, 'node_modules', 'tsup', 'dist', 'cli-default.js')
+    const output = ['--out-dir', join(target, 'dist'), '--format', 'esm', '--no-dts', '--silent']
+    // What the build does to its other entries afterwards is done to `dist` of where it runs, and to both formats.
+    await runIn(hash === null ? root : target, process.execPath, tsup, ...output, '--onSuccess', 'true')
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    throw new Error(`cannot build ${title}: ${error instanceof Error ? error.message : error}`)
   }
-  const { values, positionals } = parsed
-  if (values.help === true) return null
-  const given = (/** @type {string} */ name) => (typeof values[name] === 'string' ? values[name] : undefined)
-  const [a, b, ...more] = positionals
+  return join(target, 'dist', 'index.js')
+}
+
+function toSetting() {
+  const options = readOptions(help, true)
+  const [a, b, ...more] = options.positionals
   if (a === undefined || b === undefined || more.length > 0) throw new UsageError('two revisions are needed')
-  const engine = given('engine') ?? 'node'
-  if (engine !== 'node' && engine !== 'wire') throw new UsageError('--engine must be node or wire')
-  const names = toNames('scenario', given('scenario'), scenarioNames) ?? ['get-1k']
-  const apis = toNames('apis', given('apis'), apiNames)
+  /** @type {Record<string, 'node' | 'wire'>} */
+  const engines = { node: 'node', wire: 'wire' }
+  const engine = options.choice('engine', engines, 'node')
+  const names = options.names('scenario', scenarioNames) ?? ['get-1k']
+  const wanted = options.names('apis', apiNames)
   const chosen = scenarios
     .filter(({ name }) => names.includes(name))
-    .map((scenario) => ({ ...scenario, apis: toApis(scenario, apis) }))
-    .filter((scenario) => scenario.apis.length > 0)
+    .map((scenario) => {
+      const apis = scenario.apis.filter((api) => (wanted ?? ['dispatch', 'request']).includes(api))
+      return apis.length === 0 && wanted === undefined ? scenario : { ...scenario, apis }
+    })
+    .filter(({ apis }) => apis.length > 0)
   if (chosen.length === 0) throw new UsageError('--apis: none of the scenarios has them')
   return {
     revisions: [toRevision(a), toRevision(b)],
     scenarios: chosen,
     engine,
-    rounds: toCount('rounds', given('rounds')) ?? 12,
-    requests: toCount('requests', given('requests')),
-    warmup: toCount('warmup', given('warmup')),
-    server: toServer(given('server')),
-    node: given('node') ?? process.execPath,
+    rounds: options.count('rounds', 12),
+    requests: options.count('requests', undefined),
+    warmup: options.count('warmup', undefined),
+    server: toServer(options),
+    node: options.text('node') ?? process.execPath,
   }
 }
 
-/** @typedef {NonNullable<ReturnType<typeof readOptions>>} Options */
-
-/**
- * @param {Scenario} scenario
- * @param {readonly string[]} files the builds A and B
- * @param {Options} options
- * @returns {Promise<{ api: string, a: Entry['rounds'], b: Entry['rounds'] }[]>}
- */
-async function measure(scenario, files, { engine, rounds, requests, warmup, server, node }) {
-  const [a = '', b = ''] = files
-  const client = ownClients[engine]
-  /** @type {{ api: string, a: Entry['rounds'], b: Entry['rounds'] }[]} */
+/** @param {Scenario} scenario @param {readonly string[]} files the builds A and B @param {ReturnType<typeof toSetting>} setting @returns {Promise<Pair[]>} */
+async function measure(scenario, files, { engine, rounds, ...setting }) {
+  /** @type {Pair[]} */
   const pairs = scenario.apis.map((api) => ({ api, a: [], b: [] }))
+  const turns = files.map((entry, index) => ({ label: 'AB'[index], entry }))
   for (let round = 0; round < rounds; round++) {
     // The builds take turns in going first, which a rotation of all alone wouldn't do: one would nearly always follow
     // the other.
-    const turns =
-      round % 2 === 0
-        ? [
-            { label: 'A', entry: a },
-            { label: 'B', entry: b },
-          ]
-        : [
-            { label: 'B', entry: b },
-            { label: 'A', entry: a },
-          ]
-    const plans = scenario.apis.flatMap((api) => turns.map((turn) => ({ ...turn, client, api })))
+    const order = round % 2 === 0 ? turns : turns.toReversed()
+    const client = ownClients[engine]
+    const plans = scenario.apis.flatMap((api) => order.map((turn) => ({ ...turn, client, api })))
     let count = 0
     const progress = () => {
-      process.stderr.write(
-        `${scenario.name}: round ${round + 1} of ${rounds}, ${++count} of ${plans.length}\n`,
-      )
+      const where = `round ${round + 1} of ${rounds}, ${++count} of ${plans.length}`
+      process.stderr.write(`${scenario.name}: ${where}\n`)
     }
-    const setting = { scenario, plans, rounds: 1, server, node, requests, warmup, progress }
-    for (const { label, api, rounds: measured } of await measureEntries(setting)) {
-      pairs.find((pair) => pair.api === api)?.[label === 'A' ? 'a' : 'b'].push(...measured)
-    }
+    for (const { label, api, rounds: own } of await measureEntries({
+      ...setting,
+      scenario,
+      plans,
+      rounds: 1,
+      progress,
+    }))
+      pairs.find((pair) => pair.api === api)?.[label === 'A' ? 'a' : 'b'].push(...own)
   }
   return pairs
 }
 
-/**
- * @param {{ scenario: Scenario, pairs: Awaited<ReturnType<typeof measure>> }[]} results
- * @returns {{ scenario: string, api: string, figure: string, comparison: Comparison }[]}
- */
-function toComparisons(results) {
-  return results.flatMap(({ scenario, pairs }) =>
+/** @param {{ scenario: Scenario, pairs: Pair[] }[]} results */
+const toComparisons = (results) =>
+  results.flatMap(({ scenario, pairs }) =>
     pairs.flatMap(({ api, ...both }) =>
       figures.flatMap(({ key, label, better, words }) => {
         const [a, b] = [both.a, both.b].map((rounds) => rounds.map((round) => round[key] ?? 0))
         // Zero, or none at all: a ratio says nothing there.
-        if (a === undefined || b === undefined || [...a, ...b].some((value) => !(value > 0))) return []
-        return [{ scenario: scenario.name, api, figure: label, comparison: { better, words, a, b } }]
+        if ([...a, ...b].some((value) => !(value > 0))) return []
+        return [{ scenario: scenario.name, api, figure: label, better, words, a, b }]
       }),
     ),
   )
-}
-
-/** @param {number} share */
-const toPercent = (share) => (Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '-')
 
 /** @param {ReturnType<typeof toComparisons>} comparisons */
 function report(comparisons) {
-  const judged = judge(comparisons.map(({ comparison }) => comparison))
+  const judged = judge(comparisons)
   const rows = comparisons.map(({ scenario, api, figure }, index) => {
-    const {
-      ratio = 1,
-      low = 0,
-      high = Infinity,
-      probability = 1,
-      verdict = '',
-      visible = 0,
-    } = judged[index] ?? {}
+    const { ratio, low, high, probability, verdict, visible } = judged[index]
     const interval = low === 0 ? 'no interval' : `[${low.toFixed(3)}, ${high.toFixed(3)}]`
-    return [
-      scenario,
-      api,
-      figure,
-      `${ratio.toFixed(3)} ${interval}`,
-      probability.toFixed(3),
-      toPercent(visible),
-      verdict,
-    ]
+    const from = Number.isFinite(visible) ? `${(visible * 100).toFixed(1)} %` : '-'
+    return [scenario, api, figure, `${ratio.toFixed(3)} ${interval}`, probability.toFixed(3), from, verdict]
   })
   return table([['scenario', 'API', 'figure', 'B ÷ A [95 %]', 'p', 'visible from', 'B is'], ...rows])
 }
@@ -204,28 +185,21 @@ function explain(rounds, comparisons) {
   ].join('\n')
 }
 
-async function main() {
-  const options = readOptions()
-  if (options === null) {
-    process.stdout.write(help)
-    return
-  }
-  const { revisions, engine, node, server, rounds } = options
-  console.log(`${describeSetting(describeMachine({ node, server }))}; engine ${engine}\n`)
+await runMain(async () => {
+  const setting = toSetting()
+  const { revisions, engine, rounds } = setting
+  console.log(`${describeSetting(describeMachine(setting))}; engine ${engine}\n`)
   const files = []
   for (const [index, revision] of revisions.entries()) {
-    const letter = index === 0 ? 'A' : 'B'
-    console.log(`${letter}: ${revision.title}`)
-    process.stderr.write(`building ${letter}\n`)
-    files.push(await build(revision, letter))
+    console.log(`${'AB'[index]}: ${revision.title}`)
+    process.stderr.write(`building ${'AB'[index]}\n`)
+    files.push(await build(revision, 'AB'[index]))
   }
   const results = []
-  for (const scenario of options.scenarios) {
+  for (const scenario of setting.scenarios) {
     console.log(describe(scenario))
-    results.push({ scenario, pairs: await measure(scenario, files, options) })
+    results.push({ scenario, pairs: await measure(scenario, files, setting) })
   }
   const comparisons = toComparisons(results)
   console.log(`\n${report(comparisons)}\n\n${explain(rounds, comparisons.length)}`)
-}
-
-await runMain(main)
+})

@@ -3,10 +3,7 @@
  * it.
  */
 
-/**
- * @param {string} path
- * @returns {boolean} whether JSON is asked for, or sent, there
- */
+/** @param {string} path @returns {boolean} whether JSON is asked for, or sent, there */
 export const isJsonPath = (path) => path.endsWith('.json')
 
 /** @param {number} id */

@@ -4,6 +4,7 @@
  * input does, which also happens when the process that started it dies.
  */
 import { connect, createServer } from 'node:net'
+import { portOf } from '../../scripts/processes.mjs'
 
 /** @type {{ port: number, delay: number }} port: where to; delay: milliseconds, one way */
 const { port, delay } = JSON.parse(process.argv[2] ?? '{}')
@@ -47,10 +48,7 @@ class Memory {
     return this.#slab.bytes.subarray(this.#slab.used, this.#slab.used + READ_SIZE)
   }
 
-  /**
-   * @param {number} length of what was read into that room
-   * @returns {{ bytes: Buffer, from: Slab }}
-   */
+  /** @param {number} length of what was read into that room @returns {{ bytes: Buffer, from: Slab }} */
   take(length) {
     const from = this.#slab
     const bytes = from.bytes.subarray(from.used, from.used + length)
@@ -69,8 +67,7 @@ class Memory {
 /**
  * One direction of one connection.
  *
- * @param {import('node:net').Socket} to
- * @param {Memory} [memory] where what it carries lies
+ * @param {import('node:net').Socket} to @param {Memory} [memory] where what it carries lies
  * @returns {{ take(bytes: Buffer | null, from?: Slab): void, drop(): void }} null is the end
  */
 function makeWay(to, memory) {
@@ -108,10 +105,7 @@ function makeWay(to, memory) {
     }
   }
 
-  /**
-   * @param {Buffer | null} bytes
-   * @param {Slab} [from]
-   */
+  /** @param {Buffer | null} bytes @param {Slab} [from] */
   function take(bytes, from) {
     waiting.push({ at: performance.now() + delay, bytes, from })
     if (delay === 0) deliver()
@@ -130,8 +124,7 @@ function makeWay(to, memory) {
 /**
  * Tells a way of the end of the side that it comes from.
  *
- * @param {import('node:net').Socket} from
- * @param {ReturnType<typeof makeWay>} way
+ * @param {import('node:net').Socket} from @param {ReturnType<typeof makeWay>} way
  */
 function watch(from, way) {
   from.on('end', () => way.take(null))
@@ -159,14 +152,12 @@ const server = createServer(options, (near) => {
     onread: { buffer: () => memory.toRoom(), callback },
   })
   const up = makeWay(far)
-  near.on('data', (bytes) => up.take(bytes))
+  near.on('data', (/** @type {Buffer} */ bytes) => up.take(bytes))
   watch(near, up)
   watch(far, down)
 })
 server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  process.stdout.write(`listening ${address.port}\n`)
+  process.stdout.write(`listening ${portOf(server)}\n`)
 })
 
 process.stdin.on('end', () => process.exit())

@@ -43,10 +43,7 @@ export class Load {
   /** @type {(error: Error) => void} */
   #reject = () => {}
 
-  /**
-   * @param {Start} start
-   * @param {Shape} shape
-   */
+  /** @param {Start} start @param {Shape} shape */
   constructor(start, shape) {
     this.#start = start
     this.#shape = shape
@@ -68,10 +65,7 @@ export class Load {
     return this.#latencies
   }
 
-  /**
-   * @param {number} count
-   * @returns {Promise<void>}
-   */
+  /** @param {number} count @returns {Promise<void>} */
   #burst(count) {
     this.#count = count
     this.#started = 0
@@ -83,10 +77,7 @@ export class Load {
     })
   }
 
-  /**
-   * @param {Slot} slot
-   * @param {number} now
-   */
+  /** @param {Slot} slot @param {number} now */
   #begin(slot, now) {
     const { targets } = this.#shape
     const target = /** @type {Target} */ (targets[this.#turn])
@@ -96,21 +87,13 @@ export class Load {
     this.#start(this.#shape.varies === true ? this.#vary(target) : target, slot.done)
   }
 
-  /**
-   * @param {Target} target
-   * @returns {Target}
-   */
+  /** @param {Target} target @returns {Target} */
   #vary(target) {
     const query = `?n=${this.#number++}`
     return { ...target, path: `${target.path}${query}`, url: `${target.url}${query}` }
   }
 
-  /**
-   * @param {Slot} slot
-   * @param {Error | null} error
-   * @param {number} status
-   * @param {number} bytes
-   */
+  /** @param {Slot} slot @param {Error | null} error @param {number} status @param {number} bytes */
   finish(slot, error, status, bytes) {
     const { responseBytes } = this.#shape
     if (error !== null || status !== 200 || bytes !== responseBytes) {
@@ -130,8 +113,7 @@ export class Load {
 /**
  * The value that so many of all don't exceed (nearest rank).
  *
- * @param {Float64Array} values
- * @param {number} share above 0, up to 1
+ * @param {Float64Array} values @param {number} share above 0, up to 1
  * @returns {number}
  */
 export function percentile(values, share) {

@@ -1,6 +1,4 @@
-/**
- * What a run says on a terminal: tables of figures and of ratios.
- */
+/** What a run says on a terminal: tables of figures and of ratios. */
 import { clientNamed } from './clients/index.mjs'
 import { median, pairedRatio } from './statistics.mjs'
 
@@ -10,24 +8,22 @@ import { median, pairedRatio } from './statistics.mjs'
  * @typedef {import('./worker.mjs').Measurement} Measurement
  */
 
-/**
- * @param {string[][]} rows the first one is the head
- * @returns {string}
- */
+/** @param {string[][]} rows the first one is the head @returns {string} */
 export function table(rows) {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
+  const toLine = (/** @type {string[]} */ row) =>
+    row
+      .map((cell, column) => (column < 2 ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+      .join('  ')
+  return rows.map((row) => toLine(row).trimEnd()).join('\n')
+}
+
+/** The median of the values, the lowest and the highest. @param {readonly number[]} values */
+export function toSpread(values, digits = 0) {
+  const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)].map((value) =>
+    value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }),
   )
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return `${middle} (${least}-${most})`
 }
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
@@ -37,47 +33,40 @@ const mebibytes = { format: (/** @type {number} */ bytes) => whole.format(bytes 
 
 /** @typedef {(round: Measurement) => number | null} Read a figure of one measurement; null: the client can't tell */
 
-/** @param {Measurement} round */
-const toRate = ({ requestsPerSecond }) => requestsPerSecond
-
-/** @param {Measurement} round */
-const toCpu = ({ cpuMicros }) => cpuMicros
-
-/** What a whole second of CPU time is worth, on however many threads it was spent. @param {Measurement} round */
-const toRateOfCpu = ({ cpuMicros }) => (cpuMicros > 0 ? 1e6 / cpuMicros : null)
-
-/** @param {Measurement} round */
-const toHeap = ({ allocatedBytes }) => allocatedBytes
+/** @type {Readonly<Record<'rate' | 'cpu' | 'rateOfCpu' | 'heap', Read>>} */
+const READ = {
+  rate: ({ requestsPerSecond }) => requestsPerSecond,
+  cpu: ({ cpuMicros }) => cpuMicros,
+  // What a whole second of CPU time is worth, on however many threads it was spent.
+  rateOfCpu: ({ cpuMicros }) => (cpuMicros > 0 ? 1e6 / cpuMicros : null),
+  heap: ({ allocatedBytes }) => allocatedBytes,
+}
 
 /**
- * The columns: what it is, how it is written, and whether the lowest and the highest of the rounds stand beside the
- * median.
+ * The columns: what it is, how it is written, and whether the lowest and the highest of the rounds stand beside the median.
  *
- * @type {readonly { head: string, read: Read, format: { format(value: number): string }, hasSpread: boolean }[]}
+ * @type {readonly { head: string, read: Read, format: { format(value: number): string }, hasSpread?: boolean }[]}
  */
 const columns = [
-  { head: 'requests/s', read: toRate, format: whole, hasSpread: true },
-  { head: 'requests/CPU s', read: toRateOfCpu, format: whole, hasSpread: false },
-  { head: 'CPU µs', read: toCpu, format: tenths, hasSpread: true },
-  { head: 'p50 µs', read: (round) => round.p50Micros, format: whole, hasSpread: false },
-  { head: 'p99 µs', read: (round) => round.p99Micros, format: whole, hasSpread: false },
-  { head: 'heap bytes', read: toHeap, format: whole, hasSpread: false },
-  { head: 'GC µs', read: (round) => round.gcMicros, format: hundredths, hasSpread: false },
-  { head: 'RSS MiB', read: (round) => round.residentBytes, format: mebibytes, hasSpread: false },
+  { head: 'requests/s', read: READ.rate, format: whole, hasSpread: true },
+  { head: 'requests/CPU s', read: READ.rateOfCpu, format: whole },
+  { head: 'CPU µs', read: READ.cpu, format: tenths, hasSpread: true },
+  { head: 'p50 µs', read: ({ p50Micros }) => p50Micros, format: whole },
+  { head: 'p99 µs', read: ({ p99Micros }) => p99Micros, format: whole },
+  { head: 'heap bytes', read: READ.heap, format: whole },
+  { head: 'GC µs', read: ({ gcMicros }) => gcMicros, format: hundredths },
+  { head: 'RSS MiB', read: ({ residentBytes }) => residentBytes, format: mebibytes },
 ]
 
 /** What is held against another client. @type {readonly { head: string, read: Read }[]} */
 const compared = [
-  { head: 'requests/s', read: toRate },
-  { head: 'requests/CPU s', read: toRateOfCpu },
-  { head: 'CPU', read: toCpu },
-  { head: 'heap bytes', read: toHeap },
+  { head: 'requests/s', read: READ.rate },
+  { head: 'requests/CPU s', read: READ.rateOfCpu },
+  { head: 'CPU', read: READ.cpu },
+  { head: 'heap bytes', read: READ.heap },
 ]
 
-/**
- * @param {Entry} entry
- * @param {typeof columns[number]} column
- */
+/** @param {Entry} entry @param {typeof columns[number]} column */
 function toCell({ rounds }, { read, format, hasSpread }) {
   const values = rounds.map(read).filter((value) => value !== null)
   if (values.length === 0) return '-'
@@ -87,11 +76,7 @@ function toCell({ rounds }, { read, format, hasSpread }) {
     : middle
 }
 
-/**
- * @param {Entry} entry
- * @param {Entry} base
- * @param {Read} read
- */
+/** @param {Entry} entry @param {Entry} base @param {Read} read */
 function ratio(entry, base, read) {
   const [own, others] = [entry, base].map(({ rounds }) => rounds.map((round) => read(round) ?? Number.NaN))
   const { median, low, high } = pairedRatio(own ?? [], others ?? [])
@@ -103,10 +88,7 @@ function ratio(entry, base, read) {
  * The row of a client that an entry is held against: that of its own API for the entry's. A client that has but one way
  * to ask does by that what any API does.
  *
- * @param {Entry} entry
- * @param {string} client
- * @param {Scenario} scenario
- * @param {readonly Entry[]} entries
+ * @param {Entry} entry @param {string} client @param {Scenario} scenario @param {readonly Entry[]} entries
  * @returns {Entry | undefined} undefined: there is none, or it is the entry itself
  */
 function toBase(entry, client, scenario, entries) {
@@ -117,8 +99,7 @@ function toBase(entry, client, scenario, entries) {
 }
 
 /**
- * @param {Scenario} scenario
- * @param {readonly Entry[]} entries
+ * @param {Scenario} scenario @param {readonly Entry[]} entries
  * @param {string} client the one to hold the others against
  * @returns {string[]} a table, or none when no client can be compared
  */
@@ -133,8 +114,7 @@ function toRatioTable(scenario, entries, client) {
 }
 
 /**
- * @param {Scenario} scenario
- * @param {readonly Entry[]} entries
+ * @param {Scenario} scenario @param {readonly Entry[]} entries
  * @param {readonly string[]} against clients that the ratios are taken against, a table each
  */
 export function toTables(scenario, entries, against) {
@@ -167,7 +147,7 @@ export function describe({ name, method, bodyBytes, responseBytes, inFlight, pat
   ].join(', ')
 }
 
-/** @param {ReturnType<import('./machine.mjs').describeMachine>} machine */
+/** @param {ReturnType<import('./servers.mjs').describeMachine>} machine */
 export function describeSetting(machine) {
   const { cpu, cores, platform, node, server, pinned, loadBefore } = machine
   const where =

@@ -4,23 +4,18 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readOptions, runMain, UsageError } from '../../scripts/options.mjs'
+import { installPeers } from '../peers.mjs'
 import { clients, ownClients, peerClient, referenceClient } from './clients/index.mjs'
-import { describeMachine, readRevision } from './machine.mjs'
 import { measureEntries } from './measure.mjs'
-import { runMain, toCount, toNames, toServer, UsageError } from './options.mjs'
 import { toPlans, toUsable } from './plans.mjs'
 import { describe, describeSetting, toTables } from './print.mjs'
-import { scenarios } from './scenarios.mjs'
+import { apiNames, scenarios } from './scenarios.mjs'
+import { describeMachine, readRevision, toServer } from './servers.mjs'
 
 const defaultScenarios = scenarios.filter(({ byDefault }) => byDefault.length > 0).map(({ name }) => name)
-
-const apiNames = [...new Set(scenarios.flatMap(({ apis }) => apis))]
-
 /** The client that the ratios are taken against by default: our other engine, if it takes part. */
 const defaultAgainst = [referenceClient, peerClient, ownClients.node]
-
-const results = fileURLToPath(new URL('../results', import.meta.url))
 
 const help = `Usage: node bench/e2e/run.mjs [options]
 
@@ -39,28 +34,13 @@ const help = `Usage: node bench/e2e/run.mjs [options]
   --json FILE         write the same as latest.json there, too
 `
 
-/** @returns {Record<string, string | undefined> | null} null: help is wanted */
-function readValues() {
-  const text = /** @type {const} */ ({ type: 'string' })
-  const counts = ['rounds', 'requests', 'warmup']
-  const more = ['scenario', 'clients', 'against', 'apis', 'server', 'node', 'dodici', 'results', 'json']
-  const names = [...counts, ...more]
-  const options = Object.fromEntries(names.map((name) => [name, text]))
-  try {
-    const { help, ...values } = parseArgs({
-      options: { ...options, help: { type: 'boolean', short: 'h' } },
-    }).values
-    return help === true ? null : /** @type {Record<string, string>} */ (values)
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
-
-/** @param {Record<string, string | undefined>} values */
-function toScenarios(values) {
-  const all = scenarios.map(({ name }) => name)
-  const wanted = toNames('scenario', values.scenario, all)
-  const apis = toNames('apis', values.apis, apiNames)
+/** @param {import('../../scripts/options.mjs').Options} options */
+function toScenarios(options) {
+  const wanted = options.names(
+    'scenario',
+    scenarios.map(({ name }) => name),
+  )
+  const apis = options.names('apis', apiNames)
   const chosen = scenarios
     .filter(({ name }) => (wanted ?? defaultScenarios).includes(name))
     .map((scenario) => {
@@ -73,88 +53,72 @@ function toScenarios(values) {
   return chosen
 }
 
-/** @param {Record<string, string | undefined>} values */
-function toClients(values) {
+/** @param {import('../../scripts/options.mjs').Options} options @param {string} name */
+function toExisting(options, name) {
+  const file = options.text(name)
+  if (file === undefined) return null
+  if (!existsSync(file)) throw new UsageError(`--${name}: there is no ${file}`)
+  return resolve(file)
+}
+
+function toSetting() {
+  const options = readOptions(help)
   const all = Object.keys(clients)
-  const chosen = toNames('clients', values.clients, all) ?? all
-  const against = toNames('against', values.against, all)
+  const chosen = options.names('clients', all) ?? all
+  const against = options.names('against', all)
   const stranger = against?.find((name) => !chosen.includes(name))
   if (stranger !== undefined) throw new UsageError(`--against: ${stranger} is none of the clients`)
-  return { clients: chosen, against: against ?? defaultAgainst }
-}
-
-/** @param {Record<string, string | undefined>} values */
-function toOptions(values) {
-  for (const name of ['node', 'dodici']) {
-    const file = values[name]
-    if (file !== undefined && !existsSync(file)) throw new UsageError(`--${name}: there is no ${file}`)
-  }
   return {
-    rounds: toCount('rounds', values.rounds) ?? 5,
-    requests: toCount('requests', values.requests),
-    warmup: toCount('warmup', values.warmup),
-    scenarios: toScenarios(values),
-    ...toClients(values),
-    server: toServer(values.server),
-    node: values.node === undefined ? process.execPath : resolve(values.node),
-    dodici: values.dodici === undefined ? null : resolve(values.dodici),
-    results: values.results ?? results,
-    json: values.json,
+    node: toExisting(options, 'node') ?? process.execPath,
+    dodici: toExisting(options, 'dodici'),
+    rounds: options.count('rounds', 5),
+    requests: options.count('requests', undefined),
+    warmup: options.count('warmup', undefined),
+    scenarios: toScenarios(options),
+    clients: chosen,
+    against: against ?? defaultAgainst,
+    server: toServer(options),
+    results: options.text('results') ?? fileURLToPath(new URL('../results', import.meta.url)),
+    json: options.text('json'),
   }
 }
 
-/**
- * @param {import('../report/figures.mjs').Result} result
- * @param {ReturnType<typeof toOptions>} options
- */
-async function write(result, { results, json }) {
-  mkdirSync(results, { recursive: true })
-  const latest = join(results, 'latest.json')
-  const text = `${JSON.stringify(result, null, 2)}\n`
-  for (const file of json === undefined ? [latest] : [latest, json]) writeFileSync(file, text)
-  const { renderReport } = await import('../report/index.mjs')
-  console.log(`Written: ${[latest, ...(await renderReport(result, results))].join(', ')}`)
-}
-
-async function main() {
-  const values = readValues()
-  if (values === null) {
-    process.stdout.write(help)
-    return
-  }
-  const options = toOptions(values)
-  const machine = describeMachine(options)
+await runMain(async () => {
+  const setting = toSetting()
+  const { rounds, dodici, results, json } = setting
+  const machine = describeMachine(setting)
   console.log(describeSetting(machine))
-  console.log(`${options.rounds} rounds, median (min–max), ratios with a 95 % interval\n`)
-  const clientNames = await toUsable(options.clients, machine.node, console.log)
+  console.log(`${rounds} rounds, median (min–max), ratios with a 95 % interval\n`)
+  const clientNames = await toUsable(setting.clients, machine.node, console.log)
   if (clientNames.length === 0) throw new UsageError('No client is left to measure.')
+  if (clientNames.includes('fetch-h2')) installPeers()
 
   const measured = []
-  for (const scenario of options.scenarios) {
-    const setting = { nodeVersion: machine.node, dodici: options.dodici }
-    const plans = toPlans(scenario, clientNames, setting, console.log)
+  for (const scenario of setting.scenarios) {
+    const plans = toPlans(scenario, clientNames, { nodeVersion: machine.node, dodici }, console.log)
     if (plans.length === 0) {
       console.log(`${scenario.name}: no client is left to measure.\n`)
       continue
     }
-    const entries = await measureEntries({ scenario, plans, ...options })
-    console.log(`${describe(scenario)}\n\n${toTables(scenario, entries, options.against)}\n`)
-    const { requests = scenario.requests, warmup = scenario.warmup } = options
+    const entries = await measureEntries({ ...setting, scenario, plans })
+    console.log(`${describe(scenario)}\n\n${toTables(scenario, entries, setting.against)}\n`)
+    const { requests = scenario.requests, warmup = scenario.warmup } = setting
     measured.push({ ...scenario, requests, warmup, entries })
   }
-
+  const args = process.argv.slice(2)
   const result = {
     schema: 1,
     date: new Date().toISOString(),
-    command: ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(
-      ' ',
-    ),
+    command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
     machine,
     revision: readRevision(),
-    rounds: options.rounds,
+    rounds,
     scenarios: measured,
   }
-  await write(result, options)
-}
-
-await runMain(main)
+  mkdirSync(results, { recursive: true })
+  const latest = join(results, 'latest.json')
+  for (const file of json === undefined ? [latest] : [latest, json])
+    writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+  const { renderReport } = await import('../report/index.mjs')
+  console.log(`Written: ${[latest, ...(await renderReport(result, results))].join(', ')}`)
+})

@@ -51,7 +51,6 @@ const get1k = {
 /** What a run measures only when it is named. @type {Scenario} */
 const named = { ...get1k, byDefault: [] }
 
-/** @type {Scenario} */
 const post1k = { ...named, name: 'post-1k', method: 'POST', bodyBytes: 1024 }
 
 /** What clients make of the text themselves, by `JSON.stringify()` and `json()`, is measured too. */
@@ -64,7 +63,6 @@ const withJson = { apis: ['fetch'], json: true }
  */
 const serial = { ...named, name: 'get-1k-serial', inFlight: 1, warmup: 10_000, requests: 4000 }
 
-/** @type {Scenario} */
 const get64k = {
   ...named,
   name: 'get-64k',
@@ -74,7 +72,6 @@ const get64k = {
   requests: 4000,
 }
 
-/** @type {Scenario} */
 const post64k = {
   ...post1k,
   name: 'post-64k',
@@ -85,7 +82,6 @@ const post64k = {
   requests: 2000,
 }
 
-/** @type {Scenario} */
 const post1m = {
   ...post1k,
   name: 'post-1m',
@@ -190,10 +186,10 @@ export const scenarios = [
   { ...tunnel1k, name: 'tunnel-1k-tls', tls: true },
 ]
 
-/**
- * @param {string} name
- * @returns {Scenario}
- */
+/** All APIs that any of them has. */
+export const apiNames = [...new Set(scenarios.flatMap(({ apis }) => apis))]
+
+/** @param {string} name @returns {Scenario} */
 export function scenarioNamed(name) {
   const scenario = scenarios.find((candidate) => candidate.name === name)
   if (scenario === undefined) throw new Error(`no such scenario: ${name}`)

@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs'
 import * as http from 'node:http'
 import * as http2 from 'node:http2'
 import * as https from 'node:https'
+import { portOf } from '../../scripts/processes.mjs'
 import { isJsonPath, toJsonDocument } from './json-document.mjs'
 
 /**
@@ -40,8 +41,7 @@ let varied = 0
 /**
  * The fields that nghttpd sends, so that clients have as much to decode; in response to a path with a query, one more, which no other response has.
  *
- * @param {string} path
- * @param {Buffer} content
+ * @param {string} path @param {Buffer} content
  */
 function toFields(path, content) {
   return {
@@ -59,11 +59,7 @@ function toPlainPath(path) {
   return query === -1 ? path : path.slice(0, query)
 }
 
-/**
- * @param {import('node:http2').ServerHttp2Stream} stream
- * @param {string} path
- * @param {Buffer} content
- */
+/** @param {import('node:http2').ServerHttp2Stream} stream @param {string} path @param {Buffer} content */
 function respond(stream, path, content) {
   stream.respond({ ':status': 200, ...toFields(path, content) })
   stream.end(content)
@@ -72,8 +68,7 @@ function respond(stream, path, content) {
 /**
  * As nghttpd does it: the response starts when the request is complete, and has its length.
  *
- * @param {import('node:stream').Readable} request
- * @param {(response: Buffer) => void} respond
+ * @param {import('node:stream').Readable} request @param {(response: Buffer) => void} respond
  */
 function respondWithItsBody(request, respond) {
   /** @type {Buffer[]} */
@@ -82,10 +77,7 @@ function respondWithItsBody(request, respond) {
   request.on('end', () => respond(Buffer.concat(chunks)))
 }
 
-/**
- * @param {import('node:http2').ServerHttp2Stream} stream
- * @param {import('node:http2').IncomingHttpHeaders} headers
- */
+/** @param {import('node:http2').ServerHttp2Stream} stream @param {import('node:http2').IncomingHttpHeaders} headers */
 function onStream(stream, headers) {
   stream.on('error', () => {})
   const path = headers[':path'] ?? '/0'
@@ -102,10 +94,7 @@ function onStream(stream, headers) {
   }
 }
 
-/**
- * @param {http.IncomingMessage} request
- * @param {http.ServerResponse} response
- */
+/** @param {http.IncomingMessage} request @param {http.ServerResponse} response */
 function onRequest(request, response) {
   const path = request.url ?? '/0'
   const respond = (/** @type {Buffer} */ content) =>
@@ -130,9 +119,7 @@ function makeServer() {
 async function listen() {
   const server = makeServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  return portOf(server)
 }
 
 const listening = await Promise.all(Array.from({ length: ports }, listen))

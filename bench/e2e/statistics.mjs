@@ -1,3 +1,8 @@
+import { makeRandom } from '../../scripts/random.mjs'
+
+/** The same raw figures always give the same interval. */
+const SEED = 12
+
 /** @param {readonly number[]} values */
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b)
@@ -7,32 +12,15 @@ export function median(values) {
 }
 
 /**
- * A seeded generator (mulberry32): the same raw figures always give the same interval.
- *
- * @param {number} seed
- * @returns {() => number}
- */
-function randomFrom(seed) {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-/**
  * The median of the paired ratios `a[i] / b[i]`, with a 95 % interval from a percentile bootstrap over the
  * pairs. Pairs are what makes it robust: both members of one saw the same disturbance.
  *
- * @param {readonly number[]} a
- * @param {readonly number[]} b
+ * @param {readonly number[]} a @param {readonly number[]} b
  * @returns {{ median: number, low: number, high: number }}
  */
 export function pairedRatio(a, b) {
   const ratios = a.map((value, index) => value / (b[index] ?? Number.NaN))
-  const random = randomFrom(12)
+  const random = makeRandom(SEED).next
   const medians = Array.from({ length: 2000 }, () =>
     median(ratios.map(() => ratios[Math.floor(random() * ratios.length)] ?? Number.NaN)),
   ).sort((x, y) => x - y)
@@ -88,8 +76,7 @@ export function signedRank(values) {
 /**
  * The centre of values, and the interval that holds all centres which `signedRank` doesn't refuse at `level`.
  *
- * @param {readonly number[]} values
- * @param {number} [level] how often the interval may miss
+ * @param {readonly number[]} values @param {number} [level] how often the interval may miss
  * @returns {{ centre: number, low: number, high: number }} -Infinity and Infinity: too few values for any bound
  */
 export function signedRankInterval(values, level = 0.05) {
@@ -130,8 +117,7 @@ export function holm(probabilities) {
  * The smallest shift of the centre that values which scatter like these would show four times in five: found by a
  * bootstrap of what they deviate from their centre.
  *
- * @param {readonly number[]} values
- * @param {number} level of the test that has to notice it
+ * @param {readonly number[]} values @param {number} level of the test that has to notice it
  * @returns {number} Infinity: so few values show nothing at all
  */
 export function visibleShift(values, level) {
@@ -140,10 +126,67 @@ export function visibleShift(values, level) {
   // The deviations from an estimate are a little smaller than those from the truth.
   const widen = Math.sqrt(values.length / (values.length - 1))
   const deviations = values.map((value) => (value - centre) * widen)
-  const random = randomFrom(12)
+  const random = makeRandom(SEED).next
   const needed = Array.from({ length: 400 }, () => {
     const drawn = deviations.map(() => deviations[Math.floor(random() * deviations.length)] ?? Number.NaN)
     return -signedRankInterval(drawn, level).low
   }).sort((x, y) => x - y)
   return Math.max(0, needed[319] ?? Number.NaN)
+}
+
+/** How often a run of equal builds may claim a difference, in any of its comparisons. */
+const LEVEL = 0.05
+
+/**
+ * @typedef {'faster' | 'slower' | 'less' | 'more' | 'no significant difference'} Verdict of B, held against A
+ *
+ * @typedef {object} Comparison
+ * @property {'more' | 'less'} better
+ * @property {{ better: Verdict, worse: Verdict }} words
+ * @property {readonly number[]} a a value for each round, above zero
+ * @property {readonly number[]} b `b[i]` was measured along with `a[i]`
+ *
+ * @typedef {object} Judged
+ * @property {number} ratio B ÷ A
+ * @property {number} low of its 95 % interval; 0: too few rounds for any
+ * @property {number} high Infinity: likewise
+ * @property {number} probability of so one-sided a picture, or more so, in any of the comparisons, if nothing differed
+ * @property {Verdict} verdict
+ * @property {number} visible the smallest difference, as a share, that such rounds show four times in five
+ */
+
+/** How many rounds the test needs before it can claim anything. @param {number} comparisons */
+export function leastRounds(comparisons) {
+  return Math.ceil(1 + Math.log2(comparisons / LEVEL))
+}
+
+/**
+ * All comparisons of a run at once, since each further one is a further chance of being wrong.
+ *
+ * The ratios of the rounds are compared as logarithms, so that A ÷ B says what B ÷ A says. That an interval doesn't
+ * hold 1 isn't enough: of twenty comparisons of equal builds one has such an interval. And a bootstrap of few rounds is
+ * too sure of itself, while the signed-rank test is exact for any number of them.
+ *
+ * @param {readonly Comparison[]} comparisons
+ * @returns {Judged[]}
+ */
+export function judge(comparisons) {
+  const logarithms = comparisons.map(({ a, b }) =>
+    b.map((value, round) => Math.log(value / (a[round] ?? Number.NaN))),
+  )
+  const probabilities = holm(logarithms.map(signedRank))
+  return comparisons.map(({ better, words }, index) => {
+    const values = logarithms[index] ?? []
+    const { centre, low, high } = signedRankInterval(values)
+    const probability = probabilities[index] ?? 1
+    const isBetter = better === 'more' ? centre > 0 : centre < 0
+    return {
+      ratio: Math.exp(centre),
+      low: Math.exp(low),
+      high: Math.exp(high),
+      probability,
+      verdict: probability < LEVEL ? words[isBetter ? 'better' : 'worse'] : 'no significant difference',
+      visible: Math.expm1(visibleShift(values, LEVEL / comparisons.length)),
+    }
+  })
 }

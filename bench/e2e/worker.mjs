@@ -1,22 +1,19 @@
 /**
  * One measurement in a process of its own: opens one client and warms it up, says `ready`, times as many requests as
- * each line of its input says, with a line for each, and at `end` writes one line of JSON. Started by turns.mjs, with
+ * each line of its input says, with a line for each, and at `end` writes one line of JSON. Started by measure.mjs, with
  * the job as its only argument.
  */
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import { HeapMeter } from './heap-meter.mjs'
+import { HeapMeter, openJob } from './job.mjs'
 import { Load, percentile } from './load.mjs'
-import { openJob } from './open-job.mjs'
 
 /**
- * @typedef {import('./open-job.mjs').ClientJob & Timed} Job
+ * @typedef {import('./job.mjs').ClientJob & Timed} Job
  *
  * @typedef {object} Timed
- * @property {number} responseBytes
  * @property {string} file a file of `responseBytes` bytes, which is what a POST sends
  * @property {'steady' | 'rounds'} pattern
- * @property {number} inFlight
  * @property {boolean} varies each request has a path of its own
  * @property {number} warmup
  * @property {number} requests

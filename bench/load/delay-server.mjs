@@ -3,6 +3,7 @@
  * at the end of its input the percentiles of what it has measured as JSON.
  */
 import { createServer } from 'node:http2'
+import { portOf } from '../../scripts/processes.mjs'
 import { percentile } from '../e2e/load.mjs'
 
 const delay = Number(process.argv[2])
@@ -10,7 +11,7 @@ const delay = Number(process.argv[2])
 const taken = []
 
 const server = createServer()
-server.on('stream', (stream) => {
+server.on('stream', (/** @type {import('node:http2').ServerHttp2Stream} */ stream) => {
   const begun = performance.now()
   setTimeout(() => {
     taken.push(performance.now() - begun)
@@ -19,8 +20,7 @@ server.on('stream', (stream) => {
   }, delay)
 })
 server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  process.stdout.write(`${address === null || typeof address === 'string' ? '' : address.port}\n`)
+  process.stdout.write(`${portOf(server)}\n`)
 })
 process.stdin.resume()
 process.stdin.on('end', () => {

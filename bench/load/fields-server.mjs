@@ -4,6 +4,7 @@
  * time to decode. It writes its port, and ends with its input.
  */
 import { createServer } from 'node:net'
+import { portOf } from '../../scripts/processes.mjs'
 
 const FIELDS = 60
 const HEADERS = 1
@@ -49,7 +50,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   let isFirst = true
   socket.on('error', () => {})
   socket.write(toFrame(SETTINGS, 0, 0, Buffer.alloc(0)))
-  socket.on('data', (chunk) => {
+  socket.on('data', (/** @type {Buffer} */ chunk) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     /** @type {Buffer[]} */
     const responses = []
@@ -75,8 +76,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   })
 })
 server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  process.stdout.write(`${address === null || typeof address === 'string' ? '' : address.port}\n`)
+  process.stdout.write(`${portOf(server)}\n`)
 })
 process.stdin.resume()
 process.stdin.on('end', () => process.exit())

@@ -2,7 +2,7 @@
  * A request's body, up to the bytes that are sent. The alternative makes a Readable of everything, by Node's own means.
  */
 import { Readable } from 'node:stream'
-import { loadSource, runAlone } from './harness.mjs'
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/request/body.ts')} */
 const { toBodySource } = await loadSource('request/body.ts')
@@ -111,5 +111,3 @@ export const comparisons = [
     ],
   },
 ]
-
-await runAlone(import.meta.url, comparisons)

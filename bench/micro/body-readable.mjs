@@ -1,9 +1,7 @@
-/**
- * `text()` of a response's body.
- */
+/** `text()` of a response's body. */
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { loadSource, runAlone } from './harness.mjs'
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/api/body-readable.ts')} */
 const { BodyReadable } = await loadSource('api/body-readable.ts')
@@ -35,10 +33,7 @@ async function readOwn(pieces) {
   return read
 }
 
-/**
- * @param {number} pieces
- * @param {(body: Readable) => Promise<string>} consume
- */
+/** @param {number} pieces @param {(body: Readable) => Promise<string>} consume */
 async function readPlain(pieces, consume) {
   const body = new Readable({ highWaterMark: HIGH_WATER_MARK, read() {} })
   const read = consume(body)
@@ -47,10 +42,7 @@ async function readPlain(pieces, consume) {
   return read
 }
 
-/**
- * @param {Readable} body
- * @returns {Promise<string>}
- */
+/** @param {Readable} body @returns {Promise<string>} */
 function concat(body) {
   return new Promise((resolve, reject) => {
     /** @type {Buffer[]} */
@@ -69,5 +61,3 @@ export const comparisons = [1, 16].map((pieces) => ({
     { name: 'a Readable, text() of node:stream/consumers', run: () => readPlain(pieces, text) },
   ],
 }))
-
-await runAlone(import.meta.url, comparisons)

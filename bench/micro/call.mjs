@@ -1,9 +1,7 @@
-/**
- * A call's life without a session: made, opened, responded, settled.
- */
+/** A call's life without a session: made, opened, responded, settled. */
 import { EventEmitter } from 'node:events'
-import { CountingHandler } from '../e2e/clients/undici-shape.mjs'
-import { loadSource, runAlone } from './harness.mjs'
+import { CountingHandler } from '../e2e/clients/shapes.mjs'
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/call/call.ts')} */
 const { Call } = await loadSource('call/call.ts')
@@ -49,6 +47,7 @@ class Attempt {
   hasBegun = true
   isClosed = true
   isAccepted = false
+  isLeftOut = false
   maxHeaderListSize = Number.POSITIVE_INFINITY
   flow
 
@@ -81,6 +80,7 @@ const owner = {
   onReplay() {},
   onFlow() {},
   isConnecting: () => false,
+  mayWaitOn: () => false,
   onSettled() {},
 }
 
@@ -154,5 +154,3 @@ export const comparisons = [
     ],
   },
 ]
-
-await runAlone(import.meta.url, comparisons)

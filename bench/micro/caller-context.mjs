@@ -1,8 +1,5 @@
-/**
- * A callback that runs in the context of the caller that gave it (AsyncLocalStorage).
- */
+/** A callback that runs in the context of the caller that gave it (AsyncLocalStorage). */
 import { AsyncResource } from 'node:async_hooks'
-import { runAlone } from './harness.mjs'
 
 /** @param {number} value */
 const callback = (value) => value
@@ -19,5 +16,3 @@ export const comparisons = [
     ],
   },
 ]
-
-await runAlone(import.meta.url, comparisons)

@@ -1,7 +1,5 @@
-/**
- * The deadlines of requests: one alarm for all of them, or a timer for each.
- */
-import { loadSource, runAlone } from './harness.mjs'
+/** The deadlines of requests: one alarm for all of them, or a timer for each. */
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/core/clock.ts')} */
 const { Deadlines, systemClock } = await loadSource('core/clock.ts')
@@ -71,10 +69,7 @@ class TimerEach {
 
 /** @implements {Timing} */
 class TimerEachPhase extends TimerEach {
-  /**
-   * @override
-   * @param {Wait} wait
-   */
+  /** @override @param {Wait} wait */
   move(wait) {
     this.stop(wait)
     this.begin(wait)
@@ -91,8 +86,7 @@ export const TIMINGS = [
 /**
  * A request's life, while others wait: it is queued, opened, gets its response, and a piece of its body.
  *
- * @param {new () => Timing} Timing
- * @param {number} others
+ * @param {new () => Timing} Timing @param {number} others
  */
 function live(Timing, others) {
   const timing = new Timing()
@@ -110,5 +104,3 @@ export const comparisons = [0, 100, 10_000].map((others) => ({
   title: `the deadlines of a request, beside ${others} others`,
   ways: TIMINGS.map(([name, Timing]) => ({ name, run: live(Timing, others) })),
 }))
-
-await runAlone(import.meta.url, comparisons)

@@ -1,8 +1,6 @@
-/**
- * The body of a response that is coded in gzip, as fetch undoes it: small ones at once.
- */
+/** The body of a response that is coded in gzip, as fetch undoes it: small ones at once. */
 import zlib from 'node:zlib'
-import { loadSource, runAlone } from './harness.mjs'
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/fetch/body-decoder.ts')} */
 const { BodyDecoder } = await loadSource('fetch/body-decoder.ts')
@@ -27,11 +25,7 @@ function toEncoded(size) {
   )
 }
 
-/**
- * @param {typeof BodyDecoder | typeof Decoder} DecoderClass
- * @param {Buffer} encoded
- * @returns {Promise<number>}
- */
+/** @param {typeof BodyDecoder | typeof Decoder} DecoderClass @param {Buffer} encoded @returns {Promise<number>} */
 function decode(DecoderClass, encoded) {
   return new Promise((resolve, reject) => {
     let size = 0
@@ -49,11 +43,7 @@ function decode(DecoderClass, encoded) {
   })
 }
 
-/**
- * @param {typeof BodyDecoder | typeof Decoder} DecoderClass
- * @param {Buffer} encoded
- * @returns {Promise<number>}
- */
+/** @param {typeof BodyDecoder | typeof Decoder} DecoderClass @param {Buffer} encoded @returns {Promise<number>} */
 async function decodeMany(DecoderClass, encoded) {
   const sizes = await Promise.all(Array.from({ length: BODIES }, () => decode(DecoderClass, encoded)))
   return sizes.reduce((sum, size) => sum + size, 0)
@@ -71,5 +61,3 @@ export const comparisons = sizes.map((size) => {
     ],
   }
 })
-
-await runAlone(import.meta.url, comparisons)

@@ -1,10 +1,7 @@
-/**
- * What the micro benchmarks have in common: the way to the sources, and the measuring.
- */
+/** What the micro benchmarks have in common: the way to the sources, and the measuring. */
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
-import { Bench } from 'tinybench'
+import { installPeers } from '../peers.mjs'
 
 /**
  * One thing, done in several ways that come to the same result: ours first, then what one would write without thinking
@@ -26,8 +23,17 @@ import { Bench } from 'tinybench'
  */
 const BATCH = 100
 
-/** For each way, in milliseconds. */
-const BUDGET = 500
+/** Which micro benchmarks there are: each is a file of that name here, which exports its `comparisons`. */
+export const benchmarks = [
+  ...['normalizer', 'headers', 'bodies', 'unordered-list', 'queue', 'clock'],
+  ...['heap', 'call', 'body-readable', 'caller-context', 'decode'],
+]
+
+/** @param {string} name @returns {Promise<readonly Comparison[]>} */
+export async function load(name) {
+  const { comparisons } = await import(new URL(`${name}.mjs`, import.meta.url).href)
+  return comparisons
+}
 
 /**
  * A module of `src/`, compiled as the published build is: on every line of Node, with esbuild, in memory.
@@ -48,10 +54,7 @@ export async function loadSource(path) {
   return import(`data:text/javascript;base64,${Buffer.from(output.contents).toString('base64')}`)
 }
 
-/**
- * @param {Way} way
- * @returns {{ run: () => unknown, operations: number }}
- */
+/** @param {Way} way @returns {{ run: () => unknown, operations: number }} */
 function toBatch({ run }) {
   // A promise takes longer than the look at the clock.
   if (run() instanceof Promise) return { run, operations: 1 }
@@ -63,50 +66,29 @@ function toBatch({ run }) {
   return { run: batch, operations: BATCH }
 }
 
-/**
- * @param {Comparison} comparison
- * @param {number} budget for each way, in milliseconds
- * @returns {Promise<Row[]>}
- */
+/** @param {Comparison} comparison @param {number} budget for each way, in milliseconds @returns {Promise<Row[]>} */
 export async function measure({ ways }, budget) {
+  installPeers()
+  const { Bench } = await import('tinybench')
   const bench = new Bench({ time: budget, warmupTime: budget / 4, iterations: 5, warmupIterations: 1 })
   const batches = ways.map(toBatch)
   for (const [index, { run }] of batches.entries()) bench.add(`${index}`, run)
   await bench.run()
   const figures = bench.tasks.map(({ result }, index) => {
     if (result.state !== 'completed')
-      throw new Error(`${ways[index]?.name}: ${result.state}`, { cause: result })
+      throw new Error(`${ways[index].name}: ${result.state}`, { cause: result })
     const { p50, rme } = result.latency
-    return { nanoseconds: (p50 * 1e6) / (batches[index]?.operations ?? 1), margin: rme }
+    return { nanoseconds: (p50 * 1e6) / batches[index].operations, margin: rme }
   })
-  const own = figures[0]?.nanoseconds ?? Number.NaN
+  const own = figures[0].nanoseconds
   return figures.map((figure, index) => ({
-    name: ways[index]?.name ?? '',
     ...figure,
+    name: ways[index].name,
     ratio: figure.nanoseconds / own,
   }))
 }
 
-/**
- * What the command line says.
- *
- * @returns {{ names: string[], budget: number }} the benchmarks that it names, and what it grants each way, in
- *   milliseconds
- */
-export function readOptions() {
-  const { values, positionals } = parseArgs({
-    options: { time: { type: 'string', default: String(BUDGET) } },
-    allowPositionals: true,
-  })
-  const budget = Number(values.time)
-  if (!(budget > 0)) throw new Error(`--time takes milliseconds, such as ${BUDGET}, and no ${values.time}`)
-  return { names: positionals, budget }
-}
-
-/**
- * @param {readonly Comparison[]} comparisons
- * @param {number} budget
- */
+/** @param {readonly Comparison[]} comparisons @param {number} budget */
 export async function print(comparisons, budget) {
   for (const comparison of comparisons) {
     process.stdout.write(`${comparison.title}\n`)
@@ -126,17 +108,4 @@ export async function print(comparisons, budget) {
 export function printHead() {
   const columns = ['ns', 'margin', '÷ ours'].map((name) => name.padStart(10)).join('  ')
   process.stdout.write(`Node ${process.version}${' '.repeat(47 - process.version.length)}  ${columns}\n`)
-}
-
-/**
- * For the end of each benchmark: prints it when it is what Node was started with.
- *
- * @param {string} url of that module
- * @param {readonly Comparison[]} comparisons
- */
-export async function runAlone(url, comparisons) {
-  if (process.argv[1] !== fileURLToPath(url)) return
-  const { budget } = readOptions()
-  printHead()
-  await print(comparisons, budget)
 }

@@ -3,7 +3,7 @@
  * node:http2.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { loadSource, runAlone } from './harness.mjs'
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/request/headers.ts')} */
 const { addHeaders } = await loadSource('request/headers.ts')
@@ -28,7 +28,8 @@ const pairs = new Map(Object.entries(object))
 function add(headers) {
   /** @type {string[]} */
   const wire = []
-  addHeaders({ wire, host: null, contentLength: null, headerSize: 0 }, headers)
+  const target = { wire, host: null, contentLength: null, headerSize: 0 }
+  addHeaders({ ...target, sensitiveHeaders: null, spellings: null, reset: null }, headers)
   return wire
 }
 
@@ -47,10 +48,7 @@ function addPairs(pairs) {
   return wire
 }
 
-/**
- * @param {readonly string[]} flat
- * @returns {Iterable<[string, string]>}
- */
+/** @param {readonly string[]} flat @returns {Iterable<[string, string]>} */
 function* toPairs(flat) {
   for (let i = 0; i < flat.length; i += 2) yield [flat[i] ?? '', flat[i + 1] ?? '']
 }
@@ -68,9 +66,7 @@ const fields = [
   '*/*',
 ]
 
-/**
- * @param {Record<string, string>} object an empty one
- */
+/** @param {Record<string, string>} object an empty one */
 function fill(object) {
   for (let i = 0; i < fields.length; i += 2) object[fields[i] ?? ''] = fields[i + 1] ?? ''
   return object
@@ -90,11 +86,7 @@ const response = [
   ['content-length', '1024', 'last-modified', 'Thu, 01 Jan 2026 00:00:00 GMT', 'etag', '"5e1"', 'vary', '*'],
 ].flat()
 
-/**
- * Each name is looked up, as there may be another field of it.
- *
- * @param {readonly string[]} list
- */
+/** Each name is looked up, as there may be another field of it. @param {readonly string[]} list */
 function toDictionary(list) {
   /** @type {Record<string, string>} */
   const object = Object.create(null)
@@ -144,5 +136,3 @@ export const comparisons = [
     ],
   },
 ]
-
-await runAlone(import.meta.url, comparisons)

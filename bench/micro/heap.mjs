@@ -1,7 +1,5 @@
-/**
- * Which session takes the next call: the least loaded one.
- */
-import { loadSource, runAlone } from './harness.mjs'
+/** Which session takes the next call: the least loaded one. */
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/scheduler/session-heap.ts')} */
 const { SessionHeap } = await loadSource('scheduler/session-heap.ts')
@@ -41,8 +39,7 @@ class ScannedSessions {
 /**
  * A call is opened on the least loaded session, and one ends on some session.
  *
- * @param {new () => Sessions} Sessions
- * @param {number} count
+ * @param {new () => Sessions} Sessions @param {number} count
  */
 function fill(Sessions, count) {
   const sessions = new Sessions()
@@ -80,5 +77,3 @@ export const comparisons = [1, 4, 16, 100, 1_000].map((count) => ({
     { name: 'a linear scan', run: fill(ScannedSessions, count) },
   ],
 }))
-
-await runAlone(import.meta.url, comparisons)

@@ -1,7 +1,5 @@
-/**
- * The normalizer: whatever a response's header fields come as → a flat list without pseudo-headers.
- */
-import { loadSource, runAlone } from './harness.mjs'
+/** The normalizer: whatever a response's header fields come as → a flat list without pseudo-headers. */
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/request/headers.ts')} */
 const { toRawHeaders } = await loadSource('request/headers.ts')
@@ -68,5 +66,3 @@ export const comparisons = [
     ],
   },
 ]
-
-await runAlone(import.meta.url, comparisons)

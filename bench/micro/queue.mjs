@@ -1,7 +1,5 @@
-/**
- * The queue of calls that have no stream yet.
- */
-import { loadSource, runAlone } from './harness.mjs'
+/** The queue of calls that have no stream yet. */
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/core/pending-queue.ts')} */
 const { PendingQueue } = await loadSource('core/pending-queue.ts')
@@ -90,10 +88,7 @@ const QUEUES = [
   ['a linked list with objects of its own', ListQueue],
 ]
 
-/**
- * @param {new () => Queue} Queue
- * @param {number} size
- */
+/** @param {new () => Queue} Queue @param {number} size */
 function fill(Queue, size) {
   const queue = new Queue()
   const entries = Array.from({ length: size }, (_, sequence) => new Entry(sequence))
@@ -124,11 +119,7 @@ function fill(Queue, size) {
   return { turn, abort }
 }
 
-/**
- * @param {string} what
- * @param {number} size
- * @param {'turn' | 'abort'} operation
- */
+/** @param {string} what @param {number} size @param {'turn' | 'abort'} operation */
 function compare(what, size, operation) {
   return {
     title: `${what}, ${size} waiting`,
@@ -142,5 +133,3 @@ export const comparisons = [
   compare('one call enters, the first leaves', 100_000, 'turn'),
   compare('one call is aborted, the first leaves, two enter', 1_000, 'abort'),
 ]
-
-await runAlone(import.meta.url, comparisons)

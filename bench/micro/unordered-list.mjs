@@ -1,7 +1,5 @@
-/**
- * What is under way: things that come, live for a while and go, all the time.
- */
-import { loadSource, runAlone } from './harness.mjs'
+/** What is under way: things that come, live for a while and go, all the time. */
+import { loadSource } from './harness.mjs'
 
 /** @type {typeof import('../../src/core/unordered-list.ts')} */
 const { UnorderedList } = await loadSource('core/unordered-list.ts')
@@ -17,8 +15,7 @@ class Item {
 /**
  * Each step one comes, and the oldest goes.
  *
- * @param {Items} items
- * @param {number} count how many there are at any time
+ * @param {Items} items @param {number} count how many there are at any time
  */
 function churn(items, count) {
   /** @type {Item[]} */
@@ -43,5 +40,3 @@ export const comparisons = [100, 10_000].map((count) => ({
     { name: 'a Set', run: churn(new Set(), count) },
   ],
 }))
-
-await runAlone(import.meta.url, comparisons)

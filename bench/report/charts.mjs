@@ -1,6 +1,4 @@
-/**
- * Which charts a result has, and what is in them.
- */
+/** Which charts a result has, and what is in them. */
 import { describe } from '../e2e/print.mjs'
 import {
   figures,
@@ -34,10 +32,7 @@ import { toJointVerdict, toVerdict } from './verdict.mjs'
  * @property {(entry: Entry) => Omit<Bar, 'label' | 'tone'> | null} toBar
  */
 
-/**
- * @param {import('./figures.mjs').FigureKey} key
- * @returns {Figure}
- */
+/** @param {import('./figures.mjs').FigureKey} key @returns {Figure} */
 function figureOf(key) {
   const figure = figures.find((candidate) => candidate.key === key)
   if (figure === undefined) throw new Error(`no figure ${key}`)
@@ -45,9 +40,7 @@ function figureOf(key) {
 }
 
 /**
- * @param {string} file
- * @param {import('./figures.mjs').FigureKey} key
- * @param {string} title
+ * @param {string} file @param {import('./figures.mjs').FigureKey} key @param {string} title
  * @param {[verb: string, noun: string]} words of its verdict
  * @returns {Kind}
  */
@@ -98,9 +91,7 @@ const latency = {
 const kinds = [cpu, throughput, bytes, latency]
 
 /**
- * @param {Entry} entry
- * @param {string} label
- * @param {Kind} kind
+ * @param {Entry} entry @param {string} label @param {Kind} kind
  * @returns {Bar[]} one, or none where the entry can't tell
  */
 function toBars(entry, label, kind) {
@@ -112,8 +103,7 @@ function toBars(entry, label, kind) {
 /**
  * Who is no client that one could use is a line through the bars, not one of them.
  *
- * @param {readonly Entry[]} entries
- * @param {Kind} kind
+ * @param {readonly Entry[]} entries @param {Kind} kind
  * @param {number | null} group through whose bars it goes; null: through all
  * @returns {import('./layout.mjs').Line[]}
  */
@@ -133,21 +123,12 @@ function toFullLabel(entry) {
   return label === entry.api || isReference(entry) ? label : `${label} · ${entry.api}`
 }
 
-/**
- * The best first.
- *
- * @param {Bar[]} bars
- * @param {Kind} kind
- */
+/** The best first. @param {Bar[]} bars @param {Kind} kind */
 function sorted(bars, { better }) {
   return bars.toSorted((a, b) => (better === 'less' ? a.value - b.value : b.value - a.value))
 }
 
-/**
- * @param {Entry[]} entries
- * @param {Kind} kind
- * @returns {Pick<Chart, 'reference' | 'note'>}
- */
+/** @param {Entry[]} entries @param {Kind} kind @returns {Pick<Chart, 'reference' | 'note'>} */
 function toReference(entries, kind) {
   const values = entries.filter(isReference).flatMap((entry) => kind.toBar(entry)?.value ?? [])
   const [value, ...others] = values
@@ -160,9 +141,7 @@ function toReference(entries, kind) {
 /**
  * One chart of a scenario: a group for each API of a dispatcher, and one for what has an API of its own.
  *
- * @param {MeasuredScenario} scenario
- * @param {Kind} kind
- * @param {string} slug
+ * @param {MeasuredScenario} scenario @param {Kind} kind @param {string} slug
  * @returns {Chart | null} null: no client has the figure
  */
 function toChart(scenario, kind, slug) {
@@ -190,12 +169,7 @@ function toChart(scenario, kind, slug) {
   }
 }
 
-/**
- * A name for files and for links within a page.
- *
- * @param {readonly string[]} names
- * @returns {string[]} all different
- */
+/** A name for files and for links within a page. @param {readonly string[]} names @returns {string[]} all different */
 export function toSlugs(names) {
   /** @type {Set<string>} */
   const taken = new Set()
@@ -213,10 +187,7 @@ export function toSlugs(names) {
   })
 }
 
-/**
- * @param {Result} result
- * @returns {{ scenario: MeasuredScenario, slug: string, charts: Chart[] }[]}
- */
+/** @param {Result} result @returns {{ scenario: MeasuredScenario, slug: string, charts: Chart[] }[]} */
 export function toSections({ scenarios }) {
   const slugs = toSlugs(scenarios.map(({ name }) => name))
   return scenarios.map((scenario, index) => {
@@ -229,10 +200,7 @@ export function toSections({ scenarios }) {
 const SHOWN_SCENARIOS = ['get-1k', 'get-1k-tls']
 const SHOWN_APIS = ['request', 'fetch']
 
-/**
- * @param {MeasuredScenario} scenario
- * @returns {Entry[]}
- */
+/** @param {MeasuredScenario} scenario @returns {Entry[]} */
 function shownEntries({ apis, entries }) {
   const shown = entries.filter(({ api }) => SHOWN_APIS.includes(api) || !apis.includes(api))
   return shown.some(isOurs) ? shown : entries
@@ -260,7 +228,7 @@ export function toReadmeCharts({ scenarios, machine }) {
       .filter(({ bars }) => bars.length > 0)
     if (parts.length === 0) return []
     const { method, responseBytes, inFlight } = first
-    const isHttp1 = shown.some(({ entries }) => entries.some(({ label }) => label.includes('HTTP/1.1')))
+    const isHttp1 = shown.some(({ entries }) => entries.some(({ label }) => label?.includes('HTTP/1.1')))
     const isPipelined = parts.some(({ entries }) => entries.some(({ label }) => label?.includes('pipelined')))
     const others = `HTTP/1.1: on as many${isPipelined ? ', or pipelined on 10' : ''}`
     const wires = `on one connection${isHttp1 ? ` (${others})` : ''}`

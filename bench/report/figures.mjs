@@ -1,6 +1,4 @@
-/**
- * What a result says, as text: its figures with their spread, its ratios, its scenarios.
- */
+/** What a result says, as text: its figures with their spread, its ratios, its scenarios. */
 import { clients, floorClient, peerClient, referenceClient } from '../e2e/clients/index.mjs'
 import { median, pairedRatio } from '../e2e/statistics.mjs'
 
@@ -83,11 +81,7 @@ export const figures = [
   { key: 'residentBytes', label: 'RSS MiB', better: 'less', format: formatMebibytes },
 ]
 
-/**
- * @param {Entry} entry
- * @param {FigureKey} key
- * @returns {number[] | null} null: there is none, or not in every round
- */
+/** @param {Entry} entry @param {FigureKey} key @returns {number[] | null} null: there is none, or not in every round */
 function valuesOf({ rounds }, key) {
   const values = rounds.flatMap((round) => {
     const value = round[key]
@@ -96,21 +90,14 @@ function valuesOf({ rounds }, key) {
   return values.length === 0 || values.length < rounds.length ? null : values
 }
 
-/**
- * @param {Entry} entry
- * @param {FigureKey} key
- * @returns {Spread | null}
- */
+/** @param {Entry} entry @param {FigureKey} key @returns {Spread | null} */
 export function spreadOf(entry, key) {
   const values = valuesOf(entry, key)
   if (values === null) return null
   return { median: median(values), low: Math.min(...values), high: Math.max(...values) }
 }
 
-/**
- * @param {Pick<Figure, 'format'>} figure
- * @param {Spread | null} spread
- */
+/** @param {Pick<Figure, 'format'>} figure @param {Spread | null} spread */
 export function toSpreadText({ format }, spread) {
   return spread === null ? '-' : `${format(spread.median)} (${format(spread.low)}–${format(spread.high)})`
 }
@@ -118,9 +105,7 @@ export function toSpreadText({ format }, spread) {
 /**
  * The entries that an entry is held against, API by API.
  *
- * @param {Entry} entry
- * @param {MeasuredScenario} scenario
- * @param {readonly Entry[]} entries
+ * @param {Entry} entry @param {MeasuredScenario} scenario @param {readonly Entry[]} entries
  * @returns {{ reference: Entry | null, peer: Entry | null }} null: there is none, or it is the entry itself
  */
 export function basesOf(entry, scenario, entries) {
@@ -142,8 +127,7 @@ export function basesOf(entry, scenario, entries) {
 /**
  * The dispatcher's APIs whose work an entry does.
  *
- * @param {Entry} entry
- * @param {MeasuredScenario} scenario
+ * @param {Entry} entry @param {MeasuredScenario} scenario
  * @returns {string[]}
  */
 function apisServed({ client, api }, scenario) {
@@ -152,12 +136,7 @@ function apisServed({ client, api }, scenario) {
   return scenario.apis.filter((name) => known.apiFor(name, scenario) === api)
 }
 
-/**
- * @param {Entry} entry
- * @param {Entry | null} base
- * @param {FigureKey} key
- * @returns {Spread | null}
- */
+/** @param {Entry} entry @param {Entry | null} base @param {FigureKey} key @returns {Spread | null} */
 export function ratioOf(entry, base, key) {
   const own = valuesOf(entry, key)
   const others = base === null ? null : valuesOf(base, key)
@@ -173,12 +152,7 @@ export function toRatioText(ratio) {
   return `${middle} [${low}, ${high}]`
 }
 
-/**
- * As it stands in a sentence, or in the README.
- *
- * @param {Entry} entry
- * @param {Spread | null} ratio to another
- */
+/** As it stands in a sentence, or in the README. @param {Entry} entry @param {Spread | null} ratio to another */
 export function toShortRatio({ rounds }, ratio) {
   // One round has no interval.
   return ratio !== null && rounds.length === 1 ? ratio.median.toFixed(2) : toRatioText(ratio)
@@ -198,17 +172,10 @@ export const isReference = ({ client }) => client === referenceClient
 /** @param {Entry} entry */
 export const isFloor = ({ client }) => client === floorClient
 
-/**
- * Whether an entry is no client that one could use, but a bound: it is drawn as a line.
- *
- * @param {Entry} entry
- */
+/** Whether an entry is no client that one could use, but a bound: it is drawn as a line. @param {Entry} entry */
 export const isLine = (entry) => isFloor(entry) || entry.client === 'h2load'
 
-/**
- * @param {Entry} entry
- * @returns {import('./layout.mjs').Tone} an engine of ours has a colour of its own
- */
+/** @param {Entry} entry @returns {import('./layout.mjs').Tone} an engine of ours has a colour of its own */
 export function toneOf(entry) {
   if (entry.client === 'dodici-wire') return 'wire'
   if (isOurs(entry)) return 'ours'

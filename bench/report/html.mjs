@@ -1,6 +1,4 @@
-/**
- * The report as one page that needs nothing else: no network, no script.
- */
+/** The report as one page that needs nothing else: no network, no script. */
 import { describe } from '../e2e/print.mjs'
 import { toSections } from './charts.mjs'
 import {
@@ -157,10 +155,7 @@ ${toRatioTable(scenario)}
 </section>`
 }
 
-/**
- * @param {Result} result
- * @returns {string}
- */
+/** @param {Result} result @returns {string} */
 export function toHtml(result) {
   const sections = toSections(result)
   const links = sections.map(

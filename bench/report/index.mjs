@@ -1,6 +1,4 @@
-/**
- * Draws a result: `node bench/report/index.mjs [RESULT.json [DIRECTORY]]`; without a file, the latest one.
- */
+/** Draws a result: `node bench/report/index.mjs [RESULT.json [DIRECTORY]]`; without a file, the latest one. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -12,8 +10,7 @@ import { toSvg } from './svg.mjs'
  * Writes `report.html`, each of its charts as a file, and the two charts of the README where the run had what they
  * show.
  *
- * @param {import('./figures.mjs').Result} result
- * @param {string} directory which is made where it is missing
+ * @param {import('./figures.mjs').Result} result @param {string} directory which is made where it is missing
  * @returns {Promise<string[]>} the files
  */
 export async function renderReport(result, directory) {

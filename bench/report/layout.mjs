@@ -1,6 +1,4 @@
-/**
- * Where everything in a bar chart is, as numbers: no markup, no colours.
- */
+/** Where everything in a bar chart is, as numbers: no markup, no colours. */
 import { fitText, textWidth, wrapText } from './text.mjs'
 
 /**
@@ -91,8 +89,7 @@ const ticksFormat = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 })
 /**
  * Round steps from 0 to at least `max`.
  *
- * @param {number} max
- * @param {number} steps about how many; never more
+ * @param {number} max @param {number} steps about how many; never more
  * @returns {number[]}
  */
 export function toTicks(max, steps) {
@@ -105,12 +102,7 @@ export function toTicks(max, steps) {
   return Array.from({ length: count + 1 }, (_, index) => Number((index * factor * power).toPrecision(12)))
 }
 
-/**
- * As many ticks as have room for their figures side by side.
- *
- * @param {number} max
- * @param {number} width
- */
+/** As many ticks as have room for their figures side by side. @param {number} max @param {number} width */
 function toAxis(max, width) {
   for (let steps = 6; steps > 1; steps--) {
     const ticks = toTicks(max, steps)
@@ -121,12 +113,7 @@ function toAxis(max, width) {
   return toTicks(max, 1)
 }
 
-/**
- * @param {TextKind} kind
- * @param {string} text
- * @param {number} top
- * @returns {Text[]} its lines, from `top` on
- */
+/** @param {TextKind} kind @param {string} text @param {number} top @returns {Text[]} its lines, from `top` on */
 function toLines(kind, text, top) {
   const { line } = FONTS[kind]
   return wrapText(text, WIDTH - 2 * PADDING, FONTS[kind]).map((part, index) => {
@@ -149,9 +136,7 @@ function toColumns(bars, others) {
 }
 
 /**
- * @param {Bar} bar
- * @param {number} top
- * @param {ReturnType<typeof toColumns>} columns
+ * @param {Bar} bar @param {number} top @param {ReturnType<typeof toColumns>} columns
  * @returns {{ placed: PlacedBar, texts: Text[] }}
  */
 function placeBar(bar, top, { labelWidth, valueWidth, left, toWidth }) {
@@ -188,10 +173,7 @@ function placeBar(bar, top, { labelWidth, valueWidth, left, toWidth }) {
   }
 }
 
-/**
- * @param {Chart} chart with at least one bar
- * @returns {Layout}
- */
+/** @param {Chart} chart with at least one bar @returns {Layout} */
 export function layOut({ title, verdict, subtitle, note, groups, lines, reference }) {
   const columns = toColumns(
     groups.flatMap(({ bars }) => bars),
@@ -207,8 +189,7 @@ export function layOut({ title, verdict, subtitle, note, groups, lines, referenc
   /** @type {PlacedLine[]} */
   const placedLines = []
   /**
-   * @param {Line} line
-   * @param {{ y1: number, y2: number }} reach of its group
+   * @param {Line} line @param {{ y1: number, y2: number }} reach of its group
    * @param {number} at where its row of the legend begins
    */
   const placeLine = ({ label, tone, value, text }, reach, at) => {

@@ -1,6 +1,4 @@
-/**
- * What charts and page share: escaping, and colours for light and dark.
- */
+/** What charts and page share: escaping, and colours for light and dark. */
 
 /** @type {Readonly<Record<string, string>>} */
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
@@ -61,10 +59,7 @@ export const dark = {
   floor: '#ff7b72',
 }
 
-/**
- * @param {(palette: Palette) => string} toRules
- * @returns {string} rules for light, and for who prefers it, dark
- */
+/** @param {(palette: Palette) => string} toRules @returns {string} rules for light, and for who prefers it, dark */
 export function inBoth(toRules) {
   return `${toRules(light)}\n@media (prefers-color-scheme: dark) {\n${toRules(dark)}\n}`
 }

@@ -1,6 +1,4 @@
-/**
- * A chart as SVG that stands by itself: shown by `<img>` it has no style, font or script but its own.
- */
+/** A chart as SVG that stands by itself: shown by `<img>` it has no style, font or script but its own. */
 import { FONTS, layOut } from './layout.mjs'
 import { escapeMarkup, FONT_FAMILY, inBoth } from './markup.mjs'
 
@@ -97,10 +95,7 @@ function describe({ verdict, subtitle, note, groups, lines }) {
   return [verdict.replace(/\.$/, ''), subtitle, ...figures, ...bounds, note].join('. ')
 }
 
-/**
- * @param {Chart} chart
- * @returns {string}
- */
+/** @param {Chart} chart @returns {string} */
 export function toSvg(chart) {
   const { width, height, texts, bars, grid, reference, lines } = layOut(chart)
   const [titleId, descId] = [`${chart.name}-title`, `${chart.name}-desc`].map(escapeMarkup)

@@ -54,9 +54,7 @@ export function textWidth(text, { size, isBold = false }) {
 /**
  * Text that fits, with its middle left out where it must: what names differ in is at their ends.
  *
- * @param {string} text
- * @param {number} width
- * @param {Font} font
+ * @param {string} text @param {number} width @param {Font} font
  * @returns {string}
  */
 export function fitText(text, width, font) {
@@ -71,12 +69,7 @@ export function fitText(text, width, font) {
   return '…'
 }
 
-/**
- * @param {string} text
- * @param {number} width
- * @param {Font} font
- * @returns {string[]} its lines
- */
+/** @param {string} text @param {number} width @param {Font} font @returns {string[]} its lines */
 export function wrapText(text, width, font) {
   /** @type {string[]} */
   const lines = []

@@ -1,6 +1,4 @@
-/**
- * What a chart says, in one sentence: how the best of ours stands to undici, or else to bare node:http2.
- */
+/** What a chart says, in one sentence: how the best of ours stands to undici, or else to bare node:http2. */
 import {
   basesOf,
   isFloor,
@@ -39,8 +37,7 @@ const API_ORDER = ['request', 'fetch', 'dispatch', 'stream', 'pipeline']
 const isClear = ({ low, high }) => low > 1 || high < 1
 
 /**
- * @param {MeasuredScenario} scenario
- * @param {Subject} subject
+ * @param {MeasuredScenario} scenario @param {Subject} subject
  * @returns {Comparison | null} null: there is none of ours, or nothing to hold it against
  */
 function compare(scenario, { key, better }) {
@@ -65,13 +62,7 @@ function compare(scenario, { key, better }) {
   return null
 }
 
-/**
- * One sentence about one scenario.
- *
- * @param {MeasuredScenario} scenario
- * @param {Subject} subject
- * @returns {string}
- */
+/** One sentence about one scenario. @param {MeasuredScenario} scenario @param {Subject} subject @returns {string} */
 export function toVerdict(scenario, subject) {
   const found = compare(scenario, subject)
   if (found === null) return toLeader(scenario, subject)
@@ -108,10 +99,7 @@ export function toJointVerdict(parts, subject) {
   return `${[start, ...others.map(({ where, ratio }) => `${ratio} ${where}`)].join(', ')}.`
 }
 
-/**
- * @param {MeasuredScenario} scenario
- * @param {Subject} subject
- */
+/** @param {MeasuredScenario} scenario @param {Subject} subject */
 function toLeader({ entries }, { key, better }) {
   const told = entries.flatMap((entry) => {
     const spread = spreadOf(entry, key)

@@ -3,8 +3,8 @@
  * connections. Started with `--expose-gc`.
  */
 import { getHeapSpaceStatistics } from 'node:v8'
+import { openJob } from '../e2e/job.mjs'
 import { Load } from '../e2e/load.mjs'
-import { openJob } from '../e2e/open-job.mjs'
 
 /**
  * @typedef {object} Sample in bytes
@@ -17,39 +17,29 @@ import { openJob } from '../e2e/open-job.mjs'
  *
  * @typedef {object} ScaleJob
  * @property {'requests' | 'connections'} what
- * @property {number} responseBytes
- * @property {number} inFlight
  * @property {number} requests of `requests`
  * @property {number} step so many between two samples
  * @property {number} warm of `connections`: so many origins are not counted; the code gets compiled by their requests
  */
 
-/** @type {import('../e2e/open-job.mjs').ClientJob & ScaleJob} */
-const job = JSON.parse(process.argv[2] ?? '{}')
+/** @type {import('../e2e/job.mjs').ClientJob & ScaleJob} */
+const job = JSON.parse(process.argv[2])
 const { start, targets } = await openJob(job)
+const { inFlight, responseBytes, requests, step, warm } = job
 
 /** @param {import('../e2e/clients/index.mjs').Target[]} some */
-const toLoad = (some) =>
-  new Load(start, {
-    targets: some,
-    inFlight: job.inFlight,
-    pattern: 'steady',
-    responseBytes: job.responseBytes,
-  })
+const toLoad = (some) => new Load(start, { targets: some, inFlight, responseBytes, pattern: 'steady' })
 
-/**
- * @param {number} requests
- * @returns {Sample}
- */
-function look(requests) {
-  const { heapUsed, external, rss } = process.memoryUsage()
+/** @param {number} sent @returns {Sample} */
+function look(sent) {
+  const { heapUsed: heap, external, rss: resident } = process.memoryUsage()
   let young = 0
   let old = 0
   for (const { space_name, space_size } of getHeapSpaceStatistics()) {
     if (space_name.startsWith('new')) young += space_size
     else old += space_size
   }
-  return { requests, heap: heapUsed, external, resident: rss, young, old }
+  return { requests: sent, heap, external, resident, young, old }
 }
 
 async function collect() {
@@ -64,23 +54,22 @@ async function collect() {
 async function sampleRequests() {
   const load = toLoad(targets)
   const samples = [look(0)]
-  for (let sent = 0; sent < job.requests; sent += job.step) {
-    await load.run(Math.min(job.step, job.requests - sent))
-    samples.push(look(Math.min(sent + job.step, job.requests)))
+  for (let sent = 0; sent < requests; sent += step) {
+    await load.run(Math.min(step, requests - sent))
+    samples.push(look(Math.min(sent + step, requests)))
   }
   await collect()
-  return [...samples, look(job.requests)]
+  return [...samples, look(requests)]
 }
 
 async function sampleConnections() {
-  const first = targets.slice(0, job.warm)
-  const others = targets.slice(job.warm)
-  await toLoad(first).run(20 * first.length)
+  const others = targets.slice(warm)
+  await toLoad(targets.slice(0, warm)).run(20 * warm)
   await collect()
-  const before = look(20 * first.length)
+  const before = look(20 * warm)
   await toLoad(others).run(others.length)
   await collect()
-  return [before, look(20 * first.length + others.length)]
+  return [before, look(20 * warm + others.length)]
 }
 
 const samples = await (job.what === 'requests' ? sampleRequests() : sampleConnections())

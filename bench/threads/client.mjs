@@ -29,7 +29,7 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads'
  */
 
 /** @type {typeof import('dodici')} */
-const { Client } = await import(import.meta.resolve('dodici'))
+const { Client } = await import(new URL('../../dist/index.js', import.meta.url).href)
 
 /** @type {Job} */
 const job = JSON.parse(process.argv[2] ?? '{}')
@@ -60,8 +60,7 @@ function openLane() {
 /**
  * A lane in another thread or process, which is asked by messages.
  *
- * @param {import('node:events').EventEmitter} other
- * @param {(message: object) => void} post
+ * @param {import('node:events').EventEmitter} other @param {(message: object) => void} post
  * @returns {Lane}
  */
 function toLane(other, post) {

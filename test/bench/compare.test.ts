@@ -28,7 +28,7 @@ interface VerdictModule {
   leastRounds(comparisons: number): number
 }
 
-const { judge, leastRounds } = await loadModule<VerdictModule>('bench/e2e/compare-verdict.mjs')
+const { judge, leastRounds } = await loadModule<VerdictModule>('bench/e2e/statistics.mjs')
 
 const NOTHING = 'no significant difference'
 const words = { better: 'faster', worse: 'slower' }

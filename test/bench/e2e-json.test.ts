@@ -25,7 +25,7 @@ interface Result {
   }[]
 }
 
-const { toFetchStart } = await loadModule<FetchShapeModule>('bench/e2e/clients/fetch-shape.mjs')
+const { toFetchStart } = await loadModule<FetchShapeModule>('bench/e2e/clients/shapes.mjs')
 const { toJsonDocument } = await loadModule<JsonDocumentModule>('bench/e2e/json-document.mjs')
 
 const script = fileURLToPath(new URL('../../bench/e2e/run.mjs', import.meta.url))

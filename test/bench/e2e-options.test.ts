@@ -9,7 +9,7 @@ interface H2loadModule {
   readH2load(output: string, expected: { requests: number; responseBytes: number }): Record<string, unknown>
 }
 
-const { readH2load } = await loadModule<H2loadModule>('bench/e2e/clients/h2load.mjs')
+const { readH2load } = await loadModule<H2loadModule>('bench/e2e/clients/programs.mjs')
 
 describe('npm run bench with options that make no sense', () => {
   it.each([

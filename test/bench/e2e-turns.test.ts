@@ -5,7 +5,7 @@ interface TurnsModule {
   toTurns(job: { requests: number; inFlight: number; pattern: 'steady' | 'rounds' }): number[]
 }
 
-const { toTurns } = await loadModule<TurnsModule>('bench/e2e/turns.mjs')
+const { toTurns } = await loadModule<TurnsModule>('bench/e2e/measure.mjs')
 
 describe('the turns of a measurement', () => {
   it.each([

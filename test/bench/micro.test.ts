@@ -31,7 +31,7 @@ async function load<T>(file: string): Promise<T> {
   return module
 }
 
-const { benchmarks } = await load<{ readonly benchmarks: readonly string[] }>('benchmarks.mjs')
+const { benchmarks } = await load<{ readonly benchmarks: readonly string[] }>('harness.mjs')
 const all = await Promise.all(
   benchmarks.map(async (name) => {
     const { comparisons } = await load<{ readonly comparisons: readonly Comparison[] }>(`${name}.mjs`)
@@ -52,7 +52,7 @@ async function runOften({ run }: Way): Promise<unknown[]> {
 
 it('every file of bench/micro is one of the benchmarks, or what they share', async () => {
   const files = (await readdir(folder)).map((file) => file.replace(/\.mjs$/, ''))
-  expect(files.sort()).toEqual([...benchmarks, 'benchmarks', 'harness', 'run'].sort())
+  expect(files.sort()).toEqual([...benchmarks, 'harness', 'run'].sort())
 })
 
 describe.each(all)('the micro benchmark $name', ({ comparisons }) => {
@@ -84,9 +84,9 @@ describe('a micro benchmark', () => {
   })
 
   it('runs alone, and compares with our own way', async () => {
-    const script = fileURLToPath(new URL('heap.mjs', folder))
-    const { code, stdout, stderr } = await runNode(script, '--time', '1')
-    expect([code, stderr]).toEqual([0, ''])
+    const script = fileURLToPath(new URL('run.mjs', folder))
+    const { code, stdout, stderr } = await runNode(script, 'heap', '--time', '1')
+    expect([code, stderr]).toEqual([0, '1 of 1: heap\n'])
     const lines = stdout.split('\n')
     expect(lines[2]).toMatch(/^ {2}SessionHeap .* 1\.00$/)
   })
@@ -96,7 +96,7 @@ describe('a micro benchmark', () => {
     { args: ['--time', 'soon'], message: '--time takes milliseconds, such as 500, and no soon' },
   ])('run with $args is refused', async ({ args, message }) => {
     const { code, stdout, stderr } = await runNode(fileURLToPath(new URL('run.mjs', folder)), ...args)
-    expect([code, stdout]).toEqual([1, ''])
+    expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(message)
   })
 })

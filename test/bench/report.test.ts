@@ -386,8 +386,8 @@ describe('the command that draws a result', () => {
   it('draws the latest result when it is told of none', async () => {
     const copy = await makeFolder()
     const bench = fileURLToPath(new URL('../../bench/', import.meta.url))
-    for (const part of ['report', 'e2e'])
-      await cp(join(bench, part), join(copy, 'bench', part), { recursive: true })
+    for (const part of ['bench/report', 'bench/e2e', 'scripts/random.mjs'])
+      await cp(join(bench, '..', part), join(copy, part), { recursive: true })
     const results = join(copy, 'bench', 'results')
     const moved = join(copy, 'bench', 'report', 'index.mjs')
     const none = await runNode(moved)

@@ -88,7 +88,7 @@ describe('the command', () => {
 
   it.each([
     { args: ['--runs', '0'], status: 2, message: '--runs must be a whole number from 1 up' },
-    { args: ['--forget'], status: 1, message: "Unknown option '--forget'" },
+    { args: ['--forget'], status: 2, message: "Unknown option '--forget'" },
   ])('refuses $args', async ({ args, status, message }) => {
     const { code, stdout, stderr } = await runNode(script, ...args)
     expect([code, stdout]).toEqual([status, ''])

@@ -57,12 +57,7 @@ const RING = 1024
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/**
- * @param {number} type
- * @param {number} flags
- * @param {number} stream
- * @param {Buffer} payload
- */
+/** @param {number} type @param {number} flags @param {number} stream @param {Buffer} payload */
 function toFrame(type, flags, stream, payload) {
   const frame = Buffer.alloc(FRAME_HEADER + payload.length)
   writeFrameHeader(frame, 0, payload.length, type, flags, stream)
@@ -71,11 +66,7 @@ function toFrame(type, flags, stream, payload) {
 }
 
 /**
- * @param {Buffer} buffer
- * @param {number} at
- * @param {number} length
- * @param {number} type
- * @param {number} flags
+ * @param {Buffer} buffer @param {number} at @param {number} length @param {number} type @param {number} flags
  * @param {number} stream
  */
 function writeFrameHeader(buffer, at, length, type, flags, stream) {
@@ -90,10 +81,7 @@ function writeFrameHeader(buffer, at, length, type, flags, stream) {
   buffer[at + 8] = stream
 }
 
-/**
- * @param {readonly (readonly [id: number, value: number])[]} pairs
- * @returns {Buffer}
- */
+/** @param {readonly (readonly [id: number, value: number])[]} pairs @returns {Buffer} */
 function toSettings(pairs) {
   const payload = Buffer.alloc(6 * pairs.length)
   for (const [index, [id, value]] of pairs.entries()) {
@@ -113,8 +101,7 @@ function toWindowUpdate(increment) {
 /**
  * A literal without indexing, of a name of the static table (RFC 7541 §6.2.2), without Huffman.
  *
- * @param {number} index of the name
- * @param {string} value of less than 127 bytes
+ * @param {number} index of the name @param {string} value of less than 127 bytes
  */
 function toLiteral(index, value) {
   const name = index < 15 ? [index] : [15, index - 15]
@@ -162,10 +149,7 @@ class Connection {
   /** Pieces before those of the block, in order. @type {Buffer[]} */
   #pieces = []
 
-  /**
-   * @param {import('node:net').Socket} socket
-   * @param {URL} origin
-   */
+  /** @param {import('node:net').Socket} socket @param {URL} origin */
   constructor(socket, { protocol, host }) {
     this.#socket = socket
     this.#fields = Buffer.concat([
@@ -180,7 +164,7 @@ class Connection {
     ])
     socket.setNoDelay(true)
     socket.write(Buffer.concat([preface, settings, toWindowUpdate(CONNECTION_WINDOW)]))
-    socket.on('data', (chunk) => this.#onData(chunk))
+    socket.on('data', (/** @type {Buffer} */ chunk) => this.#onData(chunk))
     socket.on('error', (error) => this.#failAll(error))
     socket.on('close', () => this.#failAll(new Error('the connection was closed')))
   }
@@ -192,10 +176,7 @@ class Connection {
     this.#write()
   }
 
-  /**
-   * @param {Target} target
-   * @param {Done} done
-   */
+  /** @param {Target} target @param {Done} done */
   request(target, done) {
     // None overtakes those that wait.
     if (this.#waiting.length === this.#served && this.#hasRoom()) this.#open(target, done)
@@ -206,10 +187,7 @@ class Connection {
     return this.#active < this.#maxStreams && this.#streams[(this.#nextId >>> 1) % RING] === undefined
   }
 
-  /**
-   * @param {Target} target
-   * @param {Done} done
-   */
+  /** @param {Target} target @param {Done} done */
   #open({ path, method, body }, done) {
     const id = this.#nextId
     this.#nextId += 2
@@ -225,9 +203,7 @@ class Connection {
   }
 
   /**
-   * @param {number} id
-   * @param {string} path of ASCII, of less than 127 bytes
-   * @param {string} method
+   * @param {number} id @param {string} path of ASCII, of less than 127 bytes @param {string} method
    * @param {Buffer | null} body
    */
   #sendHeader(id, path, method, body) {
@@ -238,7 +214,7 @@ class Connection {
     // `:path`, as a literal without indexing.
     block[at++] = 0x04
     block[at++] = path.length
-    at += block.latin1Write(path, at)
+    at += block.write(path, at, 'latin1')
     at += this.#fields.copy(block, at)
     if (body !== null) {
       const length = `${body.length}`
@@ -246,7 +222,7 @@ class Connection {
       block[at++] = 0x0f
       block[at++] = 0x0d
       block[at++] = length.length
-      at += block.latin1Write(length, at)
+      at += block.write(length, at, 'latin1')
     }
     const flags = body === null ? END_HEADERS | END_STREAM : END_HEADERS
     writeFrameHeader(block, start, at - start - FRAME_HEADER, HEADERS, flags, id)
@@ -262,10 +238,7 @@ class Connection {
     this.#uploads.length = left
   }
 
-  /**
-   * @param {Stream} stream
-   * @returns {boolean} whether that was all of it, or the stream has ended
-   */
+  /** @param {Stream} stream @returns {boolean} whether that was all of it, or the stream has ended */
   #sendBody(stream) {
     const { body } = stream
     if (body === null) return true
@@ -291,10 +264,7 @@ class Connection {
     }
   }
 
-  /**
-   * @param {number} size
-   * @returns {number} where in the block there is so much room
-   */
+  /** @param {number} size @returns {number} where in the block there is so much room */
   #room(size) {
     if (this.#end + size > BLOCK) {
       this.#cut()
@@ -359,8 +329,7 @@ class Connection {
   /**
    * Counts what has come of a DATA frame's payload, so that none of it is kept, or copied.
    *
-   * @param {Buffer} bytes
-   * @param {number} at
+   * @param {Buffer} bytes @param {number} at
    * @returns {number} where the next frame begins
    */
   #takeData(bytes, at) {
@@ -371,11 +340,7 @@ class Connection {
     return at + size
   }
 
-  /**
-   * @param {Buffer} bytes
-   * @param {number} at where its header begins
-   * @param {number} end where its payload ends
-   */
+  /** @param {Buffer} bytes @param {number} at where its header begins @param {number} end where its payload ends */
   #onFrame(bytes, at, end) {
     const flags = byte(bytes, at + 4)
     const id = bytes.readInt32BE(at + 5) & 0x7f_ff_ff_ff
@@ -408,9 +373,7 @@ class Connection {
   }
 
   /**
-   * @param {number} id
-   * @param {number} flags
-   * @param {number} status 0: the frame has none
+   * @param {number} id @param {number} flags @param {number} status 0: the frame has none
    * @param {number} size of its data
    */
   #onStreamFrame(id, flags, status, size) {
@@ -422,10 +385,7 @@ class Connection {
     if ((flags & END_STREAM) !== 0) this.#finish(id, null)
   }
 
-  /**
-   * @param {number} id
-   * @param {Error | null} error
-   */
+  /** @param {number} id @param {Error | null} error */
   #finish(id, error) {
     const slot = (id >>> 1) % RING
     const stream = this.#streams[slot]
@@ -447,11 +407,7 @@ class Connection {
     this.#served = 0
   }
 
-  /**
-   * @param {Buffer} bytes
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @param {Buffer} bytes @param {number} start @param {number} end */
   #onSettings(bytes, start, end) {
     for (let at = start; at + 6 <= end; at += 6) {
       const value = bytes.readUInt32BE(at + 2)
@@ -471,10 +427,7 @@ class Connection {
     this.#send(toFrame(SETTINGS, ACK, 0, Buffer.alloc(0)))
   }
 
-  /**
-   * @param {number} id 0: of the connection
-   * @param {number} increment
-   */
+  /** @param {number} id 0: of the connection @param {number} increment */
   #onWindowUpdate(id, increment) {
     if (id === 0) {
       this.#window += increment
@@ -498,19 +451,14 @@ class Connection {
   }
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} at
- */
+/** @param {Buffer} bytes @param {number} at */
 const byte = (bytes, at) => /** @type {number} */ (bytes[at])
 
 /**
  * nghttp2's servers, and nginx, put `:status: 200` first, as the eighth field of the static table; before it there may be a change of the dynamic
  * table's size. Any other status is none here: the harness takes that for a wrong response.
  *
- * @param {Buffer} bytes
- * @param {number} start of the payload
- * @param {number} flags
+ * @param {Buffer} bytes @param {number} start of the payload @param {number} flags
  * @returns {number} 200, or 0
  */
 function toStatus(bytes, start, flags) {
@@ -524,11 +472,7 @@ function toStatus(bytes, start, flags) {
   return bytes[at] === 0x88 ? 200 : 0
 }
 
-/**
- * @param {string} origin
- * @param {string | undefined} ca
- * @returns {Promise<Connection>}
- */
+/** @param {string} origin @param {string | undefined} ca @returns {Promise<Connection>} */
 function openConnection(origin, ca) {
   const url = new URL(origin)
   const address = { host: url.hostname, port: Number(url.port) }

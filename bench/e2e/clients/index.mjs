@@ -11,7 +11,7 @@
  * @property {string} url the whole of it
  * @property {string} method
  * @property {Buffer | null} body what is sent; null: nothing
- * @property {boolean} isStreamed the body is to be sent from a Readable that reads that Buffer (see piece-reader.mjs)
+ * @property {boolean} isStreamed the body is to be sent from a Readable that reads that Buffer (see shapes.mjs)
  * @property {string} authority where a tunnel shall lead to
  *
  * @typedef {object} OpenOptions
@@ -63,11 +63,7 @@
 /** @param {string} api */
 const same = (api) => api
 
-/**
- * For clients that have nothing but one way to ask.
- *
- * @param {string} own
- */
+/** For clients that have nothing but one way to ask. @param {string} own */
 const only = (own) => (/** @type {string} */ api) => (api === own ? own : null)
 
 const slow = () => 0.4
@@ -75,8 +71,7 @@ const slow = () => 0.4
 /**
  * For those that send more than a few fields, and all of it at once: above the server's limit it waits in nghttp2.
  *
- * @param {string} _api
- * @param {Scenario} scenario
+ * @param {string} _api @param {Scenario} scenario
  */
 const outgrowsSession = (_api, { inFlight }) =>
   inFlight > 1000 ? "which runs into node:http2's limit of memory for a session" : null
@@ -103,55 +98,48 @@ const undici8Needs = [22, 19]
  * before the response's header is there, so what arrives along with the header is lost. Over TLS with some
  * requests in flight that fails one response in ten.
  *
- * @param {string} api
- * @param {Scenario} scenario
+ * @param {string} api @param {Scenario} scenario
  */
 const losesResponses = (api, { tls }) => (tls && api === 'pipeline' ? 'which loses data there' : null)
 
+const dispatchers = () => import('./dispatchers.mjs')
+const others = () => import('./others.mjs')
+const programs = () => import('./programs.mjs')
+
+/** What clients of undici's shape have. */
+const shaped = { ...common, apiFor: same, canStream: true }
+const http1 = { ...common, http1: true, minNode: undici8Needs }
+
 /** @type {Readonly<Record<string, ClientEntry>>} */
 export const clients = {
-  dodici: {
-    ...common,
-    label: 'dodici',
-    apiFor: same,
-    canStream: true,
-    load: () => import('./dodici.mjs'),
-  },
+  dodici: { ...shaped, label: 'dodici', load: async () => (await dispatchers()).dodici },
   'dodici-wire': {
-    ...common,
+    ...shaped,
     label: 'dodici (wire)',
     engine: 'wire',
-    apiFor: same,
-    canStream: true,
-    load: () => import('./dodici.mjs'),
+    load: async () => (await dispatchers()).dodici,
   },
   undici: {
-    ...common,
+    ...shaped,
     label: 'undici 8',
-    apiFor: same,
     whyNot: losesResponses,
-    canStream: true,
     minNode: undici8Needs,
-    load: () => import('./undici.mjs'),
+    load: async () => (await dispatchers()).undici,
   },
   'undici-http1': {
-    ...common,
+    ...http1,
     label: 'undici 8 (HTTP/1.1)',
-    http1: true,
     apiFor: (api) => (['dispatch', 'request', 'fetch'].includes(api) ? api : null),
     canStream: true,
-    minNode: undici8Needs,
-    load: () => import('./undici-http1.mjs'),
+    load: async () => (await dispatchers()).undiciHttp1,
   },
   'undici-http1-pipelined': {
-    ...common,
+    ...http1,
     label: 'undici 8 (HTTP/1.1, pipelined)',
-    http1: true,
     apiFor: (api) => (['dispatch', 'request'].includes(api) ? api : null),
     whyNot: (_, { method }) =>
       method === 'GET' ? null : 'which pipelines no request that is not idempotent',
-    minNode: undici8Needs,
-    load: () => import('./undici-http1-pipelined.mjs'),
+    load: async () => (await dispatchers()).undiciPipelined,
   },
   [FLOOR]: {
     ...common,
@@ -174,7 +162,7 @@ export const clients = {
     ...common,
     label: "Node's fetch on undici 7's Agent",
     apiFor: only('fetch'),
-    load: () => import('./node-fetch-h2.mjs'),
+    load: async () => (await others()).nodeFetchH2,
   },
   'node-fetch': {
     ...common,
@@ -182,14 +170,14 @@ export const clients = {
     http1: true,
     apiFor: only('fetch'),
     whyNot: (_, { inFlight }) => (inFlight > 1000 ? 'which would open as many connections' : null),
-    load: () => import('./node-fetch.mjs'),
+    load: async () => (await others()).nodeFetch,
   },
   axios: {
     ...common,
     label: 'axios',
     whyNot: outgrowsSession,
     pace: slow,
-    load: () => import('./axios.mjs'),
+    load: async () => (await others()).axios,
   },
   got: {
     ...common,
@@ -197,7 +185,7 @@ export const clients = {
     whyNot: (_, { tls }) => (tls ? null : 'which speaks HTTP/2 over TLS only'),
     pace: slow,
     minNode: [22, 0],
-    load: () => import('./got.mjs'),
+    load: async () => (await others()).got,
   },
   'fetch-h2': {
     ...common,
@@ -209,10 +197,10 @@ export const clients = {
         ? 'which needs an older Node for TLS to an address'
         : outgrowsSession(api, scenario),
     pace: slow,
-    load: () => import('./fetch-h2.mjs'),
+    load: async () => (await others()).fetchH2,
   },
-  'connect-node': { ...common, label: 'connect-node', load: () => import('./connect-node.mjs') },
-  go: { ...common, label: 'Go net/http', loadProgram: () => import('./go.mjs') },
+  'connect-node': { ...common, label: 'connect-node', load: async () => (await others()).connectNode },
+  go: { ...common, label: 'Go net/http', loadProgram: async () => (await programs()).go },
   h2load: {
     ...common,
     label: 'h2load (C)',
@@ -220,14 +208,11 @@ export const clients = {
       if (pattern === 'rounds') return 'which has no rounds'
       return origins > 1 ? 'which asks one origin only' : null
     },
-    loadProgram: () => import('./h2load.mjs'),
+    loadProgram: async () => (await programs()).h2load,
   },
 }
 
-/**
- * @param {string} name
- * @returns {ClientEntry}
- */
+/** @param {string} name @returns {ClientEntry} */
 export function clientNamed(name) {
   const entry = clients[name]
   if (entry === undefined) throw new Error(`no such client: ${name}`)

@@ -1,13 +1,11 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
-import { PieceReader } from './piece-reader.mjs'
-import { echo } from './tunnel.mjs'
+import { echo, PieceReader } from './shapes.mjs'
 
 /**
  * Writes and reads on a tunnel once it stands.
  *
- * @param {import('node:http2').ClientHttp2Stream} stream
- * @param {Buffer | null} body
+ * @param {import('node:http2').ClientHttp2Stream} stream @param {Buffer | null} body
  * @param {import('./index.mjs').Done} done
  */
 function echoOnceOpen(stream, body, done) {

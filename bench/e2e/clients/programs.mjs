@@ -1,0 +1,90 @@
+/**
+ * Clients that aren't JavaScript, and run in place of worker.mjs.
+ *
+ * @typedef {import('./index.mjs').Program} Program
+ */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { outputOf } from '../../../scripts/processes.mjs'
+import { PROGRAM_ENV } from '../../../scripts/program-env.mjs'
+import { directory, start } from '../children.mjs'
+
+/** The first time it compiles the standard library. Milliseconds. */
+const BUILD_LIMIT = 180_000
+/** The first one in which net/http can be kept to one connection above its limit of streams. */
+const OLDEST = 26
+
+/** @param {string} program @param {string[]} args */
+const ask = (program, ...args) => spawnSync(program, args, { encoding: 'utf8', env: PROGRAM_ENV })
+
+/** @type {Promise<string> | undefined} */
+let built
+
+async function build() {
+  const binary = join(directory, 'go-client')
+  const source = fileURLToPath(new URL('go/main.go', import.meta.url))
+  // Where it goes away with all else, also when this run is interrupted meanwhile.
+  const env = { GOTMPDIR: directory }
+  await outputOf(start('server', 'go', ['build', '-o', binary, source], env), BUILD_LIMIT)
+  return binary
+}
+
+/** Go's net/http: a small program, built once a run, which takes the same job as worker.mjs and writes the same line. @type {Program} */
+export const go = {
+  whyNot() {
+    const { error, stdout } = ask('go', 'env', 'GOVERSION')
+    if (error !== undefined) return 'which is not installed'
+    const isNew = Number(/^go1\.(\d+)/.exec(stdout)?.[1]) >= OLDEST
+    return isNew ? null : `which needs Go 1.${OLDEST}, and this is ${stdout.trim()}`
+  },
+  async toCommand(job) {
+    built ??= build()
+    return { file: await built, args: [JSON.stringify(job)], read: JSON.parse }
+  },
+}
+
+/** @param {string} text @param {RegExp} pattern */
+function find(text, pattern) {
+  const found = pattern.exec(text)?.[1]
+  if (found === undefined) throw new Error(`h2load has no ${pattern} in its output:\n${text}`)
+  return Number(found)
+}
+
+/**
+ * @param {string} output @param {{ requests: number, responseBytes: number }} expected
+ * @returns {import('../worker.mjs').Measurement}
+ */
+export function readH2load(output, { requests, responseBytes }) {
+  const responded = find(output, /status codes: (\d+) 2xx/)
+  const bytes = find(output, /\((\d+)\) data/)
+  if (responded !== requests || bytes !== requests * responseBytes)
+    throw new Error(`${responded} of ${requests} requests were answered, with ${bytes} bytes\n${output}`)
+  const cpuSeconds = find(output, /^user ([\d.]+)/m) + find(output, /^system ([\d.]+)/m)
+  return {
+    version: ask('h2load', '--version').stdout.trim(),
+    requestsPerSecond: find(output, /finished in [^,]+, ([\d.]+) req\/s/),
+    cpuMicros: (cpuSeconds * 1e6) / requests,
+    ...{ p50Micros: null, p99Micros: null, allocatedBytes: null, gcMicros: null, residentBytes: null },
+  }
+}
+
+/** nghttp2's load generator, in C: how far a client could get. It has no warm-up by count, so all of its requests are timed. @type {Program} */
+export const h2load = {
+  whyNot() {
+    if (ask('h2load', '--version').error !== undefined) return 'which is not installed'
+    return ask('bash', '-c', 'true').error === undefined ? null : 'which needs bash to take its CPU time'
+  },
+  async toCommand({ origins, path, file, bodyBytes, responseBytes, inFlight, warmup, ...job }) {
+    const requests = warmup + job.requests
+    const counts = ['-n', requests, '-c', job.connections ?? 1, '-m', inFlight].map(String)
+    const args = [...(bodyBytes > 0 ? ['-d', file] : []), ...counts, `${origins[0]}${path}`]
+    // Nothing but the shell tells the CPU time of a program that isn't ours.
+    const script = `TIMEFORMAT=$'user %U\\nsystem %S'; { time h2load "$@"; } 2>&1`
+    return {
+      file: 'bash',
+      args: ['-c', script, 'bash', ...args],
+      read: (output) => readH2load(output, { requests, responseBytes }),
+    }
+  },
+}

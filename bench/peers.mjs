@@ -1,6 +1,4 @@
-/**
- * The packages that nothing but the benchmarks needs: bench/package.json has them, and this installs them.
- */
+/** The packages that nothing but the benchmarks needs: bench/package.json has them, and this installs them. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

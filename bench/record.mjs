@@ -1,6 +1,4 @@
-/**
- * Records what README.md and docs/performance.md show: a run of all clients, its two charts and its figures.
- */
+/** Records what README.md and docs/performance.md show: a run of all clients, its two charts and its figures. */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,4 @@
-/**
- * Memory at scale: of a process that sends a million requests, and of each of a thousand connections.
- */
+/** Memory at scale: of a process that sends a million requests, and of each of a thousand connections. */
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
 import { floorClient, referenceClient } from './e2e/clients/index.mjs'
 import { playRounds, runWorker, toClientJob, toRows } from './e2e/plans.mjs'

@@ -1,6 +1,4 @@
-/**
- * What the first requests of a process cost, beside those that come when V8 has compiled all of it.
- */
+/** What the first requests of a process cost, beside those that come when V8 has compiled all of it. */
 import { writeFileSync } from 'node:fs'
 import { readOptions, runMain, UsageError } from '../scripts/options.mjs'
 import { playRounds, runWorker, toClientJob, toRows } from './e2e/plans.mjs'

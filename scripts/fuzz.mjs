@@ -4,9 +4,9 @@
  *
  * What must hold is in test/protocol/support/fuzz.ts and in test/fuzz/round.ts; the tests play some of it.
  */
-import { parseArgs } from 'node:util'
 import { fuzzClients } from './fuzz/clients.mjs'
 import { fuzzCore } from './fuzz/core.mjs'
+import { ENGINES, readOptions, runMain, UsageError } from './options.mjs'
 
 const help = `Usage: node scripts/fuzz.mjs [options]
 
@@ -25,48 +25,30 @@ const help = `Usage: node scripts/fuzz.mjs [options]
   --verbose       writes down all that happens in a client's round
 `
 
-/** @type {Readonly<Record<string, ('node' | 'wire')[]>>} */
-const ENGINES = { node: ['node'], wire: ['wire'], both: ['node', 'wire'] }
-
 /** @type {Readonly<Record<string, ('legal' | 'illegal')[]>>} */
 const MODELS = { legal: ['legal'], illegal: ['illegal'], both: ['legal', 'illegal'] }
 
-function readOptions() {
-  const text = /** @type {const} */ ({ type: 'string' })
-  const flag = /** @type {const} */ ({ type: 'boolean' })
-  const { values } = parseArgs({
-    options: {
-      ...{ seconds: text, seed: text, rounds: text, seeds: text, engine: text, model: text, workers: text },
-      ...{ clients: flag, 'keep-going': flag, collect: flag, verbose: flag, help: flag },
-    },
-  })
-  if (values.help === true) return null
-  const number = (/** @type {string | undefined} */ value, /** @type {number} */ fallback) => {
-    const given = value === undefined ? fallback : Number(value)
-    if (!Number.isSafeInteger(given) || given < 0) throw new Error(`Not a whole number: ${value}\n\n${help}`)
-    return given
-  }
-  const seeds = values.seeds?.split(',').map((seed) => number(seed, 0)) ?? null
-  const hasEnd = values.rounds !== undefined || seeds !== null
-  const engines = ENGINES[values.engine ?? 'both']
-  if (engines === undefined) throw new Error(`No such engine: ${values.engine}\n\n${help}`)
-  const models = values.model === undefined ? [null] : MODELS[values.model]
-  if (models === undefined) throw new Error(`No such model: ${values.model}\n\n${help}`)
-  return {
-    engines,
-    models,
-    areClients: values.clients === true || values.model !== undefined,
-    seconds: number(values.seconds, hasEnd ? 1e9 : 60),
-    seed: seeds?.[0] ?? number(values.seed, Date.now() % 2 ** 31),
+await runMain(async () => {
+  const options = readOptions(help)
+  const number = (/** @type {string} */ name, /** @type {number} */ fallback) =>
+    options.count(name, fallback, 0)
+  const seeds = options.text('seeds')?.split(',').map(Number) ?? null
+  if (seeds?.some((seed) => !Number.isSafeInteger(seed)))
+    throw new UsageError('--seeds must be whole numbers')
+  const hasEnd = options.text('rounds') !== undefined || seeds !== null
+  const hasModel = options.text('model') !== undefined
+  const setting = {
+    engines: options.choice('engine', ENGINES, 'both'),
+    models: hasModel ? options.choice('model', MODELS, '') : [null],
+    seconds: number('seconds', hasEnd ? 1e9 : 60),
+    seed: seeds?.[0] ?? number('seed', Date.now() % 2 ** 31),
     seeds,
-    rounds: seeds?.length ?? number(values.rounds, 1e12),
-    workers: Math.max(1, number(values.workers, 1)),
-    keepsGoing: values['keep-going'] === true,
-    collects: values.collect === true,
-    isVerbose: values.verbose === true,
+    rounds: seeds?.length ?? number('rounds', 1e12),
+    workers: Math.max(1, number('workers', 1)),
+    keepsGoing: options.flag('keep-going'),
+    collects: options.flag('collect'),
+    isVerbose: options.flag('verbose'),
   }
-}
-
-const options = readOptions()
-if (options === null) process.stdout.write(help)
-else if (!(await (options.areClients ? fuzzClients(options) : fuzzCore(options)))) process.exitCode = 1
+  const areClients = options.flag('clients') || hasModel
+  if (!(await (areClients ? fuzzClients(setting) : fuzzCore(setting)))) process.exitCode = 1
+})

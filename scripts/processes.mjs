@@ -33,7 +33,7 @@ function listen() {
 /** Has it end with this process. @template {ChildProcess} T @param {T} child @returns {T} */
 export function keep(child) {
   running.add(child)
-  child.once('close', () => {
+  child.once('exit', () => {
     running.delete(child)
     listen()
   })
@@ -47,9 +47,10 @@ export const isGone = (child) => child.exitCode !== null || child.signalCode !==
 /** Kills it, and waits for its end. @param {ChildProcess} child */
 export async function stop(child) {
   if (!running.has(child)) return
-  const closed = once(child, 'close')
+  // Not 'close': a child whose channel was disconnected has none.
+  const exited = once(child, 'exit')
   child.kill('SIGKILL')
-  await closed
+  await exited
 }
 
 /** The ids of all that run but one. @param {ChildProcess} child */

@@ -1,23 +1,19 @@
 /** What servers tolerate of resets, and how Dodici keeps to it: `npm run resets -- --help`. */
 
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readOptions, runMain } from './options.mjs'
 import { abortCalls } from './resets/aborts.mjs'
 import { probe } from './resets/probe.mjs'
-import { startOrigin, toRecipes } from './resets/servers.mjs'
+import { RECIPES, startOrigin } from './soak/servers.mjs'
 
-/**
- * @typedef {import('./resets/probe.mjs').Verdict} Verdict
- * @typedef {import('./resets/aborts.mjs').Tally} Tally
- */
+/** Those that are measured as they come, with their own limits. */
+const SERVERS = ['Node 20', 'Node 22', 'Node 24', 'Node 26', 'Go', 'nghttpd', 'nginx', 'Envoy', 'h2o']
 
 const help = `Usage: npm run resets -- [options]
 
 Measures how many resets real servers tolerate on one connection, and what Dodici's aborts cost other calls there. Prints a table in
 Markdown: docs/connections.md has it. scripts/install-servers.sh installs the servers. Takes about ten minutes.
 
-  --servers NAMES  some of them, by commas
+  --servers NAMES  some of them, by commas: ${SERVERS.join(', ')}
   --rate N         calls a second that are given up (default: 200); a quarter as many end well beside them
   --timeout MS     after so long they are given up (default: 1000)
   --seconds N      of each engine at each server (default: 20)
@@ -27,60 +23,55 @@ Markdown: docs/connections.md has it. scripts/install-servers.sh installs the se
 const TOTAL = 2_500
 const BATCH = 50
 
-const { values } = parseArgs({
-  options: {
-    help: { type: 'boolean', short: 'h' },
-    servers: { type: 'string' },
-    rate: { type: 'string', default: '200' },
-    timeout: { type: 'string', default: '1000' },
-    seconds: { type: 'string', default: '20' },
-  },
-})
+/** A server of files can't be made to wait: its uploads wait for their end. @param {string} name */
+const isUpload = (name) => name === 'nghttpd'
+/** Whether it has the paths of `echo.mjs` itself. @param {string} name */
+const isOrigin = (name) => name.startsWith('Node') || name === 'Go'
 
-/** @param {Verdict} verdict */
-const toLimit = ({ resets, end }) =>
-  end === null ? `more than ${resets.toLocaleString('en')}` : `${resets.toLocaleString('en')}: ${end}`
-
-/** @param {Tally} tally */
-function toCell({ failed, served, sessions, left }) {
-  const reasons = [...new Set(failed)].map((reason) => `, ${reason}`).join('')
-  return `${failed.length} of ${served + failed.length}${reasons}; ${left ?? '–'}; ${sessions}`
+/** @param {string} name @param {number} origin @returns {Promise<string[]>} how many resets it takes */
+async function toLimits(name, origin) {
+  const cells = []
+  for (const path of ['/hang', '/drip']) {
+    // The body of a file comes at once.
+    if (path === '/drip' && isUpload(name)) return [...cells, '–']
+    const { port, stop } = await RECIPES[name](origin)
+    const plan = { total: TOTAL, batch: BATCH, age: 0, isUpload: isUpload(name) }
+    const { resets, end } = await probe(port, path, plan)
+    await stop()
+    cells.push(
+      end === null ? `more than ${resets.toLocaleString('en')}` : `${resets.toLocaleString('en')}: ${end}`,
+    )
+  }
+  return cells
 }
 
-async function main() {
-  const dodici = await import(pathToFileURL(join(import.meta.dirname, '../dist/index.js')).href)
-  const plan = { rate: Number(values.rate), timeout: Number(values.timeout), seconds: Number(values.seconds) }
+await runMain(async () => {
+  const options = readOptions(help)
+  const names = options.names('servers', SERVERS) ?? SERVERS
+  const plan = {
+    rate: options.count('rate', 200),
+    timeout: options.count('timeout', 1_000),
+    seconds: options.count('seconds', 20),
+  }
+  /** By a constant, or tsconfig.json would lead to the sources, of which nothing is compiled here. @type {string} */
+  const name = 'dodici'
+  const dodici = await import(name)
   const origin = await startOrigin()
   console.log('| server | at once, no response | at once, in a response | engine `node` | engine `wire` |')
   console.log('| --- | --- | --- | --- | --- |')
-  for (const { name, start } of toRecipes(values.servers)) {
-    /** @type {string[]} */
-    const cells = []
+  for (const name of names) {
     try {
-      for (const path of ['/hang', '/drip']) {
-        const { port, isUpload = false, stop } = await start(origin.port)
-        // The body of a file comes at once.
-        if (path === '/drip' && isUpload) cells.push('–')
-        else cells.push(toLimit(await probe(port, path, { total: TOTAL, batch: BATCH, age: 0, isUpload })))
-        await stop()
-      }
+      const cells = await toLimits(name, origin.port)
       let shown = name
       for (const engine of /** @type {const} */ (['node', 'wire'])) {
-        const { port, version, isOrigin = false, isUpload = false, stop } = await start(origin.port)
-        const backend = isOrigin ? 0 : origin.port
-        cells.push(
-          toCell(
-            await abortCalls(dodici, {
-              ...plan,
-              engine,
-              origin: `http://127.0.0.1:${port}`,
-              backend,
-              isUpload,
-            }),
-          ),
-        )
-        shown = name.startsWith('Node') ? `Node ${version}` : `${name} ${version}`
-        await stop()
+        const server = await RECIPES[name](origin.port)
+        const backend = isOrigin(name) ? 0 : origin.port
+        const own = { ...plan, engine, origin: server.origin, backend, isUpload: isUpload(name) }
+        const { failed, served, sessions, left } = await abortCalls(dodici, own)
+        const reasons = [...new Set(failed)].map((reason) => `, ${reason}`).join('')
+        cells.push(`${failed.length} of ${served + failed.length}${reasons}; ${left ?? '–'}; ${sessions}`)
+        shown = name.startsWith('Node') ? `Node ${server.version}` : `${name} ${server.version}`
+        await server.stop()
       }
       console.log(`| ${shown} | ${cells.join(' | ')} |`)
     } catch (error) {
@@ -88,7 +79,4 @@ async function main() {
     }
   }
   await origin.stop()
-}
-
-if (values.help) console.log(help)
-else await main()
+})

@@ -1,12 +1,12 @@
 /** Very many requests to servers that misbehave at random, and a check for leaks: `npm run soak -- --help`. */
 import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
+import { ENGINES, readOptions, runMain } from './options.mjs'
 import { makeRandom } from './random.mjs'
 import { runChaos } from './soak/chaos/run.mjs'
-import { Fleet } from './soak/fleet.mjs'
-import { load, SharedSignals } from './soak/load.mjs'
+import { Fleet, load, SharedSignals } from './soak/load.mjs'
+import { startPeers } from './soak/peers.mjs'
 import { runScene, sceneNames } from './soak/scenes/run.mjs'
-import { hasGo, hasNghttpd, startGrpc, startNghttpd, startPeers } from './soak/servers.mjs'
+import { hasGo, hasNghttpd, startGrpc, startNghttpd } from './soak/servers.mjs'
 import {
   collect,
   conclude,
@@ -27,9 +27,6 @@ const ENOUGH = 4.5
 const LAST_CALL = 60_000
 
 /** @typedef {'node' | 'wire'} Engine */
-
-/** @type {Readonly<Record<string, readonly Engine[]>>} */
-const ENGINES = { node: ['node'], wire: ['wire'], both: ['node', 'wire'] }
 
 const help = `Usage: node --expose-gc scripts/soak.mjs [options]
 
@@ -60,85 +57,55 @@ const help = `Usage: node --expose-gc scripts/soak.mjs [options]
   --dodici FILE    the build to try (default: dist/ of this package)
 `
 
-function readOptions() {
-  const text = /** @type {const} */ ({ type: 'string' })
-  const flag = /** @type {const} */ ({ type: 'boolean' })
-  const { values } = parseArgs({
-    options: {
-      engine: text,
-      requests: text,
-      warmup: text,
-      'at-a-time': text,
-      seed: text,
-      'time-limit': text,
-      'no-nghttpd': flag,
-      'no-grpc': flag,
-      chaos: flag,
-      seconds: text,
-      minutes: text,
-      scene: text,
-      kills: text,
-      within: text,
-      state: text,
-      only: text,
-      dodici: text,
-      help: flag,
-    },
-  })
-  if (values.help === true) return null
-  const number = (/** @type {string | undefined} */ value, /** @type {number} */ fallback) => {
-    const given = value === undefined ? fallback : Number(value)
-    if (!Number.isSafeInteger(given) || given < 0) throw new Error(`Not a whole number: ${value}\n\n${help}`)
-    return given
-  }
-  const engines = ENGINES[values.engine ?? 'both']
-  if (engines === undefined) throw new Error(`No such engine: ${values.engine}\n\n${help}`)
-  const { scene } = values
-  if (scene !== undefined && !sceneNames.includes(scene))
-    throw new Error(`No such scene: ${scene}\n\n${help}`)
-  const requests = number(values.requests, 200_000)
-  const milliseconds = number(values.seconds, number(values.minutes, 1) * 60) * 1_000
+function toSetting() {
+  const options = readOptions(help)
+  const number = (/** @type {string} */ name, /** @type {number} */ fallback) =>
+    options.count(name, fallback, 0)
+  const scenes = Object.fromEntries(sceneNames.map((name) => [name, name]))
+  const scene = options.text('scene') === undefined ? null : options.choice('scene', scenes, '')
+  const isChaos = options.flag('chaos')
+  const requests = number('requests', 200_000)
+  const milliseconds = number('seconds', number('minutes', 1) * 60) * 1_000
+  const enough = Math.ceil(Math.max(900, (requests * ENOUGH) / 1_000, (2 * milliseconds) / 1_000))
+  const dodici = options.text('dodici')
+  const within = options.count('within', null, 0)
   const common = {
-    seed: number(values.seed, Date.now() % 2 ** 31),
-    timeLimit:
-      number(values['time-limit'], Math.max(900, (requests * ENOUGH) / 1_000, (2 * milliseconds) / 1_000)) *
-      1_000,
-    module: values.dodici === undefined ? 'dodici' : pathToFileURL(values.dodici).href,
+    seed: number('seed', Date.now() % 2 ** 31),
+    timeLimit: number('time-limit', enough) * 1_000,
+    module: dodici === undefined ? 'dodici' : pathToFileURL(dodici).href,
+    milliseconds,
   }
-  const atATime = values['at-a-time']
   return {
     ...common,
-    engines,
+    engines: options.choice('engine', ENGINES, 'both'),
+    // Each scene has its own numbers.
     scene:
-      scene === undefined
+      scene === null
         ? null
         : {
             ...common,
             scene,
-            // Each scene has its own numbers.
-            requests: values.requests === undefined ? null : requests,
-            atATime: atATime === undefined ? null : number(atATime, 0),
-            kills: number(values.kills, 6),
-            milliseconds,
-            within: values.within === undefined ? null : number(values.within, 0) * 1_000,
+            requests: options.count('requests', null, 0),
+            atATime: options.count('at-a-time', null, 0),
+            kills: number('kills', 6),
+            within: within === null ? null : within * 1_000,
           },
     requests,
-    warmup: number(values.warmup, 10_000),
-    atATime: number(atATime, values.chaos === true ? 60 : 200),
-    isChaos: values.chaos === true,
-    milliseconds,
-    state: values.state ?? null,
-    only: values.only,
-    hasReal: values['no-nghttpd'] !== true && hasNghttpd,
-    hasGrpc: values['no-grpc'] !== true,
+    warmup: number('warmup', 10_000),
+    atATime: number('at-a-time', isChaos ? 60 : 200),
+    isChaos,
+    state: options.text('state') ?? null,
+    only: options.text('only'),
+    hasReal: !options.flag('no-nghttpd') && hasNghttpd,
+    hasGrpc: !options.flag('no-grpc'),
   }
 }
 
-/** @typedef {NonNullable<ReturnType<typeof readOptions>>} Options */
+/** @typedef {ReturnType<typeof toSetting>} Setting */
 
 /**
- * @param {Engine} engine @param {Options} options @param {Watch} watch
- * @param {{ peers: import('./soak/servers.mjs').Peer[], targets: import('./soak/fleet.mjs').Target[] }} servers
+ * @param {Engine} engine @param {Setting} options @param {Watch} watch
+ * @param {{ peers: import('./soak/peers.mjs').Peer[], targets: import('./soak/load.mjs').Target[] }} servers
  */
 async function soak(
   engine,
@@ -184,7 +151,7 @@ async function soak(
 /**
  * With servers of its own, so that failures of one engine don't affect another.
  *
- * @param {Engine} engine @param {Options} options
+ * @param {Engine} engine @param {Setting} options
  */
 async function run(engine, options) {
   const { seed, hasReal, hasGrpc } = options
@@ -196,7 +163,7 @@ async function run(engine, options) {
   const peers = await startPeers([seeds.fork(), seeds.fork()])
   const real = hasReal ? await startNghttpd() : null
   const grpc = hasGrpc ? await startGrpc() : null
-  /** @type {import('./soak/fleet.mjs').Target[]} */
+  /** @type {import('./soak/load.mjs').Target[]} */
   const targets = peers.map(({ origin }) => ({ url: origin, isReal: false }))
   if (real !== null) targets.push({ url: real.origin, isReal: true, name: 'nghttpd' })
   if (grpc !== null) targets.push({ url: grpc.origin, isReal: true, speaksGrpc: true, retiresAtOnce: !hasGo })
@@ -209,27 +176,15 @@ async function run(engine, options) {
   conclude(watch)
 }
 
-async function main() {
-  const options = readOptions()
-  if (options === null) {
-    process.stdout.write(help)
-    return
-  }
-  for (const engine of options.engines) {
-    if (options.scene !== null) await runScene(engine, options.scene)
-    else await (options.isChaos ? runChaos : run)(engine, options)
+await runMain(async () => {
+  const setting = toSetting()
+  for (const engine of setting.engines) {
+    if (setting.scene !== null) await runScene(engine, setting.scene)
+    else await (setting.isChaos ? runChaos : run)(engine, setting)
   }
   // It doesn't keep the process alive: it only tells of what does.
   setTimeout(() => {
     console.log(`WRONG: the process doesn't end by itself: ${process.getActiveResourcesInfo().join(', ')}`)
     process.exit(1)
   }, LAST_CALL).unref()
-}
-
-try {
-  await main()
-} catch (error) {
-  console.error(error)
-  // By exit(): servers may still be there, and end with it.
-  process.exit(1)
-}
+})

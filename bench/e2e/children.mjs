@@ -1,6 +1,4 @@
-/**
- * The processes of a run, each on its core, and the folder for all that it writes.
- */
+/** The processes of a run, each on its core, and the folder for all that it writes. */
 import { spawn, spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { keep, makeFolder } from '../../scripts/processes.mjs'

@@ -1,6 +1,4 @@
-/**
- * Says whether one revision is faster than another: `node bench/e2e/compare.mjs --help`.
- */
+/** Says whether one revision is faster than another: `node bench/e2e/compare.mjs --help`. */
 import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { readOptions, runMain, UsageError } from '../../scripts/options.mjs'

@@ -1,6 +1,4 @@
-/**
- * What the processes that are measured have in common: a client that is opened, its load, and a meter of the heap.
- */
+/** What the processes that are measured have in common: a client that is opened, its load, and a meter of the heap. */
 import { readFileSync } from 'node:fs'
 import { GCProfiler, getHeapStatistics } from 'node:v8'
 import { clientNamed } from './clients/index.mjs'

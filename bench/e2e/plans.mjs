@@ -1,6 +1,4 @@
-/**
- * Who takes part in a scenario, and a word about each who can't; and runs of one process after the other.
- */
+/** Who takes part in a scenario, and a word about each who can't; and runs of one process after the other. */
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../../scripts/options.mjs'
 import { outputOf } from '../../scripts/processes.mjs'
@@ -120,8 +118,7 @@ export async function runWorker({ node, script, job, timeout, flags = [] }) {
 /**
  * Rounds in which all take turns, there and back.
  *
- * @template T
- * @param {number} rounds @param {readonly T[]} all @param {(one: T) => Promise<void>} play
+ * @template T @param {number} rounds @param {readonly T[]} all @param {(one: T) => Promise<void>} play
  */
 export async function playRounds(rounds, all, play, what = '') {
   for (let round = 0; round < rounds; round++) {

@@ -1,6 +1,4 @@
-/**
- * Puts HTTP/2 clients side by side in one run: `node bench/e2e/run.mjs --help`.
- */
+/** Puts HTTP/2 clients side by side in one run: `node bench/e2e/run.mjs --help`. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

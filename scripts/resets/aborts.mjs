@@ -2,9 +2,8 @@
  * Gives calls up at a rate, beside calls that end well, and looks at what it costs these, and at what the server goes on
  * working at.
  */
-import { get } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
+import { askOrigin } from '../soak/servers.mjs'
 
 /** Between two rounds of calls. Milliseconds. */
 const ROUND = 20
@@ -28,14 +27,6 @@ const QUESTION = 250
  * @property {number} sessions that were opened
  * @property {number | null} left the most that the server worked at, beside the calls that somebody waited for; null: unknown
  */
-
-/** @param {number} port */
-async function askOrigin(port) {
-  const response = await new Promise((resolve, reject) => {
-    get({ port, host: '127.0.0.1', path: '/active', agent: false }, resolve).on('error', reject)
-  })
-  return Number(await text(response))
-}
 
 /** @param {typeof import('../../src/index.ts')} dodici @param {Plan} plan @returns {Promise<Tally>} */
 export async function abortCalls(dodici, { engine, origin, backend, isUpload, rate, timeout, seconds }) {
@@ -68,7 +59,7 @@ export async function abortCalls(dodici, { engine, origin, backend, isUpload, ra
   }
   const serve = async () => {
     try {
-      const response = await pool.request({ path: '/ok', method: 'GET', idempotent: false })
+      const response = await pool.request({ path: '/tally', method: 'GET', idempotent: false })
       await response.body.dump()
       tally.served++
     } catch (error) {
@@ -80,7 +71,8 @@ export async function abortCalls(dodici, { engine, origin, backend, isUpload, ra
     while (!isOver.signal.aborted && tally.left !== null) {
       const most = live
       const response = backend === 0 ? await watcher.request({ path: '/active', method: 'GET' }) : null
-      const active = response === null ? await askOrigin(backend) : Number(await response.body.text())
+      const active =
+        response === null ? await askOrigin(backend, '/active') : Number(await response.body.text())
       tally.left = Math.max(tally.left, active - Math.max(most, live))
       await wait(QUESTION)
     }

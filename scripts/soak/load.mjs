@@ -1,9 +1,133 @@
-/** The client's side of a soak: calls of every kind, so many at a time, some of them aborted at some moment. */
+/**
+ * The client's side of a soak: calls of every kind, so many at a time, some of them aborted at some moment. Of the dispatchers one at a time
+ * is in use, of one kind after another, and when it has had its requests it is closed or destroyed, whatever it is doing.
+ *
+ * @typedef {import('./watch.mjs').Watch} Watch
+ * @typedef {import('../random.mjs').Random} Random
+ */
 import { EventEmitter, getEventListeners, setMaxListeners } from 'node:events'
 import { makeRandom } from '../random.mjs'
-import { kinds, WEIGHTS } from './calls.mjs'
-import { GRPC_WEIGHTS, grpcKinds } from './grpc-calls.mjs'
-import { Expected } from './watch.mjs'
+import { GRPC_WEIGHTS, grpcKinds, kinds, WEIGHTS } from './calls.mjs'
+import { Expected, toInterceptor } from './watch.mjs'
+
+/**
+ * @typedef {{ url: string, isReal: boolean, speaksGrpc?: boolean, retiresAtOnce?: boolean, name?: string,
+ *   weights?: Readonly<Record<string, number>> }} Target `isReal`: a server that does nothing wrong, by a way without faults;
+ *   `retiresAtOnce`: its GOAWAY comes in one step; `weights`: of the kinds of calls, if not the usual ones
+ * @typedef {{ dispatcher: import('../../types/index.ts').Dispatcher, targets: Target[], label: string }} Current
+ */
+
+/** Milliseconds. */
+const LIMITS = {
+  headersTimeout: 500,
+  bodyTimeout: 500,
+  uploadTimeout: 1_000,
+  queueTimeout: 3_000,
+  connectTimeout: 3_000,
+}
+
+const WAYS_TO_END = { close: 4, closeInTime: 2, destroy: 2, destroyWithError: 1, closeThenDestroy: 1 }
+
+export class Fleet {
+  #left = 0
+  #made = 0
+  /** @type {Current | null} */
+  #current = null
+  /** @type {Set<Promise<void>>} */
+  #ending = new Set()
+
+  /**
+   * @param {typeof import('../../src/index.ts')} dodici @param {Target[]} targets
+   * @param {'node' | 'wire'} engine of all of them @param {Random} random @param {Watch} watch
+   */
+  constructor(dodici, targets, engine, random, watch) {
+    this.dodici = dodici
+    this.targets = targets
+    this.engine = engine
+    this.random = random
+    this.watch = watch
+  }
+
+  get made() {
+    return this.#made
+  }
+
+  /** For one request. @returns {Current} */
+  take() {
+    if (this.#left === 0 || this.#current === null) {
+      this.#retire()
+      this.#current = this.#make()
+      this.#left = this.random.integer(100, 1_500)
+    }
+    this.#left--
+    return this.#current
+  }
+
+  /** Ends what there is. */
+  async finish() {
+    this.#retire()
+    await Promise.all(this.#ending)
+  }
+
+  /** @param {Target[]} chosen */
+  #toOptions(chosen) {
+    const { random } = this
+    const hasReal = chosen.some(({ isReal }) => isReal)
+    // gRPC servers end a connection whose client has set a shorter pingInterval than they permit.
+    const hasGrpc = chosen.some(({ speaksGrpc }) => speaksGrpc)
+    return {
+      ...LIMITS,
+      engine: this.engine,
+      pingInterval: hasGrpc ? undefined : random.pick([100, 1_000, undefined]),
+      // On a busy machine, a correct server must not look like one that doesn't respond.
+      pingTimeout: hasReal ? 20_000 : random.pick([50, 1_000]),
+      keepAliveTimeout: random.pick([1, 20, undefined]),
+      maxConcurrentStreams: random.pick([null, null, null, 5, 50]),
+      initialWindowSize: random.pick([undefined, undefined, undefined, 1_000, 65_535]),
+      connectionWindowSize: random.pick([undefined, undefined, 65_535]),
+      replaySafe: random.pick([undefined, undefined, undefined, false]),
+    }
+  }
+
+  /** @returns {Current} */
+  #make() {
+    const { random, dodici, targets, watch } = this
+    const kind = ['Client', 'Pool', 'Agent'][this.#made++ % 3]
+    const chosen = kind === 'Agent' ? targets : [random.pick(targets)]
+    const own = this.#toOptions(chosen)
+    const connections = random.pick([undefined, undefined, 1, 2, null])
+    /** @type {import('../../types/index.ts').Dispatcher} */
+    let dispatcher
+    if (kind === 'Agent') dispatcher = new dodici.Agent({ ...own, connections, h2c: true })
+    else if (kind === 'Pool') dispatcher = new dodici.Pool(chosen[0].url, { ...own, connections })
+    else dispatcher = new dodici.Client(chosen[0].url, own)
+    // Watched call by call, or as it is.
+    const isWatched = random.chance(0.5)
+    const used = isWatched ? dispatcher.compose(toInterceptor(watch)) : dispatcher
+    return { dispatcher: used, targets: chosen, label: `${kind} ${this.#made}` }
+  }
+
+  #retire() {
+    const current = this.#current
+    this.#current = null
+    if (current === null) return
+    const way = this.random.weighted(WAYS_TO_END)
+    const ending = this.watch.followEnd(`${way} of ${current.label}`, () =>
+      this.#end(current.dispatcher, way),
+    )
+    this.#ending.add(ending)
+    ending.then(() => this.#ending.delete(ending))
+  }
+
+  /** @param {import('../../types/index.ts').Dispatcher} dispatcher @param {string} way */
+  async #end(dispatcher, way) {
+    if (way === 'close') await dispatcher.close()
+    else if (way === 'closeInTime') await dispatcher.close({ timeout: this.random.integer(1, 300) })
+    else if (way === 'destroy') await dispatcher.destroy()
+    else if (way === 'destroyWithError') await dispatcher.destroy(new Expected('destroyed with an error'))
+    else await Promise.all([dispatcher.close(), dispatcher.destroy()])
+  }
+}
 
 /** Signals that many calls share, and that never fire. */
 export class SharedSignals {
@@ -32,7 +156,7 @@ const SOON = 30
 
 /** The `signal` of one call, and the timer that fires it. */
 class Aborter {
-  /** @param {import('../random.mjs').Random} random @param {SharedSignals} shared */
+  /** @param {Random} random @param {SharedSignals} shared */
   constructor(random, shared) {
     this.random = random
     const kind = random.weighted(SIGNALS)
@@ -106,9 +230,9 @@ function toFailure(error, aborter) {
 const ALL_KINDS = { ...kinds, ...grpcKinds }
 
 /**
- * @param {object} options @param {import('./fleet.mjs').Fleet} options.fleet
- * @param {import('./watch.mjs').Watch} options.watch @param {SharedSignals} options.shared
- * @param {import('../random.mjs').Random} options.random @param {number} options.requests Infinity: until `isOver()`
+ * @param {object} options @param {Fleet} options.fleet
+ * @param {Watch} options.watch @param {SharedSignals} options.shared
+ * @param {Random} options.random @param {number} options.requests Infinity: until `isOver()`
  * @param {() => boolean} [options.isOver] @param {number} options.atATime
  * @param {number} options.firstNumber makes tags unique over several loads
  * @param {typeof kinds} [options.moreKinds] that the targets' own weights name
@@ -131,7 +255,7 @@ export async function load(options) {
 
   const { fetch } = fleet.dodici
 
-  /** @param {import('../random.mjs').Random} own @param {number} number */
+  /** @param {Random} own @param {number} number */
   async function call(own, number) {
     const { dispatcher, targets, label } = fleet.take()
     const target = own.pick(targets)

@@ -101,7 +101,7 @@ export function guard(watch, peers, timeLimit, onHopeless) {
   return () => clearInterval(timer)
 }
 
-/** @param {import('./watch.mjs').Watch} watch @param {import('./servers.mjs').PeerTally[]} tallies */
+/** @param {import('./watch.mjs').Watch} watch @param {import('./peers.mjs').PeerTally[]} tallies */
 export function report(watch, tallies) {
   console.log(`Calls by outcome:\n${toLines(watch.outcomes)}`)
   console.log(`Failures:\n${toLines(watch.errors)}`)

@@ -1,17 +1,81 @@
-/** The POSTs that the origins have counted: none that may be sent once may have come twice. */
+/**
+ * The real servers of the chaos soak, and the POSTs that their origins have counted: none that may be sent once may have come twice. What
+ * can't be started is left out, aloud; with CI=true that is a failure.
+ */
+import { CONNECT, FETCHES, GRPC_WEIGHTS, UPGRADE, WEB_SOCKETS, WEIGHTS } from '../calls.mjs'
+import { askOrigin, RECIPES, startOrigin } from '../servers.mjs'
 
 /**
- * @typedef {import('./servers.mjs').RealServer} RealServer
+ * @typedef {typeof import('../../../src/index.ts')} Dodici
+ * @typedef {'node' | 'wire'} Engine
  *
- * @typedef {Awaited<ReturnType<typeof import('./servers.mjs').startServers>>} Servers
+ * @typedef {object} Kind
+ * @property {Readonly<Record<string, number>>} [weights] of the kinds of calls that it understands, beside requests and fetch
+ * @property {'itself' | 'its origin' | 'nothing'} counts what counts the POSTs that have come twice
+ * @property {boolean} [speaksGrpc]
+ *
+ * @typedef {{ name: string } & Required<Kind> & import('../servers.mjs').Started} RealServer
+ * @typedef {Awaited<ReturnType<typeof startServers>>} Servers
+ * @typedef {{ posts: number, twice: string[] }} PostTally
  */
+
+const BEHIND = /** @type {const} */ ({ counts: 'its origin' })
+const ITSELF = /** @type {const} */ ({ counts: 'itself' })
+
+/**
+ * Hypercorn without WebSockets: 0.18 doesn't end the stream of one that the client closes, and drops the connection after one that it
+ * closes itself.
+ *
+ * @type {Readonly<Record<string, Kind>>}
+ */
+const KINDS = {
+  nginx: BEHIND,
+  Apache: BEHIND,
+  Envoy: { ...BEHIND, weights: WEB_SOCKETS },
+  HAProxy: { ...BEHIND, weights: WEB_SOCKETS },
+  h2o: BEHIND,
+  Caddy: BEHIND,
+  Hypercorn: ITSELF,
+  Go: { ...ITSELF, weights: CONNECT },
+  'grpc-go': { counts: 'nothing', speaksGrpc: true },
+  nghttpd: { counts: 'nothing' },
+  ...Object.fromEntries(
+    ['20', '22', '24', '26'].map((major) => [
+      `Node ${major}`,
+      { ...ITSELF, weights: { ...CONNECT, ...UPGRADE } },
+    ]),
+  ),
+}
+
+/** @param {(line: string) => void} onMissing one that is left out @param {string | undefined} only names by commas; undefined: all */
+export async function startServers(onMissing, only) {
+  const origin = await startOrigin()
+  /** @type {RealServer[]} */
+  const servers = []
+  const wanted = only?.split(',')
+  for (const [name, { counts, weights = {}, speaksGrpc = false }] of Object.entries(KINDS)) {
+    if (wanted !== undefined && !wanted.includes(name)) continue
+    try {
+      const all = speaksGrpc ? GRPC_WEIGHTS : { ...WEIGHTS, ...FETCHES, ...weights }
+      servers.push({ ...(await RECIPES[name](origin.port)), name, counts, weights: all, speaksGrpc })
+    } catch (error) {
+      onMissing(`${name}: ${error instanceof Error ? error.message : String(error)}`.replaceAll('\n', ' '))
+    }
+  }
+  return {
+    servers,
+    /** @returns {Promise<PostTally>} */
+    tallyOrigin: () => askOrigin(origin.port, '/tally'),
+    stop: () => Promise.all([...servers, origin].map((server) => server.stop())),
+  }
+}
 
 /** A POST that is sent twice to each server on purpose: a counter that doesn't see it sees nothing. @param {number} index */
 const toCheck = (index) => `P-check-${String.fromCharCode(97 + index)}`
 
 /**
- * @param {typeof import('../../../src/index.ts')} dodici @param {'node' | 'wire'} engine @param {number} port
- * @param {(client: InstanceType<typeof import('../../../src/index.ts').Client>) => Promise<void>} use
+ * @param {Dodici} dodici @param {Engine} engine @param {number} port
+ * @param {(client: InstanceType<Dodici['Client']>) => Promise<void>} use
  */
 async function withClient(dodici, engine, port, use) {
   const client = new dodici.Client(`http://127.0.0.1:${port}`, { engine })
@@ -19,11 +83,7 @@ async function withClient(dodici, engine, port, use) {
   await client.close()
 }
 
-/**
- * Sends what the counters have to find.
- *
- * @param {typeof import('../../../src/index.ts')} dodici @param {'node' | 'wire'} engine @param {Servers} servers
- */
+/** Sends what the counters have to find. @param {Dodici} dodici @param {Engine} engine @param {Servers} servers */
 export async function checkCounters(dodici, engine, { servers }) {
   for (const [index, { name, port, counts }] of servers.entries()) {
     if (counts === 'nothing') continue
@@ -41,12 +101,11 @@ export async function checkCounters(dodici, engine, { servers }) {
 /**
  * What all origins have counted.
  *
- * @param {typeof import('../../../src/index.ts')} dodici @param {'node' | 'wire'} engine @param {Servers} servers
- * @param {import('../watch.mjs').Watch} watch
+ * @param {Dodici} dodici @param {Engine} engine @param {Servers} servers @param {import('../watch.mjs').Watch} watch
  */
 export async function tallyPosts(dodici, engine, { servers, tallyOrigin }, watch) {
   const behind = servers.filter(({ counts }) => counts === 'its origin')
-  /** @type {[string, import('./servers.mjs').PostTally][]} */
+  /** @type {[string, PostTally][]} */
   const tallies = []
   if (behind.length > 0) tallies.push([behind.map(({ name }) => name).join(', '), await tallyOrigin()])
   for (const { name, port, counts } of servers) {

@@ -2,10 +2,9 @@
 
 import { getHeapSpaceStatistics } from 'node:v8'
 import { makeRandom } from '../../random.mjs'
-import { compileScript } from '../../support.mjs'
-import { Fleet } from '../fleet.mjs'
-import { load, SharedSignals } from '../load.mjs'
-import { startChild } from '../servers.mjs'
+import { chaosKinds } from '../calls.mjs'
+import { Fleet, load, SharedSignals } from '../load.mjs'
+import { startRelay } from '../peers.mjs'
 import {
   collect,
   conclude,
@@ -18,11 +17,9 @@ import {
   watchProcess,
 } from '../verdict.mjs'
 import { Watch } from '../watch.mjs'
-import { chaosKinds } from './calls.mjs'
-import { checkCounters, tallyPosts } from './posts.mjs'
+import { checkCounters, startServers, tallyPosts } from './posts.mjs'
 import { Probes } from './probes.mjs'
 import { addRecords, emptyRecord, readState, toHistogram, toQuantile, writeState } from './record.mjs'
-import { startServers } from './servers.mjs'
 
 const MEGABYTE = 1e6
 /** Milliseconds between two looks at the memory. */
@@ -52,16 +49,6 @@ const ENOUGH_TO_END = 120_000
  * @typedef {Awaited<ReturnType<typeof startServers>>} Servers
  * @typedef {Awaited<ReturnType<typeof startRelay>>} Relay
  */
-
-/** @param {Servers} servers @param {number} seed */
-async function startRelay({ servers }, seed) {
-  const script = compileScript('soak/chaos/relay.mjs')
-  try {
-    return await startChild(script.file, { seed, servers: servers.map(({ name, port }) => ({ name, port })) })
-  } finally {
-    script.remove()
-  }
-}
 
 /** The memory, under load. V8 doubles its young generation, and halves it, as it sees fit: such a step of RSS is no leak. */
 function toMark() {
@@ -270,7 +257,7 @@ export async function runChaos(engine, options) {
   /** @type {Relay | null} */
   let relay = null
   try {
-    relay = await startRelay(servers, makeRandom(options.seed + 1).fork())
+    relay = await startRelay(makeRandom(options.seed + 1).fork(), servers.servers)
     const run = new Run(engine, options, servers, relay)
     if (missing.length > 0 && process.env.CI === 'true') run.watch.violate(`left out: ${missing.join(', ')}`)
     const unwatch = watchProcess(run.watch)

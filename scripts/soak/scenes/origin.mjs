@@ -1,8 +1,8 @@
 /** An origin of a scene: a server in a process of its own, and the next one, which waits for its turn. */
-import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { end, keep, sayAliveTo } from '../servers.mjs'
+import { isGone, stop } from '../../processes.mjs'
+import { forkChild, hear, sayAliveTo } from '../peers.mjs'
 
 /**
  * @typedef {import('node:child_process').ChildProcess} ChildProcess
@@ -11,31 +11,6 @@ import { end, keep, sayAliveTo } from '../servers.mjs'
  */
 
 const SCRIPT = join(import.meta.dirname, 'server.mjs')
-
-/**
- * The next message that has this field.
- *
- * @param {ChildProcess} child @param {string} field
- * @returns {Promise<any>} what it says
- */
-function hear(child, field) {
-  return new Promise((resolve, reject) => {
-    const stop = () => child.off('message', onMessage).off('exit', onExit)
-    const onMessage = (/** @type {any} */ message) => {
-      if (message[field] === undefined) return
-      stop()
-      resolve(message[field])
-    }
-    const onExit = () => {
-      stop()
-      reject(new Error(`a server has died: ${child.signalCode ?? child.exitCode}`))
-    }
-    child.on('message', onMessage).on('exit', onExit)
-  })
-}
-
-/** @param {ChildProcess} child */
-const isGone = (child) => child.exitCode !== null || child.signalCode !== null
 
 export class Origin {
   #port = 0
@@ -66,9 +41,7 @@ export class Origin {
   async #fork() {
     const { options } = this
     const name = `${options.name}/${this.#generation + 1}`
-    const argument = JSON.stringify({ ...options, name, seed: options.seed + this.#generation })
-    const child = fork(SCRIPT, [argument], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: [] })
-    keep(child)
+    const child = forkChild(SCRIPT, { ...options, name, seed: options.seed + this.#generation })
     await hear(child, 'isReady')
     return child
   }
@@ -78,7 +51,7 @@ export class Origin {
     const child = await this.#next
     const listening = hear(child, 'listening')
     child.send({ listen: this.#port })
-    this.#port = await listening
+    this.#port = (await listening).listening
     this.#server = child
     this.#generation++
     this.#next = this.#fork()
@@ -91,7 +64,7 @@ export class Origin {
 
   /** Kills the server, and starts the next one on its port. @param {number} [pause] in milliseconds */
   async kill(pause = 0) {
-    await end(this.#toServer())
+    await stop(this.#toServer())
     if (pause > 0) await setTimeout(pause)
     await this.start()
   }
@@ -103,10 +76,7 @@ export class Origin {
     old.send({ drain: patience })
     await drains
     this.#draining.add(old)
-    old.once('exit', () => {
-      this.#draining.delete(old)
-      end(old)
-    })
+    old.once('exit', () => this.#draining.delete(old))
     await this.start()
   }
 
@@ -123,7 +93,7 @@ export class Origin {
     const server = this.#toServer()
     const tally = hear(server, 'tally')
     server.send('tally')
-    return await tally
+    return (await tally).tally
   }
 
   /** See `ward.mjs`. */
@@ -133,7 +103,7 @@ export class Origin {
 
   async stop() {
     const servers = [this.#server, ...this.#draining, await this.#next].filter((child) => child !== null)
-    await Promise.all(servers.map(end))
+    await Promise.all(servers.map(stop))
   }
 
   #toServer() {

@@ -1,6 +1,7 @@
 /**
- * An origin of the chaos soak, for any line of Node. Arguments: `h2c` or `http1`, and the port. A GET gets a body that says its
- * length, a POST gets its body back, a tunnel echoes. `GET /tally` says which bodies have come twice.
+ * An origin, for any line of Node. Arguments: `h2c` or `http1`, and the port. A GET gets a body that says its length, a POST gets its body
+ * back, a tunnel echoes; `/hang` gets no response, and `/drip` one without an end. `GET /tally` says which bodies have come twice, and
+ * `GET /active` how many of `/hang` and `/drip` it works at.
  *
  * Over HTTP/1.1 it stands behind proxies, and speaks WebSocket.
  */
@@ -18,6 +19,7 @@ const filler = Buffer.alloc(2 ** 20, 'chaos ')
 const posts = new Map()
 /** @type {string[]} */
 const twice = []
+let active = 0
 
 /** @param {string} tag */
 function touch(tag) {
@@ -48,18 +50,33 @@ function echo(request, response) {
   request.pipe(response)
 }
 
+/**
+ * @param {string | undefined} method @param {string | undefined} path @param {import('node:stream').Readable} request
+ * @param {import('node:stream').Writable} response @param {() => void} begin sends the header section, where it isn't sent with the body
+ */
+function respond(method, path, request, response, begin = () => {}) {
+  if (path === '/hang' || path === '/drip') {
+    active++
+    response.on('close', () => active--)
+  }
+  if (path === '/hang') return
+  begin()
+  if (path === '/drip') response.write('drip')
+  else if (path === '/active') response.end(`${active}`)
+  else if (path === '/tally') response.end(JSON.stringify({ posts: posts.size, twice }))
+  else if (method === 'CONNECT') request.pipe(response)
+  else if (method === 'POST') echo(request, response)
+  else response.end(toBody())
+}
+
 /** @param {import('node:events').EventEmitter} emitter */
 const ignoreErrors = (emitter) => emitter.on('error', () => {})
-
-const toTally = () => JSON.stringify({ posts: posts.size, twice })
 
 function startHttp1() {
   const server = createHttp1((request, response) => {
     ignoreErrors(request)
     ignoreErrors(response)
-    if (request.url === '/tally') response.end(toTally())
-    else if (request.method === 'POST') echo(request, response)
-    else response.end(toBody())
+    respond(request.method, request.url, request, response)
   })
   // A proxy's next request must not cross the end of its connection.
   server.keepAliveTimeout = 0
@@ -88,11 +105,7 @@ function startHttp2() {
   server.on('stream', (/** @type {import('node:http2').ServerHttp2Stream} */ stream, headers) => {
     ignoreErrors(stream)
     if (stream.destroyed) return
-    stream.respond({ ':status': 200 })
-    if (headers[':path'] === '/tally') stream.end(toTally())
-    else if (headers[':method'] === 'CONNECT') stream.pipe(stream)
-    else if (headers[':method'] === 'POST') echo(stream, stream)
-    else stream.end(toBody())
+    respond(headers[':method'], headers[':path'], stream, stream, () => stream.respond({ ':status': 200 }))
   })
   return server
 }

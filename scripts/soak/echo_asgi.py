@@ -1,4 +1,4 @@
-"""An origin of the chaos soak, for Hypercorn. `echo-node.mjs` says what its responses are."""
+"""An origin of the chaos soak, for Hypercorn. `echo.mjs` says what its responses are."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-// An origin of the chaos soak: Go's net/http over h2c. `echo-node.mjs` says what its responses are.
+// An origin: Go's net/http over h2c. `echo.mjs` says what its responses are. Its handlers end with their request.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // As many bytes of a POST's body name it.
@@ -20,6 +21,8 @@ var (
 	lock  sync.Mutex
 	posts = map[string]int{}
 	twice = []string{}
+	// Requests to /hang and /drip that it works at.
+	active atomic.Int64
 )
 
 func touch(tag string) {
@@ -54,6 +57,16 @@ func serve(response http.ResponseWriter, request *http.Request) {
 		lock.Lock()
 		defer lock.Unlock()
 		json.NewEncoder(response).Encode(map[string]any{"posts": len(posts), "twice": twice})
+	case request.URL.Path == "/active":
+		fmt.Fprint(response, active.Load())
+	case request.URL.Path == "/hang" || request.URL.Path == "/drip":
+		active.Add(1)
+		defer active.Add(-1)
+		if request.URL.Path == "/drip" {
+			io.WriteString(response, "drip")
+			response.(http.Flusher).Flush()
+		}
+		<-request.Context().Done()
 	case request.Method == http.MethodPost:
 		tag := make([]byte, tagLength)
 		if _, err := io.ReadFull(request.Body, tag); err != nil {

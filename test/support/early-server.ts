@@ -35,6 +35,8 @@ export const HTTP2_ENDINGS: readonly Ending[] = [
   ending('END_STREAM and the end of the connection', true),
   ending('RST_STREAM(CANCEL) within the response', false),
   ending('RST_STREAM(CANCEL) without a response', false),
+  ending('RST_STREAM(NO_ERROR) without a response', false),
+  ending('GOAWAY and a lost connection without a response', false),
   ending('a lost connection within the response', false),
   ending('a lost connection without a response', false),
 ]
@@ -70,12 +72,12 @@ function endStream(stream: FaultStream, connection: FaultConnection): void {
     if (name.startsWith('END_STREAM')) void stream.end(TEXT)
     if (name.startsWith('the whole length')) void stream.data(TEXT)
     if (name.endsWith('within the response')) void stream.data(TEXT.slice(1))
-    if (name.endsWith('(NO_ERROR)')) stream.reset('NO_ERROR')
+    if (name.endsWith('(NO_ERROR)') || name.startsWith('RST_STREAM(NO_ERROR)')) stream.reset('NO_ERROR')
     if (name.startsWith('RST_STREAM(CANCEL)')) stream.reset('CANCEL')
-    if (name.endsWith('GOAWAY')) connection.goAway({ lastStreamId: stream.id })
+    if (name.includes('GOAWAY')) connection.goAway({ lastStreamId: stream.id })
   })
   if (name.endsWith('the end of the connection')) connection.end()
-  if (name.startsWith('a lost connection')) connection.break()
+  if (name.includes('a lost connection')) connection.break()
 }
 
 /** Speaks HTTP/2 without TLS. @returns its origin */

@@ -287,6 +287,7 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** A malformed response is a stream error (RFC 9113 §8.1.1). */
   #refuse(fault: string): void {
     this.#resetCode = ErrorCode.PROTOCOL_ERROR
+    this.#upload?.stop() // As in `#failUnlessOfLoss`.
     const message = `The response is malformed: ${fault}`
     this.#flow.fail(new StreamError(message, { http2ErrorCode: ErrorCode.PROTOCOL_ERROR, processed: 'yes' }))
     this.#release()
@@ -325,6 +326,8 @@ export class NodeStream implements Attempt, EngineStream, FlowSide, NodeStreamLi
   /** Fails the call, at once or, where a GOAWAY in the same read may change the error, a turn later. */
   #failUnlessOfLoss(isQuiet: boolean): void {
     const flow = this.#flow
+    // First: the call may have its source drained, which must not be paused behind that.
+    this.#upload?.stop()
     const error = this.#toFailure()
     if (flow.isOpen && error instanceof StreamError && mayBeLoss(flow.call, error))
       originalSetImmediate(tellReset, this, error)

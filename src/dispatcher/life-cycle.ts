@@ -15,6 +15,7 @@ import { invalid, invalidKind, toBoolean, toDelay } from '../core/validate.ts'
 import { ClientClosedError, ClientDestroyedError, toError } from '../errors/errors.ts'
 import { CallerStackHandler } from '../handler/caller-stack.ts'
 import { checkTunnelHandler, isFit } from '../handler/check-handler.ts'
+import { FetchHandler } from '../handler/fetch-handler.ts'
 import { toNativeHandler } from '../handler/legacy-handler.ts'
 import { RefusedController } from '../handler/refused-controller.ts'
 import { REQUEST_OPTIONS } from '../options/known-options.ts'
@@ -115,7 +116,8 @@ export abstract class LivingDispatcher extends Dispatcher {
       if (typeof options !== 'object' || options === null) throw invalidKind('options', options, 'an object')
       warnOfUnknownOptions(options, REQUEST_OPTIONS, this.isBehindOthers)
       checkTunnelHandler(options, handler)
-      return this.dispatchChecked(options, this.#toTraced(options, native))
+      const given = native instanceof FetchHandler ? native.watchUpload(options) : options
+      return this.dispatchChecked(given, this.#toTraced(options, native))
     } catch (thrown) {
       const error = toError(thrown)
       native.onResponseError?.(new RefusedController(error), error)

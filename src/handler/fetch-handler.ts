@@ -6,6 +6,9 @@
 
 import type { DispatchController, DispatchHandler } from '../../types/handler.ts'
 import type { IncomingHttpHeaders } from '../../types/headers.ts'
+import type { DispatchOptions } from '../../types/request.ts'
+import type { Alarm } from '../core/clock.ts'
+import { systemClock } from '../core/clock.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import { ForwardingHandler } from './forwarding-handler.ts'
 
@@ -22,13 +25,28 @@ export function isFetchHandler(handler: object): boolean {
   return isPlain && Object.hasOwn(handler, 'body') && Object.hasOwn(handler, 'abort')
 }
 
+/** The longest that a failure waits for an answer of the source. Milliseconds. */
+const PATIENCE = 100
+
 /**
- * Tells fetch of a failure a macrotask after the response's header section. Fetch listens for a failure only once the
- * promise that the header section settles has run its continuations. Told earlier, it would wait for ever for the rest
- * of a response that fails in the same read.
+ * Tells fetch of a failure when fetch can bear it.
+ *
+ * - A macrotask after the response's header section. Fetch listens for a failure only once the promise that the header
+ *   section settles has run its continuations. Told earlier, it would wait for ever for the rest of a response that
+ *   fails in the same read.
+ * - Once the source of the body has answered, or {@link PATIENCE} milliseconds later. See {@link FetchUpload}.
  */
 export class FetchHandler extends ForwardingHandler {
   #hasResponse = false
+  /** Null for a body that isn't read from a generator. */
+  #upload: FetchUpload | null = null
+
+  /** The options to dispatch in place of those that fetch gave. */
+  watchUpload(options: DispatchOptions): DispatchOptions {
+    if (!isAsyncGenerator(options.body)) return options
+    this.#upload = new FetchUpload(options.body)
+    return { ...options, body: this.#upload }
+  }
 
   override onResponseStart(
     controller: DispatchController,
@@ -42,12 +60,78 @@ export class FetchHandler extends ForwardingHandler {
 
   override onResponseError(controller: DispatchController, error: Error): void {
     // An abort of fetch's own is told at once: after a 421, fetch may send its request again behind it.
-    if (this.#hasResponse && !controller.aborted)
-      originalSetImmediate(tellError, this.handler, controller, error)
+    if (controller.aborted) super.onResponseError(controller, error)
+    else if (this.#upload?.isAsked === true) this.#upload.onAnswer(() => this.#tell(controller, error))
+    else this.#tell(controller, error)
+  }
+
+  #tell(controller: DispatchController, error: Error): void {
+    if (this.#hasResponse) originalSetImmediate(tellError, this.handler, controller, error)
     else super.onResponseError(controller, error)
   }
 }
 
 function tellError(handler: DispatchHandler, controller: DispatchController, error: Error): void {
   handler.onResponseError?.(controller, error)
+}
+
+/** The body of undici's fetch, whatever its caller gave, unless it is null. An object of another realm counts, too. */
+function isAsyncGenerator(body: unknown): body is AsyncGenerator<Uint8Array> {
+  return Object.prototype.toString.call(body) === '[object AsyncGenerator]'
+}
+
+/**
+ * The generator that reads a body for undici's fetch.
+ *
+ * If fetch hears of a failure while that generator waits for a piece, the generator never yields again and can't be
+ * ended: in undici 6, 7 and 8 it reads the source to its end, and discards what it reads. A source without an end then
+ * takes all of the process's time, if it never has to wait. So the failure waits for the piece, behind which the
+ * generator is ended.
+ */
+class FetchUpload implements AsyncIterableIterator<Uint8Array> {
+  readonly #generator: AsyncGenerator<Uint8Array>
+  #isAsked = false
+  /** Called once the generator has answered; null while nothing waits for that. */
+  #onAnswer: (() => void) | null = null
+  readonly #receive = (): void => {
+    this.#isAsked = false
+    this.#onAnswer?.()
+  }
+
+  constructor(generator: AsyncGenerator<Uint8Array>) {
+    this.#generator = generator
+  }
+
+  /** Whether the generator reads a piece. */
+  get isAsked(): boolean {
+    return this.#isAsked
+  }
+
+  /** Calls back once, when the generator has answered, or too much time has passed. */
+  onAnswer(callback: () => void): void {
+    const end = (): void => {
+      this.#onAnswer = null
+      alarm.cancel()
+      callback()
+    }
+    const alarm: Alarm = systemClock.after(PATIENCE, end)
+    // The failure may have taken all else that kept the process alive.
+    alarm.setRef(true)
+    this.#onAnswer = end
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    const answer = this.#generator.next()
+    this.#isAsked = true
+    answer.then(this.#receive, this.#receive)
+    return answer
+  }
+
+  return(): Promise<IteratorResult<Uint8Array>> {
+    return this.#generator.return(undefined)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
 }

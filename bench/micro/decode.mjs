@@ -2,10 +2,8 @@
 import zlib from 'node:zlib'
 import { loadSource } from './harness.mjs'
 
-/** @type {typeof import('../../src/fetch/body-decoder.ts')} */
-const { BodyDecoder } = await loadSource('fetch/body-decoder.ts')
 /** @type {typeof import('../../src/fetch/decode.ts')} */
-const { Decoder } = await loadSource('fetch/decode.ts')
+const { BodyDecoder, Decoder } = await loadSource('fetch/decode.ts')
 
 /** As many responses as may be in flight: threads and event loop work side by side then. */
 const BODIES = 50
@@ -29,7 +27,7 @@ function toEncoded(size) {
 function decode(DecoderClass, encoded) {
   return new Promise((resolve, reject) => {
     let size = 0
-    const decoder = new DecoderClass(['gzip'], -1, {
+    const decoder = new DecoderClass(['gzip'], {
       onDecoded: (chunk) => {
         size += chunk.length
         return true

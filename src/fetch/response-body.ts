@@ -11,10 +11,10 @@ import { toSizeError } from '../call/response-limits.ts'
 import { KeptPieces } from '../core/kept-pieces.ts'
 import { originalSetImmediate } from '../core/original-timers.ts'
 import { toError } from '../errors/errors.ts'
-import { BodyDecoder } from './body-decoder.ts'
 import type { ByteSupply } from './byte-source.ts'
 import { ByteSource } from './byte-source.ts'
-import type { Coding, DecodedSink } from './coding-layer.ts'
+import type { Coding, DecodedSink } from './decode.ts'
+import { BodyDecoder } from './decode.ts'
 
 /** While the body isn't read, no more than this is taken from the peer. Bytes, decoded. */
 const HIGH_WATER_MARK = 65_536
@@ -100,7 +100,7 @@ export class ResponseBody implements DecodedSink, ByteSupply {
 
   /** What comes has to be decoded. */
   decode(codings: readonly Coding[]): void {
-    this.#decoder = new BodyDecoder(codings, this.#maxSize, this)
+    this.#decoder = new BodyDecoder(codings, this)
   }
 
   /** When `response` is collected before the body was read, the body is given up. */
@@ -155,7 +155,9 @@ export class ResponseBody implements DecodedSink, ByteSupply {
     if (this.#state !== 'receiving' || chunk.length === 0) return true
     this.#decoded += chunk.length
     if (this.#maxSize !== -1 && this.#decoded > this.#maxSize) {
-      this.onDecodeError(toSizeError(this.#maxSize))
+      const error = toSizeError(this.#maxSize)
+      error.processed = 'yes'
+      this.onDecodeError(error)
       return true
     }
     if (this.#collector !== null) {

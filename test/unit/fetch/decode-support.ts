@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { afterEach, beforeEach, expect } from 'vitest'
-import type { Coding, DecodedSink } from '../../../src/fetch/coding-layer.ts'
+import type { Coding, DecodedSink } from '../../../src/fetch/decode.ts'
 import { Decoder } from '../../../src/fetch/decode.ts'
 
 export type Encode = (bytes: Uint8Array) => Buffer
@@ -79,15 +79,15 @@ export class Sink implements DecodedSink {
   }
 }
 
-export function open(codings: readonly Coding[], maxSize = -1) {
+export function open(codings: readonly Coding[]) {
   const sink = new Sink()
-  const decoder = new Decoder(codings, maxSize, sink)
+  const decoder = new Decoder(codings, sink)
   return { sink, decoder }
 }
 
 /** The result of decoding a body: the text, and the events. */
-export async function decode(codings: readonly Coding[], chunks: readonly Buffer[], maxSize = -1) {
-  const { sink, decoder } = open(codings, maxSize)
+export async function decode(codings: readonly Coding[], chunks: readonly Buffer[]) {
+  const { sink, decoder } = open(codings)
   for (const chunk of chunks) decoder.write(chunk)
   decoder.end()
   await sink.until(() => sink.events.includes('end') || sink.errors.length > 0)

@@ -1,16 +1,30 @@
-import { deflateRawSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import zlib, { deflateRawSync } from 'node:zlib'
+import { describe, expect, test, vi } from 'vitest'
+import { ResponseExceededMaxSizeError } from '../../../src/errors/errors.ts'
+import type { Coding } from '../../../src/fetch/decode.ts'
 import { ResponseBody } from '../../../src/fetch/response-body.ts'
 import type { DispatchController } from '../../../types/handler.ts'
-import { quiesce } from './decode-support.ts'
+import { noise, quiesce } from './decode-support.ts'
 
 const FEW = 16_384
 const MANY = 4 * FEW
 
-function open(): ResponseBody {
+function open(maxSize = -1): ResponseBody {
   const controller = { paused: false, pause() {}, resume() {}, abort() {} } as unknown as DispatchController
-  return new ResponseBody(controller, null, -1)
+  return new ResponseBody(controller, null, maxSize)
 }
+
+/** Reads a body that comes as a whole, in these codings. */
+async function readCoded(codings: readonly Coding[], encoded: Buffer, maxSize: number): Promise<Buffer> {
+  const body = open(maxSize)
+  body.decode(codings)
+  const read = body.read((bytes: Buffer) => bytes, null)
+  body.receive(encoded)
+  body.finish()
+  return await read
+}
+
+const TOO_LARGE = { message: 'terminated', cause: expect.any(ResponseExceededMaxSizeError) }
 
 /** Views of one chunk, so large that they aren't joined. */
 function receive(body: ResponseBody, count: number, size = 2_048): void {
@@ -96,5 +110,42 @@ describe('ResponseBody', () => {
     }
     expect(size).toBe(8_000)
     expect(reads).toBeLessThan(64)
+  })
+
+  describe('when its size is limited, decoded', () => {
+    const bomb = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024))
+
+    test.each<[string, Buffer]>([
+      ['is decoded in one step', Buffer.from('text')],
+      ['is decoded as it comes', noise],
+    ])('one that %s may have as many bytes, and fails at one more', async (_how, bytes) => {
+      const encoded = zlib.gzipSync(bytes)
+      expect((await readCoded(['gzip'], encoded, bytes.length)).equals(bytes)).toBe(true)
+      await expect(readCoded(['gzip'], encoded, bytes.length - 1)).rejects.toMatchObject(TOO_LARGE)
+      await expect(readCoded(['gzip'], encoded, 0)).rejects.toMatchObject(TOO_LARGE)
+    })
+
+    test('an empty one is within each limit', async () => {
+      expect(await readCoded(['gzip'], zlib.gzipSync(''), 0)).toHaveLength(0)
+    })
+
+    test('says that the server has processed the request', async () => {
+      const failure = await readCoded(['gzip'], zlib.gzipSync('ab'), 1).catch((error: unknown) => error)
+      expect(failure).toMatchObject({ cause: { processed: 'yes' } })
+    })
+
+    test.each<[Coding[], Buffer]>([
+      [['gzip'], bomb],
+      [['gzip', 'gzip'], zlib.gzipSync(bomb)],
+    ])('a decompression bomb is stopped there: %j', async (codings, encoded) => {
+      const spy = vi.spyOn(zlib, 'createGunzip')
+      const before = process.memoryUsage().arrayBuffers
+      await expect(readCoded(codings, encoded, 100_000)).rejects.toMatchObject(TOO_LARGE)
+      const engines = spy.mock.results.map(({ value }) => value)
+      expect(engines.map(({ destroyed }) => destroyed)).toEqual(codings.map(() => true))
+      await quiesce()
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4 * 1024 * 1024)
+      spy.mockRestore()
+    })
   })
 })

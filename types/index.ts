@@ -93,6 +93,7 @@ export type {
   UpgradeFunction,
 } from './top-level.ts'
 export type {
+  UpstreamHealthCheck,
   UpstreamInit,
   UpstreamPoolOptions,
   UpstreamPoolStats,

@@ -1,5 +1,6 @@
 import type { PoolOptions } from './client.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import type { IncomingHttpHeaders } from './headers.ts'
 import type { ClientStats, PoolStats } from './stats.ts'
 
 /** One upstream of an `UpstreamPool`, with options of its own: they win over those of the `UpstreamPool`. */
@@ -95,6 +96,59 @@ export interface UpstreamPoolOptions extends PoolOptions {
    * @default { percent: 20, minPerSecond: 10 }
    */
   retryBudget?: UpstreamRetryBudget | null | undefined
+
+  /**
+   * Asks each upstream at intervals how it is. `null`: the requests of callers show that alone.
+   *
+   * @default null
+   */
+  healthCheck?: UpstreamHealthCheck | null | undefined
+}
+
+/**
+ * How upstreams are asked how they are. The requests go to each upstream beside those of callers, count in no stats of
+ * the UpstreamPool, and don't keep the process alive while none runs.
+ *
+ * Two checks in a row that fail eject an upstream, whatever its calls did. An ejected upstream is probed by checks
+ * alone: when its time is over, a check that succeeds makes it healthy.
+ */
+export interface UpstreamHealthCheck {
+  /** What a GET asks for: required, unless there is `grpc`. */
+  path?: string | null | undefined
+
+  /**
+   * Asks gRPC's health service (`grpc.health.v1.Health/Check`) in place of a path: for the whole server, or for the
+   * service with this full name. A server without a health service counts as one that serves.
+   *
+   * @default false
+   */
+  grpc?: boolean | string | null | undefined
+
+  /**
+   * How many milliseconds lie between two checks of an upstream, give or take a tenth. An ejected upstream is checked
+   * as soon as its time is over.
+   *
+   * @default 10_000
+   */
+  interval?: number | null | undefined
+
+  /**
+   * A check whose response isn't complete after so many milliseconds has failed.
+   *
+   * @default 2_000
+   */
+  timeout?: number | null | undefined
+
+  /**
+   * Which responses are good: statuses, or a function that returns `true` for them. Not with `grpc`.
+   *
+   * @default all from 200 to 299
+   */
+  expect?:
+    | readonly number[]
+    | ((response: { statusCode: number; headers: IncomingHttpHeaders }) => boolean)
+    | null
+    | undefined
 }
 
 /**

@@ -112,6 +112,11 @@ export class Ejection {
     return this.#health.kind === 'healthy'
   }
 
+  /** Whether it is healthy, and its last call was no failure. */
+  get isFlawless(): boolean {
+    return this.#health.kind === 'healthy' && this.#health.failures === 0
+  }
+
   /** How often it was ejected. A call keeps the number of its beginning: it marks the calls of one life. */
   get ejections(): number {
     return this.#ejections

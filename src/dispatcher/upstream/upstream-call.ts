@@ -30,7 +30,7 @@ export interface UpstreamCallOwner {
    * How often Pools have sent calls again that a server may have acted on, this call or others. Null: that isn't known,
    * since the dispatchers are the caller's.
    */
-  readonly repeats: number | null
+  repeats: number | null
   /** Statuses that count as failures of an upstream. */
   readonly failureStatuses: ReadonlySet<number>
   /** To how many further upstreams a failed request may be sent. */
@@ -274,9 +274,12 @@ export class UpstreamCall implements DispatchHandler, ControlledUpstreamCall {
   #leave(result: CallResult): void {
     const upstream = this.#upstream
     if (upstream === null) return
-    const now = this.#owner.upstreams.now()
-    this.#judge(result, now)
-    this.#hear(upstream, now)
+    // The usual case asks for no time: one more success tells nothing then.
+    if (result !== 'success' || this.#isUnheard || !upstream.ejection.isFlawless) {
+      const now = this.#owner.upstreams.now()
+      this.#judge(result, now)
+      this.#hear(upstream, now)
+    }
     upstream.inFlight--
     this.#upstream = null
   }

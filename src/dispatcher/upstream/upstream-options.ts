@@ -5,7 +5,7 @@
  */
 
 import type { PoolOptions } from '../../../types/client.ts'
-import type { UpstreamInit, UpstreamPoolOptions } from '../../../types/upstream.ts'
+import type { UpstreamHealthCheck, UpstreamInit, UpstreamPoolOptions } from '../../../types/upstream.ts'
 import { MAX_DELAY } from '../../core/clock.ts'
 import { isUrl } from '../../core/realms.ts'
 import { invalid, invalidKind, toInteger } from '../../core/validate.ts'
@@ -18,6 +18,8 @@ import {
   toOrigin,
 } from '../../options/options.ts'
 import type { ReceiveLimits } from '../../options/receive-limits.ts'
+import { isServing, MAX_SERVICE_LENGTH, toGrpcCheck } from './grpc-health.ts'
+import type { HealthCheckRules } from './health-check.ts'
 import type { RetryBudgetRules } from './retry-budget.ts'
 import type { UpstreamSetRules } from './upstream-set.ts'
 
@@ -29,6 +31,8 @@ export interface ResolvedUpstreamPoolOptions {
   readonly factory: UpstreamPoolOptions['factory'] | null
   readonly rules: UpstreamSetRules
   readonly retryBudget: RetryBudgetRules
+  /** Null: calls probe ejected upstreams. */
+  readonly healthCheck: HealthCheckRules | null
   readonly failureStatuses: ReadonlySet<number>
   readonly maxRetries: number
   readonly replaySafe: boolean
@@ -58,8 +62,9 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
   const resolved = toClientOptions(input)
   const { factory: _factory, latencyWindow, failureStatuses, ...others } = input ?? {}
   const { maxFailures, ejectionTime, maxEjectionTime, maxEjectionPercent, ...rest } = others
-  const { slowStart, maxRetries, retryBudget, tls: _tls, ...poolOptions } = rest
+  const { slowStart, maxRetries, retryBudget, healthCheck, tls: _tls, ...poolOptions } = rest
   toConnections(poolOptions)
+  const checks = toHealthCheck(healthCheck)
   return {
     // A copy: a later change by the caller must not make upstreams connect in different ways.
     pool: { ...poolOptions, ...toConnectOptions(input ?? {}, resolved) },
@@ -70,9 +75,11 @@ export function toUpstreamPoolOptions(input: UpstreamPoolOptions | undefined): R
       ejectionTime: toDuration('ejectionTime', ejectionTime, 1_000),
       maxEjectionTime: toDuration('maxEjectionTime', maxEjectionTime, 60_000),
       maxEjectionPercent: toInteger('maxEjectionPercent', maxEjectionPercent, 50, 0, 100, 'percent'),
+      mayProbe: checks === null,
       slowStart: toInteger('slowStart', slowStart, 10_000, 0, MAX_DELAY, 'milliseconds'),
     },
     retryBudget: toRetryBudget(retryBudget),
+    healthCheck: checks,
     failureStatuses: toStatuses(failureStatuses),
     maxRetries: toInteger('maxRetries', maxRetries, 1, 0, MAX_COUNT, 'upstreams'),
     replaySafe: resolved.replaySafe,
@@ -110,6 +117,43 @@ function toRetryBudget(value: unknown): RetryBudgetRules {
   }
 }
 
+function toHealthCheck(value: unknown): HealthCheckRules | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw invalidKind('healthCheck', value, 'an object with path or grpc, or null')
+  const { path, grpc, interval, timeout, expect }: Partial<UpstreamHealthCheck> = value
+  const times = {
+    interval: toDuration('healthCheck.interval', interval, 10_000),
+    timeout: toDuration('healthCheck.timeout', timeout, 2_000),
+  }
+  if (grpc !== undefined && grpc !== null && grpc !== false) {
+    if (path !== undefined && path !== null) throw invalid('healthCheck.path', path, 'none, beside grpc')
+    if (expect !== undefined && expect !== null)
+      throw invalid('healthCheck.expect', expect, 'none, beside grpc')
+    return { ...times, request: toGrpcCheck(toServiceName(grpc)), isGood: isServing }
+  }
+  if (typeof path !== 'string' || !path.startsWith('/'))
+    throw invalid('healthCheck.path', path, 'a path that begins with /')
+  return { ...times, request: { path, method: 'GET' }, isGood: toExpectation(expect) }
+}
+
+function toServiceName(value: unknown): string {
+  if (value === true) return ''
+  if (typeof value === 'string' && Buffer.byteLength(value) <= MAX_SERVICE_LENGTH) return value
+  throw invalid('healthCheck.grpc', value, `true, or a service name of at most ${MAX_SERVICE_LENGTH} bytes`)
+}
+
+function toExpectation(expect: UpstreamHealthCheck['expect']): HealthCheckRules['isGood'] {
+  if (expect === undefined || expect === null)
+    return ({ statusCode }) => statusCode >= 200 && statusCode <= 299
+  if (typeof expect === 'function')
+    return ({ statusCode, headers }) => expect({ statusCode, headers }) === true
+  if (!Array.isArray(expect))
+    throw invalidKind('healthCheck.expect', expect, 'a list of statuses, a function, or null')
+  const statuses = new Set(expect.map((status) => toStatus(status, 'healthCheck.expect')))
+  return ({ statusCode }) => statuses.has(statusCode)
+}
+
 function toWeight(value: unknown): number {
   if (value === undefined || value === null) return 1
   if (typeof value !== 'number' || !(value > 0 && value <= MAX_WEIGHT))
@@ -120,10 +164,10 @@ function toWeight(value: unknown): number {
 function toStatuses(value: unknown): ReadonlySet<number> {
   if (value === undefined || value === null) return new Set(FAILURE_STATUSES)
   if (!Array.isArray(value)) throw invalidKind('failureStatuses', value, 'a list of statuses, or null')
-  return new Set(value.map(toStatus))
+  return new Set(value.map((status) => toStatus(status, 'failureStatuses')))
 }
 
-function toStatus(value: unknown): number {
+function toStatus(value: unknown, name: string): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 200 && value <= 599) return value
-  throw invalid('failureStatuses', value, 'statuses from 200 to 599')
+  throw invalid(name, value, 'statuses from 200 to 599')
 }

@@ -21,6 +21,7 @@ import { LivingDispatcher } from '../life-cycle.ts'
 import { OriginDispatcher } from '../origin-dispatcher.ts'
 import { Pool } from '../pool.ts'
 import { closeOrAwait, forwardEvents, settleAll } from '../together.ts'
+import { HealthChecks } from './health-check.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { UpstreamDispatch } from './upstream.ts'
 import { Upstream } from './upstream.ts'
@@ -49,14 +50,14 @@ export class UpstreamPool extends LivingDispatcher {
   readonly #options: ResolvedUpstreamPoolOptions
   readonly #upstreams: UpstreamSet
   readonly #budget: RetryBudget
+  /** Null: calls show how the upstreams are. */
+  readonly #checks: HealthChecks | null
   /** Dispatchers of upstreams that were removed, while their last calls run. */
   readonly #leaving = new Set<DispatcherType>()
   readonly #callOwner: UpstreamCallOwner
   readonly #permit: RepeatPermit = { mayRepeat: () => this.#mayRepeat() }
   /** Calls that haven't ended. */
   #unsettled = 0
-  /** How often a Pool has sent a call again that a server may have acted on. */
-  #repeats = 0
   /** Resolves when no call is left; null until `close()` waits for that. */
   #onIdle: (() => void) | null = null
 
@@ -74,17 +75,16 @@ export class UpstreamPool extends LivingDispatcher {
     this.#options = resolved
     this.#upstreams = new UpstreamSet(systemClock, Math.random, resolved.rules)
     this.#budget = new RetryBudget(resolved.retryBudget)
+    const { healthCheck } = resolved
+    this.#checks = healthCheck === null ? null : new HealthChecks(healthCheck, systemClock, Math.random)
     const { failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout } = resolved
     const isDestroyed = (): boolean => this.destroyed
-    const toRepeats = (): number | null => (resolved.factory == null ? this.#repeats : null)
     this.#callOwner = {
       ...{ failureStatuses, maxRetries, maxReplayBuffer, replaySafe, requestTimeout },
       maxOverload: resolved.rules.maxEjectionTime,
       upstreams: this.#upstreams,
       budget: this.#budget,
-      get repeats() {
-        return toRepeats()
-      },
+      repeats: resolved.factory === null || resolved.factory === undefined ? 0 : null,
       get mayRetry() {
         return !isDestroyed()
       },
@@ -143,6 +143,7 @@ export class UpstreamPool extends LivingDispatcher {
     const found = this.#upstreams.find(toOrigin(upstream).href)
     if (found === null) return this
     this.#upstreams.delete(found)
+    this.#checks?.delete(found)
     const { dispatcher } = found
     this.#leaving.add(dispatcher)
     // The caller may have destroyed a dispatcher of its `factory`: closing that one fails, and it is gone, too.
@@ -169,6 +170,7 @@ export class UpstreamPool extends LivingDispatcher {
 
   /** The dispatchers stay open until the last call has ended: it may still be sent to another one. */
   protected override async finish(): Promise<void> {
+    this.#checks?.stop()
     if (this.#unsettled > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
@@ -178,6 +180,7 @@ export class UpstreamPool extends LivingDispatcher {
   }
 
   protected override async tearDown(error: Error | null): Promise<void> {
+    this.#checks?.stop()
     await settleAll(this.#all().map(async (dispatcher) => dispatcher.destroy(error)))
   }
 
@@ -189,7 +192,7 @@ export class UpstreamPool extends LivingDispatcher {
   #mayRepeat(): boolean {
     if (this.#upstreams.all.length > 1 && this.#options.maxRetries > 0) return false
     if (!this.#budget.spend(this.#upstreams.now())) return false
-    this.#repeats++
+    this.#callOwner.repeats = (this.#callOwner.repeats ?? 0) + 1
     return true
   }
 
@@ -206,7 +209,9 @@ export class UpstreamPool extends LivingDispatcher {
     // A dispatcher of the caller's `factory` may have no events.
     if (typeof dispatcher.on === 'function') forwardEvents(dispatcher, this)
     const now = this.#upstreams.now()
-    this.#upstreams.add(new Upstream(href, weight, dispatcher, dispatch, this.#options.rules, now))
+    const upstream = new Upstream(href, weight, dispatcher, dispatch, this.#options.rules, now)
+    this.#upstreams.add(upstream)
+    this.#checks?.add(upstream)
   }
 
   #make(origin: Origin, options: PoolOptions): { dispatcher: DispatcherType; dispatch: UpstreamDispatch } {

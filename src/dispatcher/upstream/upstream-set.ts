@@ -16,6 +16,8 @@ import type { Upstream, UpstreamRules } from './upstream.ts'
 export interface UpstreamSetRules extends UpstreamRules {
   /** If more of them are ejected or overloaded, calls go to all. Percent. */
   readonly maxEjectionPercent: number
+  /** Whether calls probe ejected upstreams: health checks do otherwise. */
+  readonly mayProbe: boolean
 }
 
 /** How often success rates are compared. Milliseconds. */
@@ -112,7 +114,7 @@ export class UpstreamSet {
   /** A request that may be lost, or has failed once already, is a probe only if no other request is. */
   #mayProbe(upstream: Upstream, options: DispatchOptions, now: number): boolean {
     const { ejection } = upstream
-    if (upstream.isOverloaded(now) || !ejection.isDue(now)) return false
+    if (!this.#rules.mayProbe || upstream.isOverloaded(now) || !ejection.isDue(now)) return false
     return ejection.isOverdue(now) || (isSafeToRepeat(options) && isReplayableBody(options.body))
   }
 

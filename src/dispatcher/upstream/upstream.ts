@@ -132,6 +132,12 @@ export class Upstream implements Candidate {
     if (!wasHealthy && this.ejection.isHealthy) this.#restart(now)
   }
 
+  /** Tells its health how a check has ended that probed it. Parameters as of {@link Ejection.record}. */
+  judgeProbe(isWell: boolean, probe: number, ejections: number, now: number): void {
+    this.ejection.record(isWell ? 'success' : 'failure', probe, ejections, now)
+    if (this.ejection.isHealthy) this.#restart(now)
+  }
+
   /** It has asked for no calls for a while. */
   recordOverload(duration: number, now: number): void {
     this.#overloadedUntil = Math.max(this.#overloadedUntil, now + duration)

@@ -6,7 +6,7 @@ import { FakeDispatcher } from '../../../support/fake-dispatcher.ts'
 
 const RULES = {
   ...{ latencyWindow: 10_000, maxFailures: 1, ejectionTime: 1_000, maxEjectionTime: 60_000 },
-  ...{ maxEjectionPercent: 50, slowStart: 0 },
+  ...{ maxEjectionPercent: 50, mayProbe: true, slowStart: 0 },
 }
 const GET = { path: '/', method: 'GET' } as const
 const POST = { path: '/', method: 'POST' } as const

@@ -19,8 +19,8 @@ import { toJointVerdict, toVerdict } from './verdict.mjs'
  * @typedef {import('./figures.mjs').MeasuredScenario} MeasuredScenario
  * @typedef {import('./figures.mjs').Result} Result
  * @typedef {import('./figures.mjs').Figure} Figure
- * @typedef {import('./layout.mjs').Chart} Chart
- * @typedef {import('./layout.mjs').Bar} Bar
+ * @typedef {import('./svg.mjs').Chart} Chart
+ * @typedef {import('./svg.mjs').Bar} Bar
  *
  * @typedef {object} Kind of chart
  * @property {string} file the first part of its name
@@ -105,7 +105,7 @@ function toBars(entry, label, kind) {
  *
  * @param {readonly Entry[]} entries @param {Kind} kind
  * @param {number | null} group through whose bars it goes; null: through all
- * @returns {import('./layout.mjs').Line[]}
+ * @returns {import('./svg.mjs').Line[]}
  */
 function toLines(entries, kind, group) {
   return entries.filter(isLine).flatMap((entry) => {

@@ -5,38 +5,11 @@ import { median, pairedRatio } from '../e2e/statistics.mjs'
 /**
  * What bench/e2e/run.mjs writes. A client outside of Node can't tell everything: then it is null.
  *
- * @typedef {object} Measurement one process; for each request where that makes sense
- * @property {string} [version]
- * @property {number | null} [requestsPerSecond]
- * @property {number | null} [cpuMicros]
- * @property {number | null} [p50Micros]
- * @property {number | null} [p99Micros]
- * @property {number | null} [allocatedBytes]
- * @property {number | null} [gcMicros]
- * @property {number | null} [residentBytes]
- *
- * @typedef {object} Entry
- * @property {string} client
- * @property {string} api
- * @property {string} [label]
- * @property {string} [version]
- * @property {number} [warmup] what it got of them, where that isn't what the scenario says
- * @property {number} [requests] likewise
- * @property {Measurement[]} rounds
- *
+ * @typedef {Partial<import('../e2e/worker.mjs').Measurement>} Measurement one process; for each request where that makes sense
+ * @typedef {Pick<import('../e2e/measure.mjs').Plan, 'client' | 'api'> & Partial<import('../e2e/measure.mjs').Entry> & { rounds: Measurement[] }} Entry
+ *   `warmup`, `requests`: what it got of them, where that isn't what the scenario says
  * @typedef {import('../e2e/scenarios.mjs').Scenario & { entries: Entry[] }} MeasuredScenario
- *
- * @typedef {object} Machine
- * @property {string} cpu
- * @property {number} cores
- * @property {number} [memory] bytes
- * @property {string} platform
- * @property {string} node
- * @property {string | null} server
- * @property {string} [http1Server]
- * @property {{ client: number, server: number } | null} [pinned]
- * @property {number} [loadBefore]
- *
+ * @typedef {Partial<ReturnType<typeof import('../e2e/servers.mjs').describeMachine>>} Machine
  * @typedef {object} Result
  * @property {string} date
  * @property {string} [command]
@@ -45,16 +18,9 @@ import { median, pairedRatio } from '../e2e/statistics.mjs'
  * @property {number} [rounds]
  * @property {MeasuredScenario[]} scenarios
  *
- * @typedef {{ median: number, low: number, high: number }} Spread of rounds: lowest and highest; of a ratio: its 95 %
- *   interval
- *
+ * @typedef {{ median: number, low: number, high: number }} Spread of rounds: lowest and highest; of a ratio: its 95 % interval
  * @typedef {Exclude<keyof Measurement, 'version'>} FigureKey
- *
- * @typedef {object} Figure
- * @property {FigureKey} key
- * @property {string} label the head of a column
- * @property {'more' | 'less'} better
- * @property {(value: number) => string} format
+ * @typedef {{ key: FigureKey, label: string, better: 'more' | 'less', format: (value: number) => string }} Figure `label`: the head of a column
  */
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
@@ -175,7 +141,7 @@ export const isFloor = ({ client }) => client === floorClient
 /** Whether an entry is no client that one could use, but a bound: it is drawn as a line. @param {Entry} entry */
 export const isLine = (entry) => isFloor(entry) || entry.client === 'h2load'
 
-/** @param {Entry} entry @returns {import('./layout.mjs').Tone} an engine of ours has a colour of its own */
+/** @param {Entry} entry @returns {import('./svg.mjs').Tone} an engine of ours has a colour of its own */
 export function toneOf(entry) {
   if (entry.client === 'dodici-wire') return 'wire'
   if (isOurs(entry)) return 'ours'

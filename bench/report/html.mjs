@@ -49,11 +49,11 @@ th, td { border-bottom: 1px solid ${line}; }
 /** Nothing may be fetched, and nothing may run, whatever a name in the result says. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-/** @param {readonly (readonly [string, string | null])[]} facts null: not known */
+/** @param {readonly (readonly [string, string | null | undefined])[]} facts null: not known */
 function toFacts(facts) {
   return facts
     .flatMap(([name, value]) =>
-      value === null ? [] : [`<dt>${escapeMarkup(name)}</dt><dd>${escapeMarkup(value)}</dd>`],
+      value == null ? [] : [`<dt>${escapeMarkup(name)}</dt><dd>${escapeMarkup(value)}</dd>`],
     )
     .join('\n')
 }

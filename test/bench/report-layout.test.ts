@@ -19,7 +19,7 @@ interface LayoutModule {
 }
 
 const { textWidth, fitText, wrapText } = await loadModule<TextModule>('bench/report/text.mjs')
-const { FONTS, toTicks, WIDTH } = await loadModule<LayoutModule>('bench/report/layout.mjs')
+const { FONTS, toTicks, WIDTH } = await loadModule<LayoutModule>('bench/report/svg.mjs')
 const font = { size: 10 }
 
 describe('a chart', () => {

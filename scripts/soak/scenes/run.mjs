@@ -1,10 +1,386 @@
-/** The scenes of the soak: programs as users write them, through restarts of their servers. */
+/**
+ * The scenes of the soak: programs as users write them, through restarts of their servers.
+ */
+import { setTimeout } from 'node:timers/promises'
 import { collect, conclude, judgeRest, toProcessState, watchProcess } from '../verdict.mjs'
-import { playGateway } from './gateway.mjs'
-import { playPatience } from './patience.mjs'
-import { playPool } from './pool.mjs'
+import { Expected } from '../watch.mjs'
 import { Scene } from './scene.mjs'
-import { playSender } from './sender.mjs'
+
+/** Milliseconds in which a restart has to be got over. */
+const WITHIN = 2_000
+
+/** Milliseconds before a notification is tried again, as a program does it. */
+const SENDER_PAUSE = 20
+/** Milliseconds of calm behind a restart. */
+const SENDER_CALM = 1_000
+
+/**
+ * A sender of push notifications: very many small POSTs over one Pool, a thousand of them in flight, to a server that
+ * retires connections, declines requests, resets streams, and is killed now and then.
+ *
+ * @param {Scene} scene
+ */
+async function playSender(scene) {
+  const { options, dodici, restarts } = scene
+  const { requests, atATime, kills } = {
+    requests: options.requests ?? 200_000,
+    atATime: options.atATime ?? 1_000,
+    kills: options.kills,
+  }
+  await scene.startOrigins(1, { isRough: true })
+  const [origin] = scene.origins
+  const pool = new dodici.Pool(origin.url, scene.common)
+  let sent = 0
+  let delivered = 0
+  let again = 0
+  let killing = true
+
+  /** One notification, until it is delivered. */
+  async function send() {
+    const begun = performance.now()
+    for (;;) {
+      const fate = await scene.small(pool, origin.url, { begun, size: scene.random.integer(50, 2_000) })
+      if (fate === 'executed' || fate === 'declined') break
+      again++
+      await setTimeout(SENDER_PAUSE)
+    }
+    delivered++
+  }
+
+  async function work() {
+    while (sent < requests || killing) {
+      sent++
+      await send()
+    }
+  }
+
+  /** At even distances. */
+  async function kill() {
+    for (let i = 1; i <= kills; i++) {
+      const due = (requests * i) / (kills + 1)
+      while (delivered < due) await setTimeout(SENDER_PAUSE)
+      await restarts.play(origin, () => origin.kill())
+      await setTimeout(SENDER_CALM)
+    }
+    killing = false
+  }
+
+  const stopGuard = scene.guard(60_000)
+  await Promise.all([kill(), ...Array.from({ length: atATime }, work)])
+  stopGuard()
+  const { goaways, refused, reset } = await origin.tally()
+  await scene.end([pool])
+  console.log(
+    `${delivered} of ${sent} notifications, ${atATime} at a time, ${again} tries again by the program; ` +
+      `the last server: ${goaways} GOAWAYs, ${refused} streams refused, ${reset} reset`,
+  )
+  const within = options.within ?? WITHIN
+  restarts.judge(scene.watch, within, ['next', 'settled'])
+  if (delivered !== sent) scene.watch.violate(`${sent - delivered} notifications are lost`)
+}
+
+/** Milliseconds that a server has for its streams after its GOAWAY. */
+const PATIENCE = 2_000
+/** Milliseconds before a request is tried again. */
+const GATEWAY_PAUSE = 50
+/** The share of the clients that vanish, and the most milliseconds after which they do. */
+const VANISHING = 0.25
+const SOON = 5_000
+/** The words of an answer, five of which come in a second: no answer takes half of the scene. */
+const WORDS = { min: 5, max: 60, perSecond: 2 }
+/** Milliseconds in which a restart has to be got over. The server itself takes up to 300. */
+const LONGER = 3_000
+
+/**
+ * A gateway to a language model: slow streams of server-sent events, five hundred at once, through restarts of their
+ * origin, by kills and by graceful shutdowns in turn, for clients some of which vanish.
+ *
+ * @param {Scene} scene
+ */
+async function playGateway(scene) {
+  const { options, dodici, restarts, random } = scene
+  const atATime = options.atATime ?? 500
+  const { kills, milliseconds } = options
+  const calm = milliseconds / (kills + 1)
+  const mostWords = Math.min(WORDS.max, WORDS.min + (WORDS.perSecond * milliseconds) / 1_000)
+  // As many as a server of today takes, so that they need several connections.
+  await scene.startOrigins(1, { limit: 128 })
+  const [origin] = scene.origins
+  const pool = new dodici.Pool(origin.url, { ...scene.common, connections: null })
+  const counts = { complete: 0, vanished: 0, broken: 0, again: 0 }
+  let slowest = 0
+  let isOver = false
+
+  /** @param {number} begun when the client came @param {AbortSignal | null} signal @returns how it ended */
+  function ask(begun, signal) {
+    let words = 0
+    const asked = scene.call(false, async (call) => {
+      const size = random.integer(WORDS.min, mostWords)
+      try {
+        const { headers, body } = await pool.request({
+          path: '/words',
+          method: 'POST',
+          headers: { 'x-call': String(call), 'x-words': String(size), 'content-type': 'application/json' },
+          body: JSON.stringify({ prompt: 'w'.repeat(random.integer(100, 5_000)) }),
+          signal,
+        })
+        body.setEncoding('utf8')
+        for await (const text of body) {
+          if (words === 0) {
+            restarts.serve(String(headers['x-server']), begun)
+            slowest = Math.max(slowest, performance.now() - begun)
+          }
+          words += text.split('data: ').length - 1
+        }
+        if (words !== size + 1)
+          scene.watch.violate(`call ${call} has ended after ${words} of ${size + 1} events`)
+        return 'executed'
+      } catch (error) {
+        throw signal?.aborted === true ? new Expected('its client has vanished') : error
+      }
+    })
+    return asked.then((fate) => ({ fate, words }))
+  }
+
+  /** One client, until it has its answer, has part of one, or has vanished. */
+  async function serve() {
+    const begun = performance.now()
+    const vanishes = random.chance(VANISHING)
+    const controller = vanishes ? new AbortController() : null
+    const timer = vanishes
+      ? globalThis.setTimeout(() => controller?.abort(), random.integer(0, SOON))
+      : undefined
+    for (;;) {
+      const { fate, words } = await ask(begun, controller?.signal ?? null)
+      if (fate === 'executed') counts.complete++
+      else if (fate === 'left' || controller?.signal.aborted === true) counts.vanished++
+      else if (words > 0) counts.broken++
+      else {
+        counts.again++
+        await setTimeout(GATEWAY_PAUSE)
+        continue
+      }
+      break
+    }
+    clearTimeout(timer)
+  }
+
+  async function work() {
+    while (!isOver) await serve()
+  }
+
+  async function restart() {
+    for (let i = 0; i < kills; i++) {
+      await setTimeout(calm)
+      await restarts.play(origin, () => (i % 2 === 0 ? origin.kill() : origin.drain(PATIENCE)))
+    }
+    await setTimeout(calm)
+    isOver = true
+  }
+
+  const stopGuard = scene.guard(90_000)
+  await Promise.all([restart(), ...Array.from({ length: atATime }, work)])
+  stopGuard()
+  const { mostStreams, opened } = await origin.tally()
+  await scene.end([pool])
+  console.log(
+    `Streams, ${atATime} at a time: ${counts.complete} complete, ${counts.vanished} whose client vanished, ` +
+      `${counts.broken} broken off, ${counts.again} asked again; slowest first byte ${slowest.toFixed(0)} ms; ` +
+      `the last server: ${mostStreams} streams at once at most, ${opened} connections`,
+  )
+  const within = options.within ?? LONGER
+  restarts.judge(scene.watch, within, ['next', 'firstByte'])
+}
+
+const SERVERS = 3
+/** Milliseconds that a server stays away. */
+const AWAY = 200
+/** Milliseconds between two calls of a worker. */
+const POOL_PAUSE = 100
+const READS = 0.3
+
+/**
+ * An UpstreamPool of three servers, which are killed and restarted in turn.
+ *
+ * @param {Scene} scene
+ */
+async function playPool(scene) {
+  const { options, dodici, restarts, random, watch } = scene
+  const atATime = options.atATime ?? 300
+  const { kills } = options
+  const calm = options.milliseconds / (kills + 1)
+  await scene.startOrigins(SERVERS)
+  const urls = scene.origins.map(({ url }) => url)
+  const upstreams = new dodici.UpstreamPool(urls, scene.common)
+  let isOver = false
+  let served = 0
+  /** Milliseconds in which no call was served. */
+  let silence = 0
+  let last = performance.now()
+
+  async function work() {
+    while (!isOver) {
+      const method = random.chance(READS) ? 'GET' : 'POST'
+      const fate = await scene.small(upstreams, urls[0], { begun: performance.now(), method })
+      if (fate === 'executed') {
+        served++
+        const now = performance.now()
+        silence = Math.max(silence, restarts.between(last, now))
+        last = now
+      }
+      await setTimeout(POOL_PAUSE)
+    }
+  }
+
+  async function kill() {
+    await setTimeout(calm)
+    for (let i = 0; i < kills; i++) {
+      const origin = scene.origins[i % SERVERS]
+      await restarts.play(origin, () => origin.kill(AWAY))
+      await setTimeout(calm)
+    }
+    isOver = true
+  }
+
+  const stopGuard = scene.guard(60_000)
+  await Promise.all([kill(), ...Array.from({ length: atATime }, work)])
+  stopGuard()
+  await scene.end([upstreams])
+  console.log(
+    `${served} calls served, ${atATime} at a time; the longest time without one: ${silence.toFixed(0)} ms`,
+  )
+  const within = options.within ?? WITHIN
+  restarts.judge(watch, within, ['next', 'settled', 'firstByte'])
+  if (silence > within) watch.violate(`no call was served in ${silence.toFixed(0)} ms`)
+}
+
+/** Milliseconds that the second server stands still, and between two such times; less in a short scene. */
+const STANDSTILL = 5_000
+const PATIENCE_CALM = 15_000
+/** Milliseconds for which servers and callers do nothing, at most. */
+const MOST = 40_000
+const UPLOAD = Buffer.alloc(4_000_000, 'u')
+const LARGE = 8_000_000
+/** Milliseconds between two small calls. */
+const PATIENCE_PAUSE = 200
+
+/**
+ * Servers that are slow, don't read, or stand still for five seconds as a suspended laptop does, and callers who don't
+ * read: nothing that is a failure. No call may fail, and no connection be lost.
+ *
+ * @param {Scene} scene
+ */
+async function playPatience(scene) {
+  const { options, dodici, random, watch } = scene
+  const milliseconds = options.milliseconds
+  const most = Math.min(MOST, milliseconds / 4)
+  await scene.startOrigins(2)
+  const [standstill, calm] = [STANDSTILL, PATIENCE_CALM].map((most) => Math.min(most, milliseconds / 8))
+  const until = performance.now() + milliseconds
+  const isOver = () => performance.now() > until
+  /** @type {import('../../../types/index.ts').Dispatcher[]} */
+  const dispatchers = []
+  let suspensions = 0
+  let isEnding = false
+
+  /** @param {string} what @param {string} origin @param {object} [own] */
+  function makeClient(what, origin, own) {
+    const client = new dodici.Client(origin, { ...scene.common, ...own })
+    const report = (
+      /** @type {unknown} */ _origin,
+      /** @type {unknown} */ _targets,
+      /** @type {Error} */ error,
+    ) => {
+      if (!isEnding) watch.violate(`a connection was lost (${what}): ${error.stack}`)
+    }
+    client.on('disconnect', report).on('connectionError', report)
+    dispatchers.push(client)
+    return client
+  }
+
+  /**
+   * @param {string} path @param {object} request @param {import('../../../types/index.ts').Dispatcher} client
+   * @param {(body: import('../../../types/index.ts').BodyReadable) => Promise<number>} read
+   * @param {number} length of the response
+   */
+  async function perform(path, request, client, read, length) {
+    const fate = await scene.call(false, async (call) => {
+      const headers = { 'x-call': String(call), 'x-most': String(most) }
+      const { body } = await client.request({ path, method: 'GET', headers, ...request })
+      const bytes = await read(body)
+      if (bytes !== length) watch.violate(`${path}: ${bytes} of ${length} bytes`)
+      return 'executed'
+    })
+    if (fate === 'executed') return
+    watch.violate(`a call to ${path} has failed, after ${suspensions} suspensions`)
+    await setTimeout(PATIENCE_PAUSE)
+  }
+
+  /** @param {import('../../../types/index.ts').BodyReadable} body */
+  const readAll = async (body) => (await body.bytes()).length
+
+  /** Reads a little, then nothing for long, then the rest. @param {import('../../../types/index.ts').BodyReadable} body */
+  async function stall(body) {
+    let length = 0
+    let isStalled = false
+    for await (const chunk of body) {
+      length += chunk.length
+      if (isStalled || length < LARGE / 10) continue
+      isStalled = true
+      await setTimeout(random.integer(most / 20, most))
+    }
+    return length
+  }
+
+  /** @param {number} atATime @param {() => Promise<unknown>} run */
+  const keepUp = (atATime, run) =>
+    Array.from({ length: atATime }, async () => {
+      while (!isOver()) await run()
+    })
+
+  const loads = scene.origins.flatMap(({ url }) => {
+    const small = makeClient('small calls', url)
+    const pinged = makeClient('small calls, a PING every second', url, { pingInterval: 1_000 })
+    const slow = makeClient('slow responses', url)
+    const stalled = makeClient('stalled readers', url)
+    const uploads = makeClient('uploads', url)
+    const call = async (/** @type {import('../../../types/index.ts').Dispatcher} */ client) => {
+      const fate = await scene.small(client, url, { begun: performance.now() })
+      if (fate !== 'executed') watch.violate(`a small call has failed, after ${suspensions} suspensions`)
+      await setTimeout(PATIENCE_PAUSE)
+    }
+    return [
+      ...keepUp(5, () => call(small)),
+      ...keepUp(5, () => call(pinged)),
+      ...keepUp(20, () => perform('/slow', {}, slow, readAll, 20)),
+      ...keepUp(4, () => perform('/large', {}, stalled, stall, LARGE)),
+      ...keepUp(4, () =>
+        perform('/upload', { method: 'POST', body: UPLOAD }, uploads, readAll, String(UPLOAD.length).length),
+      ),
+    ]
+  })
+
+  async function suspend() {
+    while (!isOver()) {
+      await setTimeout(calm)
+      await scene.origins[1].suspend(standstill)
+      suspensions++
+    }
+  }
+
+  const stopGuard = scene.guard(4 * MOST + 60_000)
+  await Promise.all([suspend(), ...loads])
+  stopGuard()
+  const opened = (await Promise.all(scene.origins.map((origin) => origin.tally()))).map(
+    (tally) => tally.opened,
+  )
+  isEnding = true
+  await scene.end(dispatchers)
+  console.log(
+    `${scene.latencies.length} calls in ${(milliseconds / 60_000).toFixed(1)} min, through ${suspensions} suspensions; ` +
+      `connections: ${opened.join(' and ')} for ${dispatchers.length} clients`,
+  )
+}
 
 /** @type {Readonly<Record<string, (scene: Scene) => Promise<void>>>} */
 const SCENES = { sender: playSender, gateway: playGateway, pool: playPool, patience: playPatience }

@@ -1,15 +1,334 @@
-/** What the scenes share: servers, calls by number, a verdict. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/**
+ * What the scenes share: servers and their restarts, calls by number, a verdict.
+ */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { generate } from 'selfsigned'
+import { isGone, makeFolder, stop } from '../../processes.mjs'
 import { makeRandom } from '../../random.mjs'
+import { forkChild, hear, sayAliveTo } from '../peers.mjs'
 import { toLines } from '../verdict.mjs'
 import { Expected, Watch } from '../watch.mjs'
-import { Ledger } from './ledger.mjs'
-import { Origin } from './origin.mjs'
-import { Restarts } from './restarts.mjs'
+
+/**
+ * - `open`: it hasn't settled
+ * - `executed`: a response says so
+ * - `declined`: a response came that needs no execution
+ * - `no`, `maybe`, `yes`: it failed, and the error says this of its `processed`
+ * - `left`: its caller has aborted it
+ *
+ * @typedef {'open' | 'executed' | 'declined' | 'no' | 'maybe' | 'yes' | 'left'} Fate
+ */
+
+export class Ledger {
+  /** By number. @type {Fate[]} */
+  #fates = []
+  /** Numbers of calls that may be sent twice. @type {Set<number>} */
+  #safe = new Set()
+
+  /** @param {boolean} isSafe @returns {number} of a new call */
+  begin(isSafe) {
+    const call = this.#fates.push('open') - 1
+    if (isSafe) this.#safe.add(call)
+    return call
+  }
+
+  /** @param {number} call @param {Fate} fate */
+  end(call, fate) {
+    this.#fates[call] = fate
+  }
+
+  /** @param {string} journal of the servers @param {Watch} watch */
+  judge(journal, watch) {
+    const bytes = readFileSync(journal)
+    const executions = new Uint8Array(this.#fates.length)
+    for (let at = 0; at < bytes.length; at += 4) executions[bytes.readUInt32LE(at)]++
+    /** @type {Record<Fate, number>} */
+    const counts = { open: 0, executed: 0, declined: 0, no: 0, maybe: 0, yes: 0, left: 0 }
+    let doubled = 0
+    this.#fates.forEach((fate, call) => {
+      counts[fate]++
+      const times = executions[call]
+      const isDoubled = times > 1 && !this.#safe.has(call)
+      if (isDoubled) doubled++
+      if (isDoubled) watch.violate(`doubled: call ${call} (${fate}) was executed ${times} times`)
+      if (fate === 'open') watch.violate(`lost: call ${call} has never settled`)
+      if (fate === 'executed' && times === 0)
+        watch.violate(`lost: call ${call} was answered, and not executed`)
+      if (fate === 'no' && times > 0)
+        watch.violate(`call ${call} failed with processed: 'no', and was executed`)
+    })
+    const ends = Object.entries(counts).map(([fate, count]) => `${count} ${fate}`)
+    console.log(
+      `${this.#fates.length} calls: ${ends.join(', ')}; ${bytes.length / 4} executions, ${doubled} doubled, ${counts.open} lost`,
+    )
+    return counts
+  }
+}
+
+/**
+ * @typedef {import('node:child_process').ChildProcess} ChildProcess
+ * @typedef {{ opened: number, streams: number, mostStreams: number, goaways: number, refused: number, reset: number,
+ *   sessions: number }} Tally `streams` and `sessions`: what is open now
+ */
+
+const SCRIPT = join(import.meta.dirname, 'server.mjs')
+
+export class Origin {
+  #port = 0
+  #generation = 0
+  /** @type {ChildProcess | null} */
+  #server = null
+  /** @type {Promise<ChildProcess>} */
+  #next
+  /** Servers that finish their streams. @type {Set<ChildProcess>} */
+  #draining = new Set()
+
+  /** @param {import('./server.mjs').ServerOptions} options */
+  constructor(options) {
+    this.options = options
+    this.#next = this.#fork()
+  }
+
+  get url() {
+    return `https://127.0.0.1:${this.#port}`
+  }
+
+  /** What its responses call it: another name after each restart. */
+  get name() {
+    return `${this.options.name}/${this.#generation}`
+  }
+
+  /** @returns {Promise<ChildProcess>} */
+  async #fork() {
+    const { options } = this
+    const name = `${options.name}/${this.#generation + 1}`
+    const child = forkChild(SCRIPT, { ...options, name, seed: options.seed + this.#generation })
+    await hear(child, 'isReady')
+    return child
+  }
+
+  /** The server that waits becomes the one that listens. */
+  async start() {
+    const child = await this.#next
+    const listening = hear(child, 'listening')
+    child.send({ listen: this.#port })
+    this.#port = (await listening).listening
+    this.#server = child
+    this.#generation++
+    this.#next = this.#fork()
+  }
+
+  /** The next server waits for its turn. */
+  async prepare() {
+    await this.#next
+  }
+
+  /** Kills the server, and starts the next one on its port. @param {number} [pause] in milliseconds */
+  async kill(pause = 0) {
+    await stop(this.#toServer())
+    if (pause > 0) await setTimeout(pause)
+    await this.start()
+  }
+
+  /** As a rolling restart does it. @param {number} patience milliseconds for the streams that it has */
+  async drain(patience) {
+    const old = this.#toServer()
+    const drains = hear(old, 'drains')
+    old.send({ drain: patience })
+    await drains
+    this.#draining.add(old)
+    old.once('exit', () => this.#draining.delete(old))
+    await this.start()
+  }
+
+  /** As a suspended laptop. @param {number} milliseconds */
+  async suspend(milliseconds) {
+    const server = this.#toServer()
+    server.kill('SIGSTOP')
+    await setTimeout(milliseconds)
+    server.kill('SIGCONT')
+  }
+
+  /** @returns {Promise<Tally>} of the server that listens */
+  async tally() {
+    const server = this.#toServer()
+    const tally = hear(server, 'tally')
+    server.send('tally')
+    return (await tally).tally
+  }
+
+  /** See `ward.mjs`. */
+  sayAlive() {
+    if (this.#server !== null && !isGone(this.#server)) sayAliveTo(this.#server)
+  }
+
+  async stop() {
+    const servers = [this.#server, ...this.#draining, await this.#next].filter((child) => child !== null)
+    await Promise.all(servers.map(stop))
+  }
+
+  #toServer() {
+    if (this.#server === null || isGone(this.#server)) throw new Error(`${this.name} has died`)
+    return this.#server
+  }
+}
+
+/** Milliseconds between two looks at the clock, and how late one may be without counting. */
+const LOOK = 20
+const LATE = 50
+
+/**
+ * When the event loop stood still, as it does on a machine that is busy with other things. Such times aren't counted: nothing that
+ * this process does could shorten them.
+ */
+class Stalls {
+  /** @type {{ from: number, until: number }[]} */
+  #all = []
+  #seen = performance.now()
+
+  start() {
+    this.#seen = performance.now()
+    const timer = setInterval(() => {
+      const now = performance.now()
+      if (now - this.#seen - LOOK > LATE) this.#all.push({ from: this.#seen + LOOK, until: now })
+      this.#seen = now
+    }, LOOK)
+    return () => clearInterval(timer)
+  }
+
+  /** In milliseconds. @param {number} from @param {number} until */
+  between(from, until) {
+    const overlap = (/** @type {{ from: number, until: number }} */ stall) =>
+      Math.max(0, Math.min(until, stall.until) - Math.max(from, stall.from))
+    // The stall that is over now may not have been seen yet.
+    let sum = overlap({ from: this.#seen + LOOK + LATE, until })
+    for (let i = this.#all.length - 1; i >= 0 && this.#all[i].until > from; i--) sum += overlap(this.#all[i])
+    return sum
+  }
+}
+
+/**
+ * @typedef {'next' | 'settled' | 'firstByte'} Measure
+ *
+ * @typedef {object} Restart
+ * @property {string} name of the new server
+ * @property {number} endedAt when the server before it was killed, or stopped listening, by `performance.now()`
+ * @property {number} at when it listens, by the same clock
+ * @property {Map<Measure, { took: number, wall: number }>} times the longest of each, in milliseconds from `at` on: without stalls, and
+ *   with them
+ */
+
+/** @type {Readonly<Record<Measure, string>>} */
+const TEXTS = {
+  next: 'until the new server had served a call',
+  settled: 'until the last call had settled that was open when the server before it ended',
+  firstByte: 'until the slowest response had begun, of the requests that were waiting for one',
+}
+
+const NONE = { took: 0, wall: 0 }
+
+export class Restarts {
+  /** @type {Restart[]} */
+  all = []
+  /** When a call began, of those that are open. @type {Map<number, number>} */
+  open = new Map()
+  /** @type {((value: unknown) => void) | null} */
+  #onNext = null
+  #stalls = new Stalls()
+  #begun = performance.now()
+
+  /** Sees when the event loop stands still, until it is stopped. */
+  watch() {
+    return this.#stalls.start()
+  }
+
+  /**
+   * Restarts a server, and waits until it has served a call.
+   *
+   * @param {Origin} origin @param {() => Promise<void>} restart
+   */
+  async play(origin, restart) {
+    await origin.prepare()
+    const endedAt = performance.now()
+    await restart()
+    const { name } = origin
+    /** @type {Restart} */
+    const latest = { name, endedAt, at: performance.now(), times: new Map() }
+    this.all.push(latest)
+    while (!latest.times.has('next')) {
+      await new Promise((resolve) => {
+        this.#onNext = resolve
+      })
+    }
+  }
+
+  /** @param {number} call */
+  begin(call) {
+    this.open.set(call, performance.now())
+  }
+
+  /** @param {number} call */
+  settle(call) {
+    const now = performance.now()
+    const begun = this.open.get(call) ?? now
+    this.open.delete(call)
+    this.#settle(begun, now)
+  }
+
+  /** A response has begun. @param {string} name of the server @param {number} begun when its request was first made */
+  serve(name, begun) {
+    const now = performance.now()
+    for (const restart of this.all) {
+      if (begun < restart.at) this.#time(restart, 'firstByte', now)
+    }
+    const served = this.all.findLast((restart) => restart.name === name)
+    if (served === undefined || served.times.has('next')) return
+    this.#time(served, 'next', now)
+    this.#onNext?.(null)
+  }
+
+  /** Milliseconds without stalls. @param {number} from @param {number} until */
+  between(from, until) {
+    return until - from - this.#stalls.between(from, until)
+  }
+
+  /** @param {Restart} restart @param {Measure} what @param {number} now */
+  #time({ at, times }, what, now) {
+    const took = this.between(at, now)
+    if (took >= (times.get(what) ?? NONE).took) times.set(what, { took, wall: now - at })
+  }
+
+  /** @param {number} begun @param {number} now */
+  #settle(begun, now) {
+    for (const restart of this.all) {
+      if (begun < restart.endedAt) this.#time(restart, 'settled', now)
+    }
+  }
+
+  /**
+   * @param {Watch} watch @param {number} limit in milliseconds
+   * @param {Measure[]} measures that it holds for
+   */
+  judge(watch, limit, measures) {
+    const now = performance.now()
+    for (const begun of this.open.values()) this.#settle(begun, now)
+    for (const what of measures) {
+      const times = this.all.map(({ name, times }) => {
+        const { took, wall } = times.get(what) ?? NONE
+        if (what === 'next' && !times.has(what)) watch.violate(`${name} has never served a call`)
+        if (took > limit) watch.violate(`${name}: ${took.toFixed(0)} ms ${TEXTS[what]}, above ${limit}`)
+        return wall - took < 1 ? took.toFixed(0) : `${took.toFixed(0)} (${wall.toFixed(0)})`
+      })
+      console.log(
+        `After ${times.length} restarts, ${TEXTS[what]}, in ms (and with stalls): ${times.join(', ')}`,
+      )
+    }
+    const stalled = (100 * this.#stalls.between(this.#begun, now)) / (now - this.#begun)
+    console.log(`The event loop stood still for ${stalled.toFixed(0)} % of the time, which isn't counted`)
+  }
+}
 
 /**
  * @typedef {object} SceneOptions
@@ -27,7 +346,7 @@ import { Restarts } from './restarts.mjs'
 /** After so many milliseconds at its end, nothing of the calls may be left at a server. */
 const LEFT_OVER = 5_000
 /** Milliseconds of a wait that is over when what it waits for has come. */
-const LOOK = 50
+const PAUSE = 50
 
 export class Scene {
   watch = new Watch()
@@ -37,7 +356,8 @@ export class Scene {
   origins = []
   /** How long each call took that got a response, in milliseconds. @type {number[]} */
   latencies = []
-  #folder = mkdtempSync(join(tmpdir(), 'dodici-scene-'))
+  /** Made with the origins. @type {ReturnType<typeof makeFolder> | null} */
+  #folder = null
 
   /**
    * @param {'node' | 'wire'} engine @param {SceneOptions} options
@@ -62,6 +382,7 @@ export class Scene {
       extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
     })
     this.ca = pem.cert
+    this.#folder = makeFolder('scene')
     for (let i = 0; i < count; i++) {
       const server = { key: pem.private, cert: pem.cert, journal: this.#journal, limit, isRough }
       this.origins.push(new Origin({ ...server, name: 'abcdef'[i], seed: this.random.fork() }))
@@ -70,7 +391,7 @@ export class Scene {
   }
 
   get #journal() {
-    return join(this.#folder, 'journal')
+    return join(this.#folder?.folder ?? '', 'journal')
   }
 
   /** For every dispatcher of the scene. */
@@ -82,15 +403,15 @@ export class Scene {
    * Makes one call, which settles in the ledger.
    *
    * @param {boolean} isSafe whether it may be executed twice
-   * @param {(call: number) => Promise<import('./ledger.mjs').Fate>} perform
-   * @returns {Promise<import('./ledger.mjs').Fate>} never rejects
+   * @param {(call: number) => Promise<Fate>} perform
+   * @returns {Promise<Fate>} never rejects
    */
   async call(isSafe, perform) {
     const { ledger, restarts, watch } = this
     const call = ledger.begin(isSafe)
     const begun = performance.now()
     restarts.begin(call)
-    /** @type {import('./ledger.mjs').Fate} */
+    /** @type {Fate} */
     let fate = 'open'
     await watch.followCall(`call ${call}`, async () => {
       try {
@@ -188,7 +509,7 @@ export class Scene {
         this.watch.violate(`${left} ${what} are left at the servers after ${LEFT_OVER} ms`)
         return
       }
-      await setTimeout(LOOK)
+      await setTimeout(PAUSE)
     }
   }
 
@@ -206,6 +527,6 @@ export class Scene {
   async stop() {
     await Promise.all(this.origins.map((origin) => origin.stop()))
     this.ledger.judge(this.#journal, this.watch)
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#folder?.remove()
   }
 }

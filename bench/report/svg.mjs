@@ -1,6 +1,4 @@
-/**
- * A bar chart as SVG that stands by itself: shown by `<img>` it has no style, font or script but its own.
- */
+/** A bar chart as SVG that stands by itself: shown by `<img>` it has no style, font or script but its own. */
 import { escapeMarkup, FONT_FAMILY, inBoth } from './markup.mjs'
 import { fitText, textWidth, wrapText } from './text.mjs'
 

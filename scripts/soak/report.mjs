@@ -4,8 +4,7 @@
  */
 
 import { parseArgs } from 'node:util'
-import { toPage } from './chaos/page.mjs'
-import { addStates, readState } from './chaos/record.mjs'
+import { addStates, readState, toPage } from './chaos/record.mjs'
 
 const USAGE = `Usage: node scripts/soak/report.mjs [--json] [--note TEXT]... FILE...
 

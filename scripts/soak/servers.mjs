@@ -3,7 +3,7 @@
  * origin over HTTP/1.1 behind. None retries a request: what the origin gets twice, the client has sent twice.
  */
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,11 +11,6 @@ import { has, makeFolder, say, startServer, toVersion } from '../processes.mjs'
 import { PROGRAM_ENV } from '../program-env.mjs'
 
 /**
- * @typedef {object} Place of a configuration
- * @property {number} port
- * @property {number} origin its port
- * @property {string} folder
- *
  * @typedef {{ origin: string, port: number, version: string, stop(): Promise<void> }} Started
  * @typedef {(origin: number) => Promise<Started>} Recipe `origin`: the port of what a proxy has behind it
  */
@@ -73,157 +68,26 @@ export async function startGrpc(args = ['--max-connection-age=300ms']) {
   return await startServer(process.execPath, (port) => [script, ...toArgs(port)])
 }
 
-/** @param {Place} place */
-const toNginx = ({ port, origin, folder }) => `
-  daemon off;
-  master_process off;
-  pid ${folder}/pid;
-  error_log /dev/null;
-  events { worker_connections 4096; }
-  http {
-    access_log off;
-    client_body_temp_path ${folder}/body;
-    proxy_temp_path ${folder}/proxy;
-    fastcgi_temp_path ${folder}/fastcgi;
-    uwsgi_temp_path ${folder}/uwsgi;
-    scgi_temp_path ${folder}/scgi;
-    client_max_body_size 0;
-    server {
-      listen 127.0.0.1:${port} http2;
-      location / {
-        proxy_pass http://127.0.0.1:${origin};
-        proxy_http_version 1.1;
-        proxy_next_upstream off;
-        proxy_request_buffering off;
-        proxy_buffering off;
-      }
-    }
-  }`
-
-/** Where Debian has Apache's modules. */
-const MODULES = '/usr/lib/apache2/modules'
-
-/** User and Group count only for root. @param {Place} place */
-const toApache = ({ port, origin, folder }) => `
-  ServerRoot ${folder}
-  DefaultRuntimeDir ${folder}
-  PidFile ${folder}/pid
-  ServerName localhost
-  ErrorLog /dev/null
-  User nobody
-  Group nogroup
-  ${['mpm_event', 'http2', 'proxy', 'proxy_http', 'authz_core']
-    .map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`)
-    .join('\n  ')}
-  Listen 127.0.0.1:${port}
-  Protocols h2c
-  ProxyPass / http://127.0.0.1:${origin}/ disablereuse=On flushpackets=On`
-
-/** @param {Place} place */
-const toHaproxy = ({ port, origin }) => `
-global
-  maxconn 4000
-defaults
-  mode http
-  timeout connect 20s
-  timeout client 60s
-  timeout server 60s
-  timeout tunnel 60s
-  retries 0
-frontend front
-  bind 127.0.0.1:${port} proto h2
-  default_backend back
-backend back
-  http-reuse never
-  server origin 127.0.0.1:${origin}
-`
-
-/** @param {Place} place */
-const toH2o = ({ port, origin, folder }) => `
-${process.getuid?.() === 0 ? 'user: root' : ''}
-listen:
-  host: 127.0.0.1
-  port: ${port}
-pid-file: ${folder}/pid
-error-log: /dev/null
-hosts:
-  default:
-    paths:
-      /:
-        proxy.reverse.url: http://127.0.0.1:${origin}/
-        proxy.timeout.keepalive: 0
-`
-
-/** @param {Place} place */
-const toCaddy = ({ port, origin, folder }) => `
-{
-  admin off
-  auto_https off
-  storage file_system ${folder}
-  log {
-    output discard
-  }
-  servers {
-    protocols h1 h2c
-  }
-}
-http://:${port} {
-  bind 127.0.0.1
-  reverse_proxy 127.0.0.1:${origin} {
-    flush_interval -1
-    transport http {
-      keepalive off
-    }
-  }
-}
-`
-
-const EXTENSIONS = 'type.googleapis.com/envoy.extensions.filters'
-
-/** @param {Place} place */
-function toEnvoy({ port, origin }) {
-  const at = (/** @type {number} */ port_value) => ({ socket_address: { address: '127.0.0.1', port_value } })
-  const route = { match: { prefix: '/' }, route: { cluster: 'origin', timeout: '0s' } }
-  const router = { '@type': `${EXTENSIONS}.http.router.v3.Router` }
-  const manager = {
-    '@type': `${EXTENSIONS}.network.http_connection_manager.v3.HttpConnectionManager`,
-    stat_prefix: 'chaos',
-    codec_type: 'HTTP2',
-    http2_protocol_options: { allow_connect: true },
-    upgrade_configs: [{ upgrade_type: 'websocket' }],
-    http_filters: [{ name: 'envoy.filters.http.router', typed_config: router }],
-    route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes: [route] }] },
-  }
-  const filters = [{ name: 'envoy.filters.network.http_connection_manager', typed_config: manager }]
-  const endpoints = [{ lb_endpoints: [{ endpoint: { address: at(origin) } }] }]
-  const cluster = { name: 'origin', type: 'STATIC', connect_timeout: '20s' }
-  return JSON.stringify({
-    static_resources: {
-      listeners: [{ address: at(port), filter_chains: [{ filters }] }],
-      clusters: [
-        {
-          ...cluster,
-          // A connection for each request: none is used again just as it ends.
-          max_requests_per_connection: 1,
-          load_assignment: { cluster_name: 'origin', endpoints },
-        },
-      ],
-    },
-  })
-}
-
 /**
- * A program in front of the origin, with a configuration file.
+ * A program in front of the origin, with one of the configurations beside this file. Envoy has a connection for each request to the origin,
+ * as the others do: none is used again just as it ends.
  *
- * @param {() => { command: string, version: string }} find @param {(place: Place) => string} toConfiguration
+ * @param {() => { command: string, version: string }} find @param {string} name of the configuration
  * @param {(file: string) => string[]} toArgs
  * @returns {Recipe}
  */
-const proxy = (find, toConfiguration, toArgs) => async (origin) => {
+const proxy = (find, name, toArgs) => async (origin) => {
   const { command, version } = find()
+  const template = readFileSync(join(import.meta.dirname, 'configurations', name), 'utf8')
+  const user = process.getuid?.() === 0 ? 'user: root' : ''
   const started = await startIn(command, (port, folder) => {
-    const file = join(folder, `configuration${toConfiguration === toEnvoy ? '.json' : ''}`)
-    writeFileSync(file, toConfiguration({ port, origin, folder }))
+    const file = join(folder, name.replace('.template', ''))
+    /** @type {Record<string, unknown>} */
+    const values = { port, origin, folder, user }
+    writeFileSync(
+      file,
+      template.replaceAll(/\$\{(\w+)\}/g, (_, key) => String(values[key])),
+    )
     return toArgs(file)
   })
   return { ...started, version }
@@ -246,14 +110,14 @@ const node = (major) => async () => {
 
 /** By their names. Each is one process, as it is killed. @type {Readonly<Record<string, Recipe>>} */
 export const RECIPES = {
-  nginx: proxy(installed('nginx', '-v'), toNginx, (file) => ['-c', file]),
-  Apache: proxy(installed('apache2', '-v'), toApache, (file) => ['-f', file, '-X']),
-  Envoy: proxy(findEnvoy, toEnvoy, (file) => [
+  nginx: proxy(installed('nginx', '-v'), 'nginx.conf', (file) => ['-c', file]),
+  Apache: proxy(installed('apache2', '-v'), 'apache.conf', (file) => ['-f', file, '-X']),
+  Envoy: proxy(findEnvoy, 'envoy.json.template', (file) => [
     ...['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'off'],
   ]),
-  HAProxy: proxy(installed('haproxy', '-v'), toHaproxy, (file) => ['-f', file, '-db']),
-  h2o: proxy(installed('h2o', '--version'), toH2o, (file) => ['-m', 'worker', '-c', file]),
-  Caddy: proxy(installed('caddy', 'version'), toCaddy, (file) => [
+  HAProxy: proxy(installed('haproxy', '-v'), 'haproxy.cfg', (file) => ['-f', file, '-db']),
+  h2o: proxy(installed('h2o', '--version'), 'h2o.yaml', (file) => ['-m', 'worker', '-c', file]),
+  Caddy: proxy(installed('caddy', 'version'), 'Caddyfile', (file) => [
     ...['run', '--config', file, '--adapter', 'caddyfile'],
   ]),
   async Hypercorn() {

@@ -79,13 +79,13 @@ interface Records {
 }
 
 const { makeRandom } = await loadModule<{ makeRandom(seed: number): Random }>('scripts/random.mjs')
-const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/pipe.mjs')
+const { CALM, Pipe, toCut } = await loadModule<Pipes>('scripts/soak/chaos/lane.mjs')
 const { Lane } = await loadModule<Lanes>('scripts/soak/chaos/lane.mjs')
-const { FlowLedger } = await loadModule<FlowLedgers>('scripts/soak/chaos/flow-ledger.mjs')
+const { FlowLedger } = await loadModule<FlowLedgers>('scripts/soak/chaos/lane.mjs')
 const { addRecords, addStates, emptyRecord, toHistogram, toQuantile } = await loadModule<Records>(
   'scripts/soak/chaos/record.mjs',
 )
-const { toPage } = await loadModule<{ toPage(record: unknown): string }>('scripts/soak/chaos/page.mjs')
+const { toPage } = await loadModule<{ toPage(record: unknown): string }>('scripts/soak/chaos/record.mjs')
 
 async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')

@@ -31,7 +31,7 @@ interface Release {
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const { findProblems, hasIdentity, toSections } = await loadModule<Checks>('scripts/release/checks.mjs')
+const { findProblems, hasIdentity, toSections } = await loadModule<Checks>('scripts/release/release.mjs')
 const { release } = await loadModule<Release>('scripts/release/release.mjs')
 
 const CHANGELOG = `# Changelog

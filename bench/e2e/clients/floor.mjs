@@ -303,8 +303,8 @@ class Connection {
     const bytes = partial === null ? chunk : Buffer.concat([partial, chunk])
     let at = this.#dataLeft > 0 ? this.#takeData(bytes, 0) : 0
     while (bytes.length - at >= FRAME_HEADER) {
-      const length = (byte(bytes, at) << 16) | (byte(bytes, at + 1) << 8) | byte(bytes, at + 2)
-      const flags = byte(bytes, at + 4)
+      const length = (bytes[at] << 16) | (bytes[at + 1] << 8) | bytes[at + 2]
+      const flags = bytes[at + 4]
       if (bytes[at + 3] === DATA && (flags & PADDED) === 0) {
         this.#dataLeft = length
         this.#dataFlags = flags
@@ -342,13 +342,13 @@ class Connection {
 
   /** @param {Buffer} bytes @param {number} at where its header begins @param {number} end where its payload ends */
   #onFrame(bytes, at, end) {
-    const flags = byte(bytes, at + 4)
+    const flags = bytes[at + 4]
     const id = bytes.readInt32BE(at + 5) & 0x7f_ff_ff_ff
     const start = at + FRAME_HEADER
     switch (bytes[at + 3]) {
       case DATA:
         this.#consumed += end - start
-        return this.#onStreamFrame(id, flags, 0, end - start - 1 - byte(bytes, start))
+        return this.#onStreamFrame(id, flags, 0, end - start - 1 - bytes[start])
       case HEADERS:
         return this.#onStreamFrame(id, flags, toStatus(bytes, start, flags), 0)
       case RST_STREAM:
@@ -450,9 +450,7 @@ class Connection {
     this.#socket.destroy()
   }
 }
-
-/** @param {Buffer} bytes @param {number} at */
-const byte = (bytes, at) => /** @type {number} */ (bytes[at])
+/** @type {number} */
 
 /**
  * nghttp2's servers, and nginx, put `:status: 200` first, as the eighth field of the static table; before it there may be a change of the dynamic
@@ -465,9 +463,9 @@ function toStatus(bytes, start, flags) {
   let at = start
   if ((flags & PADDED) !== 0) at++
   if ((flags & PRIORITY) !== 0) at += 5
-  while ((byte(bytes, at) & 0xe0) === 0x20) {
+  while ((bytes[at] & 0xe0) === 0x20) {
     // A size from 31 up goes on, while the highest bit of a byte is set.
-    if (bytes[at++] === 0x3f) while (byte(bytes, at++) >= 0x80);
+    if (bytes[at++] === 0x3f) while (bytes[at++] >= 0x80);
   }
   return bytes[at] === 0x88 ? 200 : 0
 }
@@ -498,7 +496,7 @@ export async function open(origins, { connections, ca }) {
     version: process.versions.node,
     apis: {
       frames(target, done) {
-        const connection = /** @type {Connection} */ (opened[turn])
+        const connection = opened[turn]
         turn = turn + 1 === opened.length ? 0 : turn + 1
         connection.request(target, done)
       },

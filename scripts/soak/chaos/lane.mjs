@@ -2,9 +2,181 @@
  * The relay's way to one server: its connections, and the fault that it has at present. Faults come and go by the seed.
  */
 import { connect, createServer } from 'node:net'
-import { FrameParser, Type } from '../../../src/testing/frames.ts'
-import { FlowLedger } from './flow-ledger.mjs'
-import { CALM, Pipe, toCut } from './pipe.mjs'
+import { Flag, FrameParser, Setting, Type, toSettings } from '../../../src/testing/frames.ts'
+
+/** As many bytes wait at most; then the source is not read, as its buffers would be full. */
+const MOST = 262_144
+/** So many bytes of a chunk are sent one by one, where a lane says so: more would take a minute for a large body. */
+const ONE_BY_ONE = 120
+
+/**
+ * @typedef {object} Weather what a lane does to the bytes of one direction
+ * @property {boolean} isHeld nothing is passed on
+ * @property {() => number} delay milliseconds for the next chunk
+ * @property {((left: number) => number) | null} cut how long the next piece is; null: what has come together goes together
+ */
+
+/** @type {Weather} */
+export const CALM = { isHeld: false, delay: () => 0, cut: null }
+
+/**
+ * One direction of a relayed connection: bytes wait until they are due, and while their lane is held. Nothing is changed,
+ * reordered or left out, except that a connection may be reset.
+ */
+export class Pipe {
+  /** Null: the end. @type {{ bytes: Buffer | null, due: number }[]} */
+  #queue = []
+  #waiting = 0
+  #isScheduled = false
+  #isBlocked = false
+  #hasEnded = false
+
+  /**
+   * @param {import('node:net').Socket} source @param {import('node:net').Socket} sink @param {() => Weather} toWeather
+   */
+  constructor(source, sink, toWeather) {
+    this.source = source
+    this.sink = sink
+    this.toWeather = toWeather
+    /** How many bytes until the connection is reset. @type {number} */
+    this.untilReset = Number.POSITIVE_INFINITY
+    /** @type {() => void} */
+    this.onReset = () => {}
+    source.on('data', (/** @type {Buffer} */ bytes) => this.#add(bytes))
+    source.on('end', () => this.#add(null))
+    sink.on('drain', () => {
+      this.#isBlocked = false
+      this.run()
+    })
+  }
+
+  /** Closes this direction behind what waits, as the source's own end would. */
+  end() {
+    this.#add(null)
+  }
+
+  /** @param {Buffer | null} bytes */
+  #add(bytes) {
+    if (this.#hasEnded) return
+    this.#hasEnded = bytes === null
+    const last = this.#queue.at(-1)
+    // Nothing overtakes.
+    const due = Math.max(performance.now() + this.toWeather().delay(), last?.due ?? 0)
+    this.#queue.push({ bytes, due })
+    this.#waiting += bytes?.length ?? 0
+    if (this.#waiting > MOST) this.source.pause()
+    this.run()
+  }
+
+  /** Passes on what is due. */
+  run() {
+    if (this.#isScheduled || this.#isBlocked) return
+    for (let head = this.#queue[0]; head !== undefined && !this.sink.destroyed; head = this.#queue[0]) {
+      const weather = this.toWeather()
+      if (weather.isHeld) return
+      const wait = head.due - performance.now()
+      if (wait > 0) return this.#later(() => setTimeout(() => this.#resume(), Math.ceil(wait)))
+      if (head.bytes === null) {
+        this.#queue.shift()
+        this.sink.end()
+        continue
+      }
+      if (!this.#write(head.bytes, weather.cut)) return
+    }
+  }
+
+  /** @param {Buffer} bytes @param {Weather['cut']} cut @returns {boolean} whether to go on at once */
+  #write(bytes, cut) {
+    const size = Math.min(bytes.length, cut?.(bytes.length) ?? bytes.length, this.untilReset)
+    const [piece, rest] = [bytes.subarray(0, size), bytes.subarray(size)]
+    if (rest.length === 0) this.#queue.shift()
+    else this.#queue[0].bytes = rest
+    this.#waiting -= size
+    this.untilReset -= size
+    if (this.#waiting <= MOST) this.source.resume()
+    this.#isBlocked = size > 0 && !this.sink.write(piece)
+    if (this.untilReset <= 0) {
+      this.onReset()
+      return false
+    }
+    if (cut !== null && !this.#isBlocked) this.#later(() => setImmediate(() => this.#resume()))
+    return cut === null && !this.#isBlocked
+  }
+
+  /** @param {() => void} schedule */
+  #later(schedule) {
+    this.#isScheduled = true
+    schedule()
+  }
+
+  #resume() {
+    this.#isScheduled = false
+    this.run()
+  }
+}
+
+/**
+ * Pieces of a random size up to `most`; of 1, of each chunk the first bytes go alone.
+ *
+ * @param {import('../../random.mjs').Random} random @param {number} most
+ */
+export function toCut(random, most) {
+  let alone = ONE_BY_ONE
+  return (/** @type {number} */ left) => {
+    if (most > 1) return random.integer(1, most)
+    if (alone-- > 0) return 1
+    alone = ONE_BY_ONE
+    return left
+  }
+}
+
+/** Bytes: before any SETTINGS. */
+const FIRST_WINDOW = 65_535
+const CONNECTION = 0
+
+/**
+ * Whether a server keeps to the windows that its client has given it (RFC 9113 §6.9), as the relay sees the frames of both.
+ *
+ * A client may end the connection of a server that doesn't: nginx 1.22 does so where the client's SETTINGS frame comes in pieces. It
+ * acknowledges such a frame, and goes on with the windows of before.
+ */
+export class FlowLedger {
+  /** The window of streams that the server has acknowledged. Bytes. */
+  #acknowledged = FIRST_WINDOW
+  /** Those of SETTINGS that it hasn't. @type {(number | null)[]} */
+  #pending = []
+  /** Bytes that came, less those that WINDOW_UPDATE gave, by stream. @type {Map<number, number>} */
+  #used = new Map()
+  /** The first stream, 0 being the connection, whose window the server has exceeded; null: none. @type {number | null} */
+  overrun = null
+
+  /** @param {import('../../../src/testing/frames.ts').Frame} frame */
+  onClientFrame(frame) {
+    const { type, flags, streamId, payload } = frame
+    if (type === Type.SETTINGS && (flags & Flag.ACK) === 0)
+      this.#pending.push(new Map(toSettings(frame)).get(Setting.INITIAL_WINDOW_SIZE) ?? null)
+    else if (type === Type.WINDOW_UPDATE) this.#use(streamId, -(payload.readUInt32BE(0) & 0x7fffffff))
+  }
+
+  /** @param {import('../../../src/testing/frames.ts').Frame} frame */
+  onServerFrame({ type, flags, streamId, payload }) {
+    if (type === Type.SETTINGS && (flags & Flag.ACK) !== 0) {
+      this.#acknowledged = this.#pending.shift() ?? this.#acknowledged
+    } else if (type === Type.DATA) {
+      const window = Math.max(this.#acknowledged, ...this.#pending.map((size) => size ?? 0))
+      if (this.#use(streamId, payload.length) > window) this.overrun ??= streamId
+      if (this.#use(CONNECTION, payload.length) > FIRST_WINDOW) this.overrun ??= CONNECTION
+      if ((flags & Flag.END_STREAM) !== 0) this.#used.delete(streamId)
+    }
+  }
+
+  /** @param {number} streamId @param {number} bytes */
+  #use(streamId, bytes) {
+    const used = (this.#used.get(streamId) ?? 0) + bytes
+    this.#used.set(streamId, used)
+    return used
+  }
+}
 
 /** Milliseconds between the end of a fault and the next one's beginning. */
 const QUIET = [2_500, 5_000]
@@ -25,7 +197,7 @@ const WEIGHTS = {
 /** Milliseconds after which a dead connection is reset: a tunnel without PINGs would wait for ever. */
 const DEAD = 10_000
 
-/** @type {import('./pipe.mjs').Weather} */
+/** @type {Weather} */
 const HELD = { ...CALM, isHeld: true }
 
 /**
@@ -176,7 +348,7 @@ export class Lane {
     this.report({ lane: this.name, fault, phase, at: performance.timeOrigin + performance.now() })
   }
 
-  /** @param {{ up?: import('./pipe.mjs').Weather, down?: import('./pipe.mjs').Weather }} weather */
+  /** @param {{ up?: Weather, down?: Weather }} weather */
   #set({ up = CALM, down = CALM }) {
     this.weather = { up, down }
     for (const link of this.links) {
@@ -185,7 +357,7 @@ export class Lane {
     }
   }
 
-  /** One direction or both. @param {import('./pipe.mjs').Weather} weather */
+  /** One direction or both. @param {Weather} weather */
   #setSome(weather) {
     const way = this.random.pick(['up', 'down', 'both', 'both'])
     this.#set(way === 'both' ? { up: weather, down: weather } : { [way]: weather })

@@ -1,5 +1,6 @@
-/** The record of chaos runs: what one run has counted, and the sum of all of them in a file of JSON. */
+/** The record of chaos runs: what one run has counted, the sum of all of them in a file of JSON, and its page. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** As many kinds of errors are kept; the others are counted together. */
 const MAX_ERRORS = 40
@@ -156,4 +157,172 @@ export function toQuantile(histogram, share) {
     if (left <= 0) return time
   }
   return 0
+}
+
+/** Minutes between two rows of the memory, of all that was recorded. */
+const ROW = 30
+
+const INTRODUCTION = readFileSync(join(import.meta.dirname, 'introduction.md'), 'utf8')
+
+/** @param {number} count */
+const format = (count) => count.toLocaleString('en-US')
+
+/** @param {string[]} head @param {(string | number)[][]} rows */
+function toTable(head, rows) {
+  const line = (/** @type {(string | number)[]} */ cells) =>
+    `| ${cells.map((cell) => (typeof cell === 'number' ? format(cell) : cell.replaceAll('|', '\\|'))).join(' | ')} |`
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+}
+
+/** @param {Record<string, number>} counts */
+const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0)
+
+/** @param {EngineRecord} record */
+function toHours({ seconds }) {
+  return (seconds / 3_600).toFixed(2)
+}
+
+/** @param {EngineRecord} record @param {number} share */
+const quantile = ({ recoveries }, share) => `${format(toQuantile(recoveries, share))} ms`
+
+/** @type {readonly (readonly [string, (record: EngineRecord) => string | number])[]} */
+const SUMMARY = [
+  ['hours', toHours],
+  ['runs', ({ runs }) => runs],
+  ['calls', ({ calls }) => calls],
+  ['connections', ({ connections }) => connections],
+  ['faults', ({ faults }) => sum(faults)],
+  ['POSTs that were counted', ({ posts }) => sum(posts)],
+  ['of these, sent twice', ({ twice }) => twice],
+  ["GOAWAYs of the client's", ({ goaways }) => sum(goaways)],
+  ['of these, with an error that the server has earned', ({ earned }) => sum(earned)],
+  [
+    'of these, with an unearned error',
+    ({ goaways, earned }) => sum(goaways) - (goaways[0] ?? 0) - sum(earned),
+  ],
+  ['recoveries measured', ({ recoveries }) => sum(recoveries)],
+  ['recovery, median', (record) => quantile(record, 0.5)],
+  ['recovery, 99 %', (record) => quantile(record, 0.99)],
+  ['recovery, longest', (record) => quantile(record, 1)],
+  ["later than a second and the machine's delay", ({ late }) => late],
+  ['violations', ({ violationCount }) => violationCount],
+]
+
+/**
+ * One row for each name in any engine's counts.
+ *
+ * @param {string} title @param {[string, EngineRecord][]} engines
+ * @param {(record: EngineRecord) => Record<string, number>} select
+ */
+function toCountTable(title, engines, select) {
+  const names = [...new Set(engines.flatMap(([, record]) => Object.keys(select(record))))]
+  const total = (/** @type {string} */ name) =>
+    engines.reduce((all, [, record]) => all + (select(record)[name] ?? 0), 0)
+  names.sort((a, b) => total(b) - total(a) || (a < b ? -1 : 1))
+  const rows = names.map((name) => [name, ...engines.map(([, record]) => select(record)[name] ?? 0)])
+  return toTable([title, ...engines.map(([name]) => name)], rows)
+}
+
+/** The last mark of each half hour of all runs together. @param {EngineRecord} record */
+function toMemory({ marks }) {
+  /** @type {Map<number, Mark>} */
+  const rows = new Map()
+  let before = 0
+  let [run, minute] = [0, 0]
+  for (const mark of marks) {
+    if (mark.run !== run) before += minute
+    ;[run, minute] = [mark.run, mark.minute]
+    rows.set(Math.ceil((before + minute) / ROW) * ROW, mark)
+  }
+  return rows
+}
+
+/** @param {[string, EngineRecord][]} engines */
+function toMemoryTable(engines) {
+  const columns = engines.map(([, record]) => toMemory(record))
+  const minutes = [...new Set(columns.flatMap((rows) => [...rows.keys()]))].sort((a, b) => a - b)
+  const rows = minutes.map((minute) => [
+    `${minute / 60} h`,
+    ...columns.flatMap((column) => {
+      const mark = column.get(minute)
+      return mark === undefined ? ['', '', ''] : [`${mark.run}`, `${mark.rss}`, `${mark.heap}`]
+    }),
+  ])
+  const head = engines.flatMap(([name]) => [`${name}: run`, 'RSS, MB', 'heap, MB'])
+  return toTable(['until', ...head], rows)
+}
+
+/** @param {[string, EngineRecord][]} engines @param {'violations' | 'lateNotes'} name */
+function toNotes(engines, name) {
+  const notes = engines.flatMap(([engine, record]) =>
+    record[name].map((note) => `- ${engine}: ${note.split('\n')[0]}`),
+  )
+  return notes.length === 0 ? 'None.' : notes.join('\n')
+}
+
+/** @param {State} state */
+export function toPage({ node, versions, missing, notes = [], engines: all }) {
+  const engines = Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1))
+  const names = engines.map(([name]) => `engine ${name}`)
+  const rows = SUMMARY.map(([title, select]) => [title, ...engines.map(([, record]) => select(record))])
+  const servers = Object.entries(versions).map(([name, version]) =>
+    name.startsWith('Node') ? `Node ${version}` : `${name} ${version}`,
+  )
+  return `${INTRODUCTION}
+Client: Node ${node.join(', ')}. Servers: ${servers.join(', ')}.
+${missing.length === 0 ? 'None was left out.' : `Left out: ${missing.join(', ')}.`}
+Those of nginx, Apache, Envoy, HAProxy, h2o and Caddy stand in front of one origin over HTTP/1.1, and retry nothing.
+WebSockets go to Envoy and HAProxy; Hypercorn 0.18 speaks them as well, but doesn't end the stream of one that the client closes, and drops the
+connection after one that it closes itself. Tunnels go to Go and Node.
+${notes.map((note) => `\n${note}\n`).join('')}
+## Result
+
+${toTable(['', ...names], rows)}
+
+## Violations
+
+${toNotes(engines, 'violations')}
+
+## Late recoveries
+
+The last ones.
+
+${toNotes(engines, 'lateNotes')}
+
+## Memory
+
+Of the client's process alone, under load; each run is a new process. RSS is taken as it is, the heap after a garbage collection.
+
+${toMemoryTable(engines)}
+
+## Faults
+
+${toCountTable('fault', engines, ({ faults }) => faults)}
+
+## GOAWAYs with an error that the server has earned
+
+${toCountTable('why', engines, ({ earned }) => earned)}
+
+## Calls by server
+
+${toCountTable('server', engines, (record) => record.servers)}
+
+## Calls by kind
+
+${toCountTable('kind', engines, ({ kinds }) => kinds)}
+
+## Calls by outcome
+
+A call that was on its way when a fault came may fail. Its error then says whether the server may have processed it.
+
+${toCountTable('outcome', engines, ({ outcomes }) => outcomes)}
+
+## Errors
+
+${toCountTable('error', engines, ({ errors }) => errors)}
+
+## POSTs that were taken, by who has counted them
+
+${toCountTable('', engines, ({ posts }) => posts)}
+`
 }

@@ -1,6 +1,4 @@
-/**
- * The scenes of the soak: programs as users write them, through restarts of their servers.
- */
+/** The scenes of the soak: programs as users write them, through restarts of their servers. */
 import { setTimeout } from 'node:timers/promises'
 import { collect, conclude, judgeRest, toProcessState, watchProcess } from '../verdict.mjs'
 import { Expected } from '../watch.mjs'
@@ -199,11 +197,7 @@ const AWAY = 200
 const POOL_PAUSE = 100
 const READS = 0.3
 
-/**
- * An UpstreamPool of three servers, which are killed and restarted in turn.
- *
- * @param {Scene} scene
- */
+/** An UpstreamPool of three servers, which are killed and restarted in turn. @param {Scene} scene */
 async function playPool(scene) {
   const { options, dodici, restarts, random, watch } = scene
   const atATime = options.atATime ?? 300

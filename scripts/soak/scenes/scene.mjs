@@ -1,6 +1,4 @@
-/**
- * What the scenes share: servers and their restarts, calls by number, a verdict.
- */
+/** What the scenes share: servers and their restarts, calls by number, a verdict. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -307,10 +305,7 @@ export class Restarts {
     }
   }
 
-  /**
-   * @param {Watch} watch @param {number} limit in milliseconds
-   * @param {Measure[]} measures that it holds for
-   */
+  /** @param {Watch} watch @param {number} limit in milliseconds @param {Measure[]} measures that it holds for */
   judge(watch, limit, measures) {
     const now = performance.now()
     for (const begun of this.open.values()) this.#settle(begun, now)
@@ -402,8 +397,7 @@ export class Scene {
   /**
    * Makes one call, which settles in the ledger.
    *
-   * @param {boolean} isSafe whether it may be executed twice
-   * @param {(call: number) => Promise<Fate>} perform
+   * @param {boolean} isSafe whether it may be executed twice @param {(call: number) => Promise<Fate>} perform
    * @returns {Promise<Fate>} never rejects
    */
   async call(isSafe, perform) {

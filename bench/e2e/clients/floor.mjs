@@ -450,7 +450,6 @@ class Connection {
     this.#socket.destroy()
   }
 }
-/** @type {number} */
 
 /**
  * nghttp2's servers, and nginx, put `:status: 200` first, as the eighth field of the static table; before it there may be a change of the dynamic

@@ -120,7 +120,7 @@ export class CallPump {
   /** Whether the fallback is to serve a call that could have this session; null: it could have none. */
   #isForFallback({ request }: Call, session: Session | null): boolean {
     if (session === null) return true
-    return request.protocol !== null && !session.settings.offersExtendedConnect
+    return request.protocol !== null && !session.offersExtendedConnect
   }
 
   /** @param session null for a call that the fallback serves */

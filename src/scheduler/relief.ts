@@ -16,11 +16,6 @@ const INTERVAL = 2_000
 /** The sessions that were replaced and may be open at once: each lives as long as its longest stream. */
 const MAX_RETIRED = 8
 
-/** Whether calls will soon wait for resets of this session, or their own resets will. */
-function isCrowded({ resets, settings }: Session): boolean {
-  return resets.isCrowded(settings.limit)
-}
-
 /**
  * Relieves the sessions of an origin, one after the other: `crowded → retired → closed`. The crowded session goes on
  * serving until its successor's SETTINGS have come. So nothing is worse than before if the successor can't connect, or
@@ -64,7 +59,7 @@ export class Relief {
 
   /** A session may have room. @returns the session that has to be retired now; null for none */
   onRoom(session: Session): Session | null {
-    if (session !== this.#successor || !session.settings.areSettled) return null
+    if (session !== this.#successor || !session.isSettled) return null
     const crowded = this.#crowded
     if (crowded !== null) this.#retired.add(crowded)
     this.#drop()
@@ -81,7 +76,7 @@ export class Relief {
   }
 
   #isDue(session: Session): boolean {
-    if (!isCrowded(session) || this.#crowded !== null || this.#retired.size >= MAX_RETIRED) return false
+    if (!session.isCrowded || this.#crowded !== null || this.#retired.size >= MAX_RETIRED) return false
     return this.#clock.now() - this.#begunAt >= INTERVAL
   }
 

@@ -98,7 +98,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
   /** Whether a call with such a need waits for the first SETTINGS of a connection. */
   awaitsSettings(need: SessionNeed): boolean {
     if (need !== 'settled' && need !== 'settled-or-idle') return false
-    for (const session of this.#usable) if (session.settings.areSettled) return false
+    for (const session of this.#usable) if (session.isSettled) return false
     return this.isServing
   }
 
@@ -111,7 +111,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
   pick(need: SessionNeed): Session | null {
     if (need === 'none') return null
     const session = this.#pickLeastLoaded()
-    if (session === null || need === 'any' || session.settings.areSettled) return session
+    if (session === null || need === 'any' || session.isSettled) return session
     return need === 'settled-or-idle' && session.streams === 0 ? session : this.#pickSettled()
   }
 
@@ -280,7 +280,7 @@ export class SessionSet implements SessionOwner, Http2Taker {
 
   #pickSettled(): Session | null {
     for (const session of this.#usable) {
-      if (session.settings.areSettled && session.hasRoom()) return session
+      if (session.isSettled && session.hasRoom()) return session
     }
     return null
   }

@@ -21,12 +21,10 @@ import { Keepalive } from './keepalive.ts'
 import { Linger } from './linger.ts'
 import type { Goaway } from './loss.ts'
 import { endLost, isAbove, isOfHttp1, isOfPings, toLatest, toLossError } from './loss.ts'
-import type { PeerSettings } from './peer-settings.ts'
 import { ProcessRef } from './process-ref.ts'
 import type { Session, SessionContext, SessionState } from './session.ts'
 import { canMove } from './session.ts'
 import { SessionReport } from './session-report.ts'
-import type { ResetBudget } from './stream/reset-budget.ts'
 import type { ResetPing } from './stream/reset-confirmation.ts'
 import type { SessionStreamsOwner } from './stream/session-streams.ts'
 import { SessionStreams } from './stream/session-streams.ts'
@@ -37,8 +35,6 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   readonly id: number
   responded = 0
   goaway: Goaway | null = null
-  readonly settings: PeerSettings
-  readonly resets: ResetBudget
   readonly #context: SessionContext
   readonly #report: SessionReport
   readonly #streams: SessionStreams
@@ -58,8 +54,6 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
     this.#context = context
     this.#report = new SessionReport(context, id, openedFor)
     this.#streams = new SessionStreams(context, this)
-    this.settings = this.#streams.settings
-    this.resets = this.#streams.resets
     this.#processRef = new ProcessRef(context)
     this.#linger = new Linger(context.clock, () => this.#connection?.cut())
   }
@@ -110,7 +104,19 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   get hasSettings(): boolean {
-    return this.settings.peerLimit !== null
+    return this.#streams.settings.peerLimit !== null
+  }
+
+  get isSettled(): boolean {
+    return this.#streams.settings.areSettled
+  }
+
+  get offersExtendedConnect(): boolean {
+    return this.#streams.settings.offersExtendedConnect
+  }
+
+  get isCrowded(): boolean {
+    return this.#streams.isCrowded
   }
 
   get isNeeded(): boolean {
@@ -123,7 +129,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   get maxHeaderListSize(): number {
     const { enforceMaxHeaderListSize } = this.#context.options
-    return enforceMaxHeaderListSize ? this.settings.maxHeaderListSize : Number.POSITIVE_INFINITY
+    return enforceMaxHeaderListSize ? this.#streams.settings.maxHeaderListSize : Number.POSITIVE_INFINITY
   }
 
   get isStale(): boolean {
@@ -178,7 +184,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   toStats(): SessionStats {
-    return this.#report.toStats(this, this.#connection, this.#streams.window)
+    return this.#report.toStats(this, this.#streams, this.#connection)
   }
 
   close(isAwaited = false): void {
@@ -220,7 +226,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
   }
 
   reset(stream: EngineStream): void {
-    this.resets.add(stream)
+    this.#streams.resets.add(stream)
     this.#onFewer()
   }
 
@@ -243,7 +249,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onPong(rtt: number): void {
     this.#report.ping(rtt)
-    this.resets.confirmation.onPong()
+    this.#streams.resets.confirmation.onPong()
   }
 
   onTrustChange(): void {
@@ -302,12 +308,13 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
 
   onSettings(settings: Settings): void {
     const isFirst = !this.hasSettings
-    this.settings.update(settings)
+    const { resets, settings: known } = this.#streams
+    known.update(settings)
     this.#settingsAlarm?.cancel()
     if (isFirst) this.#streams.greet()
-    this.resets.onLoad()
+    resets.onLoad()
     // A peer that shuts down may send GOAWAY right after SETTINGS: calls that wait for SETTINGS must see both.
-    if (!this.settings.areSettled) this.settings.settleLater(() => this.onRoom())
+    if (!known.areSettled) known.settleLater(() => this.onRoom())
     this.onRoom()
   }
 
@@ -318,7 +325,7 @@ export class Http2Session implements Session, ConnectionOwner, SessionStreamsOwn
       memory.onTooManyPings()
     } else {
       this.#keepalive?.onGoaway()
-      memory.onGoaway(code, this.resets.sent)
+      memory.onGoaway(code, this.#streams.resets.sent)
     }
     if (isOfHttp1(code) && options.fallback !== null) memory.onHttp1('required')
     this.#drain()

@@ -13,6 +13,7 @@ import type { WireHeaders } from '../request/wire-headers.ts'
 import type { EngineConnection } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { Session, SessionContext } from './session.ts'
+import type { SessionStreams } from './stream/session-streams.ts'
 
 /** undici's description of a connection's target. */
 interface ConnectParams {
@@ -82,18 +83,18 @@ export class SessionReport {
     sessionChannels.stall.publish({ session: this.session, streamId, sessionWindow })
   }
 
-  /** A snapshot of the session. @param connection null before there is one. @param streamWindow bytes */
-  toStats(session: Session, connection: EngineConnection | null, streamWindow: number): SessionStats {
+  /** A snapshot of the session. @param connection null before there is one */
+  toStats(session: Session, streams: SessionStreams, connection: EngineConnection | null): SessionStats {
     const engine = connection?.engine ?? this.#context.options.engine
-    const { isVerifying, settings, state, streams } = session
+    const { isVerifying, state } = session
     return {
       engine,
       state: state.name === 'closed' ? 'draining' : isVerifying ? 'verifying' : state.name,
       openedFor: this.session.openedFor,
-      streams,
-      peerLimit: settings.peerLimit,
-      limit: settings.limit,
-      streamWindow,
+      streams: streams.size,
+      peerLimit: streams.settings.peerLimit,
+      limit: streams.settings.limit,
+      streamWindow: streams.window,
       rtt: this.#rtt,
       bytesRead: connection?.bytesRead ?? 0,
       bytesWritten: connection?.socket.bytesWritten ?? 0,

@@ -13,8 +13,6 @@ import type { SocketExchange } from './connect/socket-exchange.ts'
 import type { EngineContext, EngineSource } from './engine.ts'
 import type { Goaway } from './loss.ts'
 import type { OriginMemory } from './origin-memory.ts'
-import type { PeerSettings } from './peer-settings.ts'
-import type { ResetBudget } from './stream/reset-budget.ts'
 
 /**
  * The state of a session. It only moves forward; the first cause of its end wins.
@@ -83,11 +81,14 @@ export interface Session {
   readonly streams: number
   /** The number of calls for which it has received the header section of a final response. */
   readonly responded: number
-  readonly settings: PeerSettings
+  /** Whether the peer's SETTINGS have come, and the frames that came along were handled, too: a GOAWAY, for example. */
+  readonly isSettled: boolean
+  /** SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3); false until the SETTINGS have come. */
+  readonly offersExtendedConnect: boolean
   /** The peer's GOAWAY; null before any. */
   readonly goaway: Goaway | null
-  /** The streams that callers have given up, and whose places aren't free yet. */
-  readonly resets: ResetBudget
+  /** Whether calls will soon wait for resets of streams that callers have given up, or their own resets will. */
+  readonly isCrowded: boolean
   /** Whether `open()` may be called now. */
   hasRoom(): boolean
   /**

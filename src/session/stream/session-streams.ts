@@ -87,6 +87,11 @@ export class SessionStreams implements ResetOwner {
     return !this.#windows.hasRoom || this.#list.size >= limit
   }
 
+  /** Whether calls will soon wait for resets, or their own resets will. */
+  get isCrowded(): boolean {
+    return this.resets.isCrowded(this.settings.limit)
+  }
+
   /** Streams with a response that are over; of those that are open, each may have one. */
   get completed(): number {
     return Math.max(0, this.#owner.responded - this.#list.size)

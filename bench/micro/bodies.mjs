@@ -56,58 +56,53 @@ const fromBytes = (bytes) => collect(Readable.from([Buffer.from(bytes)]))
 export const comparisons = [
   {
     title: 'a string of 1 KiB',
-    ways: [
-      { name: 'toBodySource(): bytes', run: () => send(PIECE) },
-      { name: 'Readable.from()', run: () => fromBytes(PIECE) },
-    ],
+    ways: {
+      'toBodySource(): bytes': () => send(PIECE),
+      'Readable.from()': () => fromBytes(PIECE),
+    },
   },
   {
     title: 'a Buffer of 1 KiB',
-    ways: [
-      { name: 'toBodySource(): the very bytes', run: () => send(buffer) },
-      { name: 'Readable.from()', run: () => fromBytes(buffer) },
-    ],
+    ways: {
+      'toBodySource(): the very bytes': () => send(buffer),
+      'Readable.from()': () => fromBytes(buffer),
+    },
   },
   {
     title: 'a URLSearchParams',
-    ways: [
-      { name: 'toBodySource(): bytes', run: () => send(parameters) },
-      { name: 'Readable.from()', run: () => fromBytes(parameters.toString()) },
-    ],
+    ways: {
+      'toBodySource(): bytes': () => send(parameters),
+      'Readable.from()': () => fromBytes(parameters.toString()),
+    },
   },
   {
     title: 'a Blob of 2 KiB',
-    ways: [
-      { name: 'toBodySource()', run: () => send(blob) },
+    ways: {
+      'toBodySource()': () => send(blob),
       // Two declarations of one and the same stream, those of the DOM and of Node, meet here.
-      {
-        name: 'Readable.fromWeb(blob.stream())',
-        run: () => collect(Readable.fromWeb(/** @type {never} */ (blob.stream()))),
-      },
-    ],
+      'Readable.fromWeb(blob.stream())': () =>
+        collect(Readable.fromWeb(/** @type {never} */ (blob.stream()))),
+    },
   },
   {
     title: 'an array of 4 Buffers',
-    ways: [
-      { name: 'toBodySource()', run: () => send(pieces) },
-      { name: 'Readable.from()', run: () => collect(Readable.from(pieces)) },
-    ],
+    ways: {
+      'toBodySource()': () => send(pieces),
+      'Readable.from()': () => collect(Readable.from(pieces)),
+    },
   },
   {
     title: 'an async generator of 4 Buffers',
-    ways: [
-      { name: 'toBodySource()', run: () => send(generate()) },
-      { name: 'Readable.from()', run: () => collect(Readable.from(generate())) },
-    ],
+    ways: {
+      'toBodySource()': () => send(generate()),
+      'Readable.from()': () => collect(Readable.from(generate())),
+    },
   },
   {
     title: 'a ReadableStream of 4 Buffers',
-    ways: [
-      { name: 'toBodySource()', run: () => send(toWebStream()) },
-      {
-        name: 'Readable.fromWeb()',
-        run: () => collect(Readable.fromWeb(/** @type {never} */ (toWebStream()))),
-      },
-    ],
+    ways: {
+      'toBodySource()': () => send(toWebStream()),
+      'Readable.fromWeb()': () => collect(Readable.fromWeb(/** @type {never} */ (toWebStream()))),
+    },
   },
 ]

@@ -55,9 +55,9 @@ function concat(body) {
 
 export const comparisons = [1, 16].map((pieces) => ({
   title: `text() of ${pieces} KiB in ${pieces === 1 ? 'one piece' : `${pieces} pieces`}`,
-  ways: [
-    { name: 'BodyReadable', run: () => readOwn(pieces) },
-    { name: 'a Readable, its events, Buffer.concat()', run: () => readPlain(pieces, concat) },
-    { name: 'a Readable, text() of node:stream/consumers', run: () => readPlain(pieces, text) },
-  ],
+  ways: {
+    BodyReadable: () => readOwn(pieces),
+    'a Readable, its events, Buffer.concat()': () => readPlain(pieces, concat),
+    'a Readable, text() of node:stream/consumers': () => readPlain(pieces, text),
+  },
 }))

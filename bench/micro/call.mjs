@@ -148,9 +148,9 @@ function liveEmitter() {
 export const comparisons = [
   {
     title: 'a call, from its making to its end',
-    ways: [
-      { name: 'Call', run: liveOwn },
-      { name: 'an EventEmitter, closures and a timer', run: liveEmitter },
-    ],
+    ways: {
+      Call: liveOwn,
+      'an EventEmitter, closures and a timer': liveEmitter,
+    },
   },
 ]

@@ -7,12 +7,9 @@ const callback = (value) => value
 export const comparisons = [
   {
     title: "a callback in its caller's context",
-    ways: [
-      {
-        name: 'runInAsyncScope()',
-        run: () => new AsyncResource('X').runInAsyncScope(callback, null, 1),
-      },
-      { name: 'AsyncResource.bind()', run: () => AsyncResource.bind(callback)(1) },
-    ],
+    ways: {
+      'runInAsyncScope()': () => new AsyncResource('X').runInAsyncScope(callback, null, 1),
+      'AsyncResource.bind()': () => AsyncResource.bind(callback)(1),
+    },
   },
 ]

@@ -53,9 +53,9 @@ export const comparisons = sizes.map((size) => {
   const encoded = toEncoded(size)
   return {
     title: `${BODIES} bodies of ${size} bytes in gzip (${encoded.length} bytes each)`,
-    ways: [
-      { name: 'BodyDecoder', run: () => decodeMany(BodyDecoder, encoded) },
-      { name: 'Decoder', run: () => decodeMany(Decoder, encoded) },
-    ],
+    ways: {
+      BodyDecoder: () => decodeMany(BodyDecoder, encoded),
+      Decoder: () => decodeMany(Decoder, encoded),
+    },
   }
 })

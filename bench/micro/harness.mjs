@@ -7,8 +7,7 @@ import { installPeers } from '../peers.mjs'
  * One thing, done in several ways that come to the same result: ours first, then what one would write without thinking
  * of speed. `run()` does it once; it may be called any number of times, and gives the result or a promise of it.
  *
- * @typedef {{ name: string, run: () => unknown }} Way
- * @typedef {{ title: string, ways: readonly Way[] }} Comparison
+ * @typedef {{ title: string, ways: Readonly<Record<string, () => unknown>> }} Comparison `ways`: by what each is called
  *
  * @typedef {object} Row
  * @property {string} name
@@ -54,8 +53,8 @@ export async function loadSource(path) {
   return import(`data:text/javascript;base64,${Buffer.from(output.contents).toString('base64')}`)
 }
 
-/** @param {Way} way @returns {{ run: () => unknown, operations: number }} */
-function toBatch({ run }) {
+/** @param {() => unknown} run */
+function toBatch(run) {
   // A promise takes longer than the look at the clock.
   if (run() instanceof Promise) return { run, operations: 1 }
   const batch = () => {
@@ -71,19 +70,19 @@ export async function measure({ ways }, budget) {
   installPeers()
   const { Bench } = await import('tinybench')
   const bench = new Bench({ time: budget, warmupTime: budget / 4, iterations: 5, warmupIterations: 1 })
-  const batches = ways.map(toBatch)
+  const names = Object.keys(ways)
+  const batches = Object.values(ways).map(toBatch)
   for (const [index, { run }] of batches.entries()) bench.add(`${index}`, run)
   await bench.run()
   const figures = bench.tasks.map(({ result }, index) => {
-    if (result.state !== 'completed')
-      throw new Error(`${ways[index].name}: ${result.state}`, { cause: result })
+    if (result.state !== 'completed') throw new Error(`${names[index]}: ${result.state}`, { cause: result })
     const { p50, rme } = result.latency
     return { nanoseconds: (p50 * 1e6) / batches[index].operations, margin: rme }
   })
   const own = figures[0].nanoseconds
   return figures.map((figure, index) => ({
     ...figure,
-    name: ways[index].name,
+    name: names[index],
     ratio: figure.nanoseconds / own,
   }))
 }

@@ -81,39 +81,39 @@ const copy = (headers) => Object.assign(Object.create(null), headers)
 export const comparisons = [
   {
     title: 'header fields of an object',
-    ways: [
-      { name: 'addHeaders()', run: () => add(object) },
-      { name: "Object.entries() and Node's validateHeader…()", run: () => addPairs(Object.entries(object)) },
-    ],
+    ways: {
+      'addHeaders()': () => add(object),
+      "Object.entries() and Node's validateHeader…()": () => addPairs(Object.entries(object)),
+    },
   },
   {
     title: 'header fields of a flat array',
-    ways: [
-      { name: 'addHeaders()', run: () => add(flat) },
-      { name: "a generator of pairs and Node's validateHeader…()", run: () => addPairs(toPairs(flat)) },
-    ],
+    ways: {
+      'addHeaders()': () => add(flat),
+      "a generator of pairs and Node's validateHeader…()": () => addPairs(toPairs(flat)),
+    },
   },
   {
     title: 'header fields of an iterable, a Map',
-    ways: [
-      { name: 'addHeaders()', run: () => add(pairs) },
-      { name: "Node's validateHeader…()", run: () => addPairs(pairs) },
-    ],
+    ways: {
+      'addHeaders()': () => add(pairs),
+      "Node's validateHeader…()": () => addPairs(pairs),
+    },
   },
   {
     title: 'an object for five fields, filled and copied',
-    ways: [
-      { name: 'toFieldObject(): an empty, inherited prototype', run: () => copy(toFieldObject(fields)) },
-      { name: 'Object.create(null)', run: () => copy(fill(Object.create(null))) },
+    ways: {
+      'toFieldObject(): an empty, inherited prototype': () => copy(toFieldObject(fields)),
+      'Object.create(null)': () => copy(fill(Object.create(null))),
       // Faster or not: it won't do, as it inherits `constructor` and has a setter for `__proto__`.
-      { name: '{}', run: () => copy(fill({})) },
-    ],
+      '{}': () => copy(fill({})),
+    },
   },
   {
     title: "an object of a response's seven fields, without a prototype",
-    ways: [
-      { name: 'toAnswerObject(): Object.setPrototypeOf({}, null)', run: () => toResponseHeaders(response) },
-      { name: 'Object.create(null)', run: () => toDictionary(response) },
-    ],
+    ways: {
+      'toAnswerObject(): Object.setPrototypeOf({}, null)': () => toResponseHeaders(response),
+      'Object.create(null)': () => toDictionary(response),
+    },
   },
 ]

@@ -72,8 +72,8 @@ function fill(Sessions, count) {
 
 export const comparisons = [1, 4, 16, 100, 1_000].map((count) => ({
   title: `a call is opened on the least loaded of ${count}, another one ends`,
-  ways: [
-    { name: 'SessionHeap', run: fill(SessionHeap, count) },
-    { name: 'a linear scan', run: fill(ScannedSessions, count) },
-  ],
+  ways: {
+    SessionHeap: fill(SessionHeap, count),
+    'a linear scan': fill(ScannedSessions, count),
+  },
 }))

@@ -24,45 +24,36 @@ const isField = (name) => !name.startsWith(':')
 export const comparisons = [
   {
     title: 'raw headers of an object',
-    ways: [
-      { name: 'toRawHeaders()', run: () => toRawHeaders(object) },
-      {
-        name: 'Object.entries(), filter(), flatMap()',
-        run: () =>
-          Object.entries(object)
-            .filter(([name]) => isField(name))
-            .flatMap(([name, value]) => [value].flat().flatMap((entry) => [name, entry])),
-      },
-    ],
+    ways: {
+      'toRawHeaders()': () => toRawHeaders(object),
+      'Object.entries(), filter(), flatMap()': () =>
+        Object.entries(object)
+          .filter(([name]) => isField(name))
+          .flatMap(([name, value]) => [value].flat().flatMap((entry) => [name, entry])),
+    },
   },
   {
     title: 'raw headers of the raw list, handed through',
-    ways: [
-      { name: 'toRawHeaders()', run: () => toRawHeaders(raw) },
-      {
-        name: 'filter()',
-        run: () => raw.filter((_, index) => isField(raw[index - (index % 2)] ?? '')),
-      },
-    ],
+    ways: {
+      'toRawHeaders()': () => toRawHeaders(raw),
+      'filter()': () => raw.filter((_, index) => isField(raw[index - (index % 2)] ?? '')),
+    },
   },
   {
     title: 'raw headers of a list of Buffers',
-    ways: [
-      { name: 'toRawHeaders()', run: () => toRawHeaders(buffers) },
-      {
-        name: 'map() and filter()',
-        run: () =>
-          buffers
-            .map((bytes) => bytes.toString('latin1'))
-            .filter((_, index, list) => isField(list[index - (index % 2)] ?? '')),
-      },
-    ],
+    ways: {
+      'toRawHeaders()': () => toRawHeaders(buffers),
+      'map() and filter()': () =>
+        buffers
+          .map((bytes) => bytes.toString('latin1'))
+          .filter((_, index, list) => isField(list[index - (index % 2)] ?? '')),
+    },
   },
   {
     title: 'raw headers of a Headers',
-    ways: [
-      { name: 'toRawHeaders()', run: () => toRawHeaders(headers) },
-      { name: '[...headers].flat()', run: () => [...headers].flat() },
-    ],
+    ways: {
+      'toRawHeaders()': () => toRawHeaders(headers),
+      '[...headers].flat()': () => [...headers].flat(),
+    },
   },
 ]

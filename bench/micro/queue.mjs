@@ -123,7 +123,7 @@ function fill(Queue, size) {
 function compare(what, size, operation) {
   return {
     title: `${what}, ${size} waiting`,
-    ways: QUEUES.map(([name, Queue]) => ({ name, run: fill(Queue, size)[operation] })),
+    ways: Object.fromEntries(QUEUES.map(([name, Queue]) => [name, fill(Queue, size)[operation]])),
   }
 }
 

@@ -35,8 +35,8 @@ function churn(items, count) {
 
 export const comparisons = [100, 10_000].map((count) => ({
   title: `one of ${count} under way goes, another one comes`,
-  ways: [
-    { name: 'UnorderedList', run: churn(new UnorderedList(), count) },
-    { name: 'a Set', run: churn(new Set(), count) },
-  ],
+  ways: {
+    UnorderedList: churn(new UnorderedList(), count),
+    'a Set': churn(new Set(), count),
+  },
 }))
